@@ -1,0 +1,67 @@
+//! Parameters and results about workspaces.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentsConfig, Workspace, WorkspaceId};
+
+/// Takes a workspace's fields.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceCreateParams {
+    /// What people call it.
+    pub name: String,
+    /// Absolute path of the directory its threads work in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_path: Option<String>,
+    /// How AGENTS.md files on disk are found in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<AgentsConfig>,
+}
+
+/// Takes the fields to change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceUpdateParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Absolute path of the directory its threads work in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_path: Option<String>,
+    /// How AGENTS.md files on disk are found in it; replaces the old settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<AgentsConfig>,
+}
+
+/// Takes a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceGetParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// Takes nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceListParams {}
+
+/// Answers with a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceResult {
+    /// The workspace.
+    pub workspace: Workspace,
+}
+
+/// Answers with workspaces.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceListResult {
+    /// The workspaces, oldest first.
+    pub workspaces: Vec<Workspace>,
+}
+
+super::outside_workspaces!(WorkspaceCreateParams, WorkspaceListParams);
+super::in_workspace!(WorkspaceUpdateParams, WorkspaceGetParams);

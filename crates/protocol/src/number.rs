@@ -1,0 +1,48 @@
+//! Numbers with a meaning: document versions and change sequence numbers.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+        )]
+        #[serde(transparent)]
+        #[schemars(inline)]
+        pub struct $name(pub u64);
+
+        impl $name {
+            /// The number as a database column holds it; numbers no column can hold match nothing.
+            pub fn to_column(self) -> i64 {
+                i64::try_from(self.0).unwrap_or(i64::MAX)
+            }
+
+            /// The number read from a database column.
+            pub fn from_column(column: i64) -> Self {
+                Self(u64::try_from(column).unwrap_or(0))
+            }
+
+            /// The number that follows.
+            pub fn next(self) -> Self {
+                Self(self.0.saturating_add(1))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(formatter)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    /// The version of a scope's document; starts at 1, never restarts, 0 means "there is none".
+    Version,
+    /// The position of a change in its workspace's change log; starts at 1.
+    Sequence,
+}

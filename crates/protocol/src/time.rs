@@ -1,0 +1,76 @@
+//! Points in time: RFC 3339 in UTC with milliseconds on the wire, milliseconds since 1970 in storage.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use jiff::fmt::temporal::DateTimePrinter;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
+
+/// A point in time with millisecond precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(jiff::Timestamp);
+
+impl Timestamp {
+    /// The present moment.
+    pub fn now() -> Self {
+        Self::from_milliseconds(jiff::Timestamp::now().as_millisecond())
+    }
+
+    /// From milliseconds since 1970; values no calendar has become 1970.
+    pub fn from_milliseconds(milliseconds: i64) -> Self {
+        Self(jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH))
+    }
+
+    /// Milliseconds since 1970.
+    pub fn milliseconds(self) -> i64 {
+        self.0.as_millisecond()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&PRINTER.timestamp_to_string(&self.0))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        let parsed: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
+        Ok(Self::from_milliseconds(parsed.as_millisecond()))
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn always_three_decimals_and_utc() {
+        assert_eq!(Timestamp::from_milliseconds(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::from_milliseconds(1_738_970_000_120).to_string(), "2025-02-07T23:13:20.120Z");
+        let parsed: Timestamp = serde_json::from_str("\"2025-02-08T00:13:20.1209+01:00\"").unwrap();
+        assert_eq!(parsed.milliseconds(), 1_738_970_000_120);
+    }
+}

@@ -1,0 +1,153 @@
+//! The asking side: makes requests on an endpoint and hands on notifications.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{CloseReason, Endpoint, Error, Frame, Inbound, Outgoing};
+
+/// Why a call has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The other side answered with an error.
+    #[error(transparent)]
+    Answered(#[from] Error),
+    /// The connection ended before the answer came; whether the call took effect is not known.
+    #[error("the connection to the gateway was lost")]
+    ConnectionLost,
+    /// The parameters could not be written, or the answer could not be read.
+    #[error("unexpected data: {0}")]
+    Unexpected(#[from] serde_json::Error),
+}
+
+/// A notification as it arrived.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    /// Its method.
+    pub method: String,
+    /// Its parameters.
+    pub params: Box<RawValue>,
+}
+
+type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Box<RawValue>, Error>>>>>;
+
+/// Makes requests; clones share the connection.
+#[derive(Clone)]
+pub struct Caller {
+    outgoing: Outgoing,
+    waiting: Waiting,
+    next: Arc<AtomicU64>,
+    _connection: Arc<Hangup>,
+}
+
+/// Closes the connection when the last caller is dropped.
+struct Hangup(Outgoing);
+
+impl Drop for Hangup {
+    fn drop(&mut self) {
+        self.0.close(CloseReason::Finished);
+    }
+}
+
+#[derive(Deserialize)]
+struct Arrived {
+    #[serde(default)]
+    id: Option<u64>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Option<Box<RawValue>>,
+    #[serde(default)]
+    result: Option<Box<RawValue>>,
+    #[serde(default)]
+    error: Option<Error>,
+}
+
+impl Caller {
+    /// Takes over an endpoint; notifications arrive on the returned channel, which ends with the connection.
+    pub fn new(mut endpoint: Endpoint) -> (Self, mpsc::UnboundedReceiver<Notification>) {
+        let waiting: Waiting = Arc::default();
+        let (notify, notifications) = mpsc::unbounded_channel();
+        let answers = Arc::clone(&waiting);
+        tokio::spawn(async move {
+            while let Some(inbound) = endpoint.incoming.recv().await {
+                if let Inbound::Text(frame) = inbound {
+                    receive(frame.as_str(), &answers, &notify);
+                }
+            }
+            // Dropping the senders tells every waiting call that the connection is lost.
+            lock(&answers).clear();
+        });
+        let outgoing = endpoint.outgoing;
+        let hangup = Arc::new(Hangup(outgoing.clone()));
+        (Self { outgoing, waiting, next: Arc::new(AtomicU64::new(1)), _connection: hangup }, notifications)
+    }
+
+    /// Makes a request and waits for its answer.
+    pub async fn call<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<R, CallError> {
+        let raw = self.call_raw(method, params).await?;
+        Ok(serde_json::from_str(raw.get())?)
+    }
+
+    /// Makes a request and waits for its answer as JSON text.
+    pub async fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, CallError> {
+        #[derive(Serialize)]
+        struct Request<'a, P> {
+            jsonrpc: &'static str,
+            id: u64,
+            method: &'a str,
+            params: &'a P,
+        }
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let text = serde_json::to_string(&Request { jsonrpc: "2.0", id, method, params })?;
+        let (sender, answer) = oneshot::channel();
+        lock(&self.waiting).insert(id, sender);
+        if !self.outgoing.send(Frame::from(text)).await {
+            lock(&self.waiting).remove(&id);
+            return Err(CallError::ConnectionLost);
+        }
+        tokio::select! {
+            answered = answer => match answered {
+                Ok(answered) => answered.map_err(CallError::Answered),
+                Err(_) => Err(CallError::ConnectionLost),
+            },
+            // A request queued after the transport stopped would otherwise wait for ever.
+            () = self.outgoing.gone() => Err(CallError::ConnectionLost),
+        }
+    }
+}
+
+fn receive(text: &str, waiting: &Waiting, notify: &mpsc::UnboundedSender<Notification>) {
+    let Ok(arrived) = serde_json::from_str::<Arrived>(text) else {
+        tracing::warn!("the gateway sent something that is not JSON-RPC");
+        return;
+    };
+    if let (Some(method), None) = (arrived.method, arrived.id) {
+        let params = arrived.params.unwrap_or_else(|| RawValue::NULL.to_owned());
+        let _ = notify.send(Notification { method, params });
+        return;
+    }
+    let Some(sender) = arrived.id.and_then(|id| lock(waiting).remove(&id)) else {
+        if let Some(error) = arrived.error {
+            tracing::warn!(%error, "the gateway refused a message");
+        }
+        return;
+    };
+    let _ = sender.send(match (arrived.result, arrived.error) {
+        (_, Some(error)) => Err(error),
+        (Some(result), None) => Ok(result),
+        (None, None) => Ok(RawValue::NULL.to_owned()),
+    });
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

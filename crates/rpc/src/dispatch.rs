@@ -1,0 +1,215 @@
+//! From a message's text to the answer's text, whatever the transport.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt as _;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::message::{Call, Id, Malformed, Message, parse};
+use crate::{Error, Frame};
+
+/// What methods do.
+pub trait Service: Send + Sync + 'static {
+    /// What is known about the other side of a connection.
+    type Peer: Send + Sync + 'static;
+
+    /// Runs one method. A panic inside becomes an internal error for this call alone.
+    fn call(
+        &self,
+        peer: &Self::Peer,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> impl Future<Output = Result<Reply, Error>> + Send;
+}
+
+/// Something to do once the answer is on its way, such as starting notifications.
+pub type After = Box<dyn FnOnce() + Send>;
+
+/// A method's result, serialised only when the answer is written.
+pub struct Reply {
+    result: Box<dyn WriteJson>,
+    after: Option<After>,
+}
+
+impl Reply {
+    /// A reply with a result.
+    pub fn new(result: impl Serialize + Send + 'static) -> Self {
+        Self { result: Box::new(result), after: None }
+    }
+
+    /// Adds something to do once the answer is on its way.
+    pub fn then(mut self, after: impl FnOnce() + Send + 'static) -> Self {
+        self.after = Some(Box::new(after));
+        self
+    }
+}
+
+/// `Serialize` in a form that can be boxed.
+trait WriteJson: Send {
+    fn write(&self, buffer: &mut Vec<u8>) -> Result<(), serde_json::Error>;
+}
+
+impl<T: Serialize + Send> WriteJson for T {
+    fn write(&self, buffer: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        serde_json::to_writer(buffer, self)
+    }
+}
+
+/// What a message led to.
+#[derive(Default)]
+pub struct Answer {
+    /// The text to send back; none for notifications.
+    pub frame: Option<Frame>,
+    /// What to do once it is on its way.
+    pub after: Vec<After>,
+}
+
+/// Answers one message: a request, a notification or a batch.
+pub async fn dispatch<S: Service>(service: &S, peer: &S::Peer, text: &str) -> Answer {
+    let mut buffer = Vec::new();
+    let mut after = Vec::new();
+    match parse(text) {
+        Message::Single(call) => answer(service, peer, call, &mut buffer, &mut after).await,
+        Message::Batch(calls) => {
+            for call in calls {
+                let start = buffer.len();
+                buffer.push(if start == 0 { b'[' } else { b',' });
+                let answered = buffer.len();
+                answer(service, peer, call, &mut buffer, &mut after).await;
+                if buffer.len() == answered {
+                    buffer.truncate(start);
+                }
+            }
+            if !buffer.is_empty() {
+                buffer.push(b']');
+            }
+        }
+    }
+    let frame = match String::from_utf8(buffer) {
+        Ok(text) if !text.is_empty() => Some(Frame::from(text)),
+        _ => None,
+    };
+    Answer { frame, after }
+}
+
+async fn answer<S: Service>(
+    service: &S,
+    peer: &S::Peer,
+    call: Result<Call<'_>, Malformed>,
+    buffer: &mut Vec<u8>,
+    after: &mut Vec<After>,
+) {
+    let call = match call {
+        Ok(call) => call,
+        Err(Malformed { id, error }) => return write_error(buffer, id.as_ref(), &error),
+    };
+    let outcome = AssertUnwindSafe(service.call(peer, &call.method, call.params)).catch_unwind().await;
+    let outcome = outcome.unwrap_or_else(|_| {
+        tracing::error!(method = %call.method, "a method panicked");
+        Err(Error::panicked(&call.method))
+    });
+    match (outcome, &call.id) {
+        (Ok(reply), id) => {
+            if let Some(id) = id {
+                write_result(buffer, id, &reply, &call.method);
+            }
+            after.extend(reply.after);
+        }
+        (Err(error), Some(id)) => write_error(buffer, Some(id), &error),
+        (Err(error), None) => tracing::debug!(method = %call.method, %error, "a notification failed"),
+    }
+}
+
+fn write_result(buffer: &mut Vec<u8>, id: &Id, reply: &Reply, method: &str) {
+    let start = buffer.len();
+    buffer.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    let written = serde_json::to_writer(&mut *buffer, id).and_then(|()| {
+        buffer.extend_from_slice(b",\"result\":");
+        reply.result.write(buffer)
+    });
+    match written {
+        Ok(()) => buffer.push(b'}'),
+        Err(error) => {
+            tracing::error!(method, %error, "a result could not be serialised");
+            buffer.truncate(start);
+            write_error(buffer, Some(id), &Error::panicked(method));
+        }
+    }
+}
+
+fn write_error(buffer: &mut Vec<u8>, id: Option<&Id>, error: &Error) {
+    #[derive(Serialize)]
+    struct Failure<'a> {
+        jsonrpc: &'static str,
+        id: Option<&'a Id>,
+        error: &'a Error,
+    }
+    // An error is strings and numbers, which always serialise.
+    let _ = serde_json::to_writer(buffer, &Failure { jsonrpc: "2.0", id, error });
+}
+
+/// The text of an error that answers no particular request.
+pub(crate) fn error_frame(error: &Error) -> Frame {
+    let mut buffer = Vec::new();
+    write_error(&mut buffer, None, error);
+    Frame::from(String::from_utf8(buffer).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Calculator;
+
+    impl Service for Calculator {
+        type Peer = ();
+
+        async fn call(&self, (): &(), method: &str, params: Option<&RawValue>) -> Result<Reply, Error> {
+            match method {
+                "sum" => {
+                    let numbers: Vec<i64> = serde_json::from_str(params.map_or("[]", RawValue::get))
+                        .map_err(|error| Error::invalid_params(error.to_string()))?;
+                    Ok(Reply::new(numbers.iter().sum::<i64>()))
+                }
+                "panic" => panic!("on purpose"),
+                other => Err(Error::method_not_found(other)),
+            }
+        }
+    }
+
+    async fn ask(text: &str) -> String {
+        let answer = dispatch(&Calculator, &(), text).await;
+        answer.frame.map(|frame| frame.as_str().to_owned()).unwrap_or_default()
+    }
+
+    #[tokio::test]
+    async fn requests_and_notifications() {
+        assert_eq!(
+            ask(r#"{"jsonrpc":"2.0","id":"x","method":"sum","params":[1,2]}"#).await,
+            r#"{"jsonrpc":"2.0","id":"x","result":3}"#
+        );
+        assert_eq!(ask(r#"{"jsonrpc":"2.0","method":"sum","params":[1,2]}"#).await, "");
+        assert_eq!(ask(r#"{"jsonrpc":"2.0","method":"nothing"}"#).await, "");
+    }
+
+    #[tokio::test]
+    async fn batches_answer_requests_only() {
+        let batch = r#"[{"jsonrpc":"2.0","method":"sum"},{"jsonrpc":"2.0","id":1,"method":"sum","params":[4]},7,
+            {"jsonrpc":"2.0","method":"sum"}]"#;
+        assert_eq!(
+            ask(batch).await,
+            r#"[{"jsonrpc":"2.0","id":1,"result":4},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request must be an object","data":{"kind":"invalid_request"}}}]"#
+        );
+        assert_eq!(ask(r#"[{"jsonrpc":"2.0","method":"sum"}]"#).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_of_its_call_alone() {
+        let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"panic"},{"jsonrpc":"2.0","id":2,"method":"sum"}]"#;
+        let text = ask(batch).await;
+        assert!(text.contains(r#""code":-32603"#) && text.contains(r#""id":2,"result":0"#), "{text}");
+        assert!(!text.contains("on purpose"), "{text}");
+    }
+}

@@ -1,0 +1,242 @@
+//! One side of a connection: what came in, and a bounded queue of what goes out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+
+use crate::{Error, Frame};
+
+/// What is counted against the outgoing bound: kibibytes, at least one a message.
+const UNIT: usize = 1024;
+
+/// Bounds of a connection.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Most bytes of one incoming message.
+    pub message_bytes: usize,
+    /// Most bytes waiting to be sent.
+    pub outgoing_bytes: usize,
+    /// How long a full outgoing queue may make no progress before the client is dropped.
+    pub patience: Duration,
+    /// How long a connection may stay silent; pings are sent at a third of it.
+    pub silence: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 1024 * 1024,
+            outgoing_bytes: 16 * 1024 * 1024,
+            patience: Duration::from_secs(10),
+            silence: Duration::from_secs(90),
+        }
+    }
+}
+
+/// Why this side closes a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CloseReason {
+    /// Nothing more will be said: the other side has closed, or its last request is answered.
+    Finished,
+    /// The gateway stops.
+    Shutdown,
+    /// The other side does not read.
+    Slow,
+    /// The other side was silent for too long.
+    Silent,
+    /// The other side may no longer talk.
+    Unauthenticated,
+    /// A message was far over the limit.
+    TooLarge,
+    /// A text frame was not UTF-8.
+    InvalidUtf8,
+}
+
+impl CloseReason {
+    /// WebSocket close code and reason text.
+    pub fn code_and_text(&self) -> (u16, &'static str) {
+        match self {
+            CloseReason::Finished => (1000, ""),
+            CloseReason::Shutdown => {
+                (1001, "the gateway is shutting down; reconnect and subscribe with `since`")
+            }
+            CloseReason::Slow => {
+                (1013, "the client reads too slowly; reconnect and subscribe with `since` to miss nothing")
+            }
+            CloseReason::Silent => (1001, "no answer to pings"),
+            CloseReason::Unauthenticated => (1008, "the token is no longer valid"),
+            CloseReason::TooLarge => (1009, "the message is over the limit"),
+            CloseReason::InvalidUtf8 => (1007, "a text frame was not UTF-8"),
+        }
+    }
+}
+
+/// Something that came in.
+#[derive(Debug)]
+pub enum Inbound {
+    /// A message's text.
+    Text(Frame),
+    /// Something that is no message and is answered with this error.
+    Refused(Error),
+    /// The same, after which nothing more can be read.
+    Fatal(Error, CloseReason),
+}
+
+/// A connection as a pair of channels.
+pub struct Endpoint {
+    /// What came in; ends when the other side has closed.
+    pub incoming: mpsc::Receiver<Inbound>,
+    /// Where to put what goes out.
+    pub outgoing: Outgoing,
+}
+
+/// The sending half; clones share one queue.
+#[derive(Clone)]
+pub struct Outgoing {
+    queue: mpsc::UnboundedSender<Queued>,
+    room: Arc<Semaphore>,
+    units: u32,
+    patience: Duration,
+    closing: Arc<watch::Sender<Option<CloseReason>>>,
+}
+
+/// The receiving half, which a transport drains.
+pub(crate) struct OutgoingQueue {
+    queue: mpsc::UnboundedReceiver<Queued>,
+    closing: watch::Receiver<Option<CloseReason>>,
+}
+
+/// A waiting message with its share of the bound, given back when it was sent.
+pub(crate) struct Queued {
+    pub(crate) frame: Frame,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Outgoing {
+    pub(crate) fn new(limits: &Limits) -> (Self, OutgoingQueue) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let (closing, closed) = watch::channel(None);
+        let units = u32::try_from((limits.outgoing_bytes / UNIT).max(1)).unwrap_or(u32::MAX >> 4);
+        let outgoing = Self {
+            queue: sender,
+            room: Arc::new(Semaphore::new(units as usize)),
+            units,
+            patience: limits.patience,
+            closing: Arc::new(closing),
+        };
+        (outgoing, OutgoingQueue { queue: receiver, closing: closed })
+    }
+
+    /// Queues a message, waiting for room for as long as the client is given; then the client is dropped.
+    ///
+    /// Returns false when the connection is closed or closing.
+    pub async fn send(&self, frame: Frame) -> bool {
+        let wanted = u32::try_from(frame.as_str().len() / UNIT + 1).unwrap_or(u32::MAX).min(self.units);
+        let room = Arc::clone(&self.room);
+        let mut closing = self.closing.subscribe();
+        let permit = tokio::select! {
+            biased;
+            permit = tokio::time::timeout(self.patience, room.acquire_many_owned(wanted)) => permit,
+            _ = closing.wait_for(Option::is_some) => return false,
+        };
+        match permit {
+            Ok(Ok(permit)) => self.queue.send(Queued { frame, _room: permit }).is_ok(),
+            Ok(Err(_closed)) => false,
+            Err(_elapsed) => {
+                self.close(CloseReason::Slow);
+                false
+            }
+        }
+    }
+
+    /// Closes the connection after what is already queued, or at once when the client does not read.
+    pub fn close(&self, reason: CloseReason) {
+        self.closing.send_if_modified(|current| {
+            let first = current.is_none();
+            if first {
+                *current = Some(reason);
+            }
+            first
+        });
+    }
+
+    /// Why the connection is being closed by this side, if it is.
+    pub fn closing(&self) -> Option<CloseReason> {
+        self.closing.borrow().clone()
+    }
+
+    /// Waits until this side closes the connection.
+    pub async fn closed(&self) -> CloseReason {
+        let mut closing = self.closing.subscribe();
+        match closing.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or(CloseReason::Finished),
+            Err(_) => CloseReason::Finished,
+        }
+    }
+
+    /// Whether the transport has stopped sending.
+    pub fn is_gone(&self) -> bool {
+        self.queue.is_closed()
+    }
+
+    /// Waits until the transport has stopped sending.
+    pub async fn gone(&self) {
+        self.queue.closed().await;
+    }
+}
+
+/// What a transport does next.
+pub(crate) enum Next {
+    Send(Queued),
+    Close(Option<CloseReason>),
+}
+
+impl OutgoingQueue {
+    /// The next message; once the connection is closing, what is queued comes first unless the client is slow.
+    pub(crate) async fn next(&mut self) -> Next {
+        loop {
+            let reason = self.closing.borrow_and_update().clone();
+            match reason {
+                Some(CloseReason::Slow) => return Next::Close(reason),
+                Some(_) => {
+                    return match self.queue.try_recv() {
+                        Ok(queued) => Next::Send(queued),
+                        Err(_) => Next::Close(reason),
+                    };
+                }
+                None => {}
+            }
+            tokio::select! {
+                queued = self.queue.recv() => {
+                    return match queued {
+                        Some(queued) => Next::Send(queued),
+                        None => Next::Close(None),
+                    };
+                }
+                changed = self.closing.changed() => {
+                    if changed.is_err() {
+                        // Every sender is gone: only what is queued is left.
+                        return match self.queue.recv().await {
+                            Some(queued) => Next::Send(queued),
+                            None => Next::Close(None),
+                        };
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the client was found to be too slow.
+    pub(crate) fn is_slow(&self) -> bool {
+        *self.closing.borrow() == Some(CloseReason::Slow)
+    }
+
+    /// Resolves when the client was found to be too slow, so that a stuck write can be given up.
+    pub(crate) async fn slow(&self) {
+        let mut closing = self.closing.clone();
+        if closing.wait_for(|reason| *reason == Some(CloseReason::Slow)).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! One outgoing message: text that is serialised once and shared by everyone it goes to.
+
+use axum::extract::ws::Utf8Bytes;
+
+/// A serialised message; cloning it copies a pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame(Utf8Bytes);
+
+impl Frame {
+    /// The message's text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The message as a WebSocket library wants it.
+    pub(crate) fn into_utf8_bytes(self) -> Utf8Bytes {
+        self.0
+    }
+}
+
+impl From<String> for Frame {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<Utf8Bytes> for Frame {
+    fn from(text: Utf8Bytes) -> Self {
+        Self(text)
+    }
+}

@@ -1,0 +1,45 @@
+//! JSON-RPC 2.0: framing and dispatch over WebSocket, HTTP, stdio and an in-memory pair.
+//!
+//! A connection is an [`Endpoint`]: messages that came in, and a bounded queue of messages to go out. Every
+//! transport makes one, [`serve`] answers the requests that arrive on it with a [`Service`], and [`Caller`] makes
+//! requests on it. What the methods do is the service's business.
+//!
+//! ```
+//! use rpc::{Caller, Error, Reply, Service, memory, serve};
+//! use serde_json::value::RawValue;
+//!
+//! struct Echo;
+//! impl Service for Echo {
+//!     type Peer = ();
+//!     async fn call(&self, _: &(), method: &str, _: Option<&RawValue>) -> Result<Reply, Error> {
+//!         Ok(Reply::new(method.to_owned()))
+//!     }
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let (near, far) = memory::pair();
+//! tokio::spawn(serve(far, std::sync::Arc::new(Echo), std::sync::Arc::new(()), Default::default()));
+//! let (caller, _notifications) = Caller::new(near);
+//! let answer: String = caller.call("hello", &serde_json::json!({})).await.unwrap();
+//! assert_eq!(answer, "hello");
+//! # });
+//! ```
+
+mod caller;
+mod dispatch;
+mod endpoint;
+mod error;
+mod frame;
+pub mod memory;
+mod message;
+mod serve;
+pub mod stdio;
+pub mod websocket;
+
+pub use caller::{CallError, Caller, Notification};
+pub use dispatch::{After, Answer, Reply, Service, dispatch};
+pub use endpoint::{CloseReason, Endpoint, Inbound, Limits, Outgoing};
+pub use error::{Error, code};
+pub use frame::Frame;
+pub use message::notification;
+pub use serve::serve;

@@ -1,0 +1,36 @@
+//! Two endpoints joined in memory, so that protocol tests need no sockets.
+
+use tokio::sync::mpsc;
+
+use crate::endpoint::{Next, OutgoingQueue};
+use crate::{Endpoint, Inbound, Limits, Outgoing};
+
+/// Two joined endpoints with the usual limits.
+pub fn pair() -> (Endpoint, Endpoint) {
+    pair_with(&Limits::default())
+}
+
+/// Two joined endpoints.
+pub fn pair_with(limits: &Limits) -> (Endpoint, Endpoint) {
+    let (near_outgoing, near_queue) = Outgoing::new(limits);
+    let (far_outgoing, far_queue) = Outgoing::new(limits);
+    let near = Endpoint { incoming: pump(far_queue), outgoing: near_outgoing };
+    let far = Endpoint { incoming: pump(near_queue), outgoing: far_outgoing };
+    (near, far)
+}
+
+fn pump(mut queue: OutgoingQueue) -> mpsc::Receiver<Inbound> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        while let Next::Send(queued) = queue.next().await {
+            let delivered = tokio::select! {
+                delivered = sender.send(Inbound::Text(queued.frame.clone())) => delivered.is_ok(),
+                () = queue.slow() => false,
+            };
+            if !delivered {
+                break;
+            }
+        }
+    });
+    receiver
+}

@@ -1,0 +1,56 @@
+//! Answers what arrives on a connection, one message after another.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::dispatch::error_frame;
+use crate::{CloseReason, Endpoint, Inbound, Service, dispatch};
+
+/// Serves a connection until the other side closes it, this side drops it, or `shutdown` is asked for.
+///
+/// A request that was taken from the connection is finished and answered before a shutdown takes effect.
+pub async fn serve<S: Service>(
+    mut endpoint: Endpoint,
+    service: Arc<S>,
+    peer: Arc<S::Peer>,
+    shutdown: CancellationToken,
+) {
+    let outgoing = endpoint.outgoing.clone();
+    loop {
+        let inbound = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => {
+                outgoing.close(CloseReason::Shutdown);
+                break;
+            }
+            _ = outgoing.closed() => break,
+            inbound = endpoint.incoming.recv() => inbound,
+        };
+        let answered = match inbound {
+            None => break,
+            Some(Inbound::Refused(error)) => outgoing.send(error_frame(&error)).await,
+            Some(Inbound::Fatal(error, reason)) => {
+                outgoing.send(error_frame(&error)).await;
+                outgoing.close(reason);
+                false
+            }
+            Some(Inbound::Text(frame)) => {
+                let answer = dispatch(&*service, &*peer, frame.as_str()).await;
+                let sent = match answer.frame {
+                    Some(frame) => outgoing.send(frame).await,
+                    None => true,
+                };
+                for after in answer.after {
+                    after();
+                }
+                sent
+            }
+        };
+        if !answered {
+            break;
+        }
+    }
+    // Ends what still holds the queue, such as subscriptions; a reason given before stands.
+    outgoing.close(CloseReason::Finished);
+}
