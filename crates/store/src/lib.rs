@@ -1,1 +1,36 @@
-//! SQLite and PostgreSQL
+//! SQLite and PostgreSQL: migrations, entities, documents, trees, tokens and the change log.
+//!
+//! A [`Store`] is the only way to the database. Every change of a workspace runs in one transaction that first
+//! locks the workspace's row, then changes what it came for, and last writes what happened to the change log
+//! under the workspace's next sequence numbers. So changes of one workspace happen one after another, and a
+//! lower number never becomes visible after a higher one.
+
+mod change;
+mod database;
+mod document;
+mod entity;
+mod error;
+mod folder;
+mod history;
+mod listener;
+mod migration;
+mod name;
+mod resolution;
+mod scope;
+mod thread;
+mod token;
+mod tree;
+mod workspace;
+mod write;
+
+pub use change::{Change, Wake};
+pub use database::{Database, InvalidDatabase, Store};
+pub use document::{SaveDocument, Saved};
+pub use error::StoreError;
+pub use history::HistoryPage;
+pub use scope::Scope;
+pub use thread::NewThread;
+pub use token::{NewToken, hash_secret};
+pub use workspace::{NewWorkspace, WorkspaceChanges};
+
+pub use resolution::RESOLVE_FOR_THREAD;

@@ -1,0 +1,65 @@
+//! The change log: what happened in a workspace, in order.
+
+use protocol::{Sequence, WorkspaceId};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use crate::entity::{change_log, workspace};
+use crate::{Store, StoreError};
+
+/// Says where there may be something new. A wake may come for nothing, and is never the only word of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wake {
+    /// This workspace's change log.
+    Workspace(WorkspaceId),
+    /// The access tokens.
+    Tokens,
+    /// Anything: notifications may have been lost.
+    Everything,
+}
+
+/// One row of the change log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its place in the log.
+    pub seq: Sequence,
+    /// Method of the notification that tells of it.
+    pub method: String,
+    /// Parameters of that notification as JSON.
+    pub params: String,
+}
+
+impl Store {
+    /// The newest sequence number of a workspace.
+    pub async fn sequence(&self, workspace_id: &WorkspaceId) -> Result<Sequence, StoreError> {
+        let seq: Option<i64> = workspace::Entity::find_by_id(workspace_id.as_str())
+            .select_only()
+            .column(workspace::Column::Seq)
+            .into_tuple()
+            .one(self.readers())
+            .await?;
+        seq.map(Sequence::from_column).ok_or_else(|| StoreError::not_found("workspace", workspace_id))
+    }
+
+    /// Changes after a sequence number, oldest first, at most `limit`.
+    pub async fn changes_after(
+        &self,
+        workspace_id: &WorkspaceId,
+        since: Sequence,
+        limit: u64,
+    ) -> Result<Vec<Change>, StoreError> {
+        let rows: Vec<(i64, String, String)> = change_log::Entity::find()
+            .select_only()
+            .columns([change_log::Column::Seq, change_log::Column::Method, change_log::Column::Params])
+            .filter(change_log::Column::WorkspaceId.eq(workspace_id.as_str()))
+            .filter(change_log::Column::Seq.gt(since.to_column()))
+            .order_by_asc(change_log::Column::Seq)
+            .limit(limit)
+            .into_tuple()
+            .all(self.readers())
+            .await?;
+        Ok(rows
+            .into_iter()
+            .map(|(seq, method, params)| Change { seq: Sequence::from_column(seq), method, params })
+            .collect())
+    }
+}

@@ -1,0 +1,45 @@
+//! Hears from PostgreSQL that another gateway has written something.
+//!
+//! A notification only wakes; what happened is read from the change log. So a lost connection costs time, not
+//! changes: after every reconnect everybody is told to look.
+
+use std::time::Duration;
+
+use protocol::WorkspaceId;
+use sea_orm::sqlx::PgPool;
+use sea_orm::sqlx::postgres::PgListener;
+use tokio::sync::broadcast;
+
+use crate::change::Wake;
+
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+const CHANGE: &str = "foreword_change";
+const TOKEN: &str = "foreword_token";
+
+/// Turns notifications into wakes for as long as the store lives.
+pub(crate) async fn listen(pool: PgPool, wakes: broadcast::Sender<Wake>) {
+    loop {
+        if let Err(error) = listen_once(&pool, &wakes).await {
+            tracing::warn!(%error, "lost the notifications of the database; trying again");
+        }
+        tokio::time::sleep(RETRY_AFTER).await;
+    }
+}
+
+async fn listen_once(pool: &PgPool, wakes: &broadcast::Sender<Wake>) -> Result<(), sea_orm::sqlx::Error> {
+    let mut listener = PgListener::connect_with(pool).await?;
+    listener.listen_all([CHANGE, TOKEN]).await?;
+    let _ = wakes.send(Wake::Everything);
+    // `None` says that the connection was lost, so notifications may have been too.
+    while let Some(notification) = listener.try_recv().await? {
+        let wake = match notification.channel() {
+            CHANGE => match notification.payload().parse::<WorkspaceId>() {
+                Ok(workspace_id) => Wake::Workspace(workspace_id),
+                Err(_) => Wake::Everything,
+            },
+            _ => Wake::Tokens,
+        };
+        let _ = wakes.send(wake);
+    }
+    Ok(())
+}

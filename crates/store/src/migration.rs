@@ -1,0 +1,13 @@
+//! The schema's history. A migration that was released is never edited; the next one is added below it.
+
+mod spine;
+
+use sea_orm_migration::{MigrationTrait, MigratorTrait};
+
+pub(crate) struct Migrator;
+
+impl MigratorTrait for Migrator {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        vec![Box::new(spine::Migration)]
+    }
+}

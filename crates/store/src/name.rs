@@ -1,0 +1,35 @@
+//! What workspaces, folders, threads and tokens may be called.
+
+use protocol::limits::{MAX_NAME_CHARACTERS, MAX_PATH_BYTES};
+
+use crate::StoreError;
+
+/// Checks a name or title.
+pub(crate) fn check(field: &'static str, name: &str) -> Result<(), StoreError> {
+    if name.trim().is_empty() {
+        return Err(StoreError::invalid(field, "must not be blank"));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(StoreError::invalid(field, "must not contain control characters or line ends"));
+    }
+    let characters = name.chars().count();
+    if characters > MAX_NAME_CHARACTERS {
+        let reason = format!("has {characters} characters, at most {MAX_NAME_CHARACTERS} are allowed");
+        return Err(StoreError::invalid(field, reason));
+    }
+    Ok(())
+}
+
+/// Checks a workspace's directory.
+pub(crate) fn check_root_path(path: &str) -> Result<(), StoreError> {
+    if path.contains('\0') {
+        return Err(StoreError::invalid("root_path", "must not contain a zero byte"));
+    }
+    if path.len() > MAX_PATH_BYTES {
+        return Err(StoreError::invalid("root_path", format!("has more than {MAX_PATH_BYTES} bytes")));
+    }
+    if !std::path::Path::new(path).is_absolute() {
+        return Err(StoreError::invalid("root_path", format!("must be an absolute path, not `{path}`")));
+    }
+    Ok(())
+}

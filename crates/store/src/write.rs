@@ -1,0 +1,135 @@
+//! A change of one workspace: locked, logged and committed as one.
+
+use protocol::notification::{DocumentChanged, Notification, TreeChange, TreeChanged};
+use protocol::{DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, WorkspaceId};
+use sea_orm::{
+    ActiveValue::Set, ColumnTrait, DatabaseTransaction, DbBackend, EntityTrait, QueryFilter, QuerySelect,
+    sea_query::Expr,
+};
+
+use crate::change::Wake;
+use crate::entity::{change_log, folder, workspace};
+use crate::{Store, StoreError};
+
+/// A running change. Dropped without [`WorkspaceWrite::commit`], it leaves no trace.
+pub(crate) struct WorkspaceWrite<'a> {
+    store: &'a Store,
+    pub(crate) transaction: DatabaseTransaction,
+    pub(crate) workspace_id: WorkspaceId,
+    pub(crate) actor: Option<String>,
+    pub(crate) now: Timestamp,
+    seq: Sequence,
+    changes: Vec<change_log::ActiveModel>,
+}
+
+impl Store {
+    /// Starts a change and waits for its turn.
+    pub(crate) async fn write(
+        &self,
+        workspace_id: &WorkspaceId,
+        actor: Option<&str>,
+    ) -> Result<WorkspaceWrite<'_>, StoreError> {
+        let transaction = self.begin_write().await?;
+        // On PostgreSQL the row lock is what orders writers; what depends on it is read by later statements,
+        // because a statement that waited for a lock still sees other tables as they were when it began.
+        let mut query = workspace::Entity::find_by_id(workspace_id.as_str())
+            .select_only()
+            .column(workspace::Column::Seq);
+        if self.backend() == DbBackend::Postgres {
+            query = query.lock_exclusive();
+        }
+        let seq: Option<i64> = query.into_tuple().one(&transaction).await?;
+        let seq = seq.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
+        Ok(self.writing(transaction, workspace_id.clone(), actor, Sequence::from_column(seq)))
+    }
+
+    /// A change whose workspace row is already locked, or is being made.
+    pub(crate) fn writing(
+        &self,
+        transaction: DatabaseTransaction,
+        workspace_id: WorkspaceId,
+        actor: Option<&str>,
+        seq: Sequence,
+    ) -> WorkspaceWrite<'_> {
+        WorkspaceWrite {
+            store: self,
+            transaction,
+            workspace_id,
+            actor: actor.map(str::to_owned),
+            now: Timestamp::now(),
+            seq,
+            changes: Vec::new(),
+        }
+    }
+}
+
+impl WorkspaceWrite<'_> {
+    /// The folder's row, unless it is deleted or of another workspace.
+    pub(crate) async fn folder(&self, folder_id: &FolderId) -> Result<folder::Model, StoreError> {
+        find_folder(&self.transaction, &self.workspace_id, folder_id).await
+    }
+
+    /// Logs that a document changed.
+    pub(crate) fn document_changed(
+        &mut self,
+        folder_id: Option<FolderId>,
+        summary: Option<DocumentSummary>,
+        effective_changed: bool,
+    ) -> Result<(), StoreError> {
+        let workspace_id = self.workspace_id.clone();
+        self.log(|seq| DocumentChanged { seq, workspace_id, folder_id, summary, effective_changed })
+    }
+
+    /// Logs that the tree changed.
+    pub(crate) fn tree_changed(
+        &mut self,
+        reason: TreeChange,
+        folder_id: Option<FolderId>,
+        thread_id: Option<ThreadId>,
+    ) -> Result<(), StoreError> {
+        let workspace_id = self.workspace_id.clone();
+        self.log(|seq| TreeChanged { seq, workspace_id, reason, folder_id, thread_id })
+    }
+
+    fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError> {
+        self.seq = self.seq.next();
+        let params = serde_json::to_string(&notification(self.seq))
+            .map_err(|error| StoreError::Database(error.to_string()))?;
+        self.changes.push(change_log::ActiveModel {
+            workspace_id: Set(self.workspace_id.to_string()),
+            seq: Set(self.seq.to_column()),
+            changed_at: Set(self.now.milliseconds()),
+            actor: Set(self.actor.clone()),
+            method: Set(N::NAME.to_owned()),
+            params: Set(params),
+        });
+        Ok(())
+    }
+
+    /// Makes the change and its log permanent, then wakes whoever follows the workspace.
+    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+        workspace::Entity::update_many()
+            .col_expr(workspace::Column::Seq, Expr::value(self.seq.to_column()))
+            .filter(workspace::Column::Id.eq(self.workspace_id.as_str()))
+            .exec(&self.transaction)
+            .await?;
+        change_log::Entity::insert_many(self.changes).exec_without_returning(&self.transaction).await?;
+        self.transaction.commit().await?;
+        self.store.wake(Wake::Workspace(self.workspace_id));
+        Ok(())
+    }
+}
+
+/// A folder that exists in this workspace.
+pub(crate) async fn find_folder(
+    connection: &impl sea_orm::ConnectionTrait,
+    workspace_id: &WorkspaceId,
+    folder_id: &FolderId,
+) -> Result<folder::Model, StoreError> {
+    folder::Entity::find_by_id(folder_id.as_str())
+        .filter(folder::Column::WorkspaceId.eq(workspace_id.as_str()))
+        .filter(folder::Column::DeletedAt.is_null())
+        .one(connection)
+        .await?
+        .ok_or_else(|| StoreError::not_found("folder", folder_id))
+}
