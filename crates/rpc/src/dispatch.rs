@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use serde::Serialize;
@@ -18,7 +19,7 @@ pub trait Service: Send + Sync + 'static {
     /// Runs one method. A panic inside becomes an internal error for this call alone.
     fn call(
         &self,
-        peer: &Self::Peer,
+        peer: &Arc<Self::Peer>,
         method: &str,
         params: Option<&RawValue>,
     ) -> impl Future<Output = Result<Reply, Error>> + Send;
@@ -67,7 +68,7 @@ pub struct Answer {
 }
 
 /// Answers one message: a request, a notification or a batch.
-pub async fn dispatch<S: Service>(service: &S, peer: &S::Peer, text: &str) -> Answer {
+pub async fn dispatch<S: Service>(service: &S, peer: &Arc<S::Peer>, text: &str) -> Answer {
     let mut buffer = Vec::new();
     let mut after = Vec::new();
     match parse(text) {
@@ -96,7 +97,7 @@ pub async fn dispatch<S: Service>(service: &S, peer: &S::Peer, text: &str) -> An
 
 async fn answer<S: Service>(
     service: &S,
-    peer: &S::Peer,
+    peer: &Arc<S::Peer>,
     call: Result<Call<'_>, Malformed>,
     buffer: &mut Vec<u8>,
     after: &mut Vec<After>,
@@ -166,7 +167,7 @@ mod tests {
     impl Service for Calculator {
         type Peer = ();
 
-        async fn call(&self, (): &(), method: &str, params: Option<&RawValue>) -> Result<Reply, Error> {
+        async fn call(&self, _: &Arc<()>, method: &str, params: Option<&RawValue>) -> Result<Reply, Error> {
             match method {
                 "sum" => {
                     let numbers: Vec<i64> = serde_json::from_str(params.map_or("[]", RawValue::get))
@@ -180,7 +181,7 @@ mod tests {
     }
 
     async fn ask(text: &str) -> String {
-        let answer = dispatch(&Calculator, &(), text).await;
+        let answer = dispatch(&Calculator, &Arc::new(()), text).await;
         answer.frame.map(|frame| frame.as_str().to_owned()).unwrap_or_default()
     }
 

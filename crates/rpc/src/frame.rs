@@ -12,6 +12,11 @@ impl Frame {
         self.0.as_str()
     }
 
+    /// The message's bytes, shared.
+    pub fn into_bytes(self) -> axum::body::Bytes {
+        self.0.into()
+    }
+
     /// The message as a WebSocket library wants it.
     pub(crate) fn into_utf8_bytes(self) -> Utf8Bytes {
         self.0

@@ -5,20 +5,22 @@
 //! requests on it. What the methods do is the service's business.
 //!
 //! ```
+//! use std::sync::Arc;
+//!
 //! use rpc::{Caller, Error, Reply, Service, memory, serve};
 //! use serde_json::value::RawValue;
 //!
 //! struct Echo;
 //! impl Service for Echo {
 //!     type Peer = ();
-//!     async fn call(&self, _: &(), method: &str, _: Option<&RawValue>) -> Result<Reply, Error> {
+//!     async fn call(&self, _: &Arc<()>, method: &str, _: Option<&RawValue>) -> Result<Reply, Error> {
 //!         Ok(Reply::new(method.to_owned()))
 //!     }
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let (near, far) = memory::pair();
-//! tokio::spawn(serve(far, std::sync::Arc::new(Echo), std::sync::Arc::new(()), Default::default()));
+//! tokio::spawn(serve(far, Arc::new(Echo), Arc::new(()), Default::default()));
 //! let (caller, _notifications) = Caller::new(near);
 //! let answer: String = caller.call("hello", &serde_json::json!({})).await.unwrap();
 //! assert_eq!(answer, "hello");

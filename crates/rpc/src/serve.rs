@@ -36,7 +36,7 @@ pub async fn serve<S: Service>(
                 false
             }
             Some(Inbound::Text(frame)) => {
-                let answer = dispatch(&*service, &*peer, frame.as_str()).await;
+                let answer = dispatch(&*service, &peer, frame.as_str()).await;
                 let sent = match answer.frame {
                     Some(frame) => outgoing.send(frame).await,
                     None => true,

@@ -179,8 +179,13 @@ impl Store {
         drop(lock);
         migrated?;
         let listener = tokio::spawn(listener::listen(pool, wakes.clone()));
-        let inner =
-            Inner { readers: connection.clone(), writer: connection, wakes, file: None, listener: Some(listener) };
+        let inner = Inner {
+            readers: connection.clone(),
+            writer: connection,
+            wakes,
+            file: None,
+            listener: Some(listener),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -48,7 +48,8 @@ impl Store {
             // The nearest active document is the scope's own one: no need to look for it again.
             Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
             _ => {
-                let row = document::Entity::find().filter(scope.documents()).filter(live()).one(&snapshot).await?;
+                let row =
+                    document::Entity::find().filter(scope.documents()).filter(live()).one(&snapshot).await?;
                 row.map(Document::try_from).transpose()?
             }
         };
@@ -211,7 +212,9 @@ impl WorkspaceWrite<'_> {
             created_by: self.actor.clone(),
             updated_by: self.actor.clone(),
         };
-        document::Entity::insert(row.clone().into_active_model()).exec_without_returning(&self.transaction).await?;
+        document::Entity::insert(row.clone().into_active_model())
+            .exec_without_returning(&self.transaction)
+            .await?;
         Ok(row)
     }
 

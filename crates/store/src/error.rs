@@ -104,9 +104,8 @@ fn classify(error: &sqlx::Error) -> StoreError {
                 // SQLITE_FULL; PostgreSQL's disk_full.
                 "13" | "53100" => StoreError::DiskFull,
                 // SQLite: BUSY, IOERR, CANTOPEN, READONLY and their extended codes.
-                "5" | "10" | "14" | "8" | "1032" | "1544" | "778" | "1034" | "4874" | "5386" | "522" | "266" => {
-                    StoreError::Unavailable(database.message().to_owned())
-                }
+                "5" | "10" | "14" | "8" | "1032" | "1544" | "778" | "1034" | "4874" | "5386" | "522"
+                | "266" => StoreError::Unavailable(database.message().to_owned()),
                 // PostgreSQL: connection exceptions, operator intervention, too many connections.
                 code if code.starts_with("08") || code.starts_with("57P") || code == "53300" => {
                     StoreError::Unavailable(database.message().to_owned())

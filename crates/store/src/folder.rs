@@ -3,8 +3,8 @@
 use protocol::notification::TreeChange;
 use protocol::{Folder, FolderId, WorkspaceId};
 use sea_orm::{
-    ActiveModelTrait as _, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Statement,
-    sea_query::Expr,
+    ActiveModelTrait as _, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
+    Statement, sea_query::Expr,
 };
 
 use crate::entity::{folder, placement};
@@ -44,14 +44,20 @@ impl Store {
             updated_at: write.now.milliseconds(),
             deleted_at: None,
         };
-        folder::Entity::insert(row.clone().into_active_model()).exec_without_returning(&write.transaction).await?;
+        folder::Entity::insert(row.clone().into_active_model())
+            .exec_without_returning(&write.transaction)
+            .await?;
         write.tree_changed(TreeChange::FolderCreated, Some(id), None)?;
         write.commit().await?;
         row.try_into()
     }
 
     /// One folder.
-    pub async fn folder(&self, workspace_id: &WorkspaceId, folder_id: &FolderId) -> Result<Folder, StoreError> {
+    pub async fn folder(
+        &self,
+        workspace_id: &WorkspaceId,
+        folder_id: &FolderId,
+    ) -> Result<Folder, StoreError> {
         match find_folder(self.readers(), workspace_id, folder_id).await {
             Ok(row) => row.try_into(),
             Err(error) => {

@@ -19,7 +19,11 @@ type Row = (i64, String, i64, i64, Option<String>, String);
 
 impl Store {
     /// A scope's revisions, newest first, without their texts.
-    pub async fn history(&self, scope: &Scope, page: HistoryPage) -> Result<Vec<RevisionSummary>, StoreError> {
+    pub async fn history(
+        &self,
+        scope: &Scope,
+        page: HistoryPage,
+    ) -> Result<Vec<RevisionSummary>, StoreError> {
         self.check_scope(scope).await?;
         let mut query = revision::Entity::find()
             .select_only()
@@ -61,7 +65,9 @@ impl Store {
     }
 }
 
-fn summary((version, sha256, characters, saved_at, saved_by, reason): Row) -> Result<RevisionSummary, StoreError> {
+fn summary(
+    (version, sha256, characters, saved_at, saved_by, reason): Row,
+) -> Result<RevisionSummary, StoreError> {
     Ok(RevisionSummary {
         version: Version::from_column(version),
         content_sha256: ContentHash::from_stored(sha256),

@@ -103,7 +103,10 @@ fn subject(rows: &[QueryResult]) -> Result<Option<Option<FolderId>>, StoreError>
     Ok(Some(folder.map(entity::id).transpose()?))
 }
 
-fn resolved(rows: Vec<QueryResult>, subject: Option<FolderId>) -> Result<Option<ResolvedDocument>, StoreError> {
+fn resolved(
+    rows: Vec<QueryResult>,
+    subject: Option<FolderId>,
+) -> Result<Option<ResolvedDocument>, StoreError> {
     let mut source_path = Vec::with_capacity(rows.len());
     for row in &rows {
         source_path.extend(row.try_get_by_index::<Option<String>>(2)?);

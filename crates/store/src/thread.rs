@@ -44,13 +44,19 @@ impl Store {
             updated_at: write.now.milliseconds(),
             archived_at: None,
         };
-        thread::Entity::insert(row.clone().into_active_model()).exec_without_returning(&write.transaction).await?;
+        thread::Entity::insert(row.clone().into_active_model())
+            .exec_without_returning(&write.transaction)
+            .await?;
         write.place(&id, new.folder_id.as_ref()).await?;
         finish(write, row.into_thread(new.folder_id)?, TreeChange::ThreadCreated).await
     }
 
     /// One thread, an archived one too.
-    pub async fn thread(&self, workspace_id: &WorkspaceId, thread_id: &ThreadId) -> Result<Thread, StoreError> {
+    pub async fn thread(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+    ) -> Result<Thread, StoreError> {
         match find(self.readers(), workspace_id, thread_id).await {
             Ok((row, folder_id)) => row.into_thread(folder_id),
             Err(error) => {
@@ -126,7 +132,9 @@ impl WorkspaceWrite<'_> {
                 workspace_id: self.workspace_id.to_string(),
                 folder_id: folder_id.to_string(),
             };
-            placement::Entity::insert(row.into_active_model()).exec_without_returning(&self.transaction).await?;
+            placement::Entity::insert(row.into_active_model())
+                .exec_without_returning(&self.transaction)
+                .await?;
         }
         Ok(())
     }
@@ -141,7 +149,11 @@ impl WorkspaceWrite<'_> {
     }
 }
 
-async fn finish(mut write: WorkspaceWrite<'_>, thread: Thread, reason: TreeChange) -> Result<Thread, StoreError> {
+async fn finish(
+    mut write: WorkspaceWrite<'_>,
+    thread: Thread,
+    reason: TreeChange,
+) -> Result<Thread, StoreError> {
     write.tree_changed(reason, thread.folder_id.clone(), Some(thread.id.clone()))?;
     write.commit().await?;
     Ok(thread)
@@ -153,7 +165,9 @@ async fn find_live(
 ) -> Result<(thread::Model, Option<FolderId>), StoreError> {
     let found = find(&write.transaction, &write.workspace_id, thread_id).await?;
     if found.0.archived_at.is_some() {
-        return Err(StoreError::InvalidState(format!("thread `{thread_id}` is archived and cannot be changed")));
+        return Err(StoreError::InvalidState(format!(
+            "thread `{thread_id}` is archived and cannot be changed"
+        )));
     }
     Ok(found)
 }

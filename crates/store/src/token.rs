@@ -65,7 +65,8 @@ impl Store {
 
     /// All tokens, oldest first, revoked ones too.
     pub async fn tokens(&self) -> Result<Vec<AccessToken>, StoreError> {
-        let rows = access_token::Entity::find().order_by_asc(access_token::Column::Id).all(self.readers()).await?;
+        let rows =
+            access_token::Entity::find().order_by_asc(access_token::Column::Id).all(self.readers()).await?;
         rows.into_iter().map(AccessToken::try_from).collect()
     }
 
@@ -91,7 +92,11 @@ impl Store {
     }
 
     /// Revokes a token.
-    pub async fn revoke_token(&self, token_id: &TokenId, actor: Option<&str>) -> Result<AccessToken, StoreError> {
+    pub async fn revoke_token(
+        &self,
+        token_id: &TokenId,
+        actor: Option<&str>,
+    ) -> Result<AccessToken, StoreError> {
         let transaction = self.begin_write().await?;
         let row = access_token::Entity::find_by_id(token_id.as_str())
             .one(&transaction)

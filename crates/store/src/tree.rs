@@ -5,7 +5,8 @@ use protocol::{
     ContentHash, DocumentSummary, Folder, Placement, Sequence, ThreadSummary, Timestamp, Version, WorkspaceId,
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect, RelationTrait as _,
+    ColumnTrait, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect,
+    RelationTrait as _,
 };
 
 use crate::entity::{self, document, folder, placement, thread, workspace};
@@ -114,9 +115,8 @@ async fn placements(
         .into_tuple()
         .all(connection)
         .await?;
-    let placement = |(thread, folder)| {
-        Ok(Placement { thread_id: entity::id(thread)?, folder_id: entity::id(folder)? })
-    };
+    let placement =
+        |(thread, folder)| Ok(Placement { thread_id: entity::id(thread)?, folder_id: entity::id(folder)? });
     rows.into_iter().map(placement).collect()
 }
 

@@ -31,7 +31,11 @@ pub struct WorkspaceChanges {
 
 impl Store {
     /// Makes a workspace.
-    pub async fn create_workspace(&self, new: NewWorkspace, actor: Option<&str>) -> Result<Workspace, StoreError> {
+    pub async fn create_workspace(
+        &self,
+        new: NewWorkspace,
+        actor: Option<&str>,
+    ) -> Result<Workspace, StoreError> {
         name::check("name", &new.name)?;
         new.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
         let id = WorkspaceId::new();

@@ -32,9 +32,8 @@ impl Store {
         let transaction = self.begin_write().await?;
         // On PostgreSQL the row lock is what orders writers; what depends on it is read by later statements,
         // because a statement that waited for a lock still sees other tables as they were when it began.
-        let mut query = workspace::Entity::find_by_id(workspace_id.as_str())
-            .select_only()
-            .column(workspace::Column::Seq);
+        let mut query =
+            workspace::Entity::find_by_id(workspace_id.as_str()).select_only().column(workspace::Column::Seq);
         if self.backend() == DbBackend::Postgres {
             query = query.lock_exclusive();
         }

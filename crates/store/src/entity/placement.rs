@@ -13,7 +13,11 @@ pub(crate) struct Model {
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
 pub(crate) enum Relation {
-    #[sea_orm(belongs_to = "super::thread::Entity", from = "Column::ThreadId", to = "super::thread::Column::Id")]
+    #[sea_orm(
+        belongs_to = "super::thread::Entity",
+        from = "Column::ThreadId",
+        to = "super::thread::Column::Id"
+    )]
     Thread,
 }
 

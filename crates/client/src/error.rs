@@ -1,0 +1,76 @@
+//! Why a call of the gateway has no result.
+
+use std::path::PathBuf;
+
+use protocol::ErrorKind;
+use protocol::error::ErrorObject;
+
+/// What went wrong between this program and the gateway, or what the gateway said.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// No gateway runs on the data directory.
+    #[error("no gateway is running on {}", data.display())]
+    NotRunning {
+        /// The data directory.
+        data: PathBuf,
+    },
+    /// A file in the data directory, or the token's file, cannot be read.
+    #[error("could not read {}: {source}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The gateway cannot be reached, or does not let us in.
+    #[error(transparent)]
+    Connect(#[from] rpc::websocket::ConnectError),
+    /// The gateway answered with an error.
+    #[error("{}", .0.message)]
+    Refused(Box<ErrorObject>),
+    /// The connection ended before the answer came.
+    #[error(
+        "the connection to the gateway was lost before it answered; whether the change was made is not known"
+    )]
+    Lost,
+    /// The gateway sent something this program does not understand.
+    #[error("the gateway sent something unexpected: {0}")]
+    Unexpected(String),
+}
+
+impl ClientError {
+    /// The gateway's word for what went wrong, if it was the gateway that said no.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        match self {
+            ClientError::Refused(error) => {
+                error.data.as_ref().map(|data| data.kind).or_else(|| ErrorKind::from_code(error.code))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether another try may succeed without anybody doing anything.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            ClientError::NotRunning { .. } | ClientError::Lost => true,
+            ClientError::Connect(error) => {
+                matches!(error, rpc::websocket::ConnectError::Unreachable { .. })
+                    || matches!(error, rpc::websocket::ConnectError::Refused { status, .. } if *status >= 500)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl From<rpc::CallError> for ClientError {
+    fn from(error: rpc::CallError) -> Self {
+        match error {
+            rpc::CallError::ConnectionLost => ClientError::Lost,
+            rpc::CallError::Unexpected(error) => ClientError::Unexpected(error.to_string()),
+            rpc::CallError::Answered(error) => {
+                let data = error.data.and_then(|data| serde_json::from_value(data).ok());
+                ClientError::Refused(Box::new(ErrorObject { code: error.code, message: error.message, data }))
+            }
+        }
+    }
+}

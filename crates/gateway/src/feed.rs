@@ -1,0 +1,184 @@
+//! From the change log to the subscribers.
+//!
+//! Each workspace that somebody follows has one feed. It reads the log when it is woken, serialises every change
+//! once, and keeps the newest ones. A subscription is a cursor: it takes what it has not seen from the feed, or,
+//! when it is further behind than the feed remembers, from the log itself.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use protocol::{Sequence, WorkspaceId};
+use rpc::{Frame, Outgoing};
+use serde_json::value::RawValue;
+use store::{Change, Store, StoreError};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::metrics::Metrics;
+
+/// Changes a feed remembers.
+const REMEMBERED: usize = 1024;
+/// Changes read from the log at once.
+const BATCH: u64 = 256;
+/// How often a feed looks without being woken, for the case that a wake was lost.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How long a feed waits when the database does not answer.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// The feeds of all workspaces that are followed.
+pub(crate) struct Feeds {
+    store: Store,
+    metrics: Arc<Metrics>,
+    feeds: Mutex<HashMap<WorkspaceId, Weak<Feed>>>,
+}
+
+struct Feed {
+    workspace_id: WorkspaceId,
+    wake: Notify,
+    head: watch::Sender<Sequence>,
+    recent: Mutex<Recent>,
+}
+
+/// The changes after `floor`, without a gap.
+struct Recent {
+    floor: Sequence,
+    frames: VecDeque<(Sequence, Frame)>,
+}
+
+impl Feeds {
+    pub(crate) fn new(store: Store, metrics: Arc<Metrics>) -> Self {
+        Self { store, metrics, feeds: Mutex::default() }
+    }
+
+    /// Makes one workspace's feed look at the log, or all of them.
+    pub(crate) fn wake(&self, workspace_id: Option<&WorkspaceId>) {
+        let feeds = self.lock();
+        let woken: Vec<&Weak<Feed>> = match workspace_id {
+            Some(workspace_id) => feeds.get(workspace_id).into_iter().collect(),
+            None => feeds.values().collect(),
+        };
+        for feed in woken.into_iter().filter_map(Weak::upgrade) {
+            feed.wake.notify_one();
+        }
+    }
+
+    /// Sends a workspace's changes after `cursor` to a connection until `stop`, or until the connection ends.
+    pub(crate) async fn follow(
+        &self,
+        workspace_id: WorkspaceId,
+        mut cursor: Sequence,
+        outgoing: Outgoing,
+        stop: CancellationToken,
+    ) {
+        let feed = self.feed(&workspace_id, cursor);
+        let mut head = feed.head.subscribe();
+        let deliver = async {
+            loop {
+                let frames = match feed.after(cursor) {
+                    Some(frames) => frames,
+                    None => match self.read(&workspace_id, cursor).await {
+                        Ok(frames) => frames,
+                        Err(_) => {
+                            tokio::time::sleep(RETRY_AFTER).await;
+                            continue;
+                        }
+                    },
+                };
+                let nothing_new = frames.is_empty();
+                for (seq, frame) in frames {
+                    if !outgoing.send(frame).await {
+                        return;
+                    }
+                    cursor = seq;
+                    self.metrics.notifications.inc();
+                }
+                if nothing_new && head.wait_for(|head| *head > cursor).await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = deliver => {}
+            () = stop.cancelled() => {}
+            _ = outgoing.closed() => {}
+            () = outgoing.gone() => {}
+        }
+    }
+
+    async fn read(
+        &self,
+        workspace_id: &WorkspaceId,
+        cursor: Sequence,
+    ) -> Result<Vec<(Sequence, Frame)>, StoreError> {
+        let changes = self.store.changes_after(workspace_id, cursor, BATCH).await?;
+        changes.into_iter().map(serialise).collect()
+    }
+
+    /// The workspace's feed, started if nobody followed the workspace before.
+    fn feed(&self, workspace_id: &WorkspaceId, from: Sequence) -> Arc<Feed> {
+        let mut feeds = self.lock();
+        if let Some(feed) = feeds.get(workspace_id).and_then(Weak::upgrade) {
+            return feed;
+        }
+        feeds.retain(|_, feed| feed.strong_count() > 0);
+        let feed = Arc::new(Feed {
+            workspace_id: workspace_id.clone(),
+            wake: Notify::new(),
+            head: watch::channel(from).0,
+            recent: Mutex::new(Recent { floor: from, frames: VecDeque::new() }),
+        });
+        feeds.insert(workspace_id.clone(), Arc::downgrade(&feed));
+        tokio::spawn(keep_reading(self.store.clone(), Arc::downgrade(&feed)));
+        feed
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<WorkspaceId, Weak<Feed>>> {
+        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads the log into a feed for as long as somebody follows it.
+async fn keep_reading(store: Store, feed: Weak<Feed>) {
+    while let Some(feed) = feed.upgrade() {
+        let cursor = *feed.head.borrow();
+        match store.changes_after(&feed.workspace_id, cursor, BATCH).await {
+            Ok(changes) if changes.is_empty() => {
+                let _ = tokio::time::timeout(LOOK_EVERY, feed.wake.notified()).await;
+            }
+            Ok(changes) => feed.push(changes),
+            Err(_) => tokio::time::sleep(RETRY_AFTER).await,
+        }
+    }
+}
+
+impl Feed {
+    fn push(&self, changes: Vec<Change>) {
+        let Some(newest) = changes.last().map(|change| change.seq) else { return };
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.frames.extend(changes.into_iter().filter_map(|change| serialise(change).ok()));
+        while recent.frames.len() > REMEMBERED {
+            if let Some((seq, _)) = recent.frames.pop_front() {
+                recent.floor = seq;
+            }
+        }
+        drop(recent);
+        self.head.send_replace(newest);
+    }
+
+    /// Some of the changes after a cursor, or none when the feed no longer remembers them.
+    fn after(&self, cursor: Sequence) -> Option<Vec<(Sequence, Frame)>> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if cursor < recent.floor {
+            return None;
+        }
+        let start = recent.frames.partition_point(|(seq, _)| *seq <= cursor);
+        Some(recent.frames.iter().skip(start).take(BATCH as usize).cloned().collect())
+    }
+}
+
+fn serialise(change: Change) -> Result<(Sequence, Frame), StoreError> {
+    let broken = |error: serde_json::Error| StoreError::Database(format!("change_log.params: {error}"));
+    let params = RawValue::from_string(change.params).map_err(broken)?;
+    Ok((change.seq, rpc::notification(&change.method, &params).map_err(broken)?))
+}

@@ -1,0 +1,59 @@
+//! The protocol's methods, one function each.
+
+mod document;
+mod events;
+mod folder;
+mod initialize;
+mod thread;
+mod token;
+mod workspace;
+
+use protocol::method;
+
+use crate::router::Router;
+
+/// Every method and its handler.
+pub(crate) fn router() -> Router {
+    Router::default()
+        .on_reply::<method::Initialize, _>(initialize::initialize)
+        .on::<method::WorkspaceCreate, _>(workspace::create)
+        .on::<method::WorkspaceUpdate, _>(workspace::update)
+        .on::<method::WorkspaceGet, _>(workspace::get)
+        .on::<method::WorkspaceList, _>(workspace::list)
+        .on::<method::FolderCreate, _>(folder::create)
+        .on::<method::FolderGet, _>(folder::get)
+        .on::<method::FolderRename, _>(folder::rename)
+        .on::<method::FolderMove, _>(folder::move_to)
+        .on::<method::FolderDelete, _>(folder::delete)
+        .on::<method::ThreadCreate, _>(thread::create)
+        .on::<method::ThreadGet, _>(thread::get)
+        .on::<method::ThreadRename, _>(thread::rename)
+        .on::<method::ThreadMove, _>(thread::move_to)
+        .on::<method::ThreadArchive, _>(thread::archive)
+        .on::<method::ThreadTree, _>(thread::tree)
+        .on::<method::DocumentGet, _>(document::get)
+        .on::<method::DocumentSave, _>(document::save)
+        .on::<method::DocumentArchive, _>(document::archive)
+        .on::<method::DocumentResolveForThread, _>(document::resolve_for_thread)
+        .on::<method::DocumentResolveForFolder, _>(document::resolve_for_folder)
+        .on::<method::DocumentHistory, _>(document::history)
+        .on::<method::DocumentRevision, _>(document::revision)
+        .on::<method::DocumentRestore, _>(document::restore)
+        .on_reply::<method::EventsSubscribe, _>(events::subscribe)
+        .on::<method::EventsUnsubscribe, _>(events::unsubscribe)
+        .on::<method::TokenCreate, _>(token::create)
+        .on::<method::TokenList, _>(token::list)
+        .on::<method::TokenRevoke, _>(token::revoke)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_method_has_a_handler() {
+        let documented: BTreeSet<&str> = protocol::method::METHODS.iter().map(|method| method.name).collect();
+        let handled: BTreeSet<&str> = super::router().methods().collect();
+        assert_eq!(documented, handled);
+    }
+}

@@ -1,0 +1,115 @@
+//! `thread/agents_doc/…`.
+
+use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT, PROMPT_DOCUMENT_CHARACTERS};
+use protocol::method::{
+    DocumentArchiveParams, DocumentArchiveResult, DocumentGetResult, DocumentHistoryParams,
+    DocumentHistoryResult, DocumentResolveForThreadParams, DocumentResolveResult, DocumentRestoreParams,
+    DocumentRestoreResult, DocumentRevisionParams, DocumentRevisionResult, DocumentSaveParams,
+    DocumentSaveResult, DocumentScopeParams,
+};
+use protocol::{Document, Warning};
+use rpc::Error;
+use store::{HistoryPage, SaveDocument, Scope};
+
+use crate::error::from_store;
+use crate::router::Context;
+
+pub(crate) async fn get(context: Context, params: DocumentScopeParams) -> Result<DocumentGetResult, Error> {
+    let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
+    let (explicit, effective) = context.shared.store.document(&scope).await.map_err(from_store)?;
+    Ok(DocumentGetResult { explicit, effective })
+}
+
+pub(crate) async fn save(context: Context, params: DocumentSaveParams) -> Result<DocumentSaveResult, Error> {
+    let save = SaveDocument {
+        scope: Scope { workspace_id: params.workspace_id, folder_id: params.folder_id },
+        content: params.content,
+        expected_version: params.expected_version,
+        reason: params.save_reason.unwrap_or_default(),
+    };
+    let saved = context.shared.store.save_document(save, context.actor()).await.map_err(from_store)?;
+    Ok(DocumentSaveResult { warnings: warnings(&saved.document), doc: saved.document })
+}
+
+pub(crate) async fn archive(
+    context: Context,
+    params: DocumentArchiveParams,
+) -> Result<DocumentArchiveResult, Error> {
+    let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
+    let store = &context.shared.store;
+    let archived =
+        store.archive_document(&scope, params.expected_version, context.actor()).await.map_err(from_store)?;
+    let effective = store.resolve_for_folder(&scope).await.map_err(from_store)?;
+    Ok(DocumentArchiveResult { archived, effective })
+}
+
+pub(crate) async fn resolve_for_thread(
+    context: Context,
+    params: DocumentResolveForThreadParams,
+) -> Result<DocumentResolveResult, Error> {
+    let store = &context.shared.store;
+    let effective =
+        store.resolve_for_thread(&params.workspace_id, &params.thread_id).await.map_err(from_store)?;
+    Ok(DocumentResolveResult { effective })
+}
+
+pub(crate) async fn resolve_for_folder(
+    context: Context,
+    params: DocumentScopeParams,
+) -> Result<DocumentResolveResult, Error> {
+    let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
+    let effective = context.shared.store.resolve_for_folder(&scope).await.map_err(from_store)?;
+    Ok(DocumentResolveResult { effective })
+}
+
+pub(crate) async fn history(
+    context: Context,
+    params: DocumentHistoryParams,
+) -> Result<DocumentHistoryResult, Error> {
+    let limit = params.limit.unwrap_or(DEFAULT_HISTORY_LIMIT);
+    if !(1..=MAX_HISTORY_LIMIT).contains(&limit) {
+        let message = format!("`limit` must be between 1 and {MAX_HISTORY_LIMIT}, not {limit}");
+        return Err(Error::invalid_params(message));
+    }
+    let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
+    let page = HistoryPage { limit: limit.into(), before: params.before };
+    let revisions = context.shared.store.history(&scope, page).await.map_err(from_store)?;
+    Ok(DocumentHistoryResult { revisions })
+}
+
+pub(crate) async fn revision(
+    context: Context,
+    params: DocumentRevisionParams,
+) -> Result<DocumentRevisionResult, Error> {
+    let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
+    let revision = context.shared.store.revision(&scope, params.version).await.map_err(from_store)?;
+    Ok(DocumentRevisionResult { revision })
+}
+
+pub(crate) async fn restore(
+    context: Context,
+    params: DocumentRestoreParams,
+) -> Result<DocumentRestoreResult, Error> {
+    let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
+    let store = &context.shared.store;
+    let saved = store
+        .restore_document(&scope, params.version, params.expected_version, context.actor())
+        .await
+        .map_err(from_store)?;
+    Ok(DocumentRestoreResult { doc: saved.document })
+}
+
+/// What somebody who saved this should know.
+fn warnings(document: &Document) -> Vec<Warning> {
+    let limit = PROMPT_DOCUMENT_CHARACTERS as u64;
+    if document.char_count <= limit {
+        return Vec::new();
+    }
+    vec![Warning {
+        code: "over_prompt_budget".to_owned(),
+        message: format!(
+            "the text has {} characters, a prompt carries the first {limit}; shorten it, or move parts into folders",
+            document.char_count
+        ),
+    }]
+}

@@ -1,0 +1,43 @@
+//! `events/…`.
+
+use std::sync::Arc;
+
+use protocol::method::{EventsResult, EventsSubscribeParams, EventsUnsubscribeParams};
+use rpc::{Error, Reply};
+
+use crate::error::{from_store, invalid_state};
+use crate::router::Context;
+
+pub(crate) async fn subscribe(context: Context, params: EventsSubscribeParams) -> Result<Reply, Error> {
+    let Some(outgoing) = context.peer.outgoing().cloned() else {
+        return Err(no_connection());
+    };
+    let workspace_id = params.workspace_id;
+    let seq = context.shared.store.sequence(&workspace_id).await.map_err(from_store)?;
+    let since = params.since.unwrap_or(seq);
+    if since > seq {
+        let message = format!("`since` is {since}, but the newest change of this workspace is {seq}");
+        return Err(Error::invalid_params(message));
+    }
+    let stop = context.peer.subscribe(workspace_id.clone());
+    let shared = Arc::clone(&context.shared);
+    Ok(Reply::new(EventsResult { seq }).then(move || {
+        tokio::spawn(async move { shared.feeds.follow(workspace_id, since, outgoing, stop).await });
+    }))
+}
+
+pub(crate) async fn unsubscribe(
+    context: Context,
+    params: EventsUnsubscribeParams,
+) -> Result<EventsResult, Error> {
+    if context.peer.outgoing().is_none() {
+        return Err(no_connection());
+    }
+    let seq = context.shared.store.sequence(&params.workspace_id).await.map_err(from_store)?;
+    context.peer.unsubscribe(&params.workspace_id);
+    Ok(EventsResult { seq })
+}
+
+fn no_connection() -> Error {
+    invalid_state("events need a connection that stays; use WebSocket or stdio instead of HTTP POST")
+}

@@ -1,0 +1,25 @@
+//! `initialize`.
+
+use protocol::limits::{MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES};
+use protocol::method::{
+    Capabilities, InitializeParams, InitializeResult, METHODS, PROTOCOL_VERSION, Program,
+};
+use rpc::{Error, Reply};
+
+use crate::router::Context;
+
+pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Result<Reply, Error> {
+    if let Some(client) = params.client {
+        tracing::debug!(name = %client.name, version = %client.version, "a client introduced itself");
+    }
+    Ok(Reply::new(InitializeResult {
+        protocol_version: PROTOCOL_VERSION.to_owned(),
+        server: Program { name: "foreword".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        capabilities: Capabilities {
+            methods: METHODS.iter().map(|method| method.name.to_owned()).collect(),
+            events: context.peer.outgoing().is_some(),
+            max_message_bytes: MAX_MESSAGE_BYTES as u64,
+            max_document_bytes: MAX_DOCUMENT_BYTES as u64,
+        },
+    }))
+}

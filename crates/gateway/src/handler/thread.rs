@@ -1,0 +1,55 @@
+//! `thread/…`.
+
+use protocol::method::{
+    ThreadCreateParams, ThreadGetParams, ThreadMoveParams, ThreadRenameParams, ThreadResult,
+    ThreadTreeParams, ThreadTreeResult,
+};
+use rpc::Error;
+use store::NewThread;
+
+use crate::error::from_store;
+use crate::router::Context;
+
+pub(crate) async fn create(context: Context, params: ThreadCreateParams) -> Result<ThreadResult, Error> {
+    let new = NewThread { folder_id: params.folder_id, title: params.title, mode: params.mode };
+    let store = &context.shared.store;
+    let thread = store.create_thread(&params.workspace_id, new, context.actor()).await.map_err(from_store)?;
+    Ok(ThreadResult { thread })
+}
+
+pub(crate) async fn get(context: Context, params: ThreadGetParams) -> Result<ThreadResult, Error> {
+    let store = &context.shared.store;
+    let thread = store.thread(&params.workspace_id, &params.thread_id).await.map_err(from_store)?;
+    Ok(ThreadResult { thread })
+}
+
+pub(crate) async fn rename(context: Context, params: ThreadRenameParams) -> Result<ThreadResult, Error> {
+    let store = &context.shared.store;
+    let thread = store
+        .rename_thread(&params.workspace_id, &params.thread_id, &params.title, context.actor())
+        .await
+        .map_err(from_store)?;
+    Ok(ThreadResult { thread })
+}
+
+pub(crate) async fn move_to(context: Context, params: ThreadMoveParams) -> Result<ThreadResult, Error> {
+    let store = &context.shared.store;
+    let thread = store
+        .move_thread(&params.workspace_id, &params.thread_id, params.folder_id.as_ref(), context.actor())
+        .await
+        .map_err(from_store)?;
+    Ok(ThreadResult { thread })
+}
+
+pub(crate) async fn archive(context: Context, params: ThreadGetParams) -> Result<ThreadResult, Error> {
+    let store = &context.shared.store;
+    let thread = store
+        .archive_thread(&params.workspace_id, &params.thread_id, context.actor())
+        .await
+        .map_err(from_store)?;
+    Ok(ThreadResult { thread })
+}
+
+pub(crate) async fn tree(context: Context, params: ThreadTreeParams) -> Result<ThreadTreeResult, Error> {
+    context.shared.store.tree(&params.workspace_id).await.map_err(from_store)
+}

@@ -1,0 +1,51 @@
+//! `token/…`.
+
+use protocol::error::ErrorKind;
+use protocol::method::{
+    TokenCreateParams, TokenCreateResult, TokenListParams, TokenListResult, TokenResult, TokenRevokeParams,
+};
+use rpc::Error;
+use secrecy::ExposeSecret as _;
+use store::{NewToken, StoreError, hash_secret};
+
+use crate::error::{error, from_store, other_workspace};
+use crate::router::Context;
+use crate::secret;
+
+pub(crate) async fn create(context: Context, params: TokenCreateParams) -> Result<TokenCreateResult, Error> {
+    if context.peer.actor.workspace_id.is_some() && params.workspace_id.is_none() {
+        return Err(other_workspace(None));
+    }
+    let secret = secret::generate().map_err(|failure| {
+        error(ErrorKind::InternalError, format!("the system gave no random bytes: {failure}"), |_| {})
+    })?;
+    let new = NewToken {
+        name: params.name,
+        role: params.role,
+        workspace_id: params.workspace_id,
+        secret_sha256: hash_secret(secret.expose_secret()),
+    };
+    let token = context.shared.store.create_token(new, context.actor()).await.map_err(from_store)?;
+    Ok(TokenCreateResult { token, secret: secret.expose_secret().to_owned() })
+}
+
+pub(crate) async fn list(context: Context, _: TokenListParams) -> Result<TokenListResult, Error> {
+    let mut tokens = context.shared.store.tokens().await.map_err(from_store)?;
+    if let Some(bound) = &context.peer.actor.workspace_id {
+        tokens.retain(|token| token.workspace_id.as_ref() == Some(bound));
+    }
+    Ok(TokenListResult { tokens })
+}
+
+pub(crate) async fn revoke(context: Context, params: TokenRevokeParams) -> Result<TokenResult, Error> {
+    let store = &context.shared.store;
+    let token = store.token_by_name(&params.name).await.map_err(from_store)?;
+    let bound = context.peer.actor.workspace_id.as_ref();
+    if bound.is_some() && token.workspace_id.as_ref() != bound {
+        // To somebody bound to a workspace, tokens of others do not exist.
+        return Err(from_store(StoreError::NotFound { what: "token", id: params.name }));
+    }
+    let token = store.revoke_token(&token.id, context.actor()).await.map_err(from_store)?;
+    context.shared.access.forget();
+    Ok(TokenResult { token })
+}

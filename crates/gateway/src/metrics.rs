@@ -1,0 +1,85 @@
+//! What the gateway counts, in Prometheus' text format.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Call {
+    method: String,
+    /// `ok`, or the error's code.
+    outcome: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Dropped {
+    reason: String,
+}
+
+/// The gateway's counters.
+pub(crate) struct Metrics {
+    registry: Registry,
+    calls: Family<Call, Counter>,
+    seconds: Histogram,
+    dropped: Family<Dropped, Counter>,
+    pub(crate) connections: Gauge,
+    pub(crate) notifications: Counter,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("foreword");
+        let metrics = Self {
+            calls: Family::default(),
+            seconds: Histogram::new(exponential_buckets(0.000_05, 2.0, 18)),
+            dropped: Family::default(),
+            connections: Gauge::default(),
+            notifications: Counter::default(),
+            registry: Registry::default(),
+        };
+        registry.register("requests", "Calls by method and outcome", metrics.calls.clone());
+        registry.register("request_seconds", "Time to answer a call", metrics.seconds.clone());
+        registry.register("connections", "Open WebSocket connections", metrics.connections.clone());
+        registry.register("notifications", "Notifications sent", metrics.notifications.clone());
+        registry.register(
+            "connections_dropped",
+            "Connections this side closed early",
+            metrics.dropped.clone(),
+        );
+        Self { registry, ..metrics }
+    }
+
+    /// Counts a call. Names of methods that do not exist are not kept, so that nobody can fill the memory.
+    pub(crate) fn called(&self, method: &str, code: Option<i32>, took: Duration) {
+        let method = protocol::method::find(method).map_or("unknown", |method| method.name).to_owned();
+        let outcome = code.map_or_else(|| "ok".to_owned(), |code| code.to_string());
+        self.calls.get_or_create(&Call { method, outcome }).inc();
+        self.seconds.observe(took.as_secs_f64());
+    }
+
+    /// Counts a connection that this side closed early.
+    pub(crate) fn dropped(&self, reason: &rpc::CloseReason) {
+        let reason = match reason {
+            rpc::CloseReason::Finished | rpc::CloseReason::Shutdown => return,
+            rpc::CloseReason::Slow => "slow",
+            rpc::CloseReason::Silent => "silent",
+            rpc::CloseReason::Unauthenticated => "unauthenticated",
+            rpc::CloseReason::TooLarge => "too_large",
+            rpc::CloseReason::InvalidUtf8 => "invalid_utf8",
+        };
+        self.dropped.get_or_create(&Dropped { reason: reason.to_owned() }).inc();
+    }
+
+    /// Everything as text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry);
+        text
+    }
+}

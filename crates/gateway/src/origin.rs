@@ -1,0 +1,99 @@
+//! Which names a gateway may be called by, and which web pages may call it.
+//!
+//! A page on the web can make a browser connect to this machine, and a name on the web can be made to point here.
+//! So a browser's origin and the name it used both have to be loopback, or configured.
+
+use std::net::IpAddr;
+
+use axum::http::HeaderMap;
+use axum::http::header::{HOST, ORIGIN};
+
+use crate::settings::Settings;
+
+/// Why a request is refused, or nothing.
+pub(crate) fn refusal(headers: &HeaderMap, settings: &Settings) -> Option<String> {
+    let Some(host) = headers.get(HOST).and_then(|value| value.to_str().ok()) else {
+        return Some("the request has no `Host`".to_owned());
+    };
+    let allowed_host =
+        |name: &String| name.eq_ignore_ascii_case(host) || name.eq_ignore_ascii_case(name_of(host));
+    if !is_loopback(name_of(host)) && !settings.allowed_hosts.iter().any(allowed_host) {
+        return Some(format!(
+            "host `{host}` is not allowed; add it to `gateway.allowed_hosts` if this gateway is meant to be called by it"
+        ));
+    }
+    let origin = headers.get(ORIGIN)?;
+    let origin = origin.to_str().unwrap_or("(unprintable)");
+    let from_here = origin.split_once("://").is_some_and(|(scheme, authority)| {
+        matches!(scheme, "http" | "https") && is_loopback(name_of(authority))
+    });
+    if from_here || settings.allowed_origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)) {
+        return None;
+    }
+    Some(format!(
+        "origin `{origin}` is not allowed; add it to `gateway.allowed_origins` if its pages may connect"
+    ))
+}
+
+/// The name without a port.
+fn name_of(authority: &str) -> &str {
+    if let Some(rest) = authority.strip_prefix('[') {
+        return rest.split(']').next().unwrap_or_default();
+    }
+    authority.rsplit_once(':').map_or(authority, |(name, _)| name)
+}
+
+/// Whether a name always means this machine.
+pub(crate) fn is_loopback(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(host: &str, origin: Option<&str>) -> bool {
+        let mut settings = Settings::new("/nowhere");
+        settings.allowed_hosts = vec!["gateway.example".into(), "other.example:99".into()];
+        settings.allowed_origins = vec!["https://app.example".into()];
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        refusal(&headers, &settings).is_none()
+    }
+
+    #[test]
+    fn hosts_are_loopback_or_configured() {
+        for host in
+            ["localhost", "LOCALHOST:1", "127.0.0.1:4670", "127.8.8.8", "[::1]:4670", "gateway.example:4670"]
+        {
+            assert!(allowed(host, None), "{host}");
+        }
+        assert!(allowed("other.example:99", None));
+        for host in
+            ["evil.example", "localhost.evil.example", "192.168.1.1", "other.example:98", "127.0.0.1.evil"]
+        {
+            assert!(!allowed(host, None), "{host}");
+        }
+    }
+
+    #[test]
+    fn origins_are_loopback_or_configured() {
+        for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:80", "https://app.example"]
+        {
+            assert!(allowed("localhost", Some(origin)), "{origin}");
+        }
+        for origin in [
+            "null",
+            "https://evil.example",
+            "file://",
+            "https://localhost.evil.example",
+            "http://app.example",
+        ] {
+            assert!(!allowed("localhost", Some(origin)), "{origin}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Which function answers which method.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use protocol::{Method, Params, Role};
+use rpc::{Error, Reply};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::error::{needs_role, other_workspace};
+use crate::peer::Peer;
+use crate::service::Shared;
+
+/// What a handler is given besides its parameters.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) peer: Arc<Peer>,
+}
+
+impl Context {
+    /// The name that is written into `created_by` and its like.
+    pub(crate) fn actor(&self) -> Option<&str> {
+        Some(&self.peer.actor.name)
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send>>;
+type Handler = Box<dyn Fn(Context, Option<&RawValue>) -> Result<Answering, Error> + Send + Sync>;
+
+/// The handlers by method.
+#[derive(Default)]
+pub(crate) struct Router {
+    handlers: HashMap<&'static str, (Role, Handler)>,
+}
+
+impl Router {
+    /// Adds a handler that answers with the method's result.
+    pub(crate) fn on<M: Method, F>(self, handler: fn(Context, M::Params) -> F) -> Self
+    where
+        F: Future<Output = Result<M::Result, Error>> + Send + 'static,
+    {
+        self.on_reply::<M, _>(move |context, params| {
+            let answer = handler(context, params);
+            async move { answer.await.map(Reply::new) }
+        })
+    }
+
+    /// Adds a handler that has something to do after its answer.
+    pub(crate) fn on_reply<M: Method, F>(
+        mut self,
+        handler: impl Fn(Context, M::Params) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Reply, Error>> + Send + 'static,
+    {
+        let answer = move |context: Context, params: Option<&RawValue>| {
+            let params: M::Params = parse(params)?;
+            if let Some(workspace_id) = params.workspace_id()
+                && !context.peer.actor.reaches(workspace_id)
+            {
+                return Err(other_workspace(Some(workspace_id)));
+            }
+            Ok(Box::pin(handler(context, params)) as Answering)
+        };
+        self.handlers.insert(M::NAME, (M::ROLE, Box::new(answer)));
+        self
+    }
+
+    /// Names of the methods that have a handler.
+    #[cfg(test)]
+    pub(crate) fn methods(&self) -> impl Iterator<Item = &'static str> {
+        self.handlers.keys().copied()
+    }
+
+    /// Runs a method, if it exists and the caller may.
+    pub(crate) async fn call(
+        &self,
+        context: Context,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Reply, Error> {
+        let (needed, handler) = self.handlers.get(method).ok_or_else(|| Error::method_not_found(method))?;
+        if context.peer.actor.role < *needed {
+            return Err(needs_role(method, *needed, context.peer.actor.role));
+        }
+        handler(context, params)?.await
+    }
+}
+
+/// Reads named parameters; none at all are the same as an empty object.
+fn parse<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, Error> {
+    let text = params.map_or("{}", RawValue::get);
+    if !text.starts_with('{') {
+        return Err(Error::invalid_params("parameters are named: `params` must be an object, not an array"));
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let message = error.inner().to_string();
+        // Where in the parameters' text it is helps nobody who sent an object.
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+        Error::invalid_params(if path == "." { message.to_owned() } else { format!("`{path}`: {message}") })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::method::{DocumentSaveParams, FolderGetParams, WorkspaceCreateParams};
+
+    fn refused<P: DeserializeOwned>(text: &str) -> String {
+        let raw = RawValue::from_string(text.to_owned()).unwrap();
+        match parse::<P>(Some(&raw)) {
+            Ok(_) => panic!("accepted {text}"),
+            Err(error) => error.message,
+        }
+    }
+
+    #[test]
+    fn bad_parameters_say_which_and_why() {
+        assert_eq!(
+            refused::<FolderGetParams>(r#"{"workspace_id":"w","folder_id":""}"#),
+            "`folder_id`: an id must not be blank"
+        );
+        assert_eq!(refused::<FolderGetParams>(r#"{"workspace_id":"w"}"#), "missing field `folder_id`");
+        assert_eq!(
+            refused::<FolderGetParams>(r#"{"workspace_id":7,"folder_id":"f"}"#),
+            "`workspace_id`: invalid type: integer `7`, expected a string"
+        );
+        assert!(
+            refused::<FolderGetParams>(r#"{"workspace_id":"w","folder_id":"f","x":1}"#)
+                .contains("unknown field `x`")
+        );
+        assert!(refused::<FolderGetParams>("[]").contains("must be an object"));
+        assert!(
+            refused::<WorkspaceCreateParams>(r#"{"name":"w","agents":{"root":{"mark":[]}}}"#)
+                .starts_with("`agents.root.mark`: unknown field `mark`")
+        );
+        assert!(
+            refused::<DocumentSaveParams>(r#"{"workspace_id":"w","content":"","expected_version":-1}"#)
+                .starts_with("`expected_version`: invalid value: integer `-1`")
+        );
+    }
+}

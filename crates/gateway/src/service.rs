@@ -1,0 +1,96 @@
+//! The gateway as JSON-RPC sees it: one service for every transport.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use governor::clock::{Clock as _, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota};
+use protocol::error::ErrorKind;
+use rpc::{CloseReason, Error, Reply};
+use serde_json::value::RawValue;
+use store::Store;
+
+use crate::access::Access;
+use crate::connection::Connections;
+use crate::error::{error, from_store, unauthenticated};
+use crate::feed::Feeds;
+use crate::metrics::Metrics;
+use crate::peer::Peer;
+use crate::router::{Context, Router};
+use crate::settings::Settings;
+
+/// What all handlers and connections share.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) store: Store,
+    pub(crate) access: Access,
+    pub(crate) feeds: Feeds,
+    pub(crate) connections: Connections,
+    pub(crate) metrics: Arc<Metrics>,
+    limiter: Option<DefaultKeyedRateLimiter<String>>,
+}
+
+impl Shared {
+    pub(crate) fn new(settings: Settings, store: Store) -> Self {
+        let metrics = Arc::new(Metrics::new());
+        Self {
+            access: Access::new(store.clone()),
+            feeds: Feeds::new(store.clone(), Arc::clone(&metrics)),
+            connections: Connections::default(),
+            metrics,
+            limiter: settings.rate_limit.map(|most| DefaultKeyedRateLimiter::keyed(Quota::per_second(most))),
+            settings,
+            store,
+        }
+    }
+}
+
+/// Answers calls.
+pub(crate) struct Service {
+    pub(crate) shared: Arc<Shared>,
+    router: Router,
+}
+
+impl Service {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, router: crate::handler::router() }
+    }
+
+    async fn answer(
+        &self,
+        peer: &Arc<Peer>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Reply, Error> {
+        if !self.shared.access.is_still_valid(&peer.actor).await.map_err(from_store)? {
+            if let Some(outgoing) = peer.outgoing() {
+                outgoing.close(CloseReason::Unauthenticated);
+            }
+            return Err(unauthenticated());
+        }
+        if let Some(limiter) = &self.shared.limiter
+            && let Err(refused) = limiter.check_key(&peer.actor.name)
+        {
+            let wait = refused.wait_time_from(DefaultClock::default().now());
+            let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+            let message = format!("too many requests; try again in {milliseconds} ms");
+            return Err(error(ErrorKind::RateLimited, message, |data| {
+                data.retry_after_ms = Some(milliseconds)
+            }));
+        }
+        let context = Context { shared: Arc::clone(&self.shared), peer: Arc::clone(peer) };
+        self.router.call(context, method, params).await
+    }
+}
+
+impl rpc::Service for Service {
+    type Peer = Peer;
+
+    async fn call(&self, peer: &Arc<Peer>, method: &str, params: Option<&RawValue>) -> Result<Reply, Error> {
+        let started = Instant::now();
+        let answer = self.answer(peer, method, params).await;
+        let code = answer.as_ref().err().map(|error| error.code);
+        self.shared.metrics.called(method, code, started.elapsed());
+        answer
+    }
+}

@@ -1,0 +1,46 @@
+//! What a gateway is started with.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use store::Database;
+
+/// Settings of one gateway.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Directory of the lock, the owner's token and the embedded database.
+    pub data: PathBuf,
+    /// The database; none: SQLite in the data directory.
+    pub database: Option<Database>,
+    /// Where to listen, such as `127.0.0.1:4670`; port 0 takes a free one.
+    pub listen: String,
+    /// Whether an address that other machines can reach is allowed.
+    pub allow_remote: bool,
+    /// Names besides the loopback ones that clients may call this gateway by.
+    pub allowed_hosts: Vec<String>,
+    /// Web origins besides the loopback ones whose pages may connect.
+    pub allowed_origins: Vec<String>,
+    /// Most requests a second for each token; none: no limit.
+    pub rate_limit: Option<NonZeroU32>,
+    /// Bounds of each connection.
+    pub limits: rpc::Limits,
+}
+
+impl Settings {
+    /// The settings of a gateway on this machine alone.
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            database: None,
+            listen: protocol::local::DEFAULT_ADDRESS.to_owned(),
+            allow_remote: false,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            rate_limit: None,
+            limits: rpc::Limits {
+                message_bytes: protocol::limits::MAX_MESSAGE_BYTES,
+                ..rpc::Limits::default()
+            },
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Start-up and shutdown.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::ListenerExt as _;
+use rpc::Endpoint;
+use store::{Database, Store, StoreError, Wake};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::access::Actor;
+use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::http::{Site, routes};
+use crate::owner::{self, OwnerError};
+use crate::peer::Peer;
+use crate::service::{Service, Shared};
+use crate::settings::Settings;
+
+/// How long open connections and their requests are waited for at shutdown.
+const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
+
+/// Why a gateway did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    DataDirectory(#[from] DataDirectoryError),
+    /// The database cannot be used.
+    #[error("could not open the database {database}: {source}")]
+    Database {
+        /// Which one, without its password.
+        database: Database,
+        /// What the store said.
+        source: StoreError,
+    },
+    /// There is no owner's token.
+    #[error("could not make the owner's token: {0}")]
+    Owner(#[from] OwnerError),
+    /// The address is not one.
+    #[error("`{address}` is not an address to listen on: {source}")]
+    Address {
+        /// The address.
+        address: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Other machines could reach the address, and nobody allowed that.
+    #[error("{address} can be reached from other machines")]
+    Remote {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The address is taken, or not ours.
+    #[error("could not listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl StartError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            StartError::DataDirectory(DataDirectoryError::Locked { .. }) => Some(
+                "use that gateway, stop it first, or start this one with another --data directory".to_owned(),
+            ),
+            StartError::Remote { .. } => Some(
+                "add --allow-remote if that is meant, put a TLS proxy in front, and name the host in \
+                 gateway.allowed_hosts"
+                    .to_owned(),
+            ),
+            StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => Some(
+                "choose another port with --listen, or take a free one with --listen 127.0.0.1:0".to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// A running gateway.
+pub struct Gateway {
+    service: Arc<Service>,
+    address: SocketAddr,
+    shutdown: CancellationToken,
+    tasks: TaskTracker,
+    server: JoinHandle<()>,
+    background: JoinHandle<()>,
+    directory: DataDirectory,
+    database: Database,
+}
+
+impl Gateway {
+    /// Opens everything, listens, and says so in the data directory.
+    pub async fn start(settings: Settings) -> Result<Self, StartError> {
+        let address = resolve(&settings).await?;
+        let directory = DataDirectory::lock(&settings.data)?;
+        let database = settings.database.clone().unwrap_or_else(|| Database::Sqlite(directory.database()));
+        let store = Store::open(&database)
+            .await
+            .map_err(|source| StartError::Database { database: database.clone(), source })?;
+        owner::ensure(&directory, &store).await?;
+        let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
+        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let listener = listener.tap_io(|stream| {
+            // Answers are small and waited for.
+            let _ = stream.set_nodelay(true);
+        });
+
+        let shared = Arc::new(Shared::new(settings, store));
+        let background = tokio::spawn(listen_for_changes(Arc::clone(&shared)));
+        let service = Arc::new(Service::new(shared));
+        let shutdown = CancellationToken::new();
+        let tasks = TaskTracker::new();
+        let site = Site { service: Arc::clone(&service), shutdown: shutdown.clone(), tasks: tasks.clone() };
+        let stopped = shutdown.clone();
+        let server = tokio::spawn(async move {
+            let serving =
+                axum::serve(listener, routes(site)).with_graceful_shutdown(stopped.cancelled_owned());
+            if let Err(error) = serving.await {
+                tracing::error!(%error, "the listener failed");
+            }
+        });
+        directory.announce(&format!("http://{address}"))?;
+        Ok(Self { service, address, shutdown, tasks, server, background, directory, database })
+    }
+
+    /// The HTTP base address.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The database, shown without its password.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// The data directory.
+    pub fn directory(&self) -> &DataDirectory {
+        &self.directory
+    }
+
+    /// Serves a parent process over a pair of byte streams until it closes its end, or the gateway stops.
+    pub async fn serve_stdio(
+        &self,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) {
+        let limits = &self.service.shared.settings.limits;
+        let (endpoint, written) = rpc::stdio::endpoint(reader, writer, limits);
+        self.serve_owner(endpoint).await;
+        let _ = written.await;
+    }
+
+    /// Serves the owner in this process; a test needs no socket.
+    pub async fn serve_owner(&self, endpoint: Endpoint) {
+        let peer = Arc::new(Peer::connected(Arc::new(Actor::stdio()), endpoint.outgoing.clone()));
+        rpc::serve(endpoint, Arc::clone(&self.service), peer, self.shutdown.clone()).await;
+    }
+
+    /// Stops accepting, finishes what was accepted, closes connections and database.
+    pub async fn shutdown(self) {
+        self.directory.withdraw();
+        self.shutdown.cancel();
+        self.tasks.close();
+        let finished = async {
+            self.tasks.wait().await;
+            let _ = self.server.await;
+        };
+        if tokio::time::timeout(SHUTDOWN_TIME, finished).await.is_err() {
+            tracing::warn!("some connections did not end in time");
+        }
+        self.background.abort();
+        self.service.shared.store.close().await;
+    }
+}
+
+/// The address to listen on, if it is allowed.
+async fn resolve(settings: &Settings) -> Result<SocketAddr, StartError> {
+    let failed = |source| StartError::Address { address: settings.listen.clone(), source };
+    let mut addresses = tokio::net::lookup_host(&settings.listen).await.map_err(failed)?;
+    let address = addresses.next().ok_or_else(|| failed(std::io::Error::other("the name has no address")))?;
+    if !address.ip().is_loopback() && !settings.allow_remote {
+        return Err(StartError::Remote { address });
+    }
+    Ok(address)
+}
+
+/// Wakes feeds, and closes connections of revoked tokens, until the store is gone.
+async fn listen_for_changes(shared: Arc<Shared>) {
+    let mut wakes = shared.store.wakes();
+    loop {
+        let tokens_changed = match wakes.recv().await {
+            Ok(Wake::Workspace(workspace_id)) => {
+                shared.feeds.wake(Some(&workspace_id));
+                false
+            }
+            Ok(Wake::Tokens) => true,
+            Ok(Wake::Everything) | Err(RecvError::Lagged(_)) => {
+                shared.feeds.wake(None);
+                true
+            }
+            Err(RecvError::Closed) => return,
+        };
+        if tokens_changed {
+            shared.access.forget();
+            shared.connections.close_revoked(&shared.access).await;
+        }
+    }
+}
