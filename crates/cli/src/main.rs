@@ -1,1 +1,63 @@
-fn main() {}
+//! The `foreword` command: parse, call, print.
+
+mod arguments;
+mod command;
+mod config;
+mod context;
+mod editor;
+mod failure;
+mod output;
+mod proxy;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::arguments::Arguments;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.globals.color.apply();
+    let output = Output::new(arguments.globals.format);
+    match run(arguments, output) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
+    start_log(arguments.globals.verbose);
+    let context = Context::new(&arguments, output)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Failed, format!("could not start: {error}")))?;
+    let exit = runtime.block_on(command::run(arguments.command, context));
+    // A read of standard input that never ends must not keep the command alive.
+    runtime.shutdown_background();
+    exit
+}
+
+/// The log goes to standard error: warnings, with `-v` more, or what `FOREWORD_LOG` says.
+fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let default = format!("{level},sqlx=warn,sea_orm=warn,sea_orm_migration=warn");
+    let filter = tracing_subscriber::EnvFilter::try_from_env("FOREWORD_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never)
+        .try_init();
+}

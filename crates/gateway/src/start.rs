@@ -67,6 +67,11 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// Whether another gateway runs on the data directory.
+    pub fn is_already_running(&self) -> bool {
+        matches!(self, StartError::DataDirectory(DataDirectoryError::Locked { .. }))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {

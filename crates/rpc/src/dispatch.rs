@@ -152,7 +152,7 @@ fn write_error(buffer: &mut Vec<u8>, id: Option<&Id>, error: &Error) {
 }
 
 /// The text of an error that answers no particular request.
-pub(crate) fn error_frame(error: &Error) -> Frame {
+pub fn error_frame(error: &Error) -> Frame {
     let mut buffer = Vec::new();
     write_error(&mut buffer, None, error);
     Frame::from(String::from_utf8(buffer).unwrap_or_default())

@@ -1,0 +1,372 @@
+//! The command line as clap reads it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::output::{Color, Format};
+
+/// Decides what a coding agent reads first, shows why, lets people edit it together, and keeps the proof.
+#[derive(Debug, Parser)]
+#[command(name = "foreword", version, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command has.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Globals {
+    /// Read this configuration file instead of the one in the home directory
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where configuration and your own instruction files are [env: FOREWORD_HOME]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// Where the gateway keeps its database and token [env: FOREWORD_DATA]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// How to print data
+    #[arg(long, global = true, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value = "auto")]
+    pub(crate) color: Color,
+    /// Say more on standard error; twice for even more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the gateway
+    Serve(Serve),
+    /// Make and look at workspaces
+    #[command(subcommand)]
+    Workspace(Workspace),
+    /// Arrange the folders of a thread tree
+    #[command(subcommand)]
+    Folder(Folder),
+    /// Make, arrange and look at threads
+    #[command(subcommand)]
+    Thread(Thread),
+    /// Read and edit AGENTS.md documents
+    #[command(subcommand)]
+    Doc(Doc),
+    /// Make and revoke access tokens
+    #[command(subcommand)]
+    Token(Token),
+    /// Follow what changes in a workspace
+    Events(Events),
+    /// Write the JSON Schemas of the protocol
+    Schema {
+        /// Directory to write them to
+        #[arg(default_value = "schemas")]
+        directory: PathBuf,
+    },
+    /// Print the configuration that holds, and where each value came from
+    Config,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:4670]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// postgres://USER@HOST/NAME or sqlite://PATH [default: SQLite in the data directory]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    /// Speak JSON-RPC on standard input and output; beside a running gateway, pass everything on to it
+    #[arg(long)]
+    pub(crate) stdio: bool,
+    /// Allow an address that other machines can reach
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+}
+
+/// The workspace a command is about.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct InWorkspace {
+    /// Name or id of the workspace; not needed when there is only one [env: FOREWORD_WORKSPACE]
+    #[arg(short, long)]
+    pub(crate) workspace: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Workspace {
+    /// Make a workspace and print its id
+    Create {
+        /// What to call it
+        name: String,
+        /// The directory its threads work in
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
+    /// List the workspaces
+    List,
+    /// Show one workspace
+    #[command(alias = "show")]
+    Get {
+        /// Name or id; not needed when there is only one
+        workspace: Option<String>,
+    },
+    /// Change a workspace's name or directory
+    Update {
+        /// Name or id
+        workspace: String,
+        /// The new name
+        #[arg(long)]
+        name: Option<String>,
+        /// The directory its threads work in
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Folder {
+    /// Make a folder and print its id
+    Create {
+        /// What to call it
+        name: String,
+        /// The folder to make it in, by path (a/b) or id; the root when absent
+        #[arg(long, value_name = "FOLDER")]
+        parent: Option<String>,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// List the folders with their paths
+    List {
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Show one folder
+    #[command(alias = "show")]
+    Get {
+        /// Path (a/b) or id
+        folder: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Give a folder another name
+    Rename {
+        /// Path (a/b) or id
+        folder: String,
+        /// The new name
+        name: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Move a folder into another one, or to the root
+    Move {
+        /// Path (a/b) or id
+        folder: String,
+        /// The folder to move it into; `/` is the root
+        to: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Delete a folder; what it holds moves to its parent, its document is archived
+    Delete {
+        /// Path (a/b) or id
+        folder: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Mode {
+    /// No tools
+    Chat,
+    /// With tools
+    Agent,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Thread {
+    /// Make a thread and print its id
+    Create {
+        /// What to call it
+        title: String,
+        /// The folder to make it in, by path (a/b) or id; the root when absent
+        #[arg(long)]
+        folder: Option<String>,
+        /// How it answers
+        #[arg(long, value_enum, default_value = "chat")]
+        mode: Mode,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Draw the whole tree: folders, threads and documents
+    #[command(alias = "list")]
+    Tree {
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Show one thread
+    #[command(alias = "show")]
+    Get {
+        /// Id
+        thread: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Give a thread another title
+    Rename {
+        /// Id
+        thread: String,
+        /// The new title
+        title: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Move a thread into a folder, or to the root
+    Move {
+        /// Id
+        thread: String,
+        /// The folder to move it into; `/` is the root
+        to: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Take a thread out of the tree
+    Archive {
+        /// Id
+        thread: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+}
+
+/// The scope a document command is about.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct InScope {
+    /// The folder, by path (a/b) or id; the workspace root when absent
+    #[arg(long)]
+    pub(crate) folder: Option<String>,
+    #[command(flatten)]
+    pub(crate) workspace: InWorkspace,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Doc {
+    /// Print a scope's own document
+    Get {
+        #[command(flatten)]
+        scope: InScope,
+    },
+    /// Print the document that is effective for a folder or thread
+    Effective {
+        /// The thread, by id, instead of a folder
+        #[arg(long, conflicts_with = "folder")]
+        thread: Option<String>,
+        #[command(flatten)]
+        scope: InScope,
+    },
+    /// Save a document from a file or standard input
+    Save {
+        /// The file; standard input when absent or `-`
+        file: Option<PathBuf>,
+        /// Save only if this is still the version; 0: only if there is no document yet
+        #[arg(long, value_name = "VERSION")]
+        expected_version: Option<u64>,
+        #[command(flatten)]
+        scope: InScope,
+    },
+    /// Edit a document in $VISUAL or $EDITOR
+    Edit {
+        #[command(flatten)]
+        scope: InScope,
+    },
+    /// List the revisions, newest first
+    History {
+        /// Most revisions to list
+        #[arg(long, default_value_t = protocol::limits::DEFAULT_HISTORY_LIMIT)]
+        limit: u32,
+        /// Only versions below this one
+        #[arg(long, value_name = "VERSION")]
+        before: Option<u64>,
+        #[command(flatten)]
+        scope: InScope,
+    },
+    /// Show what changed between two versions
+    Diff {
+        /// The older version; the one before the newer when absent
+        from: Option<u64>,
+        /// The newer version; the newest when absent
+        to: Option<u64>,
+        #[command(flatten)]
+        scope: InScope,
+    },
+    /// Make an older version's text current again
+    Restore {
+        /// The version
+        version: u64,
+        /// Restore only if this is still the current version
+        #[arg(long, value_name = "VERSION")]
+        expected_version: Option<u64>,
+        #[command(flatten)]
+        scope: InScope,
+    },
+    /// Take a document away; its scope inherits again
+    Archive {
+        /// Archive only if this is still the version
+        #[arg(long, value_name = "VERSION")]
+        expected_version: Option<u64>,
+        #[command(flatten)]
+        scope: InScope,
+    },
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Role {
+    /// May look
+    Reader,
+    /// May also change folders, threads and documents
+    Editor,
+    /// May also change workspaces and tokens
+    Owner,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    /// Make a token and print its secret, this once
+    Create {
+        /// What to call it; becomes the author of what is done with it
+        name: String,
+        /// What it allows
+        #[arg(long, value_enum, default_value = "editor")]
+        role: Role,
+        /// The only workspace it may touch, by name or id; all when absent
+        #[arg(long)]
+        workspace: Option<String>,
+    },
+    /// List the tokens
+    List,
+    /// Revoke a token
+    Revoke {
+        /// Its name
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Events {
+    /// First print what happened after this sequence number; 0: everything
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) since: Option<u64>,
+    /// Stop after this many
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) scope: InWorkspace,
+}

@@ -1,0 +1,25 @@
+//! `foreword config`.
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::table::table;
+
+pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
+    context.output.data(&context.configuration.json(), || {
+        let entries = context.configuration.entries();
+        table(
+            &["key", "value", "from"],
+            entries.into_iter().map(|entry| {
+                let from = match entry.source {
+                    Some(source) => format!("{} ({source})", entry.origin),
+                    None => entry.origin.to_owned(),
+                };
+                vec![entry.key.to_owned(), entry.shown, from]
+            }),
+        )
+    })?;
+    let directories = &context.directories;
+    context.output.note(format!("home: {}", directories.home.display()));
+    context.output.note(format!("data: {}", directories.data.display()));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,250 @@
+//! `foreword doc`.
+
+mod diff;
+mod edit;
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use client::Client;
+use protocol::method::{
+    DocumentArchive, DocumentArchiveParams, DocumentGet, DocumentHistory, DocumentHistoryParams,
+    DocumentResolveForFolder, DocumentResolveForThread, DocumentResolveForThreadParams, DocumentRestore,
+    DocumentRestoreParams, DocumentSave, DocumentSaveParams, DocumentScopeParams,
+};
+use protocol::{Document, DocumentStatus, ResolvedDocument, SaveReason, Version, Warning};
+
+use crate::arguments::{Doc, InScope};
+use crate::context::{Context, thread_id};
+use crate::failure::{Exit, Failure};
+use crate::output::{Output, print};
+use crate::table::table;
+
+pub(crate) async fn run(context: Context, command: Doc) -> Result<Exit, Failure> {
+    let client = context.connect().await?;
+    match command {
+        Doc::Get { scope } => get(&context, &client, &scope).await,
+        Doc::Effective { thread, scope } => effective(&context, &client, thread, &scope).await,
+        Doc::Save { file, expected_version, scope } => {
+            save(&context, &client, file, expected_version.map(Version), &scope).await
+        }
+        Doc::Edit { scope } => edit::run(&context, &client, &scope).await,
+        Doc::History { limit, before, scope } => {
+            history(&context, &client, limit, before.map(Version), &scope).await
+        }
+        Doc::Diff { from, to, scope } => {
+            diff::run(&context, &client, from.map(Version), to.map(Version), &scope).await
+        }
+        Doc::Restore { version, expected_version, scope } => {
+            restore(&context, &client, Version(version), expected_version.map(Version), &scope).await
+        }
+        Doc::Archive { expected_version, scope } => {
+            archive(&context, &client, expected_version.map(Version), &scope).await
+        }
+    }
+}
+
+/// A scope as people say it.
+fn scope_name(scope: &InScope) -> String {
+    match scope.folder.as_deref().map(|folder| folder.trim_matches('/')) {
+        None | Some("") => "the workspace root".to_owned(),
+        Some(folder) => format!("folder `{folder}`"),
+    }
+}
+
+async fn get(context: &Context, client: &Client, scope: &InScope) -> Result<Exit, Failure> {
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let result = client.call::<DocumentGet>(&DocumentScopeParams { workspace_id, folder_id }).await?;
+    if context.output.is_json() {
+        context.output.json(&result)?;
+        return Ok(if result.explicit.is_some() { Exit::Done } else { Exit::No });
+    }
+    match (&result.explicit, &result.effective) {
+        (Some(document), _) => {
+            print_document(context.output, document)?;
+            Ok(Exit::Done)
+        }
+        (None, Some(effective)) => {
+            context.output.note(format!(
+                "{} has no document of its own; it inherits the one of {}: see `foreword doc effective`",
+                scope_name(scope),
+                place(effective)
+            ));
+            Ok(Exit::No)
+        }
+        (None, None) => {
+            context.output.note(format!("{} has no document, and inherits none", scope_name(scope)));
+            Ok(Exit::No)
+        }
+    }
+}
+
+async fn effective(
+    context: &Context,
+    client: &Client,
+    thread: Option<String>,
+    scope: &InScope,
+) -> Result<Exit, Failure> {
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let result = match thread {
+        Some(thread) => {
+            let params = DocumentResolveForThreadParams { workspace_id, thread_id: thread_id(&thread)? };
+            client.call::<DocumentResolveForThread>(&params).await?
+        }
+        None => {
+            client.call::<DocumentResolveForFolder>(&DocumentScopeParams { workspace_id, folder_id }).await?
+        }
+    };
+    if context.output.is_json() {
+        context.output.json(&result)?;
+        return Ok(if result.effective.is_some() { Exit::Done } else { Exit::No });
+    }
+    let Some(effective) = &result.effective else {
+        context.output.note("no document is effective here");
+        return Ok(Exit::No);
+    };
+    print_document(context.output, &effective.doc)?;
+    let inherited = if effective.inherited { "inherited from" } else { "of" };
+    context.output.note(format!("{inherited} {}", place(effective)));
+    Ok(Exit::Done)
+}
+
+fn place(resolved: &ResolvedDocument) -> String {
+    match resolved.source_path.as_slice() {
+        [] => "the workspace root".to_owned(),
+        path => format!("folder `{}`", path.join("/")),
+    }
+}
+
+/// The text on standard output, what it is on standard error.
+fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
+    print(&document.content)?;
+    if !document.content.is_empty() && !document.content.ends_with('\n') {
+        print("\n")?;
+    }
+    let status = if document.status == DocumentStatus::Draft { ", a draft" } else { "" };
+    let author = document.updated_by.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
+    output.note(format!("version {}{status}, saved {}{author}", document.version, document.updated_at));
+    Ok(())
+}
+
+async fn save(
+    context: &Context,
+    client: &Client,
+    file: Option<PathBuf>,
+    expected_version: Option<Version>,
+    scope: &InScope,
+) -> Result<Exit, Failure> {
+    let content = read_text(file.as_deref())?;
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let params = DocumentSaveParams {
+        workspace_id,
+        folder_id,
+        content,
+        expected_version,
+        save_reason: Some(SaveReason::Manual),
+    };
+    let result = client.call::<DocumentSave>(&params).await?;
+    context.output.data(&result, || format!("{}\n", result.doc.version))?;
+    report_saved(context.output, &result.doc, &result.warnings, scope);
+    Ok(Exit::Done)
+}
+
+fn report_saved(output: Output, document: &Document, warnings: &[Warning], scope: &InScope) {
+    let draft = match document.status {
+        DocumentStatus::Draft => "; it is blank, so it is a draft and hides nothing",
+        _ => "",
+    };
+    output.note(format!("{} is at version {}{draft}", scope_name(scope), document.version));
+    for warning in warnings {
+        output.warning(&warning.message, None);
+    }
+}
+
+fn read_text(file: Option<&Path>) -> Result<String, Failure> {
+    // More than a message can carry need not be read to be refused.
+    let most = protocol::limits::MAX_MESSAGE_BYTES as u64;
+    let mut bytes = Vec::new();
+    let read = match file {
+        Some(path) if path != Path::new("-") => std::fs::File::open(path)
+            .and_then(|file| file.take(most).read_to_end(&mut bytes))
+            .map_err(|error| Failure::file("read", path, &error)),
+        _ => std::io::stdin()
+            .lock()
+            .take(most)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::file("read", Path::new("standard input"), &error)),
+    };
+    read?;
+    let limit = protocol::limits::MAX_DOCUMENT_BYTES;
+    if bytes.len() as u64 == most {
+        return Err(Failure::usage(format!("the text has more than {most} bytes, the limit is {limit}")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::usage(format!("the text is not UTF-8 (byte {})", error.utf8_error().valid_up_to()))
+    })
+}
+
+async fn history(
+    context: &Context,
+    client: &Client,
+    limit: u32,
+    before: Option<Version>,
+    scope: &InScope,
+) -> Result<Exit, Failure> {
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let params = DocumentHistoryParams { workspace_id, folder_id, limit: Some(limit), before };
+    let result = client.call::<DocumentHistory>(&params).await?;
+    context.output.data(&result, || {
+        let rows = result.revisions.iter().map(|revision| {
+            let reason = serde_json::to_value(revision.save_reason).unwrap_or_default();
+            vec![
+                revision.version.to_string(),
+                revision.saved_at.to_string(),
+                revision.saved_by.clone().unwrap_or_else(|| "-".to_owned()),
+                reason.as_str().unwrap_or_default().to_owned(),
+                revision.char_count.to_string(),
+                revision.content_sha256.as_str().chars().take(12).collect(),
+            ]
+        });
+        table(&["version", "saved", "by", "why", "characters", "sha256"], rows)
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn restore(
+    context: &Context,
+    client: &Client,
+    version: Version,
+    expected_version: Option<Version>,
+    scope: &InScope,
+) -> Result<Exit, Failure> {
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let params = DocumentRestoreParams { workspace_id, folder_id, version, expected_version };
+    let result = client.call::<DocumentRestore>(&params).await?;
+    context.output.data(&result, || format!("{}\n", result.doc.version))?;
+    report_saved(context.output, &result.doc, &[], scope);
+    Ok(Exit::Done)
+}
+
+async fn archive(
+    context: &Context,
+    client: &Client,
+    expected_version: Option<Version>,
+    scope: &InScope,
+) -> Result<Exit, Failure> {
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let params = DocumentArchiveParams { workspace_id, folder_id, expected_version };
+    let result = client.call::<DocumentArchive>(&params).await?;
+    context.output.data(&result, String::new)?;
+    if !result.archived {
+        context.output.note(format!("{} has no document to archive", scope_name(scope)));
+        return Ok(Exit::No);
+    }
+    let now = match &result.effective {
+        Some(effective) => format!("it now inherits the one of {}", place(effective)),
+        None => "nothing is effective there now".to_owned(),
+    };
+    context.output.note(format!("archived the document of {}; {now}", scope_name(scope)));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,106 @@
+//! `foreword doc diff`, and the differences other commands show.
+
+use anstyle::{AnsiColor, Style};
+use client::Client;
+use protocol::Version;
+use protocol::method::{DocumentHistory, DocumentHistoryParams, DocumentRevision, DocumentRevisionParams};
+use serde_json::json;
+use similar::{ChangeTag, TextDiff};
+
+use crate::arguments::InScope;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+
+pub(super) async fn run(
+    context: &Context,
+    client: &Client,
+    from: Option<Version>,
+    to: Option<Version>,
+    scope: &InScope,
+) -> Result<Exit, Failure> {
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let to = match to {
+        Some(to) => to,
+        None => {
+            let params = DocumentHistoryParams {
+                workspace_id: workspace_id.clone(),
+                folder_id: folder_id.clone(),
+                limit: Some(1),
+                before: None,
+            };
+            let newest = client.call::<DocumentHistory>(&params).await?.revisions;
+            let Some(newest) = newest.first() else {
+                return Err(Failure::usage(format!("{} never had a document", super::scope_name(scope))));
+            };
+            newest.version
+        }
+    };
+    let from = from.unwrap_or(Version(to.0.saturating_sub(1)));
+    let text = async |version: Version| {
+        // Before the first version there was nothing.
+        if version == Version(0) {
+            return Ok(String::new());
+        }
+        let params = DocumentRevisionParams {
+            workspace_id: workspace_id.clone(),
+            folder_id: folder_id.clone(),
+            version,
+        };
+        client.call::<DocumentRevision>(&params).await.map(|result| result.revision.content)
+    };
+    let (older, newer) = (text(from).await?, text(to).await?);
+    let names = (format!("version {from}"), format!("version {to}"));
+    let plain = unified(&older, &newer, (&names.0, &names.1), false);
+    context.output.data(&json!({ "from": from, "to": to, "diff": plain }), || {
+        unified(&older, &newer, (&names.0, &names.1), true)
+    })?;
+    if older == newer {
+        context.output.note(format!("versions {from} and {to} have the same text"));
+    }
+    Ok(Exit::Done)
+}
+
+/// A unified difference; empty when there is none.
+pub(super) fn unified(older: &str, newer: &str, names: (&str, &str), coloured: bool) -> String {
+    let diff = TextDiff::from_lines(older, newer);
+    if older == newer {
+        return String::new();
+    }
+    let paint = |style: Style, text: &str| match coloured {
+        true => format!("{style}{text}{style:#}"),
+        false => text.to_owned(),
+    };
+    let mut text = format!("--- {}\n+++ {}\n", names.0, names.1);
+    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        text.push_str(&paint(AnsiColor::Cyan.on_default(), &hunk.header().to_string()));
+        text.push('\n');
+        for change in hunk.iter_changes() {
+            let (sign, style) = match change.tag() {
+                ChangeTag::Delete => ('-', AnsiColor::Red.on_default()),
+                ChangeTag::Insert => ('+', AnsiColor::Green.on_default()),
+                ChangeTag::Equal => (' ', Style::new()),
+            };
+            let line = change.value();
+            text.push_str(&paint(style, &format!("{sign}{}", line.trim_end_matches('\n'))));
+            text.push('\n');
+            if !line.ends_with('\n') {
+                text.push_str("\\ no line end at the end\n");
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_lines_with_signs() {
+        assert_eq!(
+            unified("a\nb\n", "a\nc", ("old", "new"), false),
+            "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ no line end at the end\n"
+        );
+        assert_eq!(unified("a", "a", ("old", "new"), true), "");
+    }
+}

@@ -1,0 +1,71 @@
+//! `foreword events`.
+
+use client::Events as Following;
+use protocol::notification::{DocumentChanged, Notification as _, TreeChanged};
+use protocol::{DocumentStatus, Sequence};
+use serde_json::json;
+
+use crate::arguments::Events;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::output::print;
+
+pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Failure> {
+    let output = context.output;
+    let client = context.connect().await?;
+    let workspace = context.workspace(&client, &arguments.scope).await?;
+    drop(client);
+    let since = arguments.since.map(Sequence);
+    let mut events = Following::follow(context.target()?, workspace.id, since).await?;
+    output.note(format!("following workspace `{}`; stop with Ctrl-C", workspace.name));
+    let mut left = arguments.limit.unwrap_or(u64::MAX);
+    while left > 0 {
+        let event = tokio::select! {
+            event = events.next() => event?,
+            _ = tokio::signal::ctrl_c() => break,
+        };
+        if output.is_json() {
+            output.json(&json!({ "method": event.method, "params": event.params }))?;
+        } else {
+            print(&describe(&event))?;
+        }
+        left -= 1;
+    }
+    Ok(Exit::Done)
+}
+
+/// One line: number, what, where.
+fn describe(event: &client::Event) -> String {
+    let what = match event.method.as_str() {
+        DocumentChanged::NAME => serde_json::from_str(event.params.get()).map(document_line),
+        TreeChanged::NAME => serde_json::from_str(event.params.get()).map(tree_line),
+        _ => Ok(event.params.get().to_owned()),
+    };
+    format!(
+        "{:>6}  {}  {}\n",
+        event.seq,
+        event.method,
+        what.unwrap_or_else(|_| event.params.get().to_owned())
+    )
+}
+
+fn document_line(changed: DocumentChanged) -> String {
+    let scope = changed.folder_id.as_ref().map_or("/", |folder| folder.as_str());
+    match changed.summary {
+        Some(summary) => {
+            let draft = if summary.status == DocumentStatus::Draft { ", draft" } else { "" };
+            format!("{scope}  version {}, {} characters{draft}", summary.version, summary.char_count)
+        }
+        None => format!("{scope}  archived"),
+    }
+}
+
+fn tree_line(changed: TreeChanged) -> String {
+    let reason = serde_json::to_value(changed.reason).unwrap_or_default();
+    let reason = reason.as_str().unwrap_or_default().replace('_', " ");
+    let thread = changed.thread_id.map(|id| id.to_string());
+    match thread.or_else(|| changed.folder_id.map(|id| id.to_string())) {
+        Some(id) => format!("{reason}  {id}"),
+        None => reason,
+    }
+}

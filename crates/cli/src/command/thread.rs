@@ -1,0 +1,106 @@
+//! `foreword thread`.
+
+use client::{TreeModel, TreeNode};
+use protocol::method::{
+    ThreadArchive, ThreadCreate, ThreadCreateParams, ThreadGet, ThreadGetParams, ThreadMove,
+    ThreadMoveParams, ThreadRename, ThreadRenameParams, ThreadTree, ThreadTreeParams,
+};
+use protocol::{DocumentStatus, Thread as ThreadRecord, ThreadMode};
+
+use crate::arguments::{InWorkspace, Mode, Thread};
+use crate::context::{Context, thread_id};
+use crate::failure::{Exit, Failure};
+
+pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failure> {
+    let output = context.output;
+    let client = context.connect().await?;
+    let workspace = async |scope: &InWorkspace| context.workspace(&client, scope).await;
+    match command {
+        Thread::Create { title, folder, mode, scope } => {
+            let workspace_id = workspace(&scope).await?.id;
+            let folder_id = match folder {
+                Some(folder) => context.folder_or_root(&client, &workspace_id, &folder).await?,
+                None => None,
+            };
+            let mode = match mode {
+                Mode::Chat => ThreadMode::Chat,
+                Mode::Agent => ThreadMode::Agent,
+            };
+            let params = ThreadCreateParams { workspace_id, folder_id, title, mode };
+            let result = client.call::<ThreadCreate>(&params).await?;
+            output.data(&result, || format!("{}\n", result.thread.id))?;
+            output.note(format!("made thread `{}`", result.thread.title));
+        }
+        Thread::Tree { scope } => {
+            let workspace = workspace(&scope).await?;
+            let params = ThreadTreeParams { workspace_id: workspace.id };
+            let result = client.call::<ThreadTree>(&params).await?;
+            output.data(&result, || draw(&workspace.name, &TreeModel::from(result.clone())))?;
+        }
+        Thread::Get { thread, scope } => {
+            let workspace_id = workspace(&scope).await?.id;
+            let params = ThreadGetParams { workspace_id, thread_id: thread_id(&thread)? };
+            let result = client.call::<ThreadGet>(&params).await?;
+            output.data(&result, || describe(&result.thread))?;
+        }
+        Thread::Rename { thread, title, scope } => {
+            let workspace_id = workspace(&scope).await?.id;
+            let params = ThreadRenameParams { workspace_id, thread_id: thread_id(&thread)?, title };
+            let result = client.call::<ThreadRename>(&params).await?;
+            output.data(&result, || describe(&result.thread))?;
+        }
+        Thread::Move { thread, to, scope } => {
+            let workspace_id = workspace(&scope).await?.id;
+            let folder_id = context.folder_or_root(&client, &workspace_id, &to).await?;
+            let params = ThreadMoveParams { workspace_id, thread_id: thread_id(&thread)?, folder_id };
+            let result = client.call::<ThreadMove>(&params).await?;
+            output.data(&result, || describe(&result.thread))?;
+        }
+        Thread::Archive { thread, scope } => {
+            let workspace_id = workspace(&scope).await?.id;
+            let params = ThreadGetParams { workspace_id, thread_id: thread_id(&thread)? };
+            let result = client.call::<ThreadArchive>(&params).await?;
+            output.data(&result, String::new)?;
+            output.note(format!("archived thread `{}`", result.thread.title));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The tree with two spaces a level: documents as files, folders with a slash, threads with their id.
+fn draw(name: &str, tree: &TreeModel) -> String {
+    let mut text = format!("{name}\n");
+    for (depth, node) in tree.nodes() {
+        let line = match node {
+            TreeNode::Document(document) => {
+                let draft = if document.status == DocumentStatus::Draft { ", draft" } else { "" };
+                format!(
+                    "AGENTS.md  (version {}, {} characters{draft})",
+                    document.version, document.char_count
+                )
+            }
+            TreeNode::Folder(folder) => format!("{}/", folder.name),
+            TreeNode::Thread(thread) => format!("{}  [{}]", thread.title, thread.id),
+        };
+        text.push_str(&"  ".repeat(depth + 1));
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+fn describe(thread: &ThreadRecord) -> String {
+    let folder = thread.folder_id.as_ref().map_or("/", |folder| folder.as_str());
+    let mode = match thread.mode {
+        ThreadMode::Chat => "chat",
+        ThreadMode::Agent => "agent",
+    };
+    let mut text = format!(
+        "title     {}\nid        {}\nfolder    {folder}\nmode      {mode}\ncreated   {}\nupdated   {}\n",
+        thread.title, thread.id, thread.created_at, thread.updated_at
+    );
+    if let Some(archived) = thread.archived_at {
+        text.push_str(&format!("archived  {archived}\n"));
+    }
+    text
+}

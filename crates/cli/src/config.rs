@@ -1,0 +1,281 @@
+//! Configuration: layers of settings, each value with the place it came from.
+//!
+//! Lowest to highest: built in, the system's file, the user's file, the project's file, environment variables,
+//! flags. A higher layer replaces a value as a whole, lists too. What keys there are, and what each layer may do
+//! with them, is one table in [`key`]; everything else here reads it.
+
+pub(crate) mod directories;
+pub(crate) mod error;
+mod file;
+#[cfg(test)]
+mod fixture;
+pub(crate) mod key;
+mod nearest;
+pub(crate) mod origin;
+pub(crate) mod project;
+#[cfg(test)]
+pub(crate) mod reference;
+pub(crate) mod report;
+pub(crate) mod section;
+mod setting;
+pub(crate) mod value;
+pub(crate) mod variable;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use error::ConfigurationError;
+use file::ConfigurationFile;
+use key::Key;
+use origin::{Layer, Origin};
+use report::Entry;
+use section::{AgentsSection, ClientSection, GatewaySection};
+use setting::{Assignment, Settings};
+use value::Value;
+
+/// Where to look for settings.
+#[derive(Debug)]
+pub(crate) struct Sources<Environment> {
+    /// The machine's file; may be absent.
+    pub(crate) system: PathBuf,
+    /// The user's file in the home directory; may be absent.
+    pub(crate) user: PathBuf,
+    /// The file of `--config`, which is read instead of the user's and must exist.
+    pub(crate) named: Option<PathBuf>,
+    /// What relative paths of flags and variables count from; absolute.
+    pub(crate) working_directory: PathBuf,
+    /// Where the search for the project's root starts.
+    pub(crate) project_start: PathBuf,
+    /// Environment variables, ours and others.
+    pub(crate) environment: Environment,
+    /// Settings given by flags; the last one for a key holds.
+    pub(crate) flags: Vec<Flag>,
+}
+
+/// A setting given by a flag.
+#[derive(Debug, Clone)]
+pub(crate) struct Flag {
+    /// The flag as it is written, such as `--listen`.
+    pub(crate) name: &'static str,
+    /// The key it sets.
+    pub(crate) key: &'static str,
+    /// The value.
+    pub(crate) value: Value,
+}
+
+/// Something that does no harm but is probably not what the user wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    /// What and where.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) hint: Option<String>,
+}
+
+/// The settings that hold.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    settings: Settings,
+    gateway: GatewaySection,
+    client: ClientSection,
+    #[expect(dead_code, reason = "checked now, used by the commands that read files")]
+    agents: AgentsSection,
+}
+
+impl Configuration {
+    /// Reads all layers. Nothing is printed: warnings are for the caller to show.
+    pub(crate) fn load<Environment>(
+        sources: Sources<Environment>,
+    ) -> Result<(Self, Vec<Warning>), ConfigurationError>
+    where
+        Environment: Iterator<Item = (OsString, OsString)>,
+    {
+        let here = &sources.working_directory;
+        let mut settings = Settings::built_in();
+        if let Some(file) = ConfigurationFile::read(Layer::System, &here.join(&sources.system))? {
+            file.assignments()?.into_iter().for_each(|assignment| settings.apply(assignment));
+        }
+        let user_file = here.join(sources.named.as_ref().unwrap_or(&sources.user));
+        match ConfigurationFile::read(Layer::User, &user_file)? {
+            Some(file) => file.assignments()?.into_iter().for_each(|assignment| settings.apply(assignment)),
+            None if sources.named.is_some() => return Err(ConfigurationError::Missing { path: user_file }),
+            None => {}
+        }
+
+        let others = [&*sources.system, &*sources.user, &*user_file];
+        let project_file = project::find_file(&here.join(&sources.project_start), &others)?;
+        let project = match project_file {
+            Some(path) => ConfigurationFile::read(Layer::Project, &path)?,
+            None => None,
+        };
+        let project_limits = match project {
+            Some(file) => project::apply(&mut settings, &file, &user_file)?,
+            None => project::ProjectLimits::default(),
+        };
+
+        let (assignments, mut warnings) = variable::read(sources.environment)?;
+        let flags: Vec<Assignment> = sources.flags.into_iter().map(assign).collect::<Result<_, _>>()?;
+        for assignment in assignments.into_iter().chain(flags) {
+            settings.apply(Assignment { value: assignment.value.below(here), ..assignment });
+        }
+        warnings.extend(project_limits.withdraw(&mut settings));
+
+        let configuration = Configuration {
+            gateway: GatewaySection::read(&settings)?,
+            client: ClientSection::read(&settings)?,
+            agents: AgentsSection::read(&settings)?,
+            settings,
+        };
+        Ok((configuration, warnings))
+    }
+
+    /// How this machine's gateway serves.
+    pub(crate) fn gateway(&self) -> &GatewaySection {
+        &self.gateway
+    }
+
+    /// Which gateway commands talk to.
+    pub(crate) fn client(&self) -> &ClientSection {
+        &self.client
+    }
+
+    /// Where a key's value was set, to say so when the value turns out to be unusable.
+    pub(crate) fn origin(&self, key: &'static str) -> Result<&Origin, ConfigurationError> {
+        self.settings.get(key).map(|setting| &setting.origin)
+    }
+
+    /// Every key with its value and origin.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        report::entries(&self.settings)
+    }
+
+    /// The same as one JSON object.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        report::json(&self.settings)
+    }
+}
+
+fn assign(flag: Flag) -> Result<Assignment, ConfigurationError> {
+    let key =
+        Key::find(flag.key).ok_or_else(|| ConfigurationError::NotInTable { key: flag.key.to_owned() })?;
+    let origin = Origin::Flag(flag.name);
+    match key.kind.check(flag.value) {
+        Ok(value) => Ok(Assignment { key, value, origin }),
+        Err(found) => Err(ConfigurationError::wrong_value(origin, key, found)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::Fixture;
+    use super::*;
+
+    const LISTEN: &str = "gateway.listen";
+
+    #[test]
+    fn without_any_layer_the_built_in_values_hold() {
+        let fixture = Fixture::new();
+        let (configuration, warnings) = fixture.load().unwrap();
+        assert_eq!(warnings, []);
+        for entry in configuration.entries() {
+            assert_eq!((entry.origin, entry.source), ("built-in", None), "{}", entry.key);
+        }
+    }
+
+    #[test]
+    fn each_layer_wins_over_those_below_it() {
+        let mut fixture = Fixture::new();
+        let profile = "agents.profile";
+        let mut check = |expected: &str, layer: Layer, prepare: &dyn Fn(&mut Fixture)| {
+            prepare(&mut fixture);
+            let (configuration, _) = fixture.load().unwrap();
+            assert_eq!(configuration.agents().profile, expected);
+            assert_eq!(configuration.origin(profile).unwrap().layer(), layer);
+        };
+        check("foreword", Layer::BuiltIn, &|_| {});
+        check("system", Layer::System, &|fixture| fixture.system("agents.profile = \"system\""));
+        check("user", Layer::User, &|fixture| fixture.user("agents.profile = \"user\""));
+        check("project", Layer::Project, &|fixture| fixture.project("agents.profile = \"project\""));
+        check("variable", Layer::Environment, &|fixture| {
+            fixture.variable("FOREWORD_AGENTS_PROFILE", "variable");
+        });
+        check("flag", Layer::Flags, &|fixture| fixture.flag("--profile", profile, "flag"));
+    }
+
+    #[test]
+    fn a_list_is_replaced_as_a_whole() {
+        let mut fixture = Fixture::new();
+        fixture.system("gateway.allowed_hosts = [\"a\", \"b\"]");
+        fixture.user("gateway.allowed_hosts = [\"c\"]");
+        let (configuration, _) = fixture.load().unwrap();
+        assert_eq!(configuration.gateway().allowed_hosts, ["c"]);
+    }
+
+    #[test]
+    fn the_file_of_config_is_read_instead_of_the_users_and_must_exist() {
+        let mut fixture = Fixture::new();
+        fixture.user("gateway.listen = \"user:1\"");
+        fixture.named = Some("other.toml".into());
+        let error = fixture.load().unwrap_err();
+        let path = fixture.path("project/other.toml");
+        assert_eq!(error.to_string(), format!("the configuration file {} does not exist", path.display()));
+        assert_eq!(error.hint().unwrap(), "create the file, or leave out `--config`");
+
+        fixture.write("project/other.toml", "gateway.listen = \"other:1\"");
+        let (configuration, _) = fixture.load().unwrap();
+        assert_eq!(configuration.gateway().listen, "other:1");
+        assert_eq!(
+            configuration.origin(LISTEN).unwrap(),
+            &Origin::File { layer: Layer::User, path, line: 1 }
+        );
+    }
+
+    #[test]
+    fn relative_paths_count_from_the_file_or_from_the_working_directory() {
+        let mut fixture = Fixture::new();
+        fixture.user("client.token_file = \"my.token\"");
+        fixture.variable("FOREWORD_AGENTS_ROOT", "./up");
+        let (configuration, _) = fixture.load().unwrap();
+        assert_eq!(configuration.client().token_file, Some(fixture.path("home/my.token")));
+        assert_eq!(configuration.agents().project_root_override, Some(fixture.path("project/up")));
+    }
+
+    #[test]
+    fn a_flag_is_checked_like_every_other_layer() {
+        let mut fixture = Fixture::new();
+        fixture.flag("--delivery", "agents.resolver.delivery", "inlin");
+        let error = fixture.load().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "flag `--delivery`: `agents.resolver.delivery` must be one of `pointer`, `inline`, `auto`, found \"inlin\""
+        );
+    }
+
+    #[test]
+    fn the_json_has_every_key_with_value_origin_and_source() {
+        let mut fixture = Fixture::new();
+        fixture.user("[gateway]\ndatabase = \"postgres://me:secret@db/x\"");
+        fixture.variable("FOREWORD_WORKSPACE", "docs");
+        let json = fixture.load().unwrap().0.json();
+        let values = json["values"].as_array().unwrap();
+        assert_eq!(values.len(), key::KEYS.len());
+        let value = |key: &str| values.iter().find(|value| value["key"] == key).unwrap().clone();
+        let user_file = fixture.path("home/config.toml");
+        assert_eq!(
+            value("gateway.database"),
+            serde_json::json!({
+                "key": "gateway.database", "value": "postgres://me:***@db/x", "origin": "user", "source": user_file,
+            })
+        );
+        assert_eq!(
+            value("client.workspace"),
+            serde_json::json!({
+                "key": "client.workspace", "value": "docs", "origin": "environment", "source": "FOREWORD_WORKSPACE",
+            })
+        );
+        assert_eq!(
+            value("client.url"),
+            serde_json::json!({ "key": "client.url", "value": null, "origin": "built-in", "source": null })
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! The two directories of a user: configuration and data.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy as _;
+use etcetera::base_strategy::choose_native_strategy;
+
+use super::error::ConfigurationError;
+use super::variable::{DATA_VARIABLE, HOME_VARIABLE};
+
+/// Name of our directory below the platform's.
+const DIRECTORY: &str = "foreword";
+
+/// Where a user's files are; both paths are absolute, neither need exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Directories {
+    /// Configuration and the user's own instruction files.
+    pub(crate) home: PathBuf,
+    /// The database, the owner's token, the running gateway's address.
+    pub(crate) data: PathBuf,
+}
+
+/// The directories a command line names.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DirectoryFlags {
+    /// `--home`.
+    pub(crate) home: Option<PathBuf>,
+    /// `--data`.
+    pub(crate) data: Option<PathBuf>,
+}
+
+/// How one of the directories is named and where it is otherwise.
+struct Choice {
+    what: &'static str,
+    flag: &'static str,
+    variable: &'static str,
+    platform: fn() -> Option<PathBuf>,
+}
+
+const HOME: Choice =
+    Choice { what: "configuration", flag: "--home", variable: HOME_VARIABLE, platform: platform_home };
+const DATA: Choice =
+    Choice { what: "data", flag: "--data", variable: DATA_VARIABLE, platform: platform_data };
+
+impl Directories {
+    /// Flag, then variable, then the platform's place; relative paths count from `working_directory`. An empty
+    /// variable counts as not set.
+    pub(crate) fn find(
+        flags: DirectoryFlags,
+        variable: impl Fn(&str) -> Option<OsString>,
+        working_directory: &Path,
+    ) -> Result<Self, ConfigurationError> {
+        Ok(Directories {
+            home: HOME.find(flags.home, &variable, working_directory)?,
+            data: DATA.find(flags.data, &variable, working_directory)?,
+        })
+    }
+
+    /// The user's configuration file.
+    pub(crate) fn user_file(&self) -> PathBuf {
+        self.home.join("config.toml")
+    }
+}
+
+/// The configuration file of the whole machine.
+pub(crate) fn system_file() -> PathBuf {
+    let base = if cfg!(windows) { std::env::var_os("ProgramData") } else { None };
+    base.map_or_else(|| PathBuf::from("/etc"), PathBuf::from).join(DIRECTORY).join("config.toml")
+}
+
+impl Choice {
+    fn find(
+        &self,
+        flag: Option<PathBuf>,
+        variable: impl Fn(&str) -> Option<OsString>,
+        working_directory: &Path,
+    ) -> Result<PathBuf, ConfigurationError> {
+        if flag.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+            return Err(ConfigurationError::EmptyDirectory { flag: self.flag });
+        }
+        let named = || variable(self.variable).filter(|text| !text.is_empty()).map(PathBuf::from);
+        match flag.or_else(named).or_else(self.platform) {
+            Some(path) => Ok(working_directory.join(path).components().collect()),
+            None => {
+                Err(ConfigurationError::NoHome { what: self.what, flag: self.flag, variable: self.variable })
+            }
+        }
+    }
+}
+
+fn platform_home() -> Option<PathBuf> {
+    choose_native_strategy().ok().map(|platform| platform.config_dir().join(DIRECTORY))
+}
+
+fn platform_data() -> Option<PathBuf> {
+    choose_native_strategy().ok().map(|platform| platform.data_dir().join(DIRECTORY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(flag: Option<&str>, variable: Option<&str>) -> Result<PathBuf, ConfigurationError> {
+        let choice = Choice { platform: || Some("/home/me/.config/foreword".into()), ..HOME };
+        choice.find(flag.map(PathBuf::from), |_| variable.map(OsString::from), Path::new("/somewhere"))
+    }
+
+    #[test]
+    fn a_flag_wins_over_a_variable_and_a_variable_over_the_platform() {
+        assert_eq!(find(Some("/flag"), Some("/variable")).unwrap(), Path::new("/flag"));
+        assert_eq!(find(None, Some("/variable")).unwrap(), Path::new("/variable"));
+        assert_eq!(find(None, None).unwrap(), Path::new("/home/me/.config/foreword"));
+    }
+
+    #[test]
+    fn relative_directories_count_from_the_working_directory() {
+        assert_eq!(find(Some("./a/"), None).unwrap(), Path::new("/somewhere/a"));
+        assert_eq!(find(None, Some("b")).unwrap(), Path::new("/somewhere/b"));
+    }
+
+    #[test]
+    fn an_empty_variable_is_not_set_but_an_empty_flag_is_an_error() {
+        assert_eq!(find(None, Some("")).unwrap(), Path::new("/home/me/.config/foreword"));
+        let error = find(Some(""), None).unwrap_err();
+        assert_eq!(error.to_string(), "`--home` needs a directory, found an empty text");
+    }
+
+    #[test]
+    fn no_home_directory_is_an_error_that_says_what_to_set() {
+        let choice = Choice { platform: || None, ..DATA };
+        let error = choice.find(None, |_| None, Path::new("/")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot find your home directory, so there is no place for the data directory"
+        );
+        assert_eq!(error.hint().unwrap(), "set HOME, or name the directory with `--data` or FOREWORD_DATA");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_system_file_is_in_etc() {
+        assert_eq!(system_file(), Path::new("/etc/foreword/config.toml"));
+    }
+
+    #[test]
+    fn both_directories_are_looked_up_by_their_own_names() {
+        let variable = |name: &str| Some(OsString::from(format!("/{name}")));
+        let found = Directories::find(DirectoryFlags::default(), variable, Path::new("/")).unwrap();
+        assert_eq!(found.user_file(), Path::new("/FOREWORD_HOME/config.toml"));
+        assert_eq!(found.data, Path::new("/FOREWORD_DATA"));
+    }
+}

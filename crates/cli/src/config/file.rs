@@ -1,0 +1,302 @@
+//! One TOML file, taken apart into keys and values.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::ConfigurationError;
+use super::key::{self, KEYS, Key};
+use super::nearest::nearest;
+use super::origin::{Layer, Origin};
+use super::setting::Assignment;
+use super::value::describe;
+
+/// Most bytes a configuration file may have, so that a wrong path does not fill the memory.
+pub(crate) const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The text of a configuration file.
+#[derive(Debug)]
+pub(crate) struct ConfigurationFile {
+    layer: Layer,
+    path: PathBuf,
+    text: String,
+}
+
+/// What a file says about a key, not yet checked against the key's kind.
+#[derive(Debug)]
+pub(crate) struct Statement<'a> {
+    /// The key.
+    pub(crate) key: &'static Key,
+    /// File and line.
+    pub(crate) origin: Origin,
+    value: &'a DeValue<'a>,
+    directory: &'a Path,
+}
+
+impl ConfigurationFile {
+    /// Reads a file; none when it does not exist.
+    pub(crate) fn read(layer: Layer, path: &Path) -> Result<Option<Self>, ConfigurationError> {
+        let path = path.to_owned();
+        let mut bytes = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        match read {
+            Err(error) if is_absence(&error) => return Ok(None),
+            Err(error) => return Err(ConfigurationError::Unreadable { path, error }),
+            Ok(_) if bytes.len() as u64 > MAX_FILE_BYTES => {
+                return Err(ConfigurationError::TooLarge { path });
+            }
+            Ok(_) => {}
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(ConfigurationFile { layer, path, text })),
+            Err(_) => Err(ConfigurationError::NotText { path }),
+        }
+    }
+
+    /// Gives every statement of the file to `visit`, in the order of the file, until one is an error.
+    pub(crate) fn visit(
+        &self,
+        mut visit: impl FnMut(Statement<'_>) -> Result<(), ConfigurationError>,
+    ) -> Result<(), ConfigurationError> {
+        let document = DeTable::parse(&self.text).map_err(|error| ConfigurationError::NotToml {
+            place: self.place(error.span().map_or(0, |span| span.start)),
+            message: error.message().to_owned(),
+        })?;
+        let mut problems = Vec::new();
+        let mut statements = Vec::new();
+        self.collect("", document.get_ref(), &mut statements, &mut problems);
+        problems.sort_by_key(|(position, _)| *position);
+        if let Some((_, error)) = problems.into_iter().next() {
+            return Err(error);
+        }
+        statements.sort_by_key(|(position, _)| *position);
+        statements.into_iter().try_for_each(|(_, statement)| visit(statement))
+    }
+
+    /// The values of a file that may set every key.
+    pub(crate) fn assignments(&self) -> Result<Vec<Assignment>, ConfigurationError> {
+        let mut assignments = Vec::new();
+        self.visit(|statement| {
+            assignments.push(statement.assignment()?);
+            Ok(())
+        })?;
+        Ok(assignments)
+    }
+
+    /// Walks a table; keys and problems are collected with their position, because the parser sorts by name.
+    fn collect<'a>(
+        &'a self,
+        prefix: &str,
+        table: &'a DeTable<'a>,
+        statements: &mut Vec<(usize, Statement<'a>)>,
+        problems: &mut Vec<(usize, ConfigurationError)>,
+    ) {
+        for (name, value) in table {
+            let position = name.span().start;
+            let place = self.place(position);
+            let path = join(prefix, name);
+            if let Some(key) = Key::find(&path) {
+                let directory = self.path.parent().unwrap_or(Path::new(""));
+                statements
+                    .push((position, Statement { key, origin: place, value: value.get_ref(), directory }));
+            } else if !key::is_section(&path) {
+                problems.push((position, unknown_key(place, path, value.get_ref())));
+            } else if let DeValue::Table(inner) = value.get_ref() {
+                self.collect(&path, inner, statements, problems);
+            } else {
+                let found = describe(value.get_ref());
+                problems.push((position, ConfigurationError::NotATable { place, key: path, found }));
+            }
+        }
+    }
+
+    fn place(&self, position: usize) -> Origin {
+        let before = self.text.as_bytes().iter().take(position);
+        let line = 1 + before.filter(|byte| **byte == b'\n').count();
+        Origin::File { layer: self.layer, path: self.path.clone(), line }
+    }
+}
+
+impl Statement<'_> {
+    /// The value, if it is of the key's kind; a relative path counts from the directory of the file.
+    pub(crate) fn assignment(self) -> Result<Assignment, ConfigurationError> {
+        match self.key.kind.read_toml(self.value) {
+            Ok(value) => {
+                Ok(Assignment { key: self.key, value: value.below(self.directory), origin: self.origin })
+            }
+            Err(found) => Err(ConfigurationError::wrong_value(self.origin, self.key, found)),
+        }
+    }
+}
+
+/// Whether an error says that there is no such file, as a parent that is a file does too.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// A quoted name with a dot in it is one name: it gets its quotes back, so that it equals no key.
+fn join(prefix: &str, name: &Spanned<std::borrow::Cow<'_, str>>) -> String {
+    let name = name.get_ref();
+    let plain = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    let name = if name.chars().all(plain) { name.to_string() } else { format!("{name:?}") };
+    if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
+}
+
+/// Names the first key below an unknown table, because that is what somebody wanted to set.
+fn unknown_key(place: Origin, path: String, value: &DeValue<'_>) -> ConfigurationError {
+    let first = value.as_table().and_then(|table| table.iter().min_by_key(|(name, _)| name.span().start));
+    if let Some((name, value)) = first {
+        return unknown_key(place, join(&path, name), value.get_ref());
+    }
+    let known: Vec<&'static str> = match value {
+        DeValue::Table(_) => key::sections(),
+        _ => KEYS.iter().map(|key| key.path).collect(),
+    };
+    let nearest = nearest(&path, known.into_iter()).unwrap_or_default();
+    ConfigurationError::UnknownKey { place, key: path, nearest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::value::Value;
+
+    /// Keys and values, or message and hint.
+    type Outcome = Result<Vec<(&'static str, Value)>, (String, Option<String>)>;
+
+    fn check(text: &str) -> Outcome {
+        let path = PathBuf::from("/etc/config.toml");
+        let file = ConfigurationFile { layer: Layer::System, path, text: text.to_owned() };
+        match file.assignments() {
+            Ok(assignments) => Ok(assignments.into_iter().map(|one| (one.key.path, one.value)).collect()),
+            Err(error) => Err((error.to_string(), error.hint())),
+        }
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, message: &str) {
+        assert_eq!(check(text).map_err(|(message, _)| message), Err(format!("/etc/config.toml{message}")));
+    }
+
+    #[test]
+    fn tables_and_dotted_keys_mean_the_same_and_keep_their_order() {
+        let expected = vec![
+            ("gateway.listen", Value::from("[::1]:0")),
+            ("agents.root.markers", Value::List(vec![".git".into()])),
+            ("agents.initial.max_bytes", Value::Integer(4096)),
+            ("client.token_file", Value::Path("/etc/t".into())),
+        ];
+        let settings = check(
+            "gateway.listen = \"[::1]:0\"\n[agents]\nroot = { markers = [\".git\"] }\n\
+             [agents.initial]\nmax_bytes = 0x10_00\n[client]\ntoken_file = \"t\"",
+        );
+        assert_eq!(settings, Ok(expected));
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_windows_line_ends_are_fine() {
+        let settings = check("\u{feff}[gateway]\r\nallow_remote = true\r\n");
+        assert_eq!(settings, Ok(vec![("gateway.allow_remote", Value::Switch(true))]));
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_line_and_nearest_key() {
+        let error = check("[gateway]\n\nlisen = \"x\"\n").unwrap_err();
+        assert_eq!(error.0, "/etc/config.toml:3: unknown key `gateway.lisen`");
+        assert_eq!(
+            error.1.unwrap(),
+            "the nearest known key is `gateway.listen`; `foreword config` lists all"
+        );
+    }
+
+    #[test]
+    fn an_unknown_table_is_named_by_what_it_sets() {
+        check_error("[gatway]\nlisten = \"x\"", ":1: unknown key `gatway.listen`");
+        let error = check("[agents.intial]").unwrap_err();
+        assert!(error.1.unwrap().starts_with("the nearest known key is `agents.initial`"));
+    }
+
+    #[test]
+    fn a_quoted_name_with_a_dot_is_one_name() {
+        check_error("\"gateway.listen\" = \"x\"", ":1: unknown key `\"gateway.listen\"`");
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        check_error("\"\\u001b[2J\" = 1", ":1: unknown key `\"\\u{1b}[2J\"`");
+        check_error(
+            "agents.resolver.delivery = \"\\u001b\"",
+            ":1: `agents.resolver.delivery` must be one of `pointer`, `inline`, `auto`, found the string \
+             \"\\u{1b}\"",
+        );
+    }
+
+    #[test]
+    fn wrong_types_name_what_was_expected_and_what_was_found() {
+        let cases = [
+            (
+                "gateway.listen = 4670",
+                "gateway.listen` must be a string that is not empty, found the integer 4670",
+            ),
+            (
+                "gateway.allow_remote = \"yes\"",
+                "gateway.allow_remote` must be true or false, found the string \"yes\"",
+            ),
+            (
+                "gateway.allowed_hosts = \"a\"",
+                "gateway.allowed_hosts` must be a list of strings, found the string \"a\"",
+            ),
+            (
+                "gateway.allowed_hosts = [1]",
+                "gateway.allowed_hosts` must be a list of strings, found a list with the integer 1",
+            ),
+            (
+                "agents.initial.max_files = -1",
+                "agents.initial.max_files` must be a non-negative integer, found the integer -1",
+            ),
+            (
+                "gateway.slow_client_seconds = 0",
+                "gateway.slow_client_seconds` must be a positive integer, found the integer 0",
+            ),
+            (
+                "client.token_file = \"\"",
+                "client.token_file` must be a path in a string, found the string \"\"",
+            ),
+            ("gateway.listen.port = 1", "gateway.listen` must be a string that is not empty, found a table"),
+            ("gateway = 1", "gateway` must be a table, found the integer 1"),
+            ("[[gateway]]", "gateway` must be a table, found a list"),
+        ];
+        for (text, message) in cases {
+            check_error(text, &format!(":1: `{message}"));
+        }
+    }
+
+    #[test]
+    fn the_first_problem_of_a_file_is_the_one_reported() {
+        check_error("[client]\nurrl = 1\n[agents]\nenabeld = 1", ":2: unknown key `client.urrl`");
+    }
+
+    #[test]
+    fn what_is_not_toml_is_an_error_with_line_and_message() {
+        let (message, _) = check("[gateway]\nlisten = \n").unwrap_err();
+        assert!(message.starts_with("/etc/config.toml:2 is not valid TOML: "), "{message}");
+        check_error("[gateway]\nlisten = \"a\"\nlisten = \"b\"", ":3 is not valid TOML: duplicate key");
+    }
+
+    #[test]
+    fn files_that_are_absent_large_binary_or_directories_are_told_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        std::fs::write(path("large"), vec![b'#'; 1024 * 1024 + 1]).unwrap();
+        std::fs::write(path("binary"), b"\xff").unwrap();
+        let read = |name: &str| ConfigurationFile::read(Layer::User, &path(name));
+        assert!(read("absent").unwrap().is_none());
+        assert!(read("binary/below").unwrap().is_none());
+        assert!(matches!(read("large"), Err(ConfigurationError::TooLarge { .. })));
+        assert!(matches!(read("binary"), Err(ConfigurationError::NotText { .. })));
+        assert!(matches!(read(""), Err(ConfigurationError::Unreadable { .. })));
+    }
+}

@@ -1,0 +1,73 @@
+//! A machine, a user and a project in a temporary directory.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::error::ConfigurationError;
+use super::value::Value;
+use super::{Configuration, Flag, Sources, Warning};
+
+/// `system.toml`, `home/config.toml`, and `project` with a `.git`, which is also the working directory.
+pub(super) struct Fixture {
+    directory: TempDir,
+    /// The file of `--config`.
+    pub(super) named: Option<PathBuf>,
+    /// Where the search for the project starts, from the working directory.
+    pub(super) start: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    flags: Vec<Flag>,
+}
+
+impl Fixture {
+    pub(super) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (named, start) = (None, PathBuf::from("."));
+        let fixture = Fixture { directory, named, start, environment: Vec::new(), flags: Vec::new() };
+        std::fs::create_dir_all(fixture.path("project/.git")).unwrap();
+        fixture
+    }
+
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().join(path)
+    }
+
+    pub(super) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(super) fn system(&mut self, text: &str) {
+        self.write("system.toml", text);
+    }
+
+    pub(super) fn user(&mut self, text: &str) {
+        self.write("home/config.toml", text);
+    }
+
+    pub(super) fn project(&mut self, text: &str) {
+        self.write("project/.foreword/config.toml", text);
+    }
+
+    pub(super) fn variable(&mut self, name: &str, value: &str) {
+        self.environment.push((name.into(), value.into()));
+    }
+
+    pub(super) fn flag(&mut self, name: &'static str, key: &'static str, value: impl Into<Value>) {
+        self.flags.push(Flag { name, key, value: value.into() });
+    }
+
+    pub(super) fn load(&self) -> Result<(Configuration, Vec<Warning>), ConfigurationError> {
+        Configuration::load(Sources {
+            system: self.path("system.toml"),
+            user: self.path("home/config.toml"),
+            named: self.named.clone(),
+            working_directory: self.path("project"),
+            project_start: self.start.clone(),
+            environment: self.environment.clone().into_iter(),
+            flags: self.flags.clone(),
+        })
+    }
+}

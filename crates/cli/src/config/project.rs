@@ -1,0 +1,292 @@
+//! The project's own file: where it is, and what it may say.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Warning;
+use super::error::ConfigurationError;
+use super::file::ConfigurationFile;
+use super::key::{Key, ProjectRule};
+use super::origin::Layer;
+use super::setting::{Assignment, Settings};
+use super::value::Value;
+
+/// Names that make a directory a project root.
+pub(crate) const ROOT_MARKERS: &[&str] = &[".foreword", ".git", ".jj", ".hg"];
+
+const PROFILE: &str = "agents.profile";
+
+/// Limits that hold by a profile alone, so that a project cannot raise what nobody has set.
+const PROFILE_LIMITS: &[(&str, &str, u64)] = &[
+    ("foreword", "agents.initial.max_bytes", 32_768),
+    ("codex", "agents.initial.max_bytes", 32_768),
+    ("codelia", "agents.initial.max_bytes", 262_144),
+    ("codelia", "agents.initial.max_files", 16),
+];
+
+/// The nearest directory from `start` upwards that holds a marker. Parents are lexical: links are not resolved.
+pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
+    let start = lexical(start);
+    let is_root =
+        |directory: &&Path| ROOT_MARKERS.iter().any(|name| directory.join(name).symlink_metadata().is_ok());
+    start.ancestors().find(is_root).map(Path::to_owned)
+}
+
+/// The configuration file of the project that `start` is in. The files in `others`, which are the user's and the
+/// system's, are never a project's: `~/.foreword` may well be the user's configuration directory.
+pub(crate) fn find_file(start: &Path, others: &[&Path]) -> Result<Option<PathBuf>, ConfigurationError> {
+    let Some(root) = find_root(start) else { return Ok(None) };
+    let path = root.join(".foreword").join("config.toml");
+    let is_other = |other: &&Path| same_file(&path, other);
+    match path.metadata() {
+        Ok(_) if others.iter().any(is_other) => Ok(None),
+        // Opening a pipe would wait for ever.
+        Ok(metadata) if !metadata.is_file() => Err(ConfigurationError::NotAFile { path }),
+        _ => Ok(Some(path)),
+    }
+}
+
+/// Limits that a project set where only the profile's own held before.
+#[derive(Debug, Default)]
+pub(crate) struct ProjectLimits(Vec<&'static Key>);
+
+/// Lays the project's file over the settings, as far as its rules allow.
+pub(crate) fn apply(
+    settings: &mut Settings,
+    file: &ConfigurationFile,
+    user_file: &Path,
+) -> Result<ProjectLimits, ConfigurationError> {
+    let mut limits = Vec::new();
+    file.visit(|statement| {
+        match statement.key.project {
+            ProjectRule::No => {
+                let (key, place) = (statement.key, statement.origin);
+                let user_file = user_file.to_owned();
+                return Err(ConfigurationError::ProjectCannotSet { place, key, user_file });
+            }
+            ProjectRule::LowerOnly => limits.push(statement.assignment()?),
+            // First, because the profile decides which limit a project may lower.
+            ProjectRule::Free => settings.apply(statement.assignment()?),
+        }
+        Ok(())
+    })?;
+    let mut unset_before = Vec::new();
+    for limit in limits {
+        if settings.number(limit.key.path).is_none() {
+            unset_before.push(limit.key);
+        }
+        lower(settings, limit, user_file)?;
+    }
+    Ok(ProjectLimits(unset_before))
+}
+
+fn lower(settings: &mut Settings, limit: Assignment, user_file: &Path) -> Result<(), ConfigurationError> {
+    let (key, place) = (limit.key, limit.origin.clone());
+    let current = settings.number(key.path).or_else(|| profile_limit(settings, key));
+    if let (Some(current), Value::Integer(wanted)) = (current, &limit.value)
+        && *wanted > current
+    {
+        let (wanted, user_file) = (*wanted, user_file.to_owned());
+        return Err(ConfigurationError::ProjectCannotRaise { place, key, limit: current, wanted, user_file });
+    }
+    settings.apply(limit);
+    Ok(())
+}
+
+impl ProjectLimits {
+    /// Takes back limits that lowered one profile's own limit but would raise that of the profile a variable or a
+    /// flag has chosen instead.
+    pub(crate) fn withdraw(self, settings: &mut Settings) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for key in self.0 {
+            let Ok(setting) = settings.get(key.path) else { continue };
+            if setting.origin.layer() != Layer::Project {
+                continue;
+            }
+            if let (Some(Value::Integer(wanted)), Some(limit)) =
+                (&setting.value, profile_limit(settings, key))
+                && *wanted > limit
+            {
+                warnings.push(Warning {
+                    message: format!(
+                        "{}: `{}` has no effect: it would raise the limit of the profile in use from {limit} to {wanted}",
+                        setting.origin, key.path
+                    ),
+                    hint: None,
+                });
+                settings.reset(key);
+            }
+        }
+        warnings
+    }
+}
+
+fn profile_limit(settings: &Settings, key: &Key) -> Option<u64> {
+    let profile = settings.text(PROFILE)?;
+    PROFILE_LIMITS
+        .iter()
+        .find(|(name, path, _)| *name == profile && *path == key.path)
+        .map(|(_, _, limit)| *limit)
+}
+
+/// Resolves `.` and `..` by the text of the path alone.
+fn lexical(path: &Path) -> PathBuf {
+    let mut result = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                result.pop();
+            }
+            other => result.push(other),
+        }
+    }
+    result
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::fixture::Fixture;
+    use crate::config::key::KEYS;
+
+    fn check_error(text: &str, message: &str) -> String {
+        let mut fixture = Fixture::new();
+        fixture.project(text);
+        let error = fixture.load().unwrap_err();
+        let path = fixture.path("project/.foreword/config.toml");
+        assert_eq!(error.to_string(), format!("{}:{message}", path.display()));
+        error.hint().unwrap().replace(&fixture.path("home/config.toml").display().to_string(), "{user}")
+    }
+
+    #[test]
+    fn a_project_may_set_only_these_keys() {
+        let with = |rule| KEYS.iter().filter(move |key| key.project == rule).map(|key| key.path);
+        let free: Vec<&str> = with(ProjectRule::Free).collect();
+        assert_eq!(free, ["agents.profile", "agents.fallback_filenames", "agents.resolver.delivery"]);
+        let limits: Vec<&str> = with(ProjectRule::LowerOnly).collect();
+        let expected =
+            ["agents.initial.max_files", "agents.initial.max_bytes", "agents.resolver.max_files_per_resolve"];
+        assert_eq!(limits, expected);
+    }
+
+    #[test]
+    fn a_project_cannot_set_what_belongs_to_the_user() {
+        let hint =
+            check_error("[gateway]\nlisten = \"0.0.0.0:1\"", "2: a project cannot set `gateway.listen`");
+        assert_eq!(hint, "remove it there and set it in {user} or with the variable FOREWORD_GATEWAY_LISTEN");
+    }
+
+    #[test]
+    fn an_unknown_key_in_a_project_is_unknown_first() {
+        let hint =
+            check_error("[gateway]\nlisten = \"a\"\n[agents]\nprofil = 1", "4: unknown key `agents.profil`");
+        assert!(hint.contains("`agents.profile`"), "{hint}");
+    }
+
+    #[test]
+    fn a_project_may_lower_a_limit_but_not_raise_it() {
+        let hint = check_error(
+            "agents.resolver.max_files_per_resolve = 9",
+            "1: a project cannot raise `agents.resolver.max_files_per_resolve` from 8 to 9",
+        );
+        assert_eq!(
+            hint,
+            "a project may only lower limits; to raise this one, set it in {user} or with the variable \
+             FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE"
+        );
+        for number in [1, 8] {
+            let mut fixture = Fixture::new();
+            fixture.project(&format!("agents.resolver.max_files_per_resolve = {number}"));
+            assert_eq!(fixture.load().unwrap().0.agents().max_files_per_resolve.get(), number);
+        }
+    }
+
+    #[test]
+    fn the_users_value_is_what_a_project_may_lower() {
+        let mut fixture = Fixture::new();
+        fixture.user("agents.initial.max_bytes = 100000");
+        fixture.project("agents.initial.max_bytes = 90000");
+        assert_eq!(fixture.load().unwrap().0.agents().max_bytes, Some(90_000));
+        fixture.user("agents.initial.max_bytes = 1000");
+        let error = fixture.load().unwrap_err().to_string();
+        assert!(error.ends_with("cannot raise `agents.initial.max_bytes` from 1000 to 90000"), "{error}");
+    }
+
+    #[test]
+    fn a_limit_nobody_set_is_the_profiles() {
+        check_error(
+            "agents.initial.max_bytes = 32769",
+            "1: a project cannot raise `agents.initial.max_bytes` from 32768 to 32769",
+        );
+        check_error(
+            "[agents.initial]\nmax_files = 17\n[agents]\nprofile = \"codelia\"",
+            "2: a project cannot raise `agents.initial.max_files` from 16 to 17",
+        );
+        let mut fixture = Fixture::new();
+        fixture.project("agents.initial.max_files = 1000\nagents.initial.max_bytes = 0");
+        let agents = fixture.load().unwrap().0.agents().clone();
+        assert_eq!((agents.max_files, agents.max_bytes), (Some(1000), Some(0)));
+    }
+
+    #[test]
+    fn a_limit_for_one_profile_does_not_raise_that_of_another_chosen_by_a_flag() {
+        let mut fixture = Fixture::new();
+        fixture.project("agents.profile = \"codelia\"\nagents.initial.max_bytes = 100000");
+        assert_eq!(fixture.load().unwrap().0.agents().max_bytes, Some(100_000));
+        fixture.flag("--profile", "agents.profile", "codex");
+        let (configuration, warnings) = fixture.load().unwrap();
+        assert_eq!(configuration.agents().max_bytes, None);
+        assert!(warnings[0].message.contains("from 32768 to 100000"), "{warnings:?}");
+        fixture.variable("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "200000");
+        assert_eq!(fixture.load().unwrap().0.agents().max_bytes, Some(200_000));
+    }
+
+    #[test]
+    fn the_nearest_directory_with_a_marker_is_the_root() {
+        let mut fixture = Fixture::new();
+        fixture.project("agents.profile = \"outer\"");
+        fixture.write("project/a/.hg", "any kind of entry counts");
+        fixture.write("project/a/b/file", "");
+        let root = |start: &str| find_root(&fixture.path(start));
+        assert_eq!(root("project/a/b"), Some(fixture.path("project/a")));
+        assert_eq!(root("project/not/there"), Some(fixture.path("project")));
+        assert_eq!(root("project/a/../c"), Some(fixture.path("project")));
+        fixture.start = "a/b".into();
+        assert_eq!(fixture.load().unwrap().0.agents().profile, "foreword");
+        fixture.start = "a/..".into();
+        assert_eq!(fixture.load().unwrap().0.agents().profile, "outer");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn parents_of_a_link_are_lexical() {
+        let fixture = Fixture::new();
+        fixture.write("elsewhere/.git/x", "");
+        fixture.write("elsewhere/inner/x", "");
+        std::os::unix::fs::symlink(fixture.path("elsewhere/inner"), fixture.path("project/link")).unwrap();
+        assert_eq!(find_root(&fixture.path("project/link")), Some(fixture.path("project")));
+    }
+
+    #[test]
+    fn the_users_own_file_is_never_a_projects() {
+        let mut fixture = Fixture::new();
+        fixture.write("project/.foreword/config.toml", "gateway.listen = \"mine:1\"");
+        fixture.named = Some(".foreword/config.toml".into());
+        assert_eq!(fixture.load().unwrap().0.gateway().listen, "mine:1");
+    }
+
+    #[test]
+    fn a_project_file_must_be_a_regular_file() {
+        let fixture = Fixture::new();
+        std::fs::create_dir_all(fixture.path("project/.foreword/config.toml")).unwrap();
+        let error = fixture.load().unwrap_err().to_string();
+        assert!(error.ends_with("config.toml is not a regular file"), "{error}");
+    }
+}

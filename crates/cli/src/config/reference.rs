@@ -1,0 +1,211 @@
+//! The page `docs/configuration.md`, written from the table of keys. Only the test that keeps it up to date needs it.
+
+use std::fmt::Write as _;
+
+use super::key::{BuiltIn, KEYS, Key, ProjectRule};
+use super::value::Kind;
+use super::variable::{PROCESS_VARIABLES, VariableName};
+
+const INTRODUCTION: &str = r#"# Configuration
+
+<!-- Written from the table in crates/cli/src/config/key.rs; regenerate: UPDATE_DOCS=1 cargo test -p cli reference -->
+
+Foreword works without any configuration. When you change something, it can always tell you which value holds and who set it:
+
+```console
+$ foreword config
+```
+
+lists every setting with its value and its origin; `foreword config --format json` gives the same to programs. The shortest way to
+try a setting is a variable in front of a command:
+
+```console
+$ FOREWORD_AGENTS_PROFILE=codex foreword config
+```
+
+## Where settings come from
+
+Lowest to highest; a higher place replaces the value as a whole, lists too.
+
+| place | what it is |
+| --- | --- |
+| built-in | the defaults in the tables below |
+| system | `/etc/foreword/config.toml` |
+| user | `config.toml` in your configuration directory (`~/.config/foreword` on Linux), or the file of `--config FILE` instead |
+| project | `.foreword/config.toml` at the project's root: the nearest directory, from where you are upwards, with `.foreword`, `.git`, `.jj` or `.hg` |
+| environment | variables that start with `FOREWORD_` |
+| flags | flags of the command |
+
+Files that do not exist are skipped, except the one named by `--config`. A mistake is not: an unknown key, a wrong type or text that is not
+TOML is an error that names the file, the line and what was probably meant. An unknown `FOREWORD_…` variable only gives a warning.
+
+## Examples
+
+Your own file, `~/.config/foreword/config.toml`:
+
+```toml
+[gateway]
+listen = "127.0.0.1:4700"
+database = "postgres://foreword@db.example/foreword"
+
+[agents]
+fallback_filenames = ["CLAUDE.md"]
+
+[agents.initial]
+max_bytes = 65536
+```
+
+A project's file, `.foreword/config.toml`:
+
+```toml
+[agents]
+profile = "codex"
+
+[agents.resolver]
+delivery = "inline"
+max_files_per_resolve = 4
+```
+
+In the environment, lists are separated by commas (`,` alone is the empty list), switches are `true` or `false` (also `1`/`0`, `yes`/`no`,
+`on`/`off`), and an empty variable counts as not set:
+
+```console
+$ export FOREWORD_AGENTS_MARKERS=.git,.hg
+```
+
+A relative path counts from the directory of the file it stands in; in a variable or a flag, from the working directory. Passwords in URLs are
+never shown.
+
+## What a project may set
+
+A repository you have cloned must not be able to give itself more access. Its file may set the keys marked **free**, and may lower, never
+raise, those marked **lower only**: the number must not be above the one that holds without the project's file, which is the profile's own
+limit when nobody has set one. Any other key in it is an error, which tells you where the key can be set instead.
+
+## Settings
+"#;
+
+/// The whole page in Markdown.
+pub(crate) fn markdown() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    let mut section = "";
+    for key in KEYS {
+        let (name, _) = key.path.split_once('.').unwrap_or_default();
+        if name != section {
+            section = name;
+            let _ = write!(
+                page,
+                "\n### {name}\n\n| key | what it does | type | default | variable | project |\n\
+                 | --- | --- | --- | --- | --- | --- |\n"
+            );
+        }
+        let _ = writeln!(page, "{}", row(key));
+    }
+    page.push_str("\n## Other variables\n\nThey are read, but are not settings.\n\n");
+    page.push_str("| variable | what it does |\n| --- | --- |\n");
+    for variable in PROCESS_VARIABLES {
+        let name = match variable.name {
+            VariableName::Exact(name) => name.to_owned(),
+            VariableName::Prefix(prefix) => format!("{prefix}…"),
+        };
+        let _ = writeln!(page, "| `{name}` | {} |", variable.documentation);
+    }
+    page
+}
+
+fn row(key: &Key) -> String {
+    let default = match (key.built_in, key.built_in.value()) {
+        (BuiltIn::Nothing(instead), _) => instead.to_owned(),
+        (_, value) => value.map(|value| format!("`{}`", key.kind.shown(&value))).unwrap_or_default(),
+    };
+    format!(
+        "| `{}` | {} | {} | {default} | `{}` | {} |",
+        key.path,
+        key.documentation,
+        kind(key.kind),
+        key.variable(),
+        project(key.project)
+    )
+}
+
+fn project(rule: ProjectRule) -> &'static str {
+    match rule {
+        ProjectRule::Free => "free",
+        ProjectRule::LowerOnly => "lower only",
+        ProjectRule::No => "no",
+    }
+}
+
+fn kind(kind: Kind) -> String {
+    match kind {
+        Kind::Text => "string".to_owned(),
+        Kind::Url => "URL".to_owned(),
+        Kind::Path => "path".to_owned(),
+        Kind::Switch => "boolean".to_owned(),
+        Kind::NonNegative => "integer ≥ 0".to_owned(),
+        Kind::Positive => "integer ≥ 1".to_owned(),
+        Kind::List => "list of strings".to_owned(),
+        Kind::Words(words) => {
+            let quoted: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
+            quoted.join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::fixture::Fixture;
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+
+    #[test]
+    fn every_key_is_documented_in_one_line_and_has_a_fitting_default() {
+        for key in KEYS {
+            assert!(key.documentation.ends_with('.'), "{}: documentation is a sentence", key.path);
+            assert!(
+                !key.documentation.contains(['\n', '|']),
+                "{}: documentation fits a table cell",
+                key.path
+            );
+            assert!(key.path.contains('.'), "{}: every key is in a section", key.path);
+            if let Some(value) = key.built_in.value() {
+                assert_eq!(key.kind.check(value.clone()), Ok(value), "{}: default fits the kind", key.path);
+            }
+        }
+    }
+
+    #[test]
+    fn no_key_appears_twice() {
+        for (index, key) in KEYS.iter().enumerate() {
+            assert!(KEYS[..index].iter().all(|other| other.path != key.path), "{}", key.path);
+        }
+    }
+
+    #[test]
+    fn the_page_is_up_to_date() {
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(PAGE, markdown()).unwrap();
+        }
+        let page = std::fs::read_to_string(PAGE).unwrap_or_default().replace("\r\n", "\n");
+        assert!(
+            page == markdown(),
+            "docs/configuration.md is out of date; run: UPDATE_DOCS=1 cargo test -p cli reference"
+        );
+    }
+
+    #[test]
+    fn the_examples_of_the_page_are_valid() {
+        let page = markdown();
+        let examples: Vec<&str> =
+            page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        let [user, project] = examples[..] else { panic!("the page has two examples") };
+        let mut fixture = Fixture::new();
+        fixture.user(user);
+        fixture.project(project);
+        let (configuration, warnings) = fixture.load().unwrap();
+        assert_eq!(warnings, []);
+        assert_eq!(configuration.agents().max_files_per_resolve.get(), 4);
+        assert_eq!(configuration.agents().max_bytes, Some(65_536));
+    }
+}

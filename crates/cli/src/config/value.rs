@@ -1,0 +1,284 @@
+//! Values of settings and the kinds they are checked against.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// A text, a URL or a word.
+    Text(String),
+    /// A path; absolute once it is in a [`Configuration`](super::Configuration).
+    Path(PathBuf),
+    /// Yes or no.
+    Switch(bool),
+    /// A number.
+    Integer(u64),
+    /// Texts in order.
+    List(Vec<String>),
+}
+
+/// What values a key takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// Any text that is not empty.
+    Text,
+    /// An address that may carry a password, which is never shown.
+    Url,
+    /// A path; a relative one counts from the directory of its file, or from the working directory.
+    Path,
+    /// True or false.
+    Switch,
+    /// 0 or more.
+    NonNegative,
+    /// 1 or more.
+    Positive,
+    /// A list of texts.
+    List,
+    /// One of these words.
+    Words(&'static [&'static str]),
+}
+
+/// What stood where a value of another kind belongs, in words.
+pub(crate) type Found = String;
+
+impl Kind {
+    /// What a value has to be, as in "must be …".
+    pub(crate) fn expectation(self) -> String {
+        match self {
+            Kind::Text => "a string that is not empty".to_owned(),
+            Kind::Url => "a URL in a string".to_owned(),
+            Kind::Path => "a path in a string".to_owned(),
+            Kind::Switch => "true or false".to_owned(),
+            Kind::NonNegative => "a non-negative integer".to_owned(),
+            Kind::Positive => "a positive integer".to_owned(),
+            Kind::List => "a list of strings".to_owned(),
+            Kind::Words(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                format!("one of {}", quoted.join(", "))
+            }
+        }
+    }
+
+    /// Reads a value of a TOML file.
+    pub(crate) fn read_toml(self, value: &DeValue<'_>) -> Result<Value, Found> {
+        let found = || describe(value);
+        let read = match value {
+            DeValue::String(text) => Value::Text(text.clone().into_owned()),
+            DeValue::Boolean(on) => Value::Switch(*on),
+            DeValue::Integer(number) => {
+                Value::Integer(u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| found())?)
+            }
+            DeValue::Array(elements) => {
+                let texts = elements.iter().map(|element| match element.get_ref() {
+                    DeValue::String(text) => Ok(text.clone().into_owned()),
+                    other => Err(format!("a list with {}", describe(other))),
+                });
+                Value::List(texts.collect::<Result<_, _>>()?)
+            }
+            DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => return Err(found()),
+        };
+        self.check(read).map_err(|_| found())
+    }
+
+    /// Reads the value of an environment variable.
+    pub(crate) fn read_variable(self, value: &OsStr) -> Result<Value, Found> {
+        if let Kind::Path = self {
+            return Ok(Value::Path(value.into()));
+        }
+        let text = value.to_str().ok_or("text that is not UTF-8")?;
+        let found = || format!("{text:?}");
+        let read = match self {
+            Kind::Text | Kind::Url | Kind::Path | Kind::Words(_) => Value::Text(text.to_owned()),
+            Kind::Switch => Value::Switch(switch(text).ok_or_else(found)?),
+            Kind::NonNegative | Kind::Positive => Value::Integer(text.trim().parse().map_err(|_| found())?),
+            Kind::List => Value::List(
+                text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect(),
+            ),
+        };
+        self.check(read)
+    }
+
+    /// Gives a value back, as a path where that is what the key takes, or says what it is instead.
+    pub(crate) fn check(self, value: Value) -> Result<Value, Found> {
+        let fits = match (self, &value) {
+            (Kind::Text | Kind::Url, Value::Text(text)) => !text.is_empty(),
+            (Kind::Path, Value::Text(text)) if !text.is_empty() => return Ok(Value::Path(text.into())),
+            (Kind::Path, Value::Path(path)) => !path.as_os_str().is_empty(),
+            (Kind::Words(words), Value::Text(text)) => words.contains(&text.as_str()),
+            (Kind::NonNegative, Value::Integer(_))
+            | (Kind::Switch, Value::Switch(_))
+            | (Kind::List, Value::List(_)) => true,
+            (Kind::Positive, Value::Integer(number)) => *number > 0,
+            _ => false,
+        };
+        if fits { Ok(value) } else { Err(value.in_toml()) }
+    }
+
+    /// A value as people may see it: as it would be written in TOML, without a password.
+    pub(crate) fn shown(self, value: &Value) -> String {
+        self.without_password(value).in_toml()
+    }
+
+    /// A value as programs may see it, without a password.
+    pub(crate) fn json(self, value: &Value) -> serde_json::Value {
+        match self.without_password(value) {
+            Value::Text(text) => text.into(),
+            Value::Path(path) => path.to_string_lossy().into(),
+            Value::Switch(on) => on.into(),
+            Value::Integer(number) => number.into(),
+            Value::List(items) => items.into(),
+        }
+    }
+
+    fn without_password(self, value: &Value) -> Value {
+        match (self, value) {
+            (Kind::Url, Value::Text(url)) => Value::Text(without_password(url)),
+            _ => value.clone(),
+        }
+    }
+}
+
+impl Value {
+    /// A relative path becomes one below `base`; everything else stays.
+    pub(crate) fn below(self, base: &Path) -> Value {
+        match self {
+            Value::Path(path) => Value::Path(base.join(path).components().collect()),
+            other => other,
+        }
+    }
+
+    fn in_toml(&self) -> String {
+        let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        match self {
+            Value::Text(value) => text(value),
+            Value::Path(path) => text(&path.to_string_lossy()),
+            Value::Switch(on) => on.to_string(),
+            Value::Integer(number) => number.to_string(),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| text(item)).collect();
+                format!("[{}]", items.join(", "))
+            }
+        }
+    }
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Some(true),
+        "false" | "0" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// Names a TOML value; strings are quoted, so that a file cannot send control characters to a terminal.
+pub(crate) fn describe(value: &DeValue<'_>) -> Found {
+    match value {
+        DeValue::String(text) => format!("the string {text:?}"),
+        DeValue::Integer(number) => format!("the integer {number}"),
+        DeValue::Float(number) => format!("the float {number}"),
+        DeValue::Boolean(on) => format!("the boolean {on}"),
+        DeValue::Datetime(time) => format!("the date or time {time}"),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
+/// Hides `:password@` before the host and `password=` in the query. A password with characters that ought to be
+/// escaped makes the two hard to tell apart; then rather too much is hidden than too little.
+fn without_password(url: &str) -> String {
+    const HIDDEN: &str = "***";
+    let url = match url.split_once('?') {
+        Some((address, query)) => {
+            let pairs = query.split('&').map(|pair| match pair.rsplit_once('=') {
+                Some((name, _)) if name.to_ascii_lowercase().contains("password") => {
+                    format!("{}={HIDDEN}", name.split('=').next().unwrap_or_default())
+                }
+                _ => pair.to_owned(),
+            });
+            format!("{address}?{}", pairs.collect::<Vec<_>>().join("&"))
+        }
+        None => url.to_owned(),
+    };
+    let authority = url.find("://").map_or(0, |scheme| scheme + 3);
+    let (scheme, rest) = url.split_at(authority);
+    match rest.rsplit_once('@').map(|(user, host)| (user.split_once(':'), host)) {
+        Some((Some((user, _)), host)) => format!("{scheme}{user}:{HIDDEN}@{host}"),
+        _ => url,
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl From<PathBuf> for Value {
+    fn from(path: PathBuf) -> Self {
+        Value::Path(path)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(on: bool) -> Self {
+        Value::Switch(on)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Value::Integer(number)
+    }
+}
+
+impl From<Vec<String>> for Value {
+    fn from(items: Vec<String>) -> Self {
+        Value::List(items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_a_url_is_never_shown() {
+        let cases = [
+            ("postgres://me:secret@db/foreword", "postgres://me:***@db/foreword"),
+            ("postgres://me:p@ss:w@db/foreword", "postgres://me:***@db/foreword"),
+            ("postgres://me@db/foreword", "postgres://me@db/foreword"),
+            ("postgres://db/f?user=me&password=secret", "postgres://db/f?user=me&password=***"),
+            ("postgres://me:a?b@db/foreword", "postgres://me:***@db/foreword"),
+            ("postgres://me:a/b@db/foreword", "postgres://me:***@db/foreword"),
+            ("postgres://me@db/f?password=a=b@c&x=1", "postgres://me@db/f?password=***&x=1"),
+            ("sqlite:/tmp/x.db", "sqlite:/tmp/x.db"),
+        ];
+        for (url, shown) in cases {
+            assert_eq!(Kind::Url.shown(&url.into()), format!("\"{shown}\""));
+            assert_eq!(Kind::Url.json(&url.into()), shown);
+        }
+    }
+
+    #[test]
+    fn a_path_is_made_absolute_below_its_base() {
+        let below = |path: &str| Value::Path(path.into()).below(Path::new("/base"));
+        assert_eq!(below("./a/b/"), Value::Path("/base/a/b".into()));
+        assert_eq!(below("/c"), Value::Path("/c".into()));
+    }
+
+    #[test]
+    fn empty_text_is_not_a_value() {
+        for kind in [Kind::Text, Kind::Url, Kind::Path] {
+            assert_eq!(kind.check("".into()), Err("\"\"".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The environment: variables that set keys, and those that are ours without being a key.
+
+use std::ffi::{OsStr, OsString};
+
+use super::Warning;
+use super::error::ConfigurationError;
+use super::key::{KEYS, Key, VARIABLE_PREFIX};
+use super::nearest::nearest;
+use super::origin::Origin;
+use super::setting::Assignment;
+
+/// A variable that is read, but not as a setting.
+#[derive(Debug)]
+pub(crate) struct ProcessVariable {
+    /// Its name, or how its name starts.
+    pub(crate) name: VariableName,
+    /// One line for people.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the reference page shows it"))]
+    pub(crate) documentation: &'static str,
+}
+
+/// How a variable is recognised.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum VariableName {
+    /// By its whole name.
+    Exact(&'static str),
+    /// By the beginning of its name.
+    Prefix(&'static str),
+}
+
+/// Directory with the user's configuration and instruction files.
+pub(crate) const HOME_VARIABLE: &str = "FOREWORD_HOME";
+/// Directory with the database, the owner's token and the address of the running gateway.
+pub(crate) const DATA_VARIABLE: &str = "FOREWORD_DATA";
+
+/// Variables that are ours and not settings.
+pub(crate) const PROCESS_VARIABLES: &[ProcessVariable] = &[
+    ProcessVariable {
+        name: VariableName::Exact(HOME_VARIABLE),
+        documentation: "Directory with `config.toml` and your own instruction files; `--home` wins over it.",
+    },
+    ProcessVariable {
+        name: VariableName::Exact(DATA_VARIABLE),
+        documentation: "Directory with the database and the owner's token; `--data` wins over it.",
+    },
+    ProcessVariable {
+        name: VariableName::Exact("FOREWORD_LOG"),
+        documentation: "What is logged to stderr, such as `info` or `gateway=debug`.",
+    },
+    ProcessVariable {
+        name: VariableName::Exact("FOREWORD_TOKEN"),
+        documentation: "Token that commands show to the gateway; wins over `client.token_file`.",
+    },
+    ProcessVariable {
+        name: VariableName::Prefix("FOREWORD_TEST_"),
+        documentation: "Kept for our own tests; without effect on settings.",
+    },
+];
+
+impl VariableName {
+    fn matches(self, name: &str) -> bool {
+        match self {
+            VariableName::Exact(exact) => name == exact,
+            VariableName::Prefix(prefix) => name.starts_with(prefix),
+        }
+    }
+}
+
+/// What the environment sets, and a warning for each of our names that nothing reads.
+pub(crate) fn read(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<(Vec<Assignment>, Vec<Warning>), ConfigurationError> {
+    let mut variables: Vec<(String, OsString)> = environment
+        .filter(|(name, _)| name.as_encoded_bytes().starts_with(VARIABLE_PREFIX.as_bytes()))
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
+        .collect();
+    variables.sort();
+    let mut assignments = Vec::new();
+    let mut warnings = Vec::new();
+    for (name, value) in variables {
+        match KEYS.iter().find(|key| key.variable() == name) {
+            Some(_) if value.is_empty() => {}
+            Some(key) => assignments.push(assign(key, name, &value)?),
+            None if PROCESS_VARIABLES.iter().any(|known| known.name.matches(&name)) => {}
+            None => warnings.push(unknown(&name)),
+        }
+    }
+    Ok((assignments, warnings))
+}
+
+fn assign(key: &'static Key, name: String, value: &OsStr) -> Result<Assignment, ConfigurationError> {
+    let origin = Origin::Variable(name);
+    match key.kind.read_variable(value) {
+        Ok(value) => Ok(Assignment { key, value, origin }),
+        Err(found) => Err(ConfigurationError::wrong_value(origin, key, found)),
+    }
+}
+
+fn unknown(name: &str) -> Warning {
+    let mut known: Vec<String> = KEYS.iter().map(Key::variable).collect();
+    known.extend(PROCESS_VARIABLES.iter().filter_map(|variable| match variable.name {
+        VariableName::Exact(name) => Some(name.to_owned()),
+        VariableName::Prefix(_) => None,
+    }));
+    let hint = nearest(name, known.iter().map(String::as_str))
+        .map(|nearest| format!("the nearest known variable is `{nearest}`"));
+    Warning {
+        message: format!("environment variable `{}` is unknown and has no effect", name.escape_debug()),
+        hint,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::value::Value;
+
+    fn environment(pairs: &[(&str, &str)]) -> impl Iterator<Item = (OsString, OsString)> {
+        let pairs: Vec<_> = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        pairs.into_iter()
+    }
+
+    fn value_of(name: &str, text: &str) -> Option<Value> {
+        let (mut assignments, _) = read(environment(&[(name, text)])).unwrap();
+        assignments.pop().map(|assignment| assignment.value)
+    }
+
+    #[test]
+    fn each_key_has_its_own_variable() {
+        let mut names: Vec<String> = KEYS.iter().map(Key::variable).collect();
+        names.sort();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for name in &names {
+            assert!(
+                !PROCESS_VARIABLES.iter().any(|known| known.name.matches(name)),
+                "{name} has two meanings"
+            );
+        }
+    }
+
+    #[test]
+    fn variables_follow_the_rule_or_the_name_given_in_the_table() {
+        let cases = [
+            ("gateway.listen", "FOREWORD_GATEWAY_LISTEN"),
+            ("client.workspace", "FOREWORD_WORKSPACE"),
+            ("agents.enabled", "FOREWORD_AGENTS_ENABLED"),
+            ("agents.root.project_root_override", "FOREWORD_AGENTS_ROOT"),
+            ("agents.root.markers", "FOREWORD_AGENTS_MARKERS"),
+            ("agents.initial.max_files", "FOREWORD_AGENTS_INITIAL_MAX_FILES"),
+            ("agents.initial.max_bytes", "FOREWORD_AGENTS_INITIAL_MAX_BYTES"),
+            ("agents.resolver.enabled", "FOREWORD_AGENTS_RESOLVER_ENABLED"),
+            ("agents.resolver.max_files_per_resolve", "FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE"),
+        ];
+        for (path, variable) in cases {
+            assert_eq!(Key::find(path).unwrap().variable(), variable);
+        }
+    }
+
+    #[test]
+    fn values_are_read_by_the_type_of_their_key() {
+        assert_eq!(value_of("FOREWORD_AGENTS_ENABLED", "0"), Some(Value::Switch(false)));
+        assert_eq!(value_of("FOREWORD_AGENTS_ENABLED", "True"), Some(Value::Switch(true)));
+        assert_eq!(value_of("FOREWORD_AGENTS_INITIAL_MAX_FILES", "3"), Some(Value::Integer(3)));
+        let markers = Value::List(vec![".git".into(), ".hg".into()]);
+        assert_eq!(value_of("FOREWORD_AGENTS_MARKERS", ".git, .hg,"), Some(markers));
+        assert_eq!(value_of("FOREWORD_AGENTS_ROOT", "/a"), Some(Value::Path("/a".into())));
+    }
+
+    #[test]
+    fn an_empty_variable_is_not_set_and_a_comma_is_the_empty_list() {
+        assert_eq!(value_of("FOREWORD_AGENTS_MARKERS", ""), None);
+        assert_eq!(value_of("FOREWORD_AGENTS_MARKERS", ","), Some(Value::List(vec![])));
+    }
+
+    #[test]
+    fn a_wrong_value_is_an_error_that_names_the_variable() {
+        let error = read(environment(&[("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "-1")])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "environment variable `FOREWORD_AGENTS_INITIAL_MAX_BYTES`: `agents.initial.max_bytes` must be a \
+             non-negative integer, found \"-1\""
+        );
+    }
+
+    #[test]
+    fn an_unknown_variable_warns_with_the_nearest_name() {
+        let (assignments, warnings) = read(environment(&[
+            ("FOREWORD_AGENT_ROOT", "/a"),
+            ("FOREWORD_HOME", "/h"),
+            ("FOREWORD_TEST_ANYTHING", "1"),
+            ("PATH", "/bin"),
+        ]))
+        .unwrap();
+        assert!(assignments.is_empty());
+        let expected = Warning {
+            message: "environment variable `FOREWORD_AGENT_ROOT` is unknown and has no effect".into(),
+            hint: Some("the nearest known variable is `FOREWORD_AGENTS_ROOT`".into()),
+        };
+        assert_eq!(warnings, [expected]);
+    }
+}

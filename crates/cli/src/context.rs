@@ -1,0 +1,202 @@
+//! What every command needs: directories, configuration, and a way to the gateway.
+
+use std::path::PathBuf;
+
+use client::{Client, Target, TreeModel};
+use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
+use protocol::{FolderId, ThreadId, Workspace, WorkspaceId};
+use secrecy::SecretString;
+
+use crate::arguments::{Arguments, Command, InScope, InWorkspace, Serve};
+use crate::config::directories::{Directories, DirectoryFlags, system_file};
+use crate::config::value::Value;
+use crate::config::{Configuration, Flag, Sources};
+use crate::failure::{Exit, Failure};
+use crate::output::Output;
+
+/// The environment variable that holds a token for a gateway elsewhere.
+const TOKEN_VARIABLE: &str = "FOREWORD_TOKEN";
+
+/// What a command works with.
+pub(crate) struct Context {
+    pub(crate) output: Output,
+    pub(crate) directories: Directories,
+    /// The flags that a later command needs to reach the same gateway, such as ` --data DIR`.
+    pub(crate) repeated_flags: String,
+    pub(crate) configuration: Configuration,
+}
+
+impl Context {
+    pub(crate) fn new(arguments: &Arguments, output: Output) -> Result<Self, Failure> {
+        let globals = &arguments.globals;
+        let here = std::env::current_dir().map_err(|error| {
+            Failure::new(Exit::Failed, format!("could not find the current directory: {error}"))
+        })?;
+        let flags = DirectoryFlags { home: globals.home.clone(), data: globals.data.clone() };
+        let directories = Directories::find(flags, |name| std::env::var_os(name), &here)?;
+        let sources = Sources {
+            system: system_file(),
+            user: directories.user_file(),
+            named: globals.config.clone(),
+            project_start: here.clone(),
+            working_directory: here,
+            environment: std::env::vars_os(),
+            flags: match &arguments.command {
+                Command::Serve(serve) => serve_flags(serve),
+                _ => Vec::new(),
+            },
+        };
+        let (configuration, warnings) = Configuration::load(sources)?;
+        for warning in warnings {
+            output.warning(&warning.message, warning.hint.as_deref());
+        }
+        let repeated_flags = globals
+            .data
+            .as_ref()
+            .map(|_| format!(" --data {}", directories.data.display()))
+            .unwrap_or_default();
+        Ok(Self { output, directories, repeated_flags, configuration })
+    }
+
+    /// Which gateway to talk to.
+    pub(crate) fn target(&self) -> Result<Target, Failure> {
+        let section = self.configuration.client();
+        let Some(url) = &section.url else {
+            return Ok(Target::Local { data: self.directories.data.clone() });
+        };
+        let token = match (std::env::var(TOKEN_VARIABLE), &section.token_file) {
+            (Ok(token), _) if !token.trim().is_empty() => token,
+            (_, Some(path)) => std::fs::read_to_string(path)
+                .map_err(|error| Failure::file("read the token in", path, &error))?,
+            _ => {
+                let message = format!("there is no token for the gateway at {url}");
+                return Err(Failure::usage(message)
+                    .hint(format!("set {TOKEN_VARIABLE}, or client.token_file in the configuration")));
+            }
+        };
+        Ok(Target::Address { url: url.clone(), token: SecretString::from(token.trim().to_owned()) })
+    }
+
+    /// A connection to the gateway.
+    pub(crate) async fn connect(&self) -> Result<Client, Failure> {
+        Ok(Client::connect(&self.target()?).await?)
+    }
+
+    /// The workspace that was named, or the only one there is.
+    pub(crate) async fn workspace(&self, client: &Client, named: &InWorkspace) -> Result<Workspace, Failure> {
+        let named = named.workspace.as_ref().or(self.configuration.client().workspace.as_ref());
+        let mut workspaces = client.call::<WorkspaceList>(&WorkspaceListParams {}).await?.workspaces;
+        if let Some(named) = named {
+            workspaces.retain(|workspace| workspace.id.as_str() == named || &workspace.name == named);
+        }
+        match (workspaces.len(), named) {
+            (1, _) => Ok(workspaces.remove(0)),
+            (0, Some(named)) => Err(Failure::usage(format!("there is no workspace `{named}`"))
+                .hint("`foreword workspace list` shows those there are")),
+            (0, None) => Err(Failure::usage("there is no workspace yet")
+                .hint("make one with `foreword workspace create NAME`")),
+            (_, Some(named)) => {
+                let message = format!("several workspaces are called `{named}`");
+                Err(Failure::usage(message).hint(format!("name one by its id: {}", ids(&workspaces))))
+            }
+            (_, None) => {
+                let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
+                Err(Failure::usage(format!("there are several workspaces: {}", names.join(", ")))
+                    .hint("name one with --workspace, or set FOREWORD_WORKSPACE"))
+            }
+        }
+    }
+
+    /// The workspace and folder a document command is about.
+    pub(crate) async fn scope(
+        &self,
+        client: &Client,
+        scope: &InScope,
+    ) -> Result<(WorkspaceId, Option<FolderId>), Failure> {
+        let workspace = self.workspace(client, &scope.workspace).await?;
+        let folder = match &scope.folder {
+            Some(named) => self.folder_or_root(client, &workspace.id, named).await?,
+            None => None,
+        };
+        Ok((workspace.id, folder))
+    }
+
+    /// The folder that was named by path or id; none for `/`, the root.
+    pub(crate) async fn folder_or_root(
+        &self,
+        client: &Client,
+        workspace_id: &WorkspaceId,
+        named: &str,
+    ) -> Result<Option<FolderId>, Failure> {
+        if !named.is_empty() && named.chars().all(|character| character == '/') {
+            return Ok(None);
+        }
+        self.folder(client, workspace_id, named).await.map(Some)
+    }
+
+    /// The folder that was named by path or id.
+    pub(crate) async fn folder(
+        &self,
+        client: &Client,
+        workspace_id: &WorkspaceId,
+        named: &str,
+    ) -> Result<FolderId, Failure> {
+        let params = ThreadTreeParams { workspace_id: workspace_id.clone() };
+        let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
+        if let Ok(id) = named.parse::<FolderId>()
+            && tree.folder(&id).is_some()
+        {
+            return Ok(id);
+        }
+        match tree.find(named).as_slice() {
+            [folder] => Ok(folder.id.clone()),
+            [] => Err(Failure::usage(format!("there is no folder `{named}`"))
+                .hint("`foreword folder list` shows those there are")),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|folder| folder.id.as_str()).collect();
+                Err(Failure::usage(format!("several folders are called `{named}`"))
+                    .hint(format!("name one by its id: {}", ids.join(", "))))
+            }
+        }
+    }
+}
+
+/// A thread's id.
+pub(crate) fn thread_id(text: &str) -> Result<ThreadId, Failure> {
+    text.parse().map_err(|error| Failure::usage(format!("`{text}` is not a thread's id: {error}")))
+}
+
+/// A directory as the gateway wants it: absolute.
+pub(crate) fn absolute_directory(path: &std::path::Path) -> Result<String, Failure> {
+    let absolute = std::path::absolute(path).map_err(|error| Failure::file("find", path, &error))?;
+    if !absolute.is_dir() {
+        return Err(Failure::usage(format!("{} is not a directory", absolute.display())));
+    }
+    absolute
+        .into_os_string()
+        .into_string()
+        .map_err(|path| Failure::usage(format!("{} is not valid UTF-8", PathBuf::from(path).display())))
+}
+
+fn ids(workspaces: &[Workspace]) -> String {
+    let ids: Vec<&str> = workspaces.iter().map(|workspace| workspace.id.as_str()).collect();
+    ids.join(", ")
+}
+
+fn serve_flags(serve: &Serve) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    if let Some(listen) = &serve.listen {
+        flags.push(Flag { name: "--listen", key: "gateway.listen", value: Value::Text(listen.clone()) });
+    }
+    if let Some(database) = &serve.database {
+        flags.push(Flag {
+            name: "--database",
+            key: "gateway.database",
+            value: Value::Text(database.clone()),
+        });
+    }
+    if serve.allow_remote {
+        flags.push(Flag { name: "--allow-remote", key: "gateway.allow_remote", value: Value::Switch(true) });
+    }
+    flags
+}
