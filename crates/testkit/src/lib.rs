@@ -1,1 +1,3 @@
-//! What tests share
+//! What tests share: a throw-away PostgreSQL cluster.
+
+pub mod postgres;

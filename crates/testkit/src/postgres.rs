@@ -1,0 +1,184 @@
+//! A PostgreSQL server that lives in a temporary directory and dies with the process that started it.
+//!
+//! Tests ask for a [`test_database`]; those that need a server of their own, to stop it and start it again, ask for
+//! a [`test_cluster`]. Everything here blocks, because it mostly waits for PostgreSQL's own programs.
+
+mod installation;
+mod random;
+mod test_database;
+mod watchdog;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use self::installation::{Installation, finish};
+use self::watchdog::Watchdog;
+
+pub use self::test_database::{SERVER_VARIABLE, TestDatabase, test_cluster, test_database};
+
+/// The superuser of every cluster.
+const USER: &str = "foreword";
+/// Ports to choose from: below those that systems give to outgoing connections, one of which could otherwise take a
+/// stopped server's port.
+const PORTS: std::ops::Range<u16> = 15_000..32_000;
+/// How many ports are tried before a start fails.
+const PORT_ATTEMPTS: usize = 20;
+
+/// How a cluster is run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What a power failure may cost.
+    pub durability: Durability,
+}
+
+impl Options {
+    /// For tests that never look at what is left after a crash.
+    pub fn fast() -> Self {
+        Self { durability: Durability::None }
+    }
+}
+
+/// What a power failure may cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Nothing: every commit waits for the disk.
+    #[default]
+    Full,
+    /// Everything: no commit waits.
+    None,
+}
+
+/// A PostgreSQL server with its own data, listening on the loopback address.
+///
+/// When the value is dropped, or its process ends in whatever way, the server is stopped and its directory removed.
+pub struct Cluster {
+    installation: Installation,
+    directory: PathBuf,
+    port: u16,
+    // Last, so that it is dropped last.
+    _watchdog: Watchdog,
+}
+
+impl Cluster {
+    /// Makes a cluster and waits until it takes connections.
+    pub fn start(options: Options) -> anyhow::Result<Self> {
+        let installation = Installation::find().context("no PostgreSQL programs were found")?;
+        Self::start_with(installation, options)
+    }
+
+    fn start_with(installation: Installation, options: Options) -> anyhow::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("foreword-postgres-").tempdir()?.keep();
+        let installation = installation.for_directory(&directory)?;
+        let watchdog = Watchdog::start(&directory, &stop_command(&installation, &directory, "immediate"))?;
+        let mut cluster = Self { installation, directory, port: 0, _watchdog: watchdog };
+        cluster.initialise(options)?;
+        for _ in 0..PORT_ATTEMPTS {
+            cluster.port = free_port()?;
+            match cluster.start_server() {
+                Ok(()) => return Ok(cluster),
+                Err(_) if cluster.port_was_taken() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bail!("no free port was found for PostgreSQL in {PORT_ATTEMPTS} attempts")
+    }
+
+    /// The address of one of the server's databases.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://{USER}@{}:{}/{database}", Ipv4Addr::LOCALHOST, self.port)
+    }
+
+    /// Makes an empty database and answers with its address.
+    pub fn create_database(&self) -> anyhow::Result<String> {
+        let name = test_database::unique_name();
+        self.installation.psql(&self.url("postgres"), &format!("CREATE DATABASE {name}"))?;
+        Ok(self.url(&name))
+    }
+
+    /// Stops the server, ending its connections; its data and port stay.
+    pub fn stop(&self) -> anyhow::Result<()> {
+        finish(&mut stop_command(&self.installation, &self.directory, "fast"))
+    }
+
+    /// Starts the server again after [`Cluster::stop`], with the same data and port.
+    pub fn start_again(&self) -> anyhow::Result<()> {
+        self.start_server()
+    }
+
+    fn initialise(&self, options: Options) -> anyhow::Result<()> {
+        let data = data_directory(&self.directory);
+        let mut initdb = self.installation.server_program("initdb", &self.directory);
+        initdb.arg("--pgdata").arg(&data).args(["--username", USER, "--auth", "trust", "--encoding", "UTF8"]);
+        finish(initdb.args(["--locale", "C", "--no-sync", "--no-instructions"]))?;
+        let mut configuration = fs::OpenOptions::new().append(true).open(data.join("postgresql.conf"))?;
+        configuration.write_all(settings(&self.directory, options).as_bytes())?;
+        Ok(())
+    }
+
+    fn start_server(&self) -> anyhow::Result<()> {
+        let log = self.log_file();
+        // What an earlier attempt wrote would be mistaken for this one's; mostly there was none.
+        let _ = fs::remove_file(&log);
+        let mut start = self.installation.server_program("pg_ctl", &self.directory);
+        start.args(["start", "--wait", "--timeout", "60", "--silent", "--pgdata"]);
+        start.arg(data_directory(&self.directory)).arg("--log").arg(&log);
+        start.arg("--options").arg(format!("-p {}", self.port));
+        finish(&mut start).with_context(|| format!("the server's log says:\n{}", self.log()))
+    }
+
+    fn port_was_taken(&self) -> bool {
+        self.log().contains("could not bind")
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.directory.join("server.log")
+    }
+}
+
+fn data_directory(directory: &Path) -> PathBuf {
+    directory.join("data")
+}
+
+fn stop_command(installation: &Installation, directory: &Path, mode: &str) -> Command {
+    let mut stop = installation.server_program("pg_ctl", directory);
+    stop.args(["stop", "--wait", "--silent", "--mode", mode, "--pgdata"]).arg(data_directory(directory));
+    stop
+}
+
+fn settings(directory: &Path, options: Options) -> String {
+    let sockets = directory.display().to_string().replace('\'', "''");
+    let durability = match options.durability {
+        Durability::Full => "fsync = on",
+        Durability::None => "fsync = off\nsynchronous_commit = off\nfull_page_writes = off",
+    };
+    format!(
+        "listen_addresses = '{}'\nunix_socket_directories = '{sockets}'\nmax_connections = 300\n{durability}\n",
+        Ipv4Addr::LOCALHOST
+    )
+}
+
+/// A port that nobody listens on at this moment; somebody else may still be faster.
+fn free_port() -> anyhow::Result<u16> {
+    for _ in 0..PORT_ATTEMPTS {
+        let port = random::within(PORTS);
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("no free port was found between {} and {} in {PORT_ATTEMPTS} attempts", PORTS.start, PORTS.end)
+}
+
+/// A command's program and arguments, for a process that runs it later.
+fn words(command: &Command) -> Vec<OsString> {
+    std::iter::once(command.get_program()).chain(command.get_args()).map(OsString::from).collect()
+}
