@@ -1,7 +1,7 @@
 //! Start-up and shutdown.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
@@ -97,7 +97,7 @@ pub struct Gateway {
     address: SocketAddr,
     shutdown: CancellationToken,
     tasks: TaskTracker,
-    server: JoinHandle<()>,
+    server: Mutex<Option<JoinHandle<()>>>,
     background: JoinHandle<()>,
     directory: DataDirectory,
     database: Database,
@@ -136,7 +136,16 @@ impl Gateway {
             }
         });
         directory.announce(&format!("http://{address}"))?;
-        Ok(Self { service, address, shutdown, tasks, server, background, directory, database })
+        Ok(Self {
+            service,
+            address,
+            shutdown,
+            tasks,
+            server: Mutex::new(Some(server)),
+            background,
+            directory,
+            database,
+        })
     }
 
     /// The HTTP base address.
@@ -178,13 +187,16 @@ impl Gateway {
     }
 
     /// Stops accepting, finishes what was accepted, closes connections and database.
-    pub async fn shutdown(self) {
+    pub async fn shutdown(&self) {
         self.directory.withdraw();
         self.shutdown.cancel();
         self.tasks.close();
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         let finished = async {
             self.tasks.wait().await;
-            let _ = self.server.await;
+            if let Some(server) = server {
+                let _ = server.await;
+            }
         };
         if tokio::time::timeout(SHUTDOWN_TIME, finished).await.is_err() {
             tracing::warn!("some connections did not end in time");
