@@ -78,7 +78,6 @@ pub(crate) struct Configuration {
     settings: Settings,
     gateway: GatewaySection,
     client: ClientSection,
-    #[expect(dead_code, reason = "checked now, used by the commands that read files")]
     agents: AgentsSection,
 }
 
@@ -132,6 +131,12 @@ impl Configuration {
     /// How this machine's gateway serves.
     pub(crate) fn gateway(&self) -> &GatewaySection {
         &self.gateway
+    }
+
+    /// How instruction files on disk are found.
+    #[cfg_attr(not(test), expect(dead_code, reason = "checked now, used by the commands that read files"))]
+    pub(crate) fn agents(&self) -> &AgentsSection {
+        &self.agents
     }
 
     /// Which gateway commands talk to.
