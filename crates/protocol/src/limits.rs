@@ -14,3 +14,17 @@ pub const MAX_HISTORY_LIMIT: u32 = 500;
 pub const MAX_NAME_CHARACTERS: usize = 200;
 /// Most bytes of a path.
 pub const MAX_PATH_BYTES: usize = 4_096;
+
+/// The limits that a client meets, with what each is of: the table of the protocol reference.
+pub const TABLE: &[(usize, &str)] = &[
+    (MAX_MESSAGE_BYTES, "bytes of one incoming message"),
+    (MAX_DOCUMENT_BYTES, "bytes of a document's text after normalisation"),
+    (
+        PROMPT_DOCUMENT_CHARACTERS,
+        "characters of a document that a prompt carries; a longer one is saved with a warning",
+    ),
+    (MAX_NAME_CHARACTERS, "characters of a workspace's, folder's or token's name, or of a thread's title"),
+    (MAX_PATH_BYTES, "bytes of a path"),
+    (MAX_HISTORY_LIMIT as usize, "revisions of one history answer"),
+    (DEFAULT_HISTORY_LIMIT as usize, "revisions of a history answer when the call names no limit"),
+];
