@@ -1,1 +1,99 @@
-fn main() {}
+//! The developer's commands, run as `cargo xtask COMMAND`.
+//!
+//! Everything a contributor or a build machine does with this repository goes through here, so that both do the
+//! same. Lines of its own go to stderr and start with `xtask:`. Exit codes: 0 done, 1 the answer is "no" (a test
+//! or a check failed), 2 wrong usage, 3 it could not be done (something is missing or could not be started).
+#![expect(clippy::print_stderr, reason = "a command tells its user what it does")]
+
+mod bench;
+mod check;
+mod deny;
+mod failure;
+mod generate;
+mod metadata;
+mod postgres;
+mod prerequisites;
+mod process;
+mod test;
+mod tidy;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The developer's commands")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run all tests on both databases; installs or names what is missing
+    Test {
+        /// Passed on to nextest (or `cargo test`), such as a part of a test's name; doc tests run only without
+        #[arg(last = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Run one benchmark
+    Bench {
+        /// Which
+        #[arg(value_parser = PossibleValuesParser::new(bench::names()))]
+        name: String,
+        /// Passed on to the benchmark
+        #[arg(last = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Write schemas/ and docs/protocol.md from the types of the protocol
+    Generate {
+        /// Write nothing; fail when a file differs
+        #[arg(long)]
+        check: bool,
+    },
+    /// Everything but the tests: formatting, clippy, docs, generated files, the tree's own rules, dependencies
+    Check,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Test { arguments } => test::run(&arguments),
+        Task::Bench { name, arguments } => bench::run(&name, &arguments),
+        Task::Generate { check: false } => generate::write(root()),
+        Task::Generate { check: true } => generate::check(root()),
+        Task::Check => check::run(root()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: error: {error:#}");
+            failure::exit_code(&error)
+        }
+    }
+}
+
+/// The repository's directory.
+fn root() -> &'static Path {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own)
+}
+
+/// Tells the user what is being done.
+fn say(line: impl std::fmt::Display) {
+    eprintln!("xtask: {line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Arguments;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+}

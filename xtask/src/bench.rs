@@ -1,0 +1,49 @@
+//! `cargo xtask bench NAME`: one benchmark, in the release profile.
+
+use std::ffi::OsString;
+
+use anyhow::{Context as _, Result};
+
+use crate::postgres::WithPostgres;
+use crate::{prerequisites, process};
+
+/// A benchmark: `benches/NAME.rs` of the package NAME.
+struct Benchmark {
+    name: &'static str,
+    database: Database,
+}
+
+/// What it needs around it.
+enum Database {
+    /// A throw-away PostgreSQL; SQLite needs nothing.
+    Postgres,
+}
+
+const BENCHMARKS: &[Benchmark] = &[
+    Benchmark { name: "store", database: Database::Postgres },
+    Benchmark { name: "gateway", database: Database::Postgres },
+];
+
+/// The names that may be asked for.
+pub(crate) fn names() -> Vec<&'static str> {
+    BENCHMARKS.iter().map(|benchmark| benchmark.name).collect()
+}
+
+/// Runs a benchmark.
+pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
+    let benchmark = BENCHMARKS
+        .iter()
+        .find(|benchmark| benchmark.name == name)
+        .with_context(|| format!("there is no benchmark `{name}`; there are {}", names().join(", ")))?;
+    let mut command = process::cargo();
+    command.args(["bench", "--package", name, "--bench", name, "--"]).args(arguments);
+    match benchmark.database {
+        Database::Postgres => {
+            prerequisites::ensure()?;
+            // Built as the benchmark is, because it shares most of its dependencies.
+            let with_postgres =
+                WithPostgres::build(&["--release", "--package", "testkit", "--bin", "with-postgres"])?;
+            process::run(&mut with_postgres.around(&command))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `cargo xtask check`: everything about the tree that is not a test.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::deny::{self, Outcome};
+use crate::failure::{is_no, no};
+use crate::process::{cargo, run as run_command};
+use crate::{generate, say, tidy};
+
+/// One thing that is checked.
+struct Check {
+    name: &'static str,
+    run: fn(&Path) -> Result<Outcome>,
+}
+
+/// The quick ones first.
+const CHECKS: &[Check] = &[
+    Check { name: "formatting", run: |_| passed(run_command(cargo().args(["fmt", "--all", "--check"]))) },
+    Check { name: "tidy", run: |root| passed(tidy::check(root)) },
+    Check { name: "generated files", run: |root| passed(generate::check(root)) },
+    Check {
+        name: "clippy",
+        run: |_| {
+            let clippy = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+            passed(run_command(cargo().args(clippy)))
+        },
+    },
+    Check {
+        name: "docs",
+        run: |_| {
+            let doc = ["doc", "--workspace", "--all-features", "--no-deps"];
+            passed(run_command(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings")))
+        },
+    },
+    Check { name: "cargo-deny", run: deny::check },
+];
+
+/// Runs every check, also after one has failed, and closes with what came of each.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let mut failed = Vec::new();
+    let mut report = Vec::new();
+    for check in CHECKS {
+        say(format!("checking {}", check.name));
+        let outcome = match (check.run)(root) {
+            Ok(Outcome::Passed) => "passed".to_owned(),
+            Ok(Outcome::Skipped(reason)) => format!("skipped: {reason}"),
+            Err(error) if is_no(&error) => {
+                failed.push(check.name);
+                format!("FAILED: {error:#}")
+            }
+            Err(error) => return Err(error.context(format!("could not check {}", check.name))),
+        };
+        report.push(format!("{}: {outcome}", check.name));
+    }
+    report.iter().for_each(say);
+    match failed.as_slice() {
+        [] => Ok(()),
+        names => Err(no(format!("{} of {} checks failed: {}", names.len(), CHECKS.len(), names.join(", ")))),
+    }
+}
+
+fn passed(result: Result<()>) -> Result<Outcome> {
+    result.map(|()| Outcome::Passed)
+}

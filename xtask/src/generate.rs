@@ -1,0 +1,143 @@
+//! `cargo xtask generate`: the files that are written from the protocol's types.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::failure::no;
+use crate::say;
+
+const SCHEMAS: &str = "schemas";
+const REFERENCE: &str = "docs/protocol.md";
+
+/// How a file on disk differs from what it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Difference {
+    Missing,
+    Changed,
+    Stale,
+}
+
+impl Difference {
+    fn as_str(self) -> &'static str {
+        match self {
+            Difference::Missing => "missing",
+            Difference::Changed => "differs",
+            Difference::Stale => "stale: no type of that name",
+        }
+    }
+}
+
+/// Writes what differs and removes what is stale.
+pub(crate) fn write(root: &Path) -> Result<()> {
+    let wanted = wanted();
+    let differences = differences(root, &wanted)?;
+    for (path, difference) in &differences {
+        let file = root.join(path);
+        match (difference, wanted.get(path)) {
+            (Difference::Missing | Difference::Changed, Some(text)) => {
+                if let Some(directory) = file.parent() {
+                    fs::create_dir_all(directory)
+                        .with_context(|| format!("could not make {}", directory.display()))?;
+                }
+                fs::write(&file, text).with_context(|| format!("could not write {}", file.display()))?;
+                say(format!("wrote {}", path.display()));
+            }
+            _ => {
+                fs::remove_file(&file).with_context(|| format!("could not remove {}", file.display()))?;
+                say(format!("removed {}", path.display()));
+            }
+        }
+    }
+    say(format!("{} generated files, {} changed", wanted.len(), differences.len()));
+    Ok(())
+}
+
+/// Fails when a file on disk is not what would be written.
+pub(crate) fn check(root: &Path) -> Result<()> {
+    let wanted = wanted();
+    let differences = differences(root, &wanted)?;
+    if differences.is_empty() {
+        say(format!("{} generated files are up to date", wanted.len()));
+        return Ok(());
+    }
+    for (path, difference) in &differences {
+        say(format!("{}: {}", path.display(), difference.as_str()));
+    }
+    Err(no(format!("{} generated files differ\nhint: run `cargo xtask generate`", differences.len())))
+}
+
+/// Every generated file by its path below the root.
+fn wanted() -> BTreeMap<PathBuf, String> {
+    let schemas = protocol::schema::files();
+    let mut files: BTreeMap<PathBuf, String> =
+        schemas.into_iter().map(|(name, text)| (Path::new(SCHEMAS).join(name), text)).collect();
+    files.insert(REFERENCE.into(), protocol::reference::markdown());
+    files
+}
+
+fn differences(root: &Path, wanted: &BTreeMap<PathBuf, String>) -> Result<BTreeMap<PathBuf, Difference>> {
+    let mut found = BTreeMap::new();
+    for (path, text) in wanted {
+        match fs::read(root.join(path)) {
+            Ok(bytes) if bytes == text.as_bytes() => {}
+            Ok(_) => drop(found.insert(path.clone(), Difference::Changed)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                found.insert(path.clone(), Difference::Missing);
+            }
+            Err(error) => return Err(error).with_context(|| format!("could not read {}", path.display())),
+        }
+    }
+    for path in schemas_on_disk(root)? {
+        if !wanted.contains_key(&path) {
+            found.insert(path, Difference::Stale);
+        }
+    }
+    Ok(found)
+}
+
+fn schemas_on_disk(root: &Path) -> Result<Vec<PathBuf>> {
+    let directory = root.join(SCHEMAS);
+    if !directory.exists() {
+        return Ok(Vec::new());
+    }
+    let mut paths = Vec::new();
+    for entry in
+        fs::read_dir(&directory).with_context(|| format!("could not list {}", directory.display()))?
+    {
+        let name = PathBuf::from(entry?.file_name());
+        if name.extension().is_some_and(|extension| extension == "json") {
+            paths.push(Path::new(SCHEMAS).join(name));
+        }
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::is_no;
+
+    #[test]
+    fn missing_changed_and_stale_files_are_told_apart_and_mended() {
+        let root = std::env::temp_dir().join(format!("xtask-{}-generate", std::process::id()));
+        let schemas = root.join(SCHEMAS);
+        fs::create_dir_all(&schemas).unwrap();
+        fs::write(schemas.join("Gone.json"), "{}").unwrap();
+        fs::write(schemas.join("Document.json"), "{}").unwrap();
+        fs::write(schemas.join("notes.txt"), "not ours").unwrap();
+
+        let found = differences(&root, &wanted()).unwrap();
+        assert_eq!(found[Path::new("schemas/Gone.json")], Difference::Stale);
+        assert_eq!(found[Path::new("schemas/Document.json")], Difference::Changed);
+        assert_eq!(found[Path::new(REFERENCE)], Difference::Missing);
+        assert!(is_no(&check(&root).unwrap_err()));
+
+        write(&root).unwrap();
+        check(&root).unwrap();
+        assert!(!schemas.join("Gone.json").exists() && schemas.join("notes.txt").exists());
+        fs::remove_dir_all(&root).unwrap();
+    }
+}

@@ -1,0 +1,232 @@
+//! What must be on the machine before the tests can run, and how it gets there.
+
+use std::env;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::process::{find_on_path, is_executable, run, shown};
+use crate::say;
+
+/// One thing that must, or should, be there.
+struct Prerequisite {
+    name: &'static str,
+    needed_for: &'static str,
+    found_as: Found,
+    comes_with: Source,
+    necessity: Necessity,
+}
+
+/// How to tell that it is there.
+enum Found {
+    /// One of these commands is on `PATH`.
+    Command(&'static [&'static str]),
+    /// The command is on `PATH`, or in `bin` of one of this directory's versions.
+    CommandOrVersion { command: &'static str, versions: &'static str },
+}
+
+/// Where it comes from.
+enum Source {
+    DebianPackage(&'static str),
+    CargoInstall(&'static str),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::DebianPackage(package) => write!(formatter, "apt-get install {package}"),
+            Source::CargoInstall(package) => write!(formatter, "cargo install --locked {package}"),
+        }
+    }
+}
+
+/// What happens without it.
+enum Necessity {
+    /// Nothing can be tested.
+    Required,
+    /// This is done in its place.
+    Optional { instead: &'static str },
+}
+
+const PREREQUISITES: &[Prerequisite] = &[
+    Prerequisite {
+        name: "a C compiler",
+        needed_for: "building SQLite and linking",
+        found_as: Found::Command(&["cc", "gcc", "clang"]),
+        comes_with: Source::DebianPackage("gcc"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
+        name: "a PostgreSQL server",
+        needed_for: "the store's and the gateway's tests, which run on both databases",
+        found_as: Found::CommandOrVersion { command: "initdb", versions: "/usr/lib/postgresql" },
+        comes_with: Source::DebianPackage("postgresql"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
+        name: "cargo-nextest",
+        needed_for: "running tests side by side, each with a time limit",
+        found_as: Found::Command(&["cargo-nextest"]),
+        comes_with: Source::CargoInstall("cargo-nextest"),
+        necessity: Necessity::Optional { instead: "`cargo test` is used" },
+    },
+];
+
+/// Makes sure that everything required is there: installs it where that is wanted, else says how to get it.
+pub(crate) fn ensure() -> Result<()> {
+    for prerequisite in PREREQUISITES {
+        if let Necessity::Optional { instead } = prerequisite.necessity
+            && !prerequisite.is_there()
+        {
+            say(format!("{} is not installed: {instead}", prerequisite.name));
+            say(format!("hint: `{}` gives it, for {}", prerequisite.comes_with, prerequisite.needed_for));
+        }
+    }
+    let missing = missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for prerequisite in &missing {
+        say(format!("missing: {}, needed for {}", prerequisite.name, prerequisite.needed_for));
+    }
+    let packages: Vec<&str> =
+        missing.iter().filter_map(|prerequisite| prerequisite.debian_package()).collect();
+    match AptGet::allowed() {
+        Some(apt_get) => apt_get.install(&packages)?,
+        None => bail!(
+            "install what is missing, then run this again:\n\n    {}\n\n\
+             (the names of Debian's packages; other systems have their own)",
+            by_hand(&packages)
+        ),
+    }
+    match self::missing().first() {
+        Some(still) => bail!("{} is still not found after {} was installed", still.name, packages.join(", ")),
+        None => Ok(()),
+    }
+}
+
+/// Whether cargo-nextest is there to run the tests.
+pub(crate) fn has_nextest() -> bool {
+    find_on_path("cargo-nextest").is_some()
+}
+
+/// Whether this is a build machine, which may install what it needs and must skip nothing.
+pub(crate) fn is_ci() -> bool {
+    env::var_os("CI").is_some_and(|value| value == "true")
+}
+
+fn missing() -> Vec<&'static Prerequisite> {
+    PREREQUISITES
+        .iter()
+        .filter(|prerequisite| {
+            matches!(prerequisite.necessity, Necessity::Required) && !prerequisite.is_there()
+        })
+        .collect()
+}
+
+fn by_hand(packages: &[&str]) -> String {
+    format!("sudo apt-get update && sudo apt-get install -y --no-install-recommends {}", packages.join(" "))
+}
+
+impl Prerequisite {
+    fn is_there(&self) -> bool {
+        match &self.found_as {
+            Found::Command(names) => names.iter().any(|name| find_on_path(name).is_some()),
+            Found::CommandOrVersion { command, versions } => {
+                find_on_path(command).is_some() || has_version(Path::new(versions), command)
+            }
+        }
+    }
+
+    fn debian_package(&self) -> Option<&'static str> {
+        match self.comes_with {
+            Source::DebianPackage(package) => Some(package),
+            Source::CargoInstall(_) => None,
+        }
+    }
+}
+
+/// Whether `directory/*/bin/command` is there.
+fn has_version(directory: &Path, command: &str) -> bool {
+    let Ok(versions) = fs::read_dir(directory) else { return false };
+    versions.flatten().any(|version| is_executable(&version.path().join("bin").join(command)))
+}
+
+/// Debian's installer, where this program may use it.
+struct AptGet {
+    as_root: AsRoot,
+}
+
+enum AsRoot {
+    Already,
+    ThroughSudo,
+}
+
+impl AptGet {
+    /// Root on Debian has asked for it by running the tests; so has a build machine. Nobody else has.
+    fn allowed() -> Option<Self> {
+        find_on_path("apt-get")?;
+        if is_root() {
+            return (Path::new("/etc/debian_version").exists() || is_ci())
+                .then_some(Self { as_root: AsRoot::Already });
+        }
+        (is_ci() && find_on_path("sudo").is_some()).then_some(Self { as_root: AsRoot::ThroughSudo })
+    }
+
+    fn install(&self, packages: &[&str]) -> Result<()> {
+        let install = ["install", "-y", "--no-install-recommends"];
+        for arguments in [vec!["update"], [&install, packages].concat()] {
+            let mut command = self.command();
+            command.args(&arguments);
+            run(&mut command).map_err(|_| anyhow::anyhow!("`{}` failed", shown(&command))).with_context(
+                || format!("could not install {}; by hand: {}", packages.join(", "), by_hand(packages)),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = match self.as_root {
+            AsRoot::Already => Command::new("env"),
+            AsRoot::ThroughSudo => {
+                let mut command = Command::new("sudo");
+                command.args(["-n", "env"]);
+                command
+            }
+        };
+        command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        command
+    }
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_required_can_be_installed_with_one_command() {
+        for prerequisite in PREREQUISITES {
+            if matches!(prerequisite.necessity, Necessity::Required) {
+                assert!(prerequisite.debian_package().is_some(), "{}", prerequisite.name);
+            }
+        }
+        assert_eq!(
+            by_hand(&["gcc", "postgresql"]),
+            "sudo apt-get update && sudo apt-get install -y --no-install-recommends gcc postgresql"
+        );
+    }
+
+    #[test]
+    fn a_version_directory_counts_only_with_its_command() {
+        assert!(!has_version(Path::new("/nonexistent"), "initdb"));
+        assert!(!has_version(Path::new(env!("CARGO_MANIFEST_DIR")), "initdb"));
+    }
+}

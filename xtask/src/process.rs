@@ -1,0 +1,149 @@
+//! Other programs: finding them, starting them, and what their ending means.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::failure::no;
+use crate::{root, say};
+
+/// Variables that `cargo run` sets for this program. A cargo started from here must not inherit them: some build
+/// scripts ask to be run again when they change, and then everything above them is compiled twice.
+const OF_CARGO_RUN: &[&str] = &["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_NAME", "CARGO_CRATE_NAME"];
+
+/// The cargo that started this program, in the repository's directory.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(cargo_path());
+    command.current_dir(root());
+    for (name, _) in env::vars_os() {
+        let name_text = name.to_string_lossy();
+        if OF_CARGO_RUN.iter().any(|prefix| name_text.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+fn cargo_path() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Says what is run, runs it, and fails with "no" when it does.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    say(shown(command));
+    let status = command.status().with_context(|| format!("could not start `{}`", shown(command)))?;
+    judge(command, status)
+}
+
+/// Like [`run`], but gives up after a while.
+pub(crate) fn run_at_most(command: &mut Command, time: Duration) -> Result<()> {
+    say(shown(command));
+    own_group(command);
+    let mut child = command.spawn().with_context(|| format!("could not start `{}`", shown(command)))?;
+    let deadline = Instant::now() + time;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return judge(command, status);
+        }
+        if Instant::now() >= deadline {
+            end_group(child.id());
+            let _ = child.kill();
+            child.wait()?;
+            bail!("`{}` was not done after {} seconds", shown(command), time.as_secs());
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Fails with "no" unless the status says success.
+pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<()> {
+    if status.success() {
+        return Ok(());
+    }
+    Err(no(format!("`{}` failed ({status})", shown(command))))
+}
+
+/// The command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut words = vec![program.file_name().unwrap_or(program.as_os_str()).to_string_lossy()];
+    let cargo = cargo_path();
+    words.extend(
+        command.get_args().map(|word| if word == cargo { "cargo".into() } else { word.to_string_lossy() }),
+    );
+    words.join(" ")
+}
+
+/// The executable of that name in the directories of `PATH`.
+pub(crate) fn find_on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|directory| directory.join(format!("{name}{}", env::consts::EXE_SUFFIX)))
+        .find(|candidate| is_executable(candidate))
+}
+
+/// Whether this is a file that may be started.
+#[cfg(unix)]
+pub(crate) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether this is a file that may be started.
+#[cfg(not(unix))]
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Puts the program and what it starts into a process group of their own, so that they can be ended together.
+#[cfg(unix)]
+fn own_group(command: &mut Command) {
+    use std::os::unix::process::CommandExt as _;
+    command.process_group(0);
+}
+
+#[cfg(not(unix))]
+fn own_group(_: &mut Command) {}
+
+/// Ends a process group by the id of its leader.
+fn end_group(leader: u32) {
+    let _ = Command::new("kill").args(["-TERM", "--", &format!("-{leader}")]).status();
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::failure::is_no;
+
+    #[test]
+    fn a_failing_program_says_no_and_a_missing_one_does_not() {
+        assert!(run(&mut Command::new("true")).is_ok());
+        assert!(is_no(&run(&mut Command::new("false")).unwrap_err()));
+        assert!(!is_no(&run(&mut Command::new("/nonexistent/program")).unwrap_err()));
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended_with_its_children() {
+        let marker = env::temp_dir().join(format!("xtask-{}-too-long", std::process::id()));
+        let script = format!("(sleep 3; touch {}) & wait", marker.display());
+        let started = Instant::now();
+        let error =
+            run_at_most(Command::new("sh").args(["-c", &script]), Duration::from_millis(300)).unwrap_err();
+        assert!(started.elapsed() < Duration::from_secs(3), "{error}");
+        assert!(!is_no(&error), "{error}");
+        thread::sleep(Duration::from_secs(3).saturating_sub(started.elapsed()) + Duration::from_millis(500));
+        assert!(!marker.exists(), "the child of the ended program went on");
+    }
+
+    #[test]
+    fn commands_are_shown_as_typed() {
+        let mut command = Command::new("/usr/bin/env");
+        command.args(["cargo", "fmt", "--check"]);
+        assert_eq!(shown(&command), "env cargo fmt --check");
+    }
+}

@@ -1,0 +1,45 @@
+//! `cargo xtask test`: every test of the workspace.
+
+use std::ffi::OsString;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::postgres::WithPostgres;
+use crate::process::{self, cargo};
+use crate::{prerequisites, say};
+
+/// Which packages and features: the same in every step, so that nothing is compiled twice.
+const EVERYTHING: &[&str] = &["--workspace", "--all-features"];
+
+/// Runs the tests, then the doc tests. With arguments only the tests they select.
+pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
+    let started = Instant::now();
+    prerequisites::ensure()?;
+    let with_postgres = WithPostgres::build(&[EVERYTHING, &["--bins", "--tests"]].concat())?;
+
+    let nextest = prerequisites::has_nextest();
+    let mut tests = cargo();
+    if nextest {
+        tests.args(["nextest", "run"]).args(EVERYTHING);
+        if prerequisites::is_ci() {
+            tests.args(["--profile", "ci"]);
+        }
+    } else {
+        // Runs the doc tests too, unless the arguments select something else.
+        tests.arg("test").args(EVERYTHING);
+    }
+    process::run(&mut with_postgres.around(tests.args(arguments)))?;
+
+    let runner = if nextest { "nextest" } else { "cargo test" };
+    let ran = if !arguments.is_empty() {
+        format!("the selected tests ({runner})")
+    } else {
+        if nextest {
+            process::run(cargo().arg("test").args(EVERYTHING).arg("--doc"))?;
+        }
+        format!("all tests ({runner}) and doc tests, with PostgreSQL")
+    };
+    say(format!("passed in {} seconds: {ran}", started.elapsed().as_secs()));
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! The tree's own rules: which crate may use which, how long a file may be, how it begins.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::failure::no;
+use crate::metadata::{self, Dependency, Kind, Metadata, Package};
+use crate::say;
+
+/// The rooms from the top. A crate may use only crates of rows above its own.
+const ROOMS: &[&[&str]] = &[
+    &["tokens"],
+    &["instructions"],
+    &["hooks"],
+    &["prompt"],
+    &["protocol"],
+    &["rpc"],
+    &["store"],
+    &["provider"],
+    &["tools"],
+    &["mcp"],
+    &["skills", "memory"],
+    &["agent"],
+    &["gateway"],
+    &["client"],
+    &["cli"],
+    &["testkit"],
+];
+
+/// What tests share: a dev-dependency anywhere, and nothing else.
+const TESTKIT: &str = "testkit";
+/// This program, and the only room it may use: it must be built in seconds.
+const XTASK: (&str, &str) = ("xtask", "protocol");
+
+/// A dependency that belongs to one room, so that it can be replaced in one place.
+struct Wrapped {
+    dependency: &'static str,
+    rooms: &'static [&'static str],
+    tests: Tests,
+}
+
+/// Whether a rule also holds for dev-dependencies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tests {
+    Bound,
+    Free,
+}
+
+const WRAPPED: &[Wrapped] = &[
+    Wrapped { dependency: "sea-orm", rooms: &["store"], tests: Tests::Bound },
+    Wrapped { dependency: "sea-orm-migration", rooms: &["store"], tests: Tests::Bound },
+    Wrapped { dependency: "sqlx", rooms: &["store"], tests: Tests::Bound },
+    Wrapped { dependency: "axum", rooms: &["rpc", "gateway", "testkit"], tests: Tests::Free },
+    Wrapped { dependency: "anyhow", rooms: &["testkit", "xtask"], tests: Tests::Free },
+];
+
+/// Rooms that know no async runtime.
+const SYNCHRONOUS: &[&str] = &["tokens", "instructions", "prompt", "protocol", "xtask"];
+const ASYNC_RUNTIME: &str = "tokio";
+
+/// Directories whose Rust files are ours.
+const SOURCES: &[&str] = &["crates", "xtask"];
+/// A file that is longer has more than one idea.
+const MAX_LINES: usize = 800;
+
+/// Fails with every rule that is broken.
+pub(crate) fn check(root: &Path) -> Result<()> {
+    let problems = problems(root)?;
+    if problems.is_empty() {
+        say("tidy: the rooms and files keep their rules");
+        return Ok(());
+    }
+    for problem in &problems {
+        say(format!("tidy: {problem}"));
+    }
+    Err(no(format!("{} rules of the tree are broken", problems.len())))
+}
+
+fn problems(root: &Path) -> Result<Vec<String>> {
+    let metadata = metadata::read()?;
+    let mut problems = dependencies(&metadata);
+    problems.extend(openings(root, &metadata)?);
+    for directory in SOURCES {
+        lengths(root, &root.join(directory), &mut problems)?;
+    }
+    Ok(problems)
+}
+
+/// Checks who uses whom.
+fn dependencies(metadata: &Metadata) -> Vec<String> {
+    let mut problems = Vec::new();
+    for package in &metadata.packages {
+        if rank(&package.name).is_none() && package.name != XTASK.0 {
+            problems.push(format!(
+                "crate `{}` has no room\nhint: give it its row in ROOMS of xtask/src/tidy.rs",
+                package.name
+            ));
+        }
+        for dependency in &package.dependencies {
+            problems.extend(broken_order(package, dependency));
+            problems.extend(broken_wrapping(package, dependency));
+        }
+    }
+    problems
+}
+
+fn rank(name: &str) -> Option<usize> {
+    ROOMS.iter().position(|row| row.contains(&name))
+}
+
+fn broken_order(package: &Package, dependency: &Dependency) -> Option<String> {
+    let (user, used) = (package.name.as_str(), dependency.name.as_str());
+    if dependency.path.is_none() || dependency.kind == Some(Kind::Dev) {
+        return None;
+    }
+    if used == TESTKIT {
+        return Some(format!("`{user}` uses `{TESTKIT}`, which is for dev-dependencies only"));
+    }
+    if user == XTASK.0 {
+        return (used != XTASK.1).then(|| format!("`{user}` uses `{used}`; it may use only `{}`", XTASK.1));
+    }
+    match (rank(user), rank(used)) {
+        (Some(below), Some(above)) if above < below => None,
+        // The crate without a room is reported as such.
+        (None, _) => None,
+        _ => Some(format!(
+            "`{user}` uses `{used}`, which does not stand above it\n\
+             hint: move the code, or invert the arrow with a trait owned by the crate that is used"
+        )),
+    }
+}
+
+fn broken_wrapping(package: &Package, dependency: &Dependency) -> Option<String> {
+    let (user, used) = (package.name.as_str(), dependency.name.as_str());
+    let for_tests = dependency.kind == Some(Kind::Dev);
+    if used == ASYNC_RUNTIME && SYNCHRONOUS.contains(&user) {
+        return Some(format!("`{user}` uses `{used}`, but is plain synchronous Rust"));
+    }
+    let rule = WRAPPED.iter().find(|rule| rule.dependency == used)?;
+    let allowed = rule.rooms.contains(&user) || (for_tests && rule.tests == Tests::Free);
+    (!allowed).then(|| format!("`{user}` uses `{used}`, which belongs to {}", rule.rooms.join(", ")))
+}
+
+/// Checks that every library and program says at its top what it is for.
+fn openings(root: &Path, metadata: &Metadata) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for target in metadata.packages.iter().flat_map(|package| &package.targets) {
+        if !target.kind.iter().any(|kind| kind == "lib" || kind == "bin") {
+            continue;
+        }
+        if !read(&target.src_path)?.starts_with("//!") {
+            problems.push(format!("{} does not begin with `//!`", below(root, &target.src_path)));
+        }
+    }
+    Ok(problems)
+}
+
+/// Checks that no file below a directory is too long.
+fn lengths(root: &Path, directory: &Path, problems: &mut Vec<String>) -> Result<()> {
+    for path in entries(directory)? {
+        if path.is_dir() {
+            if path.file_name().is_none_or(|name| name != "target") {
+                lengths(root, &path, problems)?;
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            problems.extend(too_long(&below(root, &path), &read(&path)?));
+        }
+    }
+    Ok(())
+}
+
+fn too_long(path: &str, text: &str) -> Option<String> {
+    let lines = text.lines().count();
+    (lines > MAX_LINES)
+        .then(|| format!("{path} has {lines} lines; more than {MAX_LINES} are more than one idea"))
+}
+
+fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
+    let context = || format!("could not list {}", directory.display());
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory).with_context(context)? {
+        paths.push(entry.with_context(context)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
+}
+
+fn below(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_tidy() {
+        assert_eq!(problems(crate::root()).unwrap(), Vec::<String>::new());
+    }
+
+    /// The problems of one package with one dependency, written `user > used`, `user > path/used`, `user > dev:used`.
+    fn problems_of(arrow: &str) -> Vec<String> {
+        let (user, used) = arrow.split_once(" > ").unwrap();
+        let (kind, used) = match used.strip_prefix("dev:") {
+            Some(used) => ("\"dev\"", used),
+            None => ("null", used),
+        };
+        let (path, used) = match used.strip_prefix("path/") {
+            Some(used) => (format!("\"/{used}\""), used),
+            None => ("null".to_owned(), used),
+        };
+        let text = format!(
+            r#"{{"target_directory":"/t","packages":[{{"name":"{user}","targets":[],
+                "dependencies":[{{"name":"{used}","kind":{kind},"path":{path}}}]}}]}}"#
+        );
+        dependencies(&serde_json::from_str(&text).unwrap())
+    }
+
+    #[test]
+    fn arrows_that_are_allowed() {
+        for arrow in [
+            "gateway > path/store",
+            "cli > path/gateway",
+            "testkit > path/client",
+            "xtask > path/protocol",
+            "protocol > dev:path/testkit",
+            "gateway > dev:path/client",
+            "store > sea-orm",
+            "rpc > axum",
+            "client > tokio",
+            "client > dev:anyhow",
+        ] {
+            assert_eq!(problems_of(arrow), Vec::<String>::new(), "{arrow}");
+        }
+    }
+
+    #[test]
+    fn arrows_that_are_not() {
+        for (arrow, expected) in [
+            ("rpc > path/store", "does not stand above"),
+            ("skills > path/memory", "does not stand above"),
+            ("client > path/testkit", "dev-dependencies only"),
+            ("xtask > path/store", "only `protocol`"),
+            ("gateway > sqlx", "belongs to store"),
+            ("gateway > dev:sea-orm", "belongs to store"),
+            ("cli > axum", "belongs to rpc, gateway, testkit"),
+            ("store > anyhow", "belongs to testkit, xtask"),
+            ("protocol > tokio", "synchronous"),
+            ("protocol > dev:tokio", "synchronous"),
+            ("helpers > serde", "has no room"),
+        ] {
+            let problems = problems_of(arrow);
+            assert!(problems.len() == 1 && problems[0].contains(expected), "{arrow}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn long_files_are_found() {
+        assert_eq!(too_long("a.rs", &"\n".repeat(MAX_LINES)), None);
+        assert!(too_long("a.rs", &"\n".repeat(MAX_LINES + 1)).is_some());
+    }
+}
