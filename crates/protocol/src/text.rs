@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// Normalises a document's text: CRLF and CR become LF, a leading byte order mark goes, nothing else changes.
+///
+/// Where several stand in a row all go, so that a normalised text stays as it is when it is saved again.
 pub fn normalise(text: &str) -> Cow<'_, str> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.trim_start_matches('\u{feff}');
     if text.contains('\r') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
     } else {
@@ -82,6 +84,14 @@ mod tests {
         assert_eq!(normalise("\u{feff}a\r\nb\rc\n\r\n"), "a\nb\nc\n\n");
         assert_eq!(normalise(" a \u{feff}\t\n"), " a \u{feff}\t\n");
         assert!(matches!(normalise("plain\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_normalised_text_stays_as_it_is() {
+        for text in ["\u{feff}\u{feff}a", "\r\r\n", "\u{feff}\r\u{feff}"] {
+            let once = normalise(text);
+            assert_eq!(normalise(&once), once);
+        }
     }
 
     #[test]
