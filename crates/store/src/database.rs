@@ -142,13 +142,16 @@ impl Store {
             .await?;
         let writer = SqlxSqliteConnector::from_sqlx_sqlite_pool(writer);
         migrate(&writer).await?;
+        // The file is there now. A reader that opens later must not put an empty one in its place when it was moved
+        // away, and read that one, with the other's write-ahead log, ever after.
+        let options = options.create_if_missing(false).pragma("query_only", "true");
         let readers = SqlitePoolOptions::new()
             .max_connections(SQLITE_READERS)
             .acquire_timeout(ACQUIRE_TIME * 6)
             .test_before_acquire(false)
             .idle_timeout(None)
             .max_lifetime(None)
-            .connect_with(options.pragma("query_only", "true"))
+            .connect_with(options)
             .await?;
         let readers = SqlxSqliteConnector::from_sqlx_sqlite_pool(readers);
         let file = OpenedFile::remember(path);
