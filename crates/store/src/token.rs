@@ -83,6 +83,10 @@ impl Store {
 
     /// The token with this name that is not revoked.
     pub async fn token_by_name(&self, name: &str) -> Result<AccessToken, StoreError> {
+        // No token can have such a name, and PostgreSQL does not even take the question.
+        if name.contains('\0') {
+            return Err(StoreError::not_found("token", name));
+        }
         let row = access_token::Entity::find()
             .filter(access_token::Column::Name.eq(name))
             .filter(access_token::Column::RevokedAt.is_null())
