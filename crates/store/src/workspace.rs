@@ -120,12 +120,12 @@ async fn find(
 }
 
 fn to_json(agents: Option<&AgentsConfig>) -> Result<Option<String>, StoreError> {
-    let holds_zero_byte = |text: &String| text.contains("\\u0000");
-    match agents.map(serde_json::to_string).transpose() {
-        Ok(Some(text)) if holds_zero_byte(&text) => {
-            Err(StoreError::invalid("agents", "must not contain a zero byte"))
-        }
-        Ok(text) => Ok(text),
-        Err(error) => Err(StoreError::Database(error.to_string())),
+    let root = agents.and_then(|agents| agents.root.as_ref());
+    let mut texts = root
+        .into_iter()
+        .flat_map(|root| root.project_root_override.iter().chain(root.markers.iter().flatten()));
+    if texts.any(|text| text.contains('\0')) {
+        return Err(StoreError::invalid("agents", "must not contain a zero byte"));
     }
+    agents.map(serde_json::to_string).transpose().map_err(|error| StoreError::Database(error.to_string()))
 }
