@@ -1,0 +1,201 @@
+//! The change log: one row for each change, numbered without gaps, and nothing for what changed nothing.
+
+use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
+use protocol::{FolderId, Sequence, ThreadId, Version};
+use store::{NewWorkspace, WorkspaceChanges};
+
+use crate::fixture::{Fixture, Told, new_thread, text};
+
+/// The one change that the newest operation logged.
+async fn newest(given: &Fixture, before: Sequence) -> Told {
+    let mut told = given.told_after(before).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    told.remove(0)
+}
+
+/// Checks that the newest operation logged one change of the tree.
+async fn assert_tree_changed(
+    given: &Fixture,
+    reason: TreeChange,
+    folder_id: Option<&FolderId>,
+    thread_id: Option<&ThreadId>,
+) {
+    let seq = given.seq().await;
+    let expected = TreeChanged {
+        seq,
+        workspace_id: given.workspace.clone(),
+        reason,
+        folder_id: folder_id.cloned(),
+        thread_id: thread_id.cloned(),
+    };
+    assert_eq!(newest(given, Sequence(seq.0 - 1)).await, Told::Tree(expected));
+}
+
+/// The one document change that was logged after a sequence number.
+async fn document_change(given: &Fixture, before: Sequence) -> DocumentChanged {
+    match newest(given, before).await {
+        Told::Document(change) => change,
+        Told::Tree(change) => panic!("{change:?}"),
+    }
+}
+
+both_databases!(a_workspace_begins_its_log_with_number_1, async |given| {
+    assert_eq!(given.seq().await, Sequence(1));
+    assert_tree_changed(given, TreeChange::WorkspaceCreated, None, None).await;
+});
+
+both_databases!(every_change_of_the_tree_is_told, async |given| {
+    let (store, workspace) = (&given.store, &given.workspace);
+    let changes = WorkspaceChanges { name: Some("other".to_owned()), ..WorkspaceChanges::default() };
+    store.update_workspace(workspace, changes, None).await.unwrap();
+    assert_tree_changed(given, TreeChange::WorkspaceUpdated, None, None).await;
+    let outer = given.folder(None, "outer").await;
+    assert_tree_changed(given, TreeChange::FolderCreated, Some(&outer), None).await;
+    let inner = given.folder(None, "inner").await;
+    store.rename_folder(workspace, &inner, "other", None).await.unwrap();
+    assert_tree_changed(given, TreeChange::FolderRenamed, Some(&inner), None).await;
+    store.move_folder(workspace, &inner, Some(&outer), None).await.unwrap();
+    assert_tree_changed(given, TreeChange::FolderMoved, Some(&inner), None).await;
+    let thread = given.thread(Some(&inner), "thread").await;
+    assert_tree_changed(given, TreeChange::ThreadCreated, Some(&inner), Some(&thread)).await;
+    store.rename_thread(workspace, &thread, "other", None).await.unwrap();
+    assert_tree_changed(given, TreeChange::ThreadRenamed, Some(&inner), Some(&thread)).await;
+    store.move_thread(workspace, &thread, Some(&outer), None).await.unwrap();
+    assert_tree_changed(given, TreeChange::ThreadMoved, Some(&outer), Some(&thread)).await;
+    store.archive_thread(workspace, &thread, None).await.unwrap();
+    assert_tree_changed(given, TreeChange::ThreadArchived, Some(&outer), Some(&thread)).await;
+    store.delete_folder(workspace, &inner, None).await.unwrap();
+    assert_tree_changed(given, TreeChange::FolderDeleted, Some(&inner), None).await;
+});
+
+both_databases!(a_save_is_told_with_the_documents_summary, async |given| {
+    let folder = given.folder(None, "folder").await;
+    let seq = given.seq().await;
+    let saved = given.save(&given.scope(&folder), "text").await;
+    let expected = DocumentChanged {
+        seq: seq.next(),
+        workspace_id: given.workspace.clone(),
+        folder_id: Some(folder),
+        summary: Some(saved.summary()),
+        effective_changed: true,
+    };
+    assert_eq!(document_change(given, seq).await, expected);
+});
+
+both_databases!(an_archive_is_told_without_a_summary, async |given| {
+    given.save(&given.root(), "text").await;
+    let seq = given.seq().await;
+    given.archive(&given.root()).await;
+    let change = document_change(given, seq).await;
+    assert_eq!((change.folder_id, change.summary), (None, None));
+});
+
+both_databases!(a_restore_is_told_like_a_save, async |given| {
+    given.save(&given.root(), "old").await;
+    given.save(&given.root(), "new").await;
+    let seq = given.seq().await;
+    let restored = given.store.restore_document(&given.root(), Version(1), None, None).await.unwrap();
+    let change = document_change(given, seq).await;
+    assert_eq!(change.summary, Some(restored.document.summary()));
+    assert!(change.effective_changed);
+});
+
+both_databases!(only_what_agents_get_counts_as_effective, async |given| {
+    let root = given.root();
+    for (content, effective_changed) in [
+        (Some(""), false),
+        (Some(" "), false),
+        (Some("text"), true),
+        (Some("other text"), true),
+        (Some("\n"), true),
+        (None, false),
+        (Some("text"), true),
+        (None, true),
+    ] {
+        let seq = given.seq().await;
+        match content {
+            Some(content) => drop(given.save(&root, content).await),
+            None => assert!(given.archive(&root).await),
+        }
+        assert_eq!(document_change(given, seq).await.effective_changed, effective_changed, "{content:?}");
+    }
+});
+
+both_databases!(deleting_a_folder_tells_of_its_document_and_then_of_the_folder, async |given| {
+    let folder = given.folder(None, "folder").await;
+    given.save(&given.scope(&folder), "text").await;
+    let seq = given.seq().await;
+    given.store.delete_folder(&given.workspace, &folder, None).await.unwrap();
+    let archived = DocumentChanged {
+        seq: Sequence(seq.0 + 1),
+        workspace_id: given.workspace.clone(),
+        folder_id: Some(folder.clone()),
+        summary: None,
+        effective_changed: true,
+    };
+    let deleted = TreeChanged {
+        seq: Sequence(seq.0 + 2),
+        workspace_id: given.workspace.clone(),
+        reason: TreeChange::FolderDeleted,
+        folder_id: Some(folder),
+        thread_id: None,
+    };
+    assert_eq!(given.told_after(seq).await, [Told::Document(archived), Told::Tree(deleted)]);
+});
+
+both_databases!(numbers_have_no_gaps_and_refusals_take_none, async |given| {
+    let root = given.root();
+    for round in 0..5 {
+        given.save(&root, &format!("text {round}")).await;
+        given.save_over(&root, "conflict", 99).await.unwrap_err();
+        given.store.move_folder(&given.workspace, &FolderId::new(), None, None).await.unwrap_err();
+        given.store.create_folder(&given.workspace, None, "", None).await.unwrap_err();
+        given.folder(None, "folder").await;
+    }
+    let numbers: Vec<_> = given.told_after(Sequence(0)).await.iter().map(|told| told.seq().0).collect();
+    assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
+    assert_eq!(given.seq().await, Sequence(11));
+});
+
+both_databases!(a_row_is_numbered_like_what_it_tells, async |given| {
+    given.save(&given.root(), "text").await;
+    given.folder(None, "folder").await;
+    let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
+    let rows: Vec<_> = changes.iter().map(|change| change.seq).collect();
+    let told: Vec<_> = given.told_after(Sequence(0)).await.iter().map(Told::seq).collect();
+    assert_eq!(rows, told);
+});
+
+both_databases!(the_log_never_holds_a_text, async |given| {
+    given.save(&given.root(), "a very secret text").await;
+    let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
+    assert!(changes.iter().all(|change| !change.params.contains("secret")));
+});
+
+both_databases!(the_log_is_read_in_pages, async |given| {
+    for _ in 0..4 {
+        given.folder(None, "folder").await;
+    }
+    let page = async |since, limit| {
+        let changes = given.store.changes_after(&given.workspace, Sequence(since), limit).await.unwrap();
+        changes.into_iter().map(|change| change.seq.0).collect::<Vec<_>>()
+    };
+    assert_eq!(page(0, 2).await, [1, 2]);
+    assert_eq!(page(2, 2).await, [3, 4]);
+    assert_eq!(page(4, 2).await, [5]);
+    assert_eq!(page(5, 2).await, [0; 0]);
+    assert_eq!(page(u64::MAX, 2).await, [0; 0]);
+});
+
+both_databases!(every_workspace_counts_for_itself, async |given| {
+    given.folder(None, "folder").await;
+    let elsewhere = given.another_workspace().await;
+    given.store.save_document(text(&store::Scope::root(elsewhere.clone()), "text"), None).await.unwrap();
+    given.store.create_thread(&elsewhere, new_thread(None, "thread"), None).await.unwrap();
+    assert_eq!(given.store.sequence(&elsewhere).await.unwrap(), Sequence(3));
+    assert_eq!(given.seq().await, Sequence(2));
+    assert_eq!(given.told_after(Sequence(0)).await.len(), 2);
+    let new = NewWorkspace { name: "third".to_owned(), ..NewWorkspace::default() };
+    let third = given.store.create_workspace(new, None).await.unwrap().id;
+    assert_eq!(given.store.sequence(&third).await.unwrap(), Sequence(1));
+});

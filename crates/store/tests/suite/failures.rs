@@ -1,0 +1,204 @@
+//! A database that goes away, or has no room: clear errors, nothing half-written, and then on as before.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use protocol::Version;
+use sea_orm::{ConnectionTrait as _, TransactionTrait as _};
+use store::{Database, HistoryPage, NewWorkspace, Scope, Store, StoreError, Wake};
+use testkit::postgres::{Options, test_cluster};
+
+use crate::fixture::{Engine, assert_unavailable, run, text};
+use crate::wakes::heard;
+
+#[test]
+fn a_sqlite_file_that_was_moved_away_is_not_written_to() {
+    run(Engine::Sqlite, async |given| {
+        let Database::Sqlite(path) = &given.database else { unreachable!() };
+        given.save(&given.root(), "before").await;
+        let away = path.with_extension("away");
+        std::fs::rename(path, &away).unwrap();
+        assert_unavailable(given.store.save_document(text(&given.root(), "lost"), None).await);
+        assert_unavailable(given.store.create_folder(&given.workspace, None, "lost", None).await);
+        assert_unavailable(given.store.ping().await);
+        std::fs::rename(&away, path).unwrap();
+        given.store.ping().await.unwrap();
+        assert_eq!(given.save(&given.root(), "after").await.version, Version(2));
+    });
+}
+
+#[test]
+fn a_sqlite_file_that_was_replaced_is_not_written_to() {
+    run(Engine::Sqlite, async |given| {
+        let Database::Sqlite(path) = &given.database else { unreachable!() };
+        let away = path.with_extension("away");
+        std::fs::rename(path, &away).unwrap();
+        std::fs::copy(&away, path).unwrap();
+        assert_unavailable(given.store.save_document(text(&given.root(), "lost"), None).await);
+    });
+}
+
+#[test]
+fn reading_while_a_sqlite_file_is_away_does_no_harm() {
+    run(Engine::Sqlite, async |given| {
+        let Database::Sqlite(path) = &given.database else { unreachable!() };
+        let document = given.save(&given.root(), "text").await;
+        let away = path.with_extension("away");
+        std::fs::rename(path, &away).unwrap();
+        // More at once than there are connections, so that the store must open some.
+        let mut reads = tokio::task::JoinSet::new();
+        for _ in 0..20 {
+            let (store, root) = (given.store.clone(), given.root());
+            reads.spawn(async move { store.document(&root).await });
+        }
+        for read in reads.join_all().await {
+            match read {
+                Ok((read, _)) => assert_eq!(read.as_ref(), Some(&document)),
+                error => assert_unavailable(error),
+            }
+        }
+        assert!(!path.exists());
+        std::fs::rename(&away, path).unwrap();
+        for _ in 0..20 {
+            assert_eq!(given.document(&given.root()).await.as_ref(), Some(&document));
+        }
+    });
+}
+
+#[test]
+fn a_sqlite_file_that_another_process_keeps_locked_is_unavailable() {
+    run(Engine::Sqlite, async |given| {
+        let other = given.connection().await;
+        let lock = other.begin().await.unwrap();
+        lock.execute_unprepared("UPDATE workspace SET name = 'locked'").await.unwrap();
+        assert_unavailable(given.store.save_document(text(&given.root(), "text"), None).await);
+        assert_eq!(given.document(&given.root()).await, None);
+        lock.rollback().await.unwrap();
+        assert_eq!(given.save(&given.root(), "text").await.version, Version(1));
+        other.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_file_that_is_no_database_is_not_touched() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("foreword.db");
+    let content = "this is no database, but it may be something that somebody needs\n".repeat(100);
+    std::fs::write(&path, &content).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let opened = runtime.block_on(Store::open(&Database::Sqlite(path.clone())));
+    assert!(matches!(opened.err(), Some(StoreError::Database(_))));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+}
+
+/// A file system of a few megabytes, unmounted with the value.
+struct SmallDisk {
+    directory: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// None where mounting is not allowed.
+    fn mount(size: &str) -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(directory.path());
+        let mounted = mount.output().is_ok_and(|output| output.status.success());
+        mounted.then_some(Self { directory })
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Takes all the room that is left.
+    fn fill(&self) -> PathBuf {
+        let filler = self.path().join("filler");
+        let mut file = std::fs::File::create(&filler).unwrap();
+        while std::io::Write::write_all(&mut file, &[b'x'; 4096]).is_ok() {}
+        filler
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_sqlite_acknowledged() {
+    use std::io::Write as _;
+    let Some(disk) = SmallDisk::mount("4m") else {
+        let _ = writeln!(std::io::stderr(), "mounting is not allowed here: skipping the test of a full disk");
+        return;
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(&Database::Sqlite(disk.path().join("foreword.db"))).await.unwrap();
+        let new = NewWorkspace { name: "main".to_owned(), ..NewWorkspace::default() };
+        let root = Scope::root(store.create_workspace(new, None).await.unwrap().id);
+        store.save_document(text(&root, "before"), None).await.unwrap();
+        let filler = disk.fill();
+        let mut acknowledged = vec!["before".to_owned()];
+        let error = loop {
+            let content = format!("{} {}", acknowledged.len(), "x".repeat(60_000));
+            match store.save_document(text(&root, &content), None).await {
+                Ok(_) => acknowledged.push(content),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, StoreError::DiskFull), "{error:?}");
+        assert_state(&store, &root, &acknowledged).await;
+        std::fs::remove_file(filler).unwrap();
+        store.save_document(text(&root, "after"), None).await.unwrap();
+        acknowledged.push("after".to_owned());
+        assert_state(&store, &root, &acknowledged).await;
+        store.close().await;
+    });
+}
+
+/// Checks that a scope has had exactly these texts, and that its workspace's log tells of exactly these saves.
+async fn assert_state(store: &Store, root: &Scope, texts: &[String]) {
+    let document = store.document(root).await.unwrap().0.unwrap();
+    assert_eq!(document.content, *texts.last().unwrap());
+    let history = store.history(root, HistoryPage { limit: 500, before: None }).await.unwrap();
+    assert_eq!(history.len(), texts.len());
+    let seq = store.sequence(&root.workspace_id).await.unwrap();
+    assert_eq!(seq.0, u64::try_from(texts.len()).unwrap() + 1);
+}
+
+#[test]
+fn a_postgres_that_goes_away_and_comes_back_needs_no_reopening() {
+    let Some(cluster) = test_cluster(Options::default()) else { return };
+    let database = Database::Postgres(cluster.create_database().unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(&database).await.unwrap();
+        let another = Store::open(&database).await.unwrap();
+        let new = NewWorkspace { name: "main".to_owned(), ..NewWorkspace::default() };
+        let root = Scope::root(store.create_workspace(new, None).await.unwrap().id);
+        store.save_document(text(&root, "before"), None).await.unwrap();
+        let mut wakes = another.wakes();
+
+        cluster.stop().unwrap();
+        let (saved, read, answered, opened) = tokio::join!(
+            store.save_document(text(&root, "lost"), None),
+            store.document(&root),
+            store.ping(),
+            Store::open(&database),
+        );
+        assert_unavailable(saved);
+        assert_unavailable(read);
+        assert_unavailable(answered);
+        assert_unavailable(opened);
+
+        cluster.start_again().unwrap();
+        let saved = store.save_document(text(&root, "after"), None).await.unwrap();
+        assert_eq!(saved.document.version, Version(2));
+        heard(&mut wakes, &Wake::Everything).await;
+        store.save_document(text(&root, "later"), None).await.unwrap();
+        heard(&mut wakes, &Wake::Workspace(root.workspace_id.clone())).await;
+        store.close().await;
+        another.close().await;
+    });
+}

@@ -1,0 +1,277 @@
+//! A store with one workspace, on either database, and short ways to fill it.
+
+use protocol::notification::{DocumentChanged, Notification as _, TreeChanged};
+use protocol::{
+    Document, FolderId, RevisionSummary, SaveReason, Sequence, ThreadId, ThreadMode, Version, WorkspaceId,
+};
+use sea_orm::{ConnectionTrait as _, DatabaseConnection, Statement};
+use store::{Database, HistoryPage, NewThread, NewWorkspace, SaveDocument, Saved, Scope, Store, StoreError};
+use testkit::postgres::{TestDatabase, test_database};
+use tokio::runtime::Runtime;
+
+/// Makes a test of each database from one body: `both_databases!(rule, async |given| { … });`.
+macro_rules! both_databases {
+    ($rule:ident, $body:expr) => {
+        fn $rule(engine: $crate::fixture::Engine) {
+            $crate::fixture::run(engine, $body);
+        }
+
+        mod $rule {
+            #[test]
+            fn sqlite() {
+                super::$rule($crate::fixture::Engine::Sqlite);
+            }
+
+            #[test]
+            fn postgres() {
+                super::$rule($crate::fixture::Engine::Postgres);
+            }
+        }
+    };
+}
+
+/// Which database a test runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+/// An open store and the workspace that most tests are about.
+pub(crate) struct Fixture {
+    pub(crate) store: Store,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) database: Database,
+    /// Removes the data when the test is over.
+    _place: Place,
+}
+
+enum Place {
+    Directory { _directory: tempfile::TempDir },
+    Postgres { _database: TestDatabase },
+}
+
+/// Runs a test, or skips it where its database is not installed.
+pub(crate) fn run(engine: Engine, test: impl AsyncFnOnce(&Fixture)) {
+    with_runtime(engine, |given, runtime| runtime.block_on(test(given)));
+}
+
+/// Runs a test that waits for the store itself.
+pub(crate) fn with_runtime(engine: Engine, test: impl FnOnce(&Fixture, &Runtime)) {
+    let Some((database, place)) = empty_database(engine) else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let given = runtime.block_on(Fixture::open(database, place));
+    test(&given, &runtime);
+    runtime.block_on(given.store.close());
+}
+
+fn empty_database(engine: Engine) -> Option<(Database, Place)> {
+    match engine {
+        Engine::Sqlite => {
+            let directory = tempfile::tempdir().unwrap();
+            let database = Database::Sqlite(directory.path().join("foreword.db"));
+            Some((database, Place::Directory { _directory: directory }))
+        }
+        Engine::Postgres => {
+            let database = test_database()?;
+            Some((Database::Postgres(database.url().to_owned()), Place::Postgres { _database: database }))
+        }
+    }
+}
+
+impl Fixture {
+    async fn open(database: Database, place: Place) -> Self {
+        let store = Store::open(&database).await.unwrap();
+        let workspace = make_workspace(&store, "main").await;
+        Self { store, workspace, database, _place: place }
+    }
+
+    /// Opens the same database once more, as another gateway would.
+    pub(crate) async fn another_store(&self) -> Store {
+        Store::open(&self.database).await.unwrap()
+    }
+
+    pub(crate) async fn another_workspace(&self) -> WorkspaceId {
+        make_workspace(&self.store, "another").await
+    }
+
+    /// A connection past the store, for what only the tables can tell.
+    pub(crate) async fn connection(&self) -> DatabaseConnection {
+        let address = match &self.database {
+            Database::Sqlite(path) => format!("sqlite://{}", path.display()),
+            Database::Postgres(address) => address.clone(),
+        };
+        sea_orm::Database::connect(address).await.unwrap()
+    }
+
+    /// The texts that a query selects.
+    pub(crate) async fn column(&self, query: &str) -> Vec<String> {
+        let connection = self.connection().await;
+        let query = Statement::from_string(connection.get_database_backend(), query);
+        let rows = connection.query_all_raw(query).await.unwrap();
+        connection.close().await.unwrap();
+        rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
+    }
+
+    pub(crate) fn root(&self) -> Scope {
+        Scope::root(self.workspace.clone())
+    }
+
+    pub(crate) fn scope(&self, folder: &FolderId) -> Scope {
+        Scope::folder(self.workspace.clone(), folder.clone())
+    }
+
+    pub(crate) async fn folder(&self, parent: Option<&FolderId>, name: &str) -> FolderId {
+        self.store.create_folder(&self.workspace, parent, name, None).await.unwrap().id
+    }
+
+    pub(crate) async fn thread(&self, folder: Option<&FolderId>, title: &str) -> ThreadId {
+        self.store.create_thread(&self.workspace, new_thread(folder, title), None).await.unwrap().id
+    }
+
+    /// Saves whatever is there before.
+    pub(crate) async fn save(&self, scope: &Scope, content: &str) -> Document {
+        self.store.save_document(text(scope, content), None).await.unwrap().document
+    }
+
+    /// Saves only over one version.
+    pub(crate) async fn save_over(
+        &self,
+        scope: &Scope,
+        content: &str,
+        version: u64,
+    ) -> Result<Saved, StoreError> {
+        let save = SaveDocument { expected_version: Some(Version(version)), ..text(scope, content) };
+        self.store.save_document(save, None).await
+    }
+
+    pub(crate) async fn archive(&self, scope: &Scope) -> bool {
+        self.store.archive_document(scope, None, None).await.unwrap()
+    }
+
+    /// The scope's own document.
+    pub(crate) async fn document(&self, scope: &Scope) -> Option<Document> {
+        self.store.document(scope).await.unwrap().0
+    }
+
+    /// The text that is effective in a scope.
+    pub(crate) async fn effective(&self, scope: &Scope) -> Option<String> {
+        self.store.document(scope).await.unwrap().1.map(|resolved| resolved.doc.content)
+    }
+
+    /// The scope's whole history, newest first.
+    pub(crate) async fn history(&self, scope: &Scope) -> Vec<RevisionSummary> {
+        self.store.history(scope, HistoryPage { limit: 1000, before: None }).await.unwrap()
+    }
+
+    /// The numbers of the scope's versions, newest first.
+    pub(crate) async fn versions(&self, scope: &Scope) -> Vec<u64> {
+        self.history(scope).await.into_iter().map(|revision| revision.version.0).collect()
+    }
+
+    pub(crate) async fn seq(&self) -> Sequence {
+        self.store.sequence(&self.workspace).await.unwrap()
+    }
+
+    /// What the change log tells after a sequence number.
+    pub(crate) async fn told_after(&self, since: Sequence) -> Vec<Told> {
+        let changes = self.store.changes_after(&self.workspace, since, 10_000).await.unwrap();
+        changes
+            .iter()
+            .map(|change| match change.method.as_str() {
+                DocumentChanged::NAME => Told::Document(serde_json::from_str(&change.params).unwrap()),
+                TreeChanged::NAME => Told::Tree(serde_json::from_str(&change.params).unwrap()),
+                unknown => panic!("`{unknown}` is no notification"),
+            })
+            .collect()
+    }
+}
+
+/// A change as its notification tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Told {
+    Document(DocumentChanged),
+    Tree(TreeChanged),
+}
+
+impl Told {
+    pub(crate) fn seq(&self) -> Sequence {
+        match self {
+            Told::Document(change) => change.seq,
+            Told::Tree(change) => change.seq,
+        }
+    }
+}
+
+/// A save of a text, whatever is there before.
+pub(crate) fn text(scope: &Scope, content: &str) -> SaveDocument {
+    SaveDocument {
+        scope: scope.clone(),
+        content: content.to_owned(),
+        expected_version: None,
+        reason: SaveReason::Manual,
+    }
+}
+
+pub(crate) fn new_thread(folder: Option<&FolderId>, title: &str) -> NewThread {
+    NewThread { folder_id: folder.cloned(), title: title.to_owned(), mode: ThreadMode::Chat }
+}
+
+async fn make_workspace(store: &Store, name: &str) -> WorkspaceId {
+    let new = NewWorkspace { name: name.to_owned(), ..NewWorkspace::default() };
+    store.create_workspace(new, None).await.unwrap().id
+}
+
+/// A version conflict's parts: expected, actual, and the current document.
+#[track_caller]
+pub(crate) fn conflict<T>(result: Result<T, StoreError>) -> (u64, u64, Option<Document>) {
+    match result {
+        Err(StoreError::VersionConflict { expected, actual, current }) => {
+            (expected.0, actual.0, current.map(|document| *document))
+        }
+        Err(error) => panic!("not a version conflict: {error:?}"),
+        Ok(_) => panic!("it succeeded"),
+    }
+}
+
+/// Checks that something was looked for and not found.
+#[track_caller]
+pub(crate) fn assert_not_found<T>(result: Result<T, StoreError>, what: &str, id: impl ToString) {
+    match result {
+        Err(StoreError::NotFound { what: named, id: missing }) => {
+            assert_eq!((named, missing), (what, id.to_string()));
+        }
+        Err(error) => panic!("not missing: {error:?}"),
+        Ok(_) => panic!("the {what} was found"),
+    }
+}
+
+/// Checks that a value was refused.
+#[track_caller]
+pub(crate) fn assert_invalid<T>(result: Result<T, StoreError>, field: &str) {
+    match result {
+        Err(StoreError::InvalidValue { field: named, .. }) => assert_eq!(named, field),
+        Err(error) => panic!("not an invalid value: {error:?}"),
+        Ok(_) => panic!("it was accepted"),
+    }
+}
+
+/// Checks that a state forbade it.
+#[track_caller]
+pub(crate) fn assert_invalid_state<T>(result: Result<T, StoreError>) {
+    match result {
+        Err(StoreError::InvalidState(_)) => {}
+        Err(error) => panic!("not an invalid state: {error:?}"),
+        Ok(_) => panic!("it was accepted"),
+    }
+}
+
+/// Checks that the database did not answer.
+#[track_caller]
+pub(crate) fn assert_unavailable<T>(result: Result<T, StoreError>) {
+    match result {
+        Err(StoreError::Unavailable(_)) => {}
+        Err(error) => panic!("not unavailable: {error:?}"),
+        Ok(_) => panic!("it succeeded"),
+    }
+}

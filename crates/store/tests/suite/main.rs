@@ -1,0 +1,32 @@
+//! What the store promises, on SQLite and on PostgreSQL.
+//!
+//! Each test is one body that runs on both databases, as `name::sqlite` and `name::postgres`; see [`fixture`]. A
+//! test that is about one of the two says so in its name. Run with `with-postgres cargo nextest run -p store`, so
+//! that the tests share one PostgreSQL server.
+
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[macro_use]
+mod fixture;
+
+mod actors;
+mod archive;
+mod changes;
+mod concurrency;
+mod documents;
+mod failures;
+mod folders;
+mod history;
+mod names;
+mod opening;
+mod refusals;
+mod resolution;
+mod resolution_property;
+mod restore;
+mod schema;
+mod threads;
+mod tokens;
+mod tree;
+mod versions;
+mod wakes;
+mod workspaces;

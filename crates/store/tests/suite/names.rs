@@ -1,0 +1,71 @@
+//! What things may be called.
+
+use protocol::{Role, ThreadMode};
+use store::{NewThread, NewToken, NewWorkspace, WorkspaceChanges, hash_secret};
+
+use crate::fixture::{Fixture, assert_invalid, new_thread};
+
+const UNACCEPTABLE: &[&str] = &["", " \t", "\u{3000}", "a\nb", "a\0b", "a\u{7f}", "a\u{85}"];
+
+/// Tries a name everywhere a name is taken.
+async fn assert_refused_everywhere(given: &Fixture, name: &str) {
+    let (store, workspace) = (&given.store, &given.workspace);
+    let folder = given.folder(None, "folder").await;
+    let thread = given.thread(None, "thread").await;
+    let seq = given.seq().await;
+    let new = NewWorkspace { name: name.to_owned(), ..NewWorkspace::default() };
+    assert_invalid(store.create_workspace(new, None).await, "name");
+    let changes = WorkspaceChanges { name: Some(name.to_owned()), ..WorkspaceChanges::default() };
+    assert_invalid(store.update_workspace(workspace, changes, None).await, "name");
+    assert_invalid(store.create_folder(workspace, None, name, None).await, "name");
+    assert_invalid(store.rename_folder(workspace, &folder, name, None).await, "name");
+    assert_invalid(store.create_thread(workspace, new_thread(None, name), None).await, "title");
+    assert_invalid(store.rename_thread(workspace, &thread, name, None).await, "title");
+    assert_invalid(store.create_token(new_token(name), None).await, "name");
+    assert_eq!(given.seq().await, seq);
+    assert_eq!(store.workspaces().await.unwrap().len(), 1);
+    assert_eq!(store.tokens().await.unwrap(), []);
+}
+
+fn new_token(name: &str) -> NewToken {
+    NewToken {
+        name: name.to_owned(),
+        role: Role::Reader,
+        workspace_id: None,
+        secret_sha256: hash_secret(&format!("secret of {name}")),
+    }
+}
+
+both_databases!(blank_names_and_control_characters_are_refused, async |given| {
+    for name in UNACCEPTABLE {
+        assert_refused_everywhere(given, name).await;
+    }
+});
+
+both_databases!(names_of_201_characters_are_refused, async |given| {
+    assert_refused_everywhere(given, &"x".repeat(201)).await;
+});
+
+both_databases!(names_of_200_characters_are_kept_as_they_are, async |given| {
+    let (store, workspace) = (&given.store, &given.workspace);
+    let longest = format!(" {} ", "\u{1f600}".repeat(198));
+    let new = NewWorkspace { name: longest.clone(), ..NewWorkspace::default() };
+    assert_eq!(store.create_workspace(new, None).await.unwrap().name, longest);
+    let folder = given.folder(None, &longest).await;
+    assert_eq!(store.folder(workspace, &folder).await.unwrap().name, longest);
+    let new = NewThread { folder_id: None, title: longest.clone(), mode: ThreadMode::Agent };
+    let thread = store.create_thread(workspace, new, None).await.unwrap();
+    assert_eq!(store.thread(workspace, &thread.id).await.unwrap().title, longest);
+    store.create_token(new_token(&longest), None).await.unwrap();
+    assert_eq!(store.token_by_name(&longest).await.unwrap().name, longest);
+});
+
+both_databases!(names_of_workspaces_folders_and_threads_may_repeat, async |given| {
+    let one = given.folder(None, "same").await;
+    let two = given.folder(None, "same").await;
+    assert_ne!(one, two);
+    let one = given.thread(None, "same").await;
+    let two = given.thread(None, "same").await;
+    assert_ne!(one, two);
+    assert_ne!(given.another_workspace().await, given.another_workspace().await);
+});

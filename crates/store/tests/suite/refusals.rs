@@ -1,0 +1,145 @@
+//! Ids that name nothing here: never made, deleted, or of another workspace.
+
+use protocol::{FolderId, ThreadId, Version, WorkspaceId};
+use store::{HistoryPage, Scope, StoreError, WorkspaceChanges};
+
+use crate::fixture::{Fixture, new_thread, text};
+
+const PAGE: HistoryPage = HistoryPage { limit: 50, before: None };
+
+/// Every operation on a folder, by name.
+async fn uses_of_folder(
+    given: &Fixture,
+    workspace: &WorkspaceId,
+    folder: &FolderId,
+) -> Vec<(&'static str, Option<StoreError>)> {
+    let store = &given.store;
+    let mut uses = uses_of_scope(given, &Scope::folder(workspace.clone(), folder.clone())).await;
+    uses.extend([
+        ("get", store.folder(workspace, folder).await.err()),
+        ("create in", store.create_folder(workspace, Some(folder), "x", None).await.err()),
+        ("rename", store.rename_folder(workspace, folder, "x", None).await.err()),
+        ("move", store.move_folder(workspace, folder, None, None).await.err()),
+        ("delete", store.delete_folder(workspace, folder, None).await.err()),
+        ("create thread", store.create_thread(workspace, new_thread(Some(folder), "x"), None).await.err()),
+    ]);
+    uses
+}
+
+/// Every operation on a scope's document, by name.
+async fn uses_of_scope(given: &Fixture, scope: &Scope) -> Vec<(&'static str, Option<StoreError>)> {
+    let store = &given.store;
+    vec![
+        ("document", store.document(scope).await.err()),
+        ("save", store.save_document(text(scope, "x"), None).await.err()),
+        ("archive", store.archive_document(scope, None, None).await.err()),
+        ("restore", store.restore_document(scope, Version(1), None, None).await.err()),
+        ("history", store.history(scope, PAGE).await.err()),
+        ("revision", store.revision(scope, Version(1)).await.err()),
+        ("resolve", store.resolve_for_folder(scope).await.err()),
+    ]
+}
+
+/// Every operation on a thread, by name.
+async fn uses_of_thread(
+    given: &Fixture,
+    workspace: &WorkspaceId,
+    thread: &ThreadId,
+) -> Vec<(&'static str, Option<StoreError>)> {
+    let store = &given.store;
+    vec![
+        ("get", store.thread(workspace, thread).await.err()),
+        ("rename", store.rename_thread(workspace, thread, "x", None).await.err()),
+        ("move", store.move_thread(workspace, thread, None, None).await.err()),
+        ("archive", store.archive_thread(workspace, thread, None).await.err()),
+        ("resolve", store.resolve_for_thread(workspace, thread).await.err()),
+    ]
+}
+
+#[track_caller]
+fn assert_all_not_found(uses: Vec<(&'static str, Option<StoreError>)>, what: &str, id: &str) {
+    for (operation, error) in uses {
+        match error {
+            Some(StoreError::NotFound { what: named, id: missing }) => {
+                assert_eq!((named, missing.as_str()), (what, id), "{operation}");
+            }
+            other => panic!("{operation}: {other:?}"),
+        }
+    }
+}
+
+both_databases!(an_unknown_folder_is_not_found_anywhere, async |given| {
+    for unknown in [FolderId::new(), "no uuid at all".parse().unwrap()] {
+        let uses = uses_of_folder(given, &given.workspace, &unknown).await;
+        assert_all_not_found(uses, "folder", unknown.as_str());
+    }
+});
+
+both_databases!(a_deleted_folder_is_not_found_anywhere, async |given| {
+    let folder = given.folder(None, "folder").await;
+    given.save(&given.scope(&folder), "text").await;
+    given.store.delete_folder(&given.workspace, &folder, None).await.unwrap();
+    let uses = uses_of_folder(given, &given.workspace, &folder).await;
+    assert_all_not_found(uses, "folder", folder.as_str());
+});
+
+both_databases!(a_folder_of_another_workspace_is_not_found_anywhere, async |given| {
+    let folder = given.folder(None, "folder").await;
+    given.save(&given.scope(&folder), "text").await;
+    let elsewhere = given.another_workspace().await;
+    let uses = uses_of_folder(given, &elsewhere, &folder).await;
+    assert_all_not_found(uses, "folder", folder.as_str());
+    assert_eq!(given.versions(&given.scope(&folder)).await, [1]);
+});
+
+both_databases!(nothing_moves_into_a_folder_that_is_not_there, async |given| {
+    let elsewhere = given.another_workspace().await;
+    let foreign = given.store.create_folder(&elsewhere, None, "foreign", None).await.unwrap().id;
+    let deleted = given.folder(None, "deleted").await;
+    given.store.delete_folder(&given.workspace, &deleted, None).await.unwrap();
+    let folder = given.folder(None, "folder").await;
+    let thread = given.thread(None, "thread").await;
+    let seq = given.seq().await;
+    for target in [FolderId::new(), foreign, deleted] {
+        let uses = vec![
+            ("folder", given.store.move_folder(&given.workspace, &folder, Some(&target), None).await.err()),
+            ("thread", given.store.move_thread(&given.workspace, &thread, Some(&target), None).await.err()),
+        ];
+        assert_all_not_found(uses, "folder", target.as_str());
+    }
+    assert_eq!(given.seq().await, seq);
+});
+
+both_databases!(an_unknown_thread_is_not_found_anywhere, async |given| {
+    let unknown = ThreadId::new();
+    let uses = uses_of_thread(given, &given.workspace, &unknown).await;
+    assert_all_not_found(uses, "thread", unknown.as_str());
+});
+
+both_databases!(a_thread_of_another_workspace_is_not_found_anywhere, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let elsewhere = given.another_workspace().await;
+    let uses = uses_of_thread(given, &elsewhere, &thread).await;
+    assert_all_not_found(uses, "thread", thread.as_str());
+    assert_eq!(given.store.thread(&given.workspace, &thread).await.unwrap().title, "thread");
+});
+
+both_databases!(in_an_unknown_workspace_it_is_the_workspace_that_is_not_found, async |given| {
+    let unknown = WorkspaceId::new();
+    let folder = given.folder(None, "folder").await;
+    let thread = given.thread(None, "thread").await;
+    let store = &given.store;
+    let mut uses = uses_of_scope(given, &Scope::root(unknown.clone())).await;
+    uses.extend(uses_of_folder(given, &unknown, &folder).await);
+    uses.extend(uses_of_thread(given, &unknown, &thread).await);
+    let changes = WorkspaceChanges { name: Some("x".to_owned()), ..WorkspaceChanges::default() };
+    uses.extend([
+        ("workspace", store.workspace(&unknown).await.err()),
+        ("update", store.update_workspace(&unknown, changes, None).await.err()),
+        ("tree", store.tree(&unknown).await.err()),
+        ("sequence", store.sequence(&unknown).await.err()),
+        ("create folder", store.create_folder(&unknown, None, "x", None).await.err()),
+        ("create thread", store.create_thread(&unknown, new_thread(None, "x"), None).await.err()),
+    ]);
+    assert_all_not_found(uses, "workspace", unknown.as_str());
+});

@@ -1,0 +1,79 @@
+//! Old revisions made current again.
+
+use protocol::{DocumentStatus, RevisionReason, Version};
+
+use crate::fixture::assert_not_found;
+
+both_databases!(a_restore_is_a_new_version_with_its_own_reason, async |given| {
+    let root = given.root();
+    let old = given.save(&root, "old").await;
+    given.save(&root, "new").await;
+    let restored = given.store.restore_document(&root, Version(1), None, None).await.unwrap();
+    assert!(restored.changed);
+    assert_eq!((restored.document.version.0, restored.document.content.as_str()), (3, "old"));
+    assert_eq!((&restored.document.id, &restored.document.content_sha256), (&old.id, &old.content_sha256));
+    assert_eq!(given.history(&root).await[0].save_reason, RevisionReason::Restore);
+    assert_eq!(given.document(&root).await, Some(restored.document));
+});
+
+both_databases!(a_restore_of_the_current_text_changes_nothing, async |given| {
+    let root = given.root();
+    for content in ["a", "b", "a"] {
+        given.save(&root, content).await;
+    }
+    let seq = given.seq().await;
+    for expected in [None, Some(Version(0)), Some(Version(3)), Some(Version(9))] {
+        let restored = given.store.restore_document(&root, Version(1), expected, None).await.unwrap();
+        assert_eq!((restored.changed, restored.document.version.0), (false, 3));
+    }
+    assert_eq!(given.seq().await, seq);
+});
+
+both_databases!(an_archived_document_comes_back_as_the_next_version, async |given| {
+    let root = given.root();
+    let archived = given.save(&root, "text").await;
+    given.archive(&root).await;
+    // Version 2 is the archive's own revision; it holds the same text.
+    let restored = given.store.restore_document(&root, Version(2), Some(Version(0)), None).await.unwrap();
+    assert_eq!((restored.document.version.0, restored.document.content.as_str()), (3, "text"));
+    assert_ne!(restored.document.id, archived.id);
+    assert_eq!(given.effective(&root).await.as_deref(), Some("text"));
+});
+
+both_databases!(a_restored_draft_is_a_draft, async |given| {
+    let root = given.root();
+    given.save(&root, " ").await;
+    given.save(&root, "text").await;
+    let restored = given.store.restore_document(&root, Version(1), None, None).await.unwrap();
+    assert_eq!(restored.document.status, DocumentStatus::Draft);
+});
+
+both_databases!(a_version_that_never_was_is_not_found, async |given| {
+    let folder = given.folder(None, "folder").await;
+    given.save(&given.root(), "a").await;
+    given.save(&given.root(), "b").await;
+    for (scope, version) in [
+        (given.root(), Version(0)),
+        (given.root(), Version(3)),
+        (given.root(), Version(u64::MAX)),
+        (given.scope(&folder), Version(1)),
+    ] {
+        assert_not_found(
+            given.store.restore_document(&scope, version, None, None).await,
+            "revision",
+            version,
+        );
+        assert_not_found(given.store.revision(&scope, version).await, "revision", version);
+    }
+});
+
+both_databases!(a_restored_text_is_the_revisions_to_the_byte, async |given| {
+    let root = given.root();
+    for content in ["\u{feff}\u{feff}a", "\u{feff}a\r\r\nb", " a \n\n"] {
+        let first = given.save(&root, content).await;
+        given.save(&root, "something else").await;
+        let restored = given.store.restore_document(&root, first.version, None, None).await.unwrap();
+        assert_eq!(restored.document.content, first.content);
+        assert_eq!(restored.document.content_sha256, first.content_sha256);
+    }
+});
