@@ -145,6 +145,7 @@ both_databases!(a_hundred_autosaving_authors_lose_nothing, async |given| {
 both_databases!(a_lower_sequence_number_never_appears_after_a_higher_one, async |given| {
     const WRITERS: u64 = 8;
     const CHANGES: u64 = 20;
+    let before = given.seq().await.0;
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
         let (store, workspace) = (given.store.clone(), given.workspace.clone());
@@ -154,17 +155,20 @@ both_databases!(a_lower_sequence_number_never_appears_after_a_higher_one, async 
             }
         });
     }
-    let mut seen = given.seq().await.0;
-    let last = seen + WRITERS * CHANGES;
-    while seen < last {
+    let writing = tokio::spawn(writers.join_all());
+    let mut seen = before;
+    loop {
+        let done = writing.is_finished();
         for told in given.told_after(Sequence(seen)).await {
             assert_eq!(told.seq().0, seen + 1);
             seen += 1;
         }
-        tokio::task::yield_now().await;
+        if done {
+            break;
+        }
     }
-    writers.join_all().await;
-    assert_eq!(given.seq().await.0, last);
+    writing.await.unwrap();
+    assert_eq!(seen, before + WRITERS * CHANGES);
 });
 
 both_databases!(writers_of_many_workspaces_do_not_disturb_each_other, async |given| {

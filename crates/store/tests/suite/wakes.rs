@@ -1,6 +1,6 @@
 //! Wakes: whoever follows a workspace hears that there is something to read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::Role;
 use store::{NewToken, Store, Wake, hash_secret};
@@ -8,7 +8,7 @@ use tokio::sync::broadcast::Receiver;
 
 use crate::fixture::{Engine, Fixture, run, text};
 
-const LONG_ENOUGH: Duration = Duration::from_secs(10);
+const LONG_ENOUGH: Duration = Duration::from_secs(20);
 
 /// Waits for one wake among others.
 pub(crate) async fn heard(wakes: &mut Receiver<Wake>, expected: &Wake) {
@@ -21,7 +21,9 @@ async fn another_that_listens(given: &Fixture) -> (Store, Receiver<Wake>) {
     let another = given.another_store().await;
     let mut wakes = another.wakes();
     let expected = Wake::Workspace(given.workspace.clone());
+    let begun = Instant::now();
     loop {
+        assert!(begun.elapsed() < LONG_ENOUGH, "the other store does not listen");
         given.folder(None, "heard?").await;
         let own = heard(&mut wakes, &expected);
         if tokio::time::timeout(Duration::from_millis(100), own).await.is_ok() {
