@@ -1,6 +1,9 @@
-//! What tests share: a gateway in a temporary directory, and a throw-away PostgreSQL cluster.
+//! What tests and benchmarks share: a gateway in a temporary directory, a throw-away PostgreSQL cluster, and
+//! measuring side by side.
 
 mod gateway;
+pub mod measure;
 pub mod postgres;
+pub mod workload;
 
 pub use gateway::TestGateway;

@@ -1,0 +1,51 @@
+//! Times of one thing, and what is typical of them.
+
+use std::time::Duration;
+
+/// Times that were measured, shortest first.
+#[derive(Debug, Clone, Default)]
+pub struct Samples(Vec<Duration>);
+
+impl Samples {
+    /// Takes times in any order.
+    pub fn new(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self(times)
+    }
+
+    /// The time that half of the samples stay within.
+    pub fn median(&self) -> Duration {
+        self.quantile(0.5)
+    }
+
+    /// The time that this part of the samples stays within, from 0 to 1; zero when there are no samples.
+    pub fn quantile(&self, part: f64) -> Duration {
+        let within = (part * self.0.len() as f64).ceil() as usize;
+        self.0.get(within.saturating_sub(1)).copied().unwrap_or_default()
+    }
+
+    /// The longest time.
+    pub fn max(&self) -> Duration {
+        self.0.last().copied().unwrap_or_default()
+    }
+
+    /// How many times were measured.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_times_that_were_measured() {
+        let samples = Samples::new((1..=100).rev().map(Duration::from_millis).collect());
+        assert_eq!(samples.median(), Duration::from_millis(50));
+        assert_eq!(samples.quantile(0.99), Duration::from_millis(99));
+        assert_eq!(samples.quantile(1.0), samples.max());
+        assert_eq!(samples.quantile(0.0), Duration::from_millis(1));
+        assert_eq!(Samples::default().median(), Duration::ZERO);
+    }
+}

@@ -1,0 +1,81 @@
+//! What benchmarks put into a workspace, the same for all of them.
+
+use protocol::{FolderId, SaveReason, ThreadId, ThreadMode, WorkspaceId};
+use store::{NewThread, NewWorkspace, SaveDocument, Scope, Store};
+
+/// Who does it.
+pub const ACTOR: &str = "benchmark";
+/// How many folders stand inside one another.
+pub const DEPTH: usize = 10;
+
+/// A thread in the innermost of [`DEPTH`] folders, and a document in the outermost: resolution walks all the way.
+#[derive(Debug, Clone)]
+pub struct DeepThread {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The folder that has the document.
+    pub outermost: FolderId,
+}
+
+impl DeepThread {
+    /// Makes it in a workspace of its own.
+    pub async fn create(store: &Store) -> anyhow::Result<Self> {
+        let workspace_id = workspace(store).await?;
+        let mut folders: Vec<FolderId> = Vec::new();
+        for _ in 0..DEPTH {
+            folders.push(folder(store, &workspace_id, folders.last(), folders.len()).await?);
+        }
+        let thread_id = thread(store, &workspace_id, folders.last(), 0).await?;
+        let deep = Self { workspace_id, thread_id, outermost: folders.swap_remove(0) };
+        store.save_document(save(deep.scope(), 0), Some(ACTOR)).await?;
+        Ok(deep)
+    }
+
+    /// The scope that has the document.
+    pub fn scope(&self) -> Scope {
+        Scope::folder(self.workspace_id.clone(), self.outermost.clone())
+    }
+}
+
+/// An empty workspace.
+pub async fn workspace(store: &Store) -> anyhow::Result<WorkspaceId> {
+    let new = NewWorkspace { name: "benchmark".to_owned(), ..NewWorkspace::default() };
+    Ok(store.create_workspace(new, Some(ACTOR)).await?.id)
+}
+
+/// A folder.
+pub async fn folder(
+    store: &Store,
+    workspace_id: &WorkspaceId,
+    parent: Option<&FolderId>,
+    number: usize,
+) -> anyhow::Result<FolderId> {
+    let name = format!("Folder number {number}");
+    Ok(store.create_folder(workspace_id, parent, &name, Some(ACTOR)).await?.id)
+}
+
+/// A thread.
+pub async fn thread(
+    store: &Store,
+    workspace_id: &WorkspaceId,
+    folder_id: Option<&FolderId>,
+    number: usize,
+) -> anyhow::Result<ThreadId> {
+    let title = format!("What the thread number {number} is about");
+    let new = NewThread { folder_id: folder_id.cloned(), title, mode: ThreadMode::Chat };
+    Ok(store.create_thread(workspace_id, new, Some(ACTOR)).await?.id)
+}
+
+/// A save whose text differs from that of every other number.
+pub fn save(scope: Scope, number: u64) -> SaveDocument {
+    SaveDocument { scope, content: text(number), expected_version: None, reason: SaveReason::Autosave }
+}
+
+/// About two kilobytes.
+pub fn text(number: u64) -> String {
+    let rule =
+        "- Keep functions short, name things for what they mean, and run the tests before you answer.\n";
+    format!("# Rules, edition {number:08}\n\n{}", rule.repeat(21))
+}
