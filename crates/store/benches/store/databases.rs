@@ -1,0 +1,62 @@
+//! Where the databases to measure come from.
+
+use std::env;
+
+use store::Database;
+use tempfile::TempDir;
+use testkit::postgres::{self, Cluster, Durability, Options, SERVER_VARIABLE, TestDatabase};
+
+/// A source of empty databases of one kind.
+pub(crate) enum Databases {
+    /// Files in one directory.
+    Sqlite(TempDir),
+    /// A server of this process's own, where every commit waits for the disk.
+    OwnPostgres(Cluster),
+    /// The server that the environment names, with the durability it happens to have.
+    GivenPostgres,
+}
+
+/// A database that is gone when the value is.
+pub(crate) struct Fresh {
+    pub(crate) database: Database,
+    _given: Option<TestDatabase>,
+}
+
+impl Databases {
+    /// SQLite, and PostgreSQL where it is installed.
+    pub(crate) fn available() -> anyhow::Result<Vec<Self>> {
+        let mut all = vec![Self::Sqlite(tempfile::tempdir()?)];
+        if env::var_os(SERVER_VARIABLE).is_some() {
+            all.push(Self::GivenPostgres);
+        } else {
+            let options = Options { durability: Durability::Full };
+            all.extend(postgres::test_cluster(options).map(Self::OwnPostgres));
+        }
+        Ok(all)
+    }
+
+    /// What the figures are headed with.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "SQLite (write-ahead log, synchronous = full)",
+            Self::OwnPostgres(_) => "PostgreSQL (fsync = on, over loopback)",
+            Self::GivenPostgres => "PostgreSQL (as FOREWORD_TEST_POSTGRES has it)",
+        }
+    }
+
+    /// An empty database.
+    pub(crate) fn fresh(&self, name: &str) -> anyhow::Result<Fresh> {
+        let plain = |database| Fresh { database, _given: None };
+        Ok(match self {
+            Self::Sqlite(directory) => {
+                plain(Database::Sqlite(directory.path().join(name).with_extension("db")))
+            }
+            Self::OwnPostgres(cluster) => plain(cluster.create_database()?.parse()?),
+            Self::GivenPostgres => {
+                let given = postgres::test_database();
+                let given = given.ok_or_else(|| anyhow::anyhow!("{SERVER_VARIABLE} names no server"))?;
+                Fresh { database: given.url().parse()?, _given: Some(given) }
+            }
+        })
+    }
+}

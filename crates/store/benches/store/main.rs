@@ -1,0 +1,42 @@
+//! What the store costs over the bare statements it needs, on both databases.
+//!
+//! ```text
+//! cargo bench -p store --bench store -- [--quick] [resolve] [save] [tree]
+//! ```
+
+#![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
+
+mod bare;
+mod databases;
+mod large_tree;
+mod resolve;
+mod save;
+mod tree;
+
+use testkit::measure::{Arguments, Machine};
+
+use crate::databases::Databases;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [mode, address, workspace_id] = words.as_slice()
+        && mode == tree::MEMORY_MODE
+    {
+        return tree::print_memory(address, workspace_id).await;
+    }
+    let arguments = Arguments::new(words);
+    println!("{}\n", Machine::this());
+    for databases in Databases::available()? {
+        if arguments.ask_for("resolve") {
+            resolve::measure(&databases, arguments.effort).await?;
+        }
+        if arguments.ask_for("save") {
+            save::measure(&databases, arguments.effort).await?;
+        }
+        if arguments.ask_for("tree") {
+            tree::measure(&databases, arguments.effort).await?;
+        }
+    }
+    Ok(())
+}

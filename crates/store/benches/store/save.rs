@@ -1,0 +1,124 @@
+//! A save against the bare transaction that writes the same rows.
+
+use protocol::{ContentHash, DocumentId, Timestamp};
+use sea_orm::sqlx::{self, Connection as _};
+use store::{Database, Store};
+use testkit::measure::{Comparison, Effort, Rounds};
+use testkit::workload::{self, ACTOR, DeepThread, text};
+
+use crate::bare::{Bare, on};
+use crate::databases::Databases;
+use crate::large_tree::Size;
+
+const UPDATE_DOCUMENT: &str = "UPDATE thread_agents_doc SET status = $1, content = $2, content_sha256 = $3,
+    char_count = $4, version = $5, updated_at = $6, updated_by = $7 WHERE id = $8 AND version = $9";
+const INSERT_REVISION: &str = "INSERT INTO thread_agents_doc_revision (id, doc_id, workspace_id, folder_id,
+    version, content, content_sha256, char_count, saved_at, saved_by, save_reason)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+const UPDATE_WORKSPACE: &str = "UPDATE workspace SET seq = $1 WHERE id = $2";
+const INSERT_CHANGE: &str = "INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params)
+    VALUES ($1, $2, $3, $4, $5, $6)";
+
+pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Result<()> {
+    // A database each: two writers of one SQLite file would empty each other's page cache at every turn.
+    let fresh = databases.fresh("save")?;
+    let store = Store::open(&fresh.database).await?;
+    let scope = DeepThread::create(&store).await?.scope();
+    fill(&store, &fresh.database, effort).await?;
+
+    let fresh_for_bare = databases.fresh("bare-save")?;
+    let mut bare = BareSaves::prepare(&fresh_for_bare.database, effort).await?;
+
+    let mut number = 0;
+    let figures = Comparison::against("bare transaction", async || bare.save().await)
+        .with("Store::save_document", async || {
+            number += 1;
+            let saved = store.save_document(workload::save(scope.clone(), number), Some(ACTOR)).await?;
+            anyhow::ensure!(saved.changed);
+            Ok(())
+        })
+        .run(Rounds { warm_up: effort.choose(5, 100), measured: effort.choose(50, 2_000) })
+        .await?;
+    println!("## {}: save a changed text of {} bytes\n\n{figures}", databases.name(), text(0).len());
+    store.close().await;
+    Ok(())
+}
+
+/// Adds another workspace with many documents, so that the one that is saved has to be found among them.
+async fn fill(store: &Store, database: &Database, effort: Effort) -> anyhow::Result<()> {
+    let documents = effort.choose(Size::SMALL, Size::LARGE).documents;
+    let size = Size { folders: documents, threads: 1, documents };
+    size.fill(&mut Bare::connect(database).await?, &workload::workspace(store).await?).await
+}
+
+/// Saves one document again and again with nothing but the statements that write.
+struct BareSaves {
+    bare: Bare,
+    workspace_id: String,
+    folder_id: String,
+    document_id: String,
+    version: i64,
+    seq: i64,
+}
+
+impl BareSaves {
+    async fn prepare(database: &Database, effort: Effort) -> anyhow::Result<Self> {
+        let store = Store::open(database).await?;
+        let thread = DeepThread::create(&store).await?;
+        fill(&store, database, effort).await?;
+        let (document, _) = store.document(&thread.scope()).await?;
+        let document = document.ok_or_else(|| anyhow::anyhow!("the folder has no document"))?;
+        let seq = store.sequence(&thread.workspace_id).await?;
+        store.close().await;
+        Ok(Self {
+            bare: Bare::connect(database).await?,
+            workspace_id: document.workspace_id.into(),
+            folder_id: thread.outermost.into(),
+            document_id: document.id.into(),
+            version: document.version.to_column(),
+            seq: seq.to_column(),
+        })
+    }
+
+    async fn save(&mut self) -> anyhow::Result<()> {
+        self.version += 1;
+        self.seq += 1;
+        let content = text(u64::try_from(self.version)?);
+        let sha256 = ContentHash::of(&content).to_string();
+        let characters = i64::try_from(content.len())?;
+        let now = Timestamp::now().milliseconds();
+        let params = self.notification(&sha256);
+        let begin = self.bare.begin_write();
+        on!(&mut self.bare, connection => {
+            let mut transaction = connection.begin_with(begin).await?;
+            let updated = sqlx::query(UPDATE_DOCUMENT)
+                .bind("active").bind(&content).bind(&sha256).bind(characters).bind(self.version).bind(now)
+                .bind(ACTOR).bind(&self.document_id).bind(self.version - 1)
+                .execute(&mut *transaction).await?;
+            anyhow::ensure!(updated.rows_affected() == 1);
+            sqlx::query(INSERT_REVISION)
+                .bind(DocumentId::new().to_string()).bind(&self.document_id).bind(&self.workspace_id)
+                .bind(&self.folder_id).bind(self.version).bind(&content).bind(&sha256).bind(characters)
+                .bind(now).bind(ACTOR).bind("autosave")
+                .execute(&mut *transaction).await?;
+            sqlx::query(UPDATE_WORKSPACE).bind(self.seq).bind(&self.workspace_id)
+                .execute(&mut *transaction).await?;
+            sqlx::query(INSERT_CHANGE)
+                .bind(&self.workspace_id).bind(self.seq).bind(now).bind(ACTOR)
+                .bind("thread/agents_doc/changed").bind(&params)
+                .execute(&mut *transaction).await?;
+            transaction.commit().await?;
+        });
+        Ok(())
+    }
+
+    /// Parameters as long as those that a save logs.
+    fn notification(&self, sha256: &str) -> String {
+        let Self { workspace_id, folder_id, document_id, version, seq, .. } = self;
+        format!(
+            r#"{{"seq":{seq},"workspace_id":"{workspace_id}","folder_id":"{folder_id}","summary":{{"id":"{document_id}",
+"workspace_id":"{workspace_id}","folder_id":"{folder_id}","status":"active","content_sha256":"{sha256}",
+"version":{version},"char_count":2021,"updated_at":"2025-01-01T00:00:00.000Z"}},"effective_changed":true}}"#
+        )
+    }
+}
