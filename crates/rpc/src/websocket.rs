@@ -18,6 +18,10 @@ pub const SUBPROTOCOL: &str = "foreword.v1";
 /// How far over the limit a message may be and still get an answer instead of a closed connection.
 const READ_FACTOR: usize = 4;
 
+/// Most bytes of one message that a client accepts from its gateway. The tree of a large workspace has tens of
+/// megabytes; the library's own bound of 16 MiB a frame would end the connection instead.
+const MAX_ANSWER_BYTES: usize = 1 << 30;
+
 /// How long a client that reads no more is waited for when the connection ends.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
@@ -170,17 +174,17 @@ pub async fn connect(url: &str, token: &str, limits: &Limits) -> Result<Endpoint
     request.headers_mut().insert("authorization", bearer);
     let protocol = tungstenite::http::HeaderValue::from_static(SUBPROTOCOL);
     request.headers_mut().insert("sec-websocket-protocol", protocol);
-    let (socket, _) = tokio_tungstenite::connect_async_with_config(request, None, true).await.map_err(
-        |error| match error {
-            tungstenite::Error::Http(response) => ConnectError::Refused {
-                status: response.status().as_u16(),
-                body: String::from_utf8_lossy(response.body().as_deref().unwrap_or_default())
-                    .trim()
-                    .to_owned(),
-            },
-            error => ConnectError::Unreachable { url: url.to_owned(), source: Box::new(error) },
+    let config = tungstenite::protocol::WebSocketConfig::default()
+        .max_message_size(Some(MAX_ANSWER_BYTES))
+        .max_frame_size(Some(MAX_ANSWER_BYTES));
+    let connected = tokio_tungstenite::connect_async_with_config(request, Some(config), true).await;
+    let (socket, _) = connected.map_err(|error| match error {
+        tungstenite::Error::Http(response) => ConnectError::Refused {
+            status: response.status().as_u16(),
+            body: String::from_utf8_lossy(response.body().as_deref().unwrap_or_default()).trim().to_owned(),
         },
-    )?;
+        error => ConnectError::Unreachable { url: url.to_owned(), source: Box::new(error) },
+    })?;
     Ok(client_endpoint(socket, limits))
 }
 
@@ -216,4 +220,27 @@ where
         }
     });
     Endpoint { incoming, outgoing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_accepts_an_answer_larger_than_the_librarys_bound() {
+        const BYTES: usize = 20 << 20;
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}/rpc", listener.local_addr().unwrap());
+        let accept = |upgrade: ws::WebSocketUpgrade| async {
+            upgrade.protocols([SUBPROTOCOL]).on_upgrade(|mut socket| async move {
+                socket.send(ws::Message::Text("x".repeat(BYTES).into())).await.unwrap();
+            })
+        };
+        let routes = axum::Router::new().route("/rpc", axum::routing::get(accept));
+        let server = tokio::spawn(async { axum::serve(listener, routes).await });
+        let mut endpoint = connect(&url, "token", &Limits::default()).await.unwrap();
+        let Some(Inbound::Text(frame)) = endpoint.incoming.recv().await else { panic!("nothing arrived") };
+        assert_eq!(frame.as_str().len(), BYTES);
+        server.abort();
+    }
 }
