@@ -1,0 +1,40 @@
+//! What a gateway adds to its store: requests over real sockets, notifications, and a large answer.
+//!
+//! ```text
+//! cargo bench -p gateway --bench gateway -- [--quick] [rates] [notify] [tree]
+//! ```
+
+#![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
+
+mod asker;
+mod fan_out;
+mod notify;
+mod open_files;
+mod post;
+mod rates;
+mod serve;
+mod tree;
+
+use testkit::measure::{Arguments, Machine};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [mode, data] = words.as_slice()
+        && mode == serve::MODE
+    {
+        return serve::until_told(data).await;
+    }
+    let arguments = Arguments::new(words);
+    println!("{}\n", Machine::this());
+    if arguments.ask_for("rates") {
+        rates::measure(arguments.effort).await?;
+    }
+    if arguments.ask_for("notify") {
+        notify::measure(arguments.effort).await?;
+    }
+    if arguments.ask_for("tree") {
+        tree::measure(arguments.effort).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! One save told to a thousand subscribers, against the same bytes written to as many plain sockets.
+
+use std::time::{Duration, Instant};
+
+use client::Client;
+use protocol::method::{DocumentSave, DocumentSaveParams, EventsSubscribe, EventsSubscribeParams};
+use protocol::{SaveReason, WorkspaceId};
+use testkit::TestGateway;
+use testkit::measure::{Effort, Samples, Table, show_count, show_time};
+use testkit::workload::text;
+use tokio::sync::mpsc;
+
+use crate::fan_out::FanOut;
+use crate::open_files;
+
+/// Bytes of the notification of a save, with its WebSocket header.
+const MESSAGE_BYTES: usize = 512;
+/// Files for each subscriber: two ends of a WebSocket and two of a plain socket.
+const FILES_EACH: u64 = 4;
+/// Files for everything else.
+const OTHER_FILES: u64 = 200;
+
+pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
+    let allowed = open_files::allow_most();
+    let subscribers = effort.choose(50, 1_000).min(allowed.saturating_sub(OTHER_FILES) / FILES_EACH);
+    let saves = effort.choose(3, 40);
+    let subscribers = usize::try_from(subscribers)?;
+
+    let gateway = TestGateway::start().await?;
+    let workspace_id = gateway.workspace("benchmark").await?.id;
+    let mut audience = Audience::gather(&gateway, &workspace_id, subscribers).await?;
+    let mut plain = FanOut::connect(subscribers, vec![b'x'; MESSAGE_BYTES]).await?;
+
+    let mut times = Times::default();
+    for number in 0..saves + 1 {
+        let sent = Instant::now();
+        plain.send().await?;
+        let arrivals = gather(&mut plain.arrivals, subscribers).await?;
+        let begun = Instant::now();
+        let answered = audience.save(&workspace_id, number).await?;
+        let told = gather(&mut audience.told, subscribers).await?;
+        // The first finds everything cold.
+        if number > 0 {
+            times.plain.extend(since(sent, &arrivals));
+            times.answered.push(answered - begun);
+            times.since_sent.extend(since(begun, &told));
+            times.since_answered.extend(since(answered, &told));
+        }
+    }
+    println!(
+        "## One save told to {} subscribers, {saves} times\n\n{}",
+        show_count(subscribers as u64),
+        times.into_table()
+    );
+    drop((audience, plain));
+    gateway.stop().await?;
+    Ok(())
+}
+
+#[derive(Default)]
+struct Times {
+    plain: Vec<Duration>,
+    answered: Vec<Duration>,
+    since_sent: Vec<Duration>,
+    since_answered: Vec<Duration>,
+}
+
+impl Times {
+    fn into_table(self) -> Table<4> {
+        let mut table = Table::new(["", "p50", "p99", "max"]);
+        for (name, times) in [
+            ("plain sockets: written to read", self.plain),
+            ("save: sent to answered", self.answered),
+            ("notification: save sent to received", self.since_sent),
+            ("notification: save answered to received", self.since_answered),
+        ] {
+            let samples = Samples::new(times);
+            let times = [samples.median(), samples.quantile(0.99), samples.max()];
+            let [median, most, longest] = times.map(show_time);
+            table.row([name.to_owned(), median, most, longest]);
+        }
+        table
+    }
+}
+
+/// Subscribers, each on a WebSocket of its own, and somebody who saves.
+struct Audience {
+    editor: Client,
+    told: mpsc::UnboundedReceiver<Instant>,
+}
+
+impl Audience {
+    async fn gather(
+        gateway: &TestGateway,
+        workspace_id: &WorkspaceId,
+        subscribers: usize,
+    ) -> anyhow::Result<Self> {
+        let (tell, told) = mpsc::unbounded_channel();
+        for _ in 0..subscribers {
+            let mut client = gateway.owner().await?;
+            let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None };
+            client.call::<EventsSubscribe>(&params).await?;
+            let tell = tell.clone();
+            tokio::spawn(async move {
+                while client.notification().await.is_some() {
+                    if tell.send(Instant::now()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        Ok(Self { editor: gateway.owner().await?, told })
+    }
+
+    /// Saves, and says when the answer was there.
+    async fn save(&self, workspace_id: &WorkspaceId, number: u64) -> anyhow::Result<Instant> {
+        let params = DocumentSaveParams {
+            workspace_id: workspace_id.clone(),
+            folder_id: None,
+            content: text(number),
+            expected_version: None,
+            save_reason: Some(SaveReason::Autosave),
+        };
+        self.editor.call::<DocumentSave>(&params).await?;
+        Ok(Instant::now())
+    }
+}
+
+async fn gather(
+    arrivals: &mut mpsc::UnboundedReceiver<Instant>,
+    count: usize,
+) -> anyhow::Result<Vec<Instant>> {
+    let mut gathered = Vec::with_capacity(count);
+    while gathered.len() < count {
+        let arrival = tokio::time::timeout(Duration::from_secs(30), arrivals.recv()).await?;
+        gathered.push(arrival.ok_or_else(|| anyhow::anyhow!("the connections ended"))?);
+    }
+    Ok(gathered)
+}
+
+/// Times from one moment on; what arrived before it took none.
+fn since(start: Instant, arrivals: &[Instant]) -> impl Iterator<Item = Duration> {
+    arrivals.iter().map(move |arrival| arrival.saturating_duration_since(start))
+}

@@ -1,0 +1,57 @@
+//! A gateway in a process of its own, so that its memory is nobody else's.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::Context as _;
+use gateway::{Gateway, Settings};
+
+/// Makes this program a gateway on the data directory that follows.
+pub(crate) const MODE: &str = "--serve";
+const READY: &str = "ready";
+
+/// What [`MODE`] does: serves until standard input ends.
+pub(crate) async fn until_told(data: &str) -> anyhow::Result<()> {
+    let mut settings = Settings::new(data);
+    settings.listen = "127.0.0.1:0".to_owned();
+    let gateway = Gateway::start(settings).await?;
+    println!("{READY}");
+    tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
+    gateway.shutdown().await;
+    Ok(())
+}
+
+/// A gateway that was started; it stops when the value is dropped.
+pub(crate) struct Served {
+    child: Child,
+}
+
+impl Served {
+    /// Starts a gateway and waits until it listens.
+    pub(crate) fn start(data: &Path) -> anyhow::Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg(MODE)
+            .arg(data)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = child.stdout.take().context("the gateway has no output")?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        anyhow::ensure!(line.trim() == READY, "the gateway did not start");
+        Ok(Self { child })
+    }
+
+    /// Its process.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
