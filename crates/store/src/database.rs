@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sea_orm::sqlx;
+use sea_orm::sqlx::Connection as _;
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sea_orm::{
@@ -132,27 +133,13 @@ impl Store {
             .foreign_keys(true)
             .busy_timeout(ACQUIRE_TIME);
         // One writer, so that SQLite never has two to refuse one of them.
-        let writer = SqlitePoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(ACQUIRE_TIME * 6)
-            .test_before_acquire(false)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .connect_with(options.clone())
-            .await?;
+        let writer = sqlite_pool(1).connect_with(options.clone()).await?;
         let writer = SqlxSqliteConnector::from_sqlx_sqlite_pool(writer);
         migrate(&writer).await?;
         // The file is there now. A reader that opens later must not put an empty one in its place when it was moved
         // away, and read that one, with the other's write-ahead log, ever after.
         let options = options.create_if_missing(false).pragma("query_only", "true");
-        let readers = SqlitePoolOptions::new()
-            .max_connections(SQLITE_READERS)
-            .acquire_timeout(ACQUIRE_TIME * 6)
-            .test_before_acquire(false)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .connect_with(options)
-            .await?;
+        let readers = sqlite_pool(SQLITE_READERS).connect_with(options).await?;
         let readers = SqlxSqliteConnector::from_sqlx_sqlite_pool(readers);
         let file = OpenedFile::remember(path);
         Ok(Self { inner: Arc::new(Inner { readers, writer, wakes, file, listener: None }) })
@@ -167,7 +154,7 @@ impl Store {
             .before_acquire(|connection, idle| {
                 Box::pin(async move {
                     if idle.idle_for > TRUSTED_IDLE_TIME {
-                        sqlx::Connection::ping(connection).await?;
+                        connection.ping().await?;
                     }
                     Ok(true)
                 })
@@ -258,6 +245,29 @@ impl Store {
             _ => Ok(()),
         }
     }
+}
+
+/// Connections to an SQLite file, which stay open for as long as they are sound.
+///
+/// On a full disk or a failed read SQLite ends a transaction by itself. The rollback that follows then fails, and the
+/// driver goes on as if the transaction were still open: it would nest every later one in it, report it as committed,
+/// and never write it. A connection that is given back inside a transaction is therefore closed.
+fn sqlite_pool(most: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(most)
+        .acquire_timeout(ACQUIRE_TIME * 6)
+        .test_before_acquire(false)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                if connection.is_in_transaction() {
+                    // Mostly the rollback is only waiting for its turn; then this waits for it.
+                    connection.ping().await?;
+                }
+                Ok(!connection.is_in_transaction())
+            })
+        })
 }
 
 async fn migrate(connection: &DatabaseConnection) -> Result<(), StoreError> {
