@@ -1,7 +1,7 @@
 //! Who is calling, and whether they still may.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protocol::{AccessToken, Role, WorkspaceId};
@@ -38,7 +38,15 @@ impl Actor {
 /// Knows which tokens are valid.
 pub(crate) struct Access {
     store: Store,
-    believed: Mutex<HashMap<String, (Instant, Option<AccessToken>)>>,
+    believed: Mutex<Believed>,
+}
+
+/// What the database said about tokens not long ago.
+#[derive(Default)]
+struct Believed {
+    tokens: HashMap<String, (Instant, AccessToken)>,
+    /// Counts how often everything was forgotten: an answer to an older question is not believed.
+    forgotten: u64,
 }
 
 impl Access {
@@ -68,24 +76,35 @@ impl Access {
 
     /// Forgets what was believed: tokens may have changed.
     pub(crate) fn forget(&self) {
-        self.believed.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut believed = self.lock();
+        believed.tokens.clear();
+        believed.forgotten += 1;
     }
 
     async fn look_up(&self, digest: &str) -> Result<Option<AccessToken>, StoreError> {
-        if let Some((at, token)) = self.believed.lock().unwrap_or_else(PoisonError::into_inner).get(digest)
-            && at.elapsed() < BELIEVED_FOR
-        {
-            return Ok(token.clone());
-        }
         let asked_at = Instant::now();
+        let forgotten = {
+            let believed = self.lock();
+            if let Some((at, token)) = believed.tokens.get(digest)
+                && at.elapsed() < BELIEVED_FOR
+            {
+                return Ok(Some(token.clone()));
+            }
+            believed.forgotten
+        };
         let token = self.store.token_by_secret(digest).await?.filter(|token| token.revoked_at.is_none());
-        // Only what exists is remembered, so that guesses do not fill the memory.
-        let mut believed = self.believed.lock().unwrap_or_else(PoisonError::into_inner);
-        if token.is_some() {
-            believed.insert(digest.to_owned(), (asked_at, token.clone()));
-        } else {
-            believed.remove(digest);
+        let mut believed = self.lock();
+        match &token {
+            Some(token) if believed.forgotten == forgotten => {
+                believed.tokens.insert(digest.to_owned(), (asked_at, token.clone()));
+            }
+            // Only what exists is remembered, so that guesses do not fill the memory.
+            _ => drop(believed.tokens.remove(digest)),
         }
         Ok(token)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Believed> {
+        self.believed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -73,10 +73,7 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
         StoreError::DiskFull => internal(message, "disk_full"),
         StoreError::Unavailable(_) => {
             tracing::warn!(error = %message, "the database is unavailable");
-            internal(
-                "the database does not answer at the moment; nothing was changed, try again",
-                "database_unavailable",
-            )
+            internal("the database does not answer at the moment; try again", "database_unavailable")
         }
         StoreError::Database(_) => {
             tracing::error!(error = %message, "the database failed");

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use protocol::{Sequence, WorkspaceId};
-use rpc::{Frame, Outgoing};
+use rpc::Frame;
 use serde_json::value::RawValue;
 use store::{Change, Store, StoreError};
 use tokio::sync::{Notify, watch};
-use tokio_util::sync::CancellationToken;
 
 use crate::metrics::Metrics;
+use crate::subscription::Subscription;
 
 /// Changes a feed remembers.
 const REMEMBERED: usize = 1024;
@@ -63,13 +63,12 @@ impl Feeds {
         }
     }
 
-    /// Sends a workspace's changes after `cursor` to a connection until `stop`, or until the connection ends.
+    /// Sends a workspace's changes after `cursor` until the subscription is over.
     pub(crate) async fn follow(
         &self,
         workspace_id: WorkspaceId,
         mut cursor: Sequence,
-        outgoing: Outgoing,
-        stop: CancellationToken,
+        subscription: &Subscription,
     ) {
         let feed = self.feed(&workspace_id, cursor);
         let mut head = feed.head.subscribe();
@@ -87,7 +86,7 @@ impl Feeds {
                 };
                 let nothing_new = frames.is_empty();
                 for (seq, frame) in frames {
-                    if !outgoing.send(frame).await {
+                    if !subscription.send(frame).await {
                         return;
                     }
                     cursor = seq;
@@ -100,9 +99,7 @@ impl Feeds {
         };
         tokio::select! {
             () = deliver => {}
-            () = stop.cancelled() => {}
-            _ = outgoing.closed() => {}
-            () = outgoing.gone() => {}
+            () = subscription.over() => {}
         }
     }
 

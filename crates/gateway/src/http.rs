@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use rpc::{Error, websocket};
+use rpc::{CloseReason, Error, websocket};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -87,6 +87,10 @@ async fn upgrade(State(site): State<Site>, headers: HeaderMap, upgrade: WebSocke
             let registered = shared.connections.register(Arc::clone(&actor), outgoing.clone());
             let peer = Arc::new(Peer::connected(actor, outgoing.clone()));
             shared.metrics.connections.inc();
+            // The token may have been revoked after it was looked at and before the connection was listed.
+            if let Ok(false) = shared.access.is_still_valid(&peer.actor).await {
+                outgoing.close(CloseReason::Unauthenticated);
+            }
             rpc::serve(endpoint, Arc::clone(&site.service), peer, site.shutdown).await;
             if let Some(reason) = outgoing.closing() {
                 shared.metrics.dropped(&reason);
@@ -104,15 +108,15 @@ async fn post(State(site): State<Site>, headers: HeaderMap, body: Body) -> Respo
         Err(refused) => return refused,
     };
     let limit = site.service.shared.settings.limits.message_bytes;
+    let most = limit.saturating_mul(READ_FACTOR);
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if let Some(announced) = announced.filter(|announced| *announced > limit.saturating_mul(READ_FACTOR)) {
+    if let Some(announced) = announced.filter(|announced| *announced > most) {
         return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, announced));
     }
-    let Ok(bytes) = to_bytes(body, limit.saturating_mul(READ_FACTOR)).await else {
-        return failure(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            &Error::too_large(limit, announced.unwrap_or(limit + 1)),
-        );
+    let Ok(bytes) = to_bytes(body, most).await else {
+        // How much more there would be is not known where no length was announced.
+        let actual = announced.unwrap_or(most.saturating_add(1));
+        return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, actual));
     };
     if bytes.len() > limit {
         return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, bytes.len()));

@@ -19,6 +19,7 @@ mod secret;
 mod service;
 mod settings;
 mod start;
+mod subscription;
 
 pub use data_directory::DataDirectory;
 pub use settings::Settings;

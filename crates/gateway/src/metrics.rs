@@ -71,6 +71,7 @@ impl Metrics {
             rpc::CloseReason::Unauthenticated => "unauthenticated",
             rpc::CloseReason::TooLarge => "too_large",
             rpc::CloseReason::InvalidUtf8 => "invalid_utf8",
+            rpc::CloseReason::InvalidFrame => "invalid_frame",
         };
         self.dropped.get_or_create(&Dropped { reason: reason.to_owned() }).inc();
     }

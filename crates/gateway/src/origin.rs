@@ -35,12 +35,13 @@ pub(crate) fn refusal(headers: &HeaderMap, settings: &Settings) -> Option<String
     ))
 }
 
-/// The name without a port.
+/// The name without a port; whatever follows a name and is no port is part of a name that nobody allowed.
 fn name_of(authority: &str) -> &str {
-    if let Some(rest) = authority.strip_prefix('[') {
-        return rest.split(']').next().unwrap_or_default();
-    }
-    authority.rsplit_once(':').map_or(authority, |(name, _)| name)
+    let name = match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => authority,
+    };
+    name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name)
 }
 
 /// Whether a name always means this machine.
@@ -78,6 +79,9 @@ mod tests {
         {
             assert!(!allowed(host, None), "{host}");
         }
+        for host in ["localhost:80@evil.example", "localhost:evil", "[::1].evil.example", "[::1", ""] {
+            assert!(!allowed(host, None), "{host}");
+        }
     }
 
     #[test]
@@ -92,6 +96,8 @@ mod tests {
             "file://",
             "https://localhost.evil.example",
             "http://app.example",
+            "http://localhost:80@evil.example",
+            "http://[::1].evil.example",
         ] {
             assert!(!allowed("localhost", Some(origin)), "{origin}");
         }

@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::WorkspaceId;
 use rpc::Outgoing;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::access::Actor;
+use crate::subscription::Subscription;
 
 /// The other side of a connection, or of one HTTP request.
 pub(crate) struct Peer {
     pub(crate) actor: Arc<Actor>,
     /// Where notifications go; none for HTTP, which has no connection.
     outgoing: Option<Outgoing>,
-    subscriptions: Mutex<HashMap<WorkspaceId, DropGuard>>,
+    subscriptions: Mutex<HashMap<WorkspaceId, Arc<Subscription>>>,
 }
 
 impl Peer {
@@ -32,19 +32,25 @@ impl Peer {
         self.outgoing.as_ref()
     }
 
-    /// Remembers a subscription, ending the one to the same workspace that was there before.
-    pub(crate) fn subscribe(&self, workspace_id: WorkspaceId) -> CancellationToken {
-        let token = CancellationToken::new();
-        self.lock().insert(workspace_id, token.clone().drop_guard());
-        token
+    /// Makes a subscription, ending the one to the same workspace that was there before.
+    pub(crate) async fn subscribe(&self, workspace_id: WorkspaceId, outgoing: Outgoing) -> Arc<Subscription> {
+        let subscription = Arc::new(Subscription::new(outgoing));
+        let before = self.lock().insert(workspace_id, Arc::clone(&subscription));
+        if let Some(before) = before {
+            before.end().await;
+        }
+        subscription
     }
 
     /// Ends a subscription, if there is one.
-    pub(crate) fn unsubscribe(&self, workspace_id: &WorkspaceId) {
-        self.lock().remove(workspace_id);
+    pub(crate) async fn unsubscribe(&self, workspace_id: &WorkspaceId) {
+        let before = self.lock().remove(workspace_id);
+        if let Some(before) = before {
+            before.end().await;
+        }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<WorkspaceId, DropGuard>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<WorkspaceId, Arc<Subscription>>> {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -176,14 +176,23 @@ impl Gateway {
     ) {
         let limits = &self.service.shared.settings.limits;
         let (endpoint, written) = rpc::stdio::endpoint(reader, writer, limits);
-        self.serve_owner(endpoint).await;
-        let _ = written.await;
+        let serving = self.serving_owner(endpoint);
+        let served = async move {
+            serving.await;
+            let _ = written.await;
+        };
+        let _ = self.tasks.spawn(served).await;
     }
 
     /// Serves the owner in this process; a test needs no socket.
     pub async fn serve_owner(&self, endpoint: Endpoint) {
+        let _ = self.tasks.spawn(self.serving_owner(endpoint)).await;
+    }
+
+    /// Runs on a task that a shutdown waits for: whoever waits for the connection may stop waiting before.
+    fn serving_owner(&self, endpoint: Endpoint) -> impl Future<Output = ()> + Send + use<> {
         let peer = Arc::new(Peer::connected(Arc::new(Actor::stdio()), endpoint.outgoing.clone()));
-        rpc::serve(endpoint, Arc::clone(&self.service), peer, self.shutdown.clone()).await;
+        rpc::serve(endpoint, Arc::clone(&self.service), peer, self.shutdown.clone())
     }
 
     /// Stops accepting, finishes what was accepted, closes connections and database.

@@ -51,6 +51,8 @@ pub enum CloseReason {
     TooLarge,
     /// A text frame was not UTF-8.
     InvalidUtf8,
+    /// A frame was not as WebSocket wants it.
+    InvalidFrame,
 }
 
 impl CloseReason {
@@ -68,6 +70,7 @@ impl CloseReason {
             CloseReason::Unauthenticated => (1008, "the token is no longer valid"),
             CloseReason::TooLarge => (1009, "the message is over the limit"),
             CloseReason::InvalidUtf8 => (1007, "a text frame was not UTF-8"),
+            CloseReason::InvalidFrame => (1002, "a frame broke the rules of WebSocket"),
         }
     }
 }
@@ -99,12 +102,23 @@ pub struct Outgoing {
     units: u32,
     patience: Duration,
     closing: Arc<watch::Sender<Option<CloseReason>>>,
+    answering: Arc<watch::Sender<bool>>,
 }
 
 /// The receiving half, which a transport drains.
 pub(crate) struct OutgoingQueue {
     queue: mpsc::UnboundedReceiver<Queued>,
     closing: watch::Receiver<Option<CloseReason>>,
+    answering: watch::Receiver<bool>,
+}
+
+/// A request is being answered for as long as this lives.
+pub(crate) struct Answering(Arc<watch::Sender<bool>>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
+    }
 }
 
 /// A waiting message with its share of the bound, given back when it was sent.
@@ -117,6 +131,7 @@ impl Outgoing {
     pub(crate) fn new(limits: &Limits) -> (Self, OutgoingQueue) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (closing, closed) = watch::channel(None);
+        let (answering, answered) = watch::channel(false);
         let units = u32::try_from((limits.outgoing_bytes / UNIT).max(1)).unwrap_or(u32::MAX >> 4);
         let outgoing = Self {
             queue: sender,
@@ -124,8 +139,9 @@ impl Outgoing {
             units,
             patience: limits.patience,
             closing: Arc::new(closing),
+            answering: Arc::new(answering),
         };
-        (outgoing, OutgoingQueue { queue: receiver, closing: closed })
+        (outgoing, OutgoingQueue { queue: receiver, closing: closed, answering: answered })
     }
 
     /// Queues a message, waiting for room for as long as the client is given; then the client is dropped.
@@ -150,7 +166,13 @@ impl Outgoing {
         }
     }
 
-    /// Closes the connection after what is already queued, or at once when the client does not read.
+    /// Says that a request is being answered: the connection is not closed before the answer is queued.
+    pub(crate) fn answering(&self) -> Answering {
+        self.answering.send_replace(true);
+        Answering(Arc::clone(&self.answering))
+    }
+
+    /// Closes the connection after what is queued or being answered, or at once when the client does not read.
     pub fn close(&self, reason: CloseReason) {
         self.closing.send_if_modified(|current| {
             let first = current.is_none();
@@ -193,18 +215,14 @@ pub(crate) enum Next {
 }
 
 impl OutgoingQueue {
-    /// The next message; once the connection is closing, what is queued comes first unless the client is slow.
+    /// The next message; once the connection is closing, what is queued or being answered comes first unless the
+    /// client is slow.
     pub(crate) async fn next(&mut self) -> Next {
         loop {
             let reason = self.closing.borrow_and_update().clone();
             match reason {
                 Some(CloseReason::Slow) => return Next::Close(reason),
-                Some(_) => {
-                    return match self.queue.try_recv() {
-                        Ok(queued) => Next::Send(queued),
-                        Err(_) => Next::Close(reason),
-                    };
-                }
+                Some(_) => return self.last_messages(reason).await,
                 None => {}
             }
             tokio::select! {
@@ -227,9 +245,38 @@ impl OutgoingQueue {
         }
     }
 
+    async fn last_messages(&mut self, reason: Option<CloseReason>) -> Next {
+        loop {
+            // Looked at before the queue: whoever is done answering has queued the answer.
+            let answering = *self.answering.borrow_and_update();
+            match self.queue.try_recv() {
+                Ok(queued) => return Next::Send(queued),
+                Err(_) if !answering => return Next::Close(reason),
+                Err(_) => {}
+            }
+            tokio::select! {
+                queued = self.queue.recv() => return queued.map_or(Next::Close(reason), Next::Send),
+                _ = self.answering.changed() => {}
+            }
+        }
+    }
+
     /// Whether the client was found to be too slow.
     pub(crate) fn is_slow(&self) -> bool {
         *self.closing.borrow() == Some(CloseReason::Slow)
+    }
+
+    /// Resolves when a stuck write can be given up: the client was found to be too slow, or the connection was
+    /// to be closed some time ago.
+    pub(crate) async fn overdue(&self, after: Duration) {
+        let mut closing = self.closing.clone();
+        // The value is not held on to: it would keep others from closing.
+        if closing.wait_for(Option::is_some).await.map(drop).is_err() {
+            std::future::pending::<()>().await;
+        }
+        if !self.is_slow() {
+            tokio::time::sleep(after).await;
+        }
     }
 
     /// Resolves when the client was found to be too slow, so that a stuck write can be given up.

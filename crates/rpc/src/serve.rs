@@ -9,7 +9,8 @@ use crate::{CloseReason, Endpoint, Inbound, Service, dispatch};
 
 /// Serves a connection until the other side closes it, this side drops it, or `shutdown` is asked for.
 ///
-/// A request that was taken from the connection is finished and answered before a shutdown takes effect.
+/// A request that was taken from the connection is finished and answered before a shutdown, or whatever else closes
+/// the connection, takes effect; only a client that does not read is not waited for.
 pub async fn serve<S: Service>(
     mut endpoint: Endpoint,
     service: Arc<S>,
@@ -27,6 +28,7 @@ pub async fn serve<S: Service>(
             _ = outgoing.closed() => break,
             inbound = endpoint.incoming.recv() => inbound,
         };
+        let _answering = outgoing.answering();
         let answered = match inbound {
             None => break,
             Some(Inbound::Refused(error)) => outgoing.send(error_frame(&error)).await,

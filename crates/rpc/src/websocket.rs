@@ -8,6 +8,8 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::endpoint::{Next, OutgoingQueue};
 use crate::{CloseReason, Endpoint, Error, Frame, Inbound, Limits, Outgoing};
@@ -22,7 +24,7 @@ const READ_FACTOR: usize = 4;
 /// megabytes; the library's own bound of 16 MiB a frame would end the connection instead.
 const MAX_ANSWER_BYTES: usize = 1 << 30;
 
-/// How long a client that reads no more is waited for when the connection ends.
+/// How long a client that does not read, or does not close its side, is waited for when the connection ends.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// Bounds an upgrade so that a message somewhat over the limit can still be answered.
@@ -38,12 +40,9 @@ pub fn accept(socket: ws::WebSocket, limits: &Limits) -> (Endpoint, JoinHandle<(
     let (outgoing, queue) = Outgoing::new(limits);
     let (sender, incoming) = mpsc::channel(1);
     let (sink, stream) = socket.split();
-    let reader = tokio::spawn(read(stream, sender, outgoing.clone(), limits.clone()));
+    let reader = AbortOnDropHandle::new(tokio::spawn(read(stream, sender, outgoing.clone(), limits.clone())));
     let ping_every = (limits.silence / 3).max(Duration::from_millis(10));
-    let closed = tokio::spawn(async move {
-        write(sink, queue, ping_every).await;
-        reader.abort();
-    });
+    let closed = tokio::spawn(write(sink, queue, ping_every, reader));
     (Endpoint { incoming, outgoing }, closed)
 }
 
@@ -77,6 +76,13 @@ async fn read(
         };
         // Dropping the sender ends the loop that serves this connection, after what was read is answered.
         if sender.send(inbound).await.is_err() {
+            break;
+        }
+    }
+    // Nobody answers any more. What still comes is read all the same: were it left unread, the system would reset
+    // the connection, and with it take back what was sent last.
+    while let Some(Ok(message)) = stream.next().await {
+        if matches!(message, ws::Message::Close(_)) {
             return;
         }
     }
@@ -86,11 +92,17 @@ async fn read(
 fn unreadable(error: axum::Error, limits: &Limits) -> Option<(Error, CloseReason)> {
     let inner = error.into_inner();
     match inner.downcast_ref::<tungstenite::Error>()? {
-        tungstenite::Error::Capacity(tungstenite::error::CapacityError::MessageTooLong { size, .. }) => {
+        tungstenite::Error::Capacity(CapacityError::MessageTooLong { size, .. }) => {
             Some((Error::too_large(limits.message_bytes, *size), CloseReason::TooLarge))
         }
         tungstenite::Error::Utf8(_) => {
             Some((Error::parse("the text frame is not UTF-8"), CloseReason::InvalidUtf8))
+        }
+        tungstenite::Error::Protocol(
+            ProtocolError::ResetWithoutClosingHandshake | ProtocolError::ReceivedAfterClosing,
+        ) => None,
+        tungstenite::Error::Protocol(broken) => {
+            Some((Error::parse(format!("not a WebSocket frame: {broken}")), CloseReason::InvalidFrame))
         }
         _ => None,
     }
@@ -100,39 +112,39 @@ async fn write(
     mut sink: SplitSink<ws::WebSocket, ws::Message>,
     mut queue: OutgoingQueue,
     ping_every: Duration,
+    reader: AbortOnDropHandle<()>,
 ) {
     let mut pings = tokio::time::interval(ping_every);
     pings.reset();
-    loop {
-        let message = tokio::select! {
+    let reason = loop {
+        // What a message takes of the queue's bound is given back when it was sent.
+        let (message, _room) = tokio::select! {
             next = queue.next() => match next {
                 Next::Send(queued) => {
-                    let send = sink.send(ws::Message::Text(queued.frame.clone().into_utf8_bytes()));
-                    let sent = tokio::select! {
-                        sent = send => sent.is_ok(),
-                        () = queue.slow() => false,
-                    };
-                    if sent || queue.is_slow() {
-                        continue;
-                    }
-                    return;
+                    (ws::Message::Text(queued.frame.clone().into_utf8_bytes()), Some(queued))
                 }
-                Next::Close(reason) => ws::Message::Close(reason.map(|reason| {
-                    let (code, text) = reason.code_and_text();
-                    ws::CloseFrame { code, reason: text.into() }
-                })),
+                Next::Close(reason) => break reason,
             },
-            _ = pings.tick() => ws::Message::Ping(Default::default()),
+            _ = pings.tick() => (ws::Message::Ping(Default::default()), None),
         };
-        let closing = matches!(message, ws::Message::Close(_));
-        let sent = tokio::time::timeout(CLOSING_TIME, sink.send(message)).await;
-        if closing || !matches!(sent, Ok(Ok(()))) {
-            if closing {
-                let _ = tokio::time::timeout(CLOSING_TIME, sink.close()).await;
-            }
+        let sent = tokio::select! {
+            sent = sink.send(message) => sent.is_ok(),
+            () = queue.overdue(CLOSING_TIME) => false,
+        };
+        if !sent && !queue.is_slow() {
             return;
         }
-    }
+    };
+    let goodbye = ws::Message::Close(reason.map(|reason| {
+        let (code, text) = reason.code_and_text();
+        ws::CloseFrame { code, reason: text.into() }
+    }));
+    let closing = async {
+        let _ = sink.send(goodbye).await;
+        let _ = sink.close().await;
+        let _ = reader.await;
+    };
+    let _ = tokio::time::timeout(CLOSING_TIME, closing).await;
 }
 
 /// Why a WebSocket could not be opened.

@@ -28,12 +28,24 @@ impl TestGateway {
 
     /// With settings changed before the start.
     pub async fn start_with(change: impl FnOnce(&mut Settings)) -> anyhow::Result<Self> {
-        let directory = tempfile::tempdir().context("make a data directory")?;
+        Self::start_in(tempfile::tempdir().context("make a data directory")?, change).await
+    }
+
+    /// On a data directory that is given, such as the one that [`TestGateway::stop`] returned.
+    pub async fn start_in(
+        directory: tempfile::TempDir,
+        change: impl FnOnce(&mut Settings),
+    ) -> anyhow::Result<Self> {
         let mut settings = Settings::new(directory.path());
         settings.listen = "127.0.0.1:0".to_owned();
         change(&mut settings);
         let gateway = std::sync::Arc::new(Gateway::start(settings).await?);
         Ok(Self { gateway, directory })
+    }
+
+    /// The gateway itself.
+    pub fn gateway(&self) -> std::sync::Arc<Gateway> {
+        std::sync::Arc::clone(&self.gateway)
     }
 
     /// The data directory.

@@ -19,10 +19,10 @@ pub(crate) async fn subscribe(context: Context, params: EventsSubscribeParams) -
         let message = format!("`since` is {since}, but the newest change of this workspace is {seq}");
         return Err(Error::invalid_params(message));
     }
-    let stop = context.peer.subscribe(workspace_id.clone());
+    let subscription = context.peer.subscribe(workspace_id.clone(), outgoing).await;
     let shared = Arc::clone(&context.shared);
     Ok(Reply::new(EventsResult { seq }).then(move || {
-        tokio::spawn(async move { shared.feeds.follow(workspace_id, since, outgoing, stop).await });
+        tokio::spawn(async move { shared.feeds.follow(workspace_id, since, &subscription).await });
     }))
 }
 
@@ -34,7 +34,7 @@ pub(crate) async fn unsubscribe(
         return Err(no_connection());
     }
     let seq = context.shared.store.sequence(&params.workspace_id).await.map_err(from_store)?;
-    context.peer.unsubscribe(&params.workspace_id);
+    context.peer.unsubscribe(&params.workspace_id).await;
     Ok(EventsResult { seq })
 }
 
