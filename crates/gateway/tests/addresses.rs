@@ -1,0 +1,159 @@
+//! The gateway's HTTP addresses: which are open, what they answer, and who may call them from where.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use testkit::TestGateway;
+use tokio::net::TcpStream;
+
+use crate::support::{Socket, World, get, metric, post, request, until};
+
+#[tokio::test]
+async fn health_and_readiness_need_no_token() {
+    let gateway = TestGateway::start().await.unwrap();
+    for (path, text) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
+        let answer = get(&gateway, path, None).await;
+        assert_eq!((answer.status, answer.text()), (200, text));
+    }
+    assert_eq!(get(&gateway, "/nothing", None).await.status, 404);
+}
+
+#[tokio::test]
+async fn metrics_need_a_token() {
+    let gateway = TestGateway::start().await.unwrap();
+    for secret in [None, Some("fwt_wrong")] {
+        let answer = get(&gateway, "/metrics", secret).await;
+        assert_eq!((answer.status, answer.error_code()), (401, -32001));
+    }
+    assert_eq!(get(&gateway, "/metrics", Some(&gateway.owner_secret().unwrap())).await.status, 200);
+}
+
+#[tokio::test]
+async fn metrics_count_calls_connections_and_notifications() {
+    let gateway = TestGateway::start().await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let mut socket = Socket::owner(&gateway).await;
+    socket.ok("events/subscribe", world.with(json!({}))).await;
+    socket.ok("thread/agents_doc/save", world.with(json!({ "content": "a" }))).await;
+    socket.ok("thread/agents_doc/save", world.with(json!({ "content": "b" }))).await;
+    socket.sequences(2).await;
+    socket.refused(-32004, "thread/tree", json!({ "workspace_id": "nowhere" })).await;
+    socket.refused(-32601, "no/such \"method\"", json!({})).await;
+
+    let requests = |method: &str, outcome: &str| {
+        format!("foreword_requests_total{{method=\"{method}\",outcome=\"{outcome}\"}}")
+    };
+    for (line, value) in [
+        (requests("thread/agents_doc/save", "ok"), 2.0),
+        (requests("thread/tree", "-32004"), 1.0),
+        (requests("unknown", "-32601"), 1.0),
+        ("foreword_connections".to_owned(), 1.0),
+        ("foreword_notifications_total".to_owned(), 2.0),
+    ] {
+        assert_eq!(metric(&gateway, &line).await, Some(value), "{line}");
+    }
+    drop(socket);
+    until("the connection to be counted out", async || {
+        metric(&gateway, "foreword_connections").await == Some(0.0)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn metrics_are_well_formed_openmetrics() {
+    let gateway = TestGateway::start().await.unwrap();
+    let secret = gateway.owner_secret().unwrap();
+    post(&gateway, &secret, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#).await;
+    let answer = get(&gateway, "/metrics", Some(&secret)).await;
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    let text = answer.text();
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let mut kinds = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for line in text.lines().filter(|line| *line != "# EOF") {
+        if let Some(comment) = line.strip_prefix("# ") {
+            let (keyword, rest) = comment.split_once(' ').unwrap();
+            let (name, value) = rest.split_once(' ').unwrap();
+            match keyword {
+                "TYPE" => assert!(kinds.insert(name, value).is_none(), "{name} has two types"),
+                "HELP" => assert!(!value.is_empty()),
+                keyword => panic!("unknown keyword {keyword}"),
+            }
+            continue;
+        }
+        let (sample, value) = line.rsplit_once(' ').unwrap();
+        assert!(value.parse::<f64>().is_ok(), "{line}");
+        assert!(seen.insert(sample), "{sample} is there twice");
+        let name = sample.split('{').next().unwrap();
+        let belongs = kinds.iter().any(|(family, kind)| match *kind {
+            "counter" => name == format!("{family}_total"),
+            "histogram" => ["_bucket", "_sum", "_count"].iter().any(|end| name == format!("{family}{end}")),
+            _ => name == *family,
+        });
+        assert!(belongs && name.starts_with("foreword_"), "{line} belongs to no family");
+    }
+    assert_eq!(kinds.get("foreword_requests"), Some(&"counter"));
+    assert_eq!(kinds.get("foreword_request_seconds"), Some(&"histogram"));
+}
+
+#[tokio::test]
+async fn strange_hosts_and_origins_are_turned_away() {
+    let gateway = TestGateway::start_with(|settings| {
+        settings.allowed_hosts = vec!["gateway.example".to_owned()];
+        settings.allowed_origins = vec!["https://app.example".to_owned()];
+    })
+    .await
+    .unwrap();
+    let secret = gateway.owner_secret().unwrap();
+    for (headers, status) in [
+        ("Host: localhost", 200),
+        ("Host: 127.0.0.1:4670", 200),
+        ("Host: gateway.example", 200),
+        ("Host: localhost\r\nOrigin: http://localhost:3000", 200),
+        ("Host: localhost\r\nOrigin: https://app.example", 200),
+        ("Host: evil.example", 403),
+        ("Host: localhost.evil.example", 403),
+        ("Host: localhost:80@evil.example", 403),
+        ("Host: localhost\r\nOrigin: https://evil.example", 403),
+        ("Host: localhost\r\nOrigin: null", 403),
+        ("Host: localhost\r\nOrigin: http://localhost:80@evil.example", 403),
+        ("Host: localhost\r\nOrigin: http://[::1].evil.example", 403),
+        ("Host: gateway.example\r\nOrigin: https://evil.example", 403),
+        ("X-No-Host: 1", 403),
+    ] {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#;
+        let length = body.len();
+        let post = format!(
+            "POST /rpc HTTP/1.1\r\n{headers}\r\nAuthorization: Bearer {secret}\r\nContent-Length: {length}"
+        );
+        let answer = request(&gateway, &post, body.as_bytes()).await;
+        assert_eq!(answer.status, status, "{headers}");
+        if status == 403 {
+            assert_eq!(answer.error_code(), -32003, "{headers}");
+        }
+        for path in ["/healthz", "/readyz"] {
+            let answer = request(&gateway, &format!("GET {path} HTTP/1.1\r\n{headers}"), b"").await;
+            assert_eq!(answer.status, status, "{path} {headers}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_web_page_from_elsewhere_cannot_open_a_websocket() {
+    let gateway = TestGateway::start().await.unwrap();
+    let bearer = format!("Bearer {}", gateway.owner_secret().unwrap());
+    for (origin, allowed) in [("http://localhost:8080", true), ("https://evil.example", false)] {
+        let stream = TcpStream::connect(gateway.gateway().address()).await.unwrap();
+        let upgraded = Socket::upgrade(stream, &[("authorization", &bearer), ("origin", origin)]).await;
+        match upgraded.err().map(|error| *error) {
+            None => assert!(allowed, "{origin}"),
+            Some(tokio_tungstenite::tungstenite::Error::Http(response)) => {
+                assert!(!allowed && response.status() == 403, "{origin}");
+            }
+            Some(error) => panic!("{error}"),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! A gateway as its clients see it: every test talks to a real one through a real connection.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what tests share fails the test that uses it"
+)]
+
+mod access;
+mod addresses;
+mod authentication;
+mod documents;
+mod events;
+mod malformed;
+mod outage;
+mod rate_limit;
+mod secrets;
+mod shutdown;
+mod support;
+mod traffic;
+mod tree;

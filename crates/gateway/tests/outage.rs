@@ -1,0 +1,179 @@
+//! The database goes away and comes back, or its disk is full: a clear error, nothing half-written, and on it goes.
+
+use std::time::{Duration, Instant};
+
+use gateway::Database;
+use serde_json::{Value, json};
+use testkit::TestGateway;
+use testkit::postgres::{Options, test_cluster};
+use tokio::task::block_in_place;
+
+use crate::support::{Socket, World, ask, get, post, until};
+
+/// How long an answer may take while the database is gone.
+const BOUND: Duration = Duration::from_secs(20);
+
+fn save(world: &World, text: &str) -> Value {
+    world.with(json!({ "content": text }))
+}
+
+/// Makes a call that must fail within bounds, because of the database.
+async fn fails(socket: &mut Socket, reason: &str, method: &str, params: Value) {
+    let begun = Instant::now();
+    let data = socket.refused(-32603, method, params).await;
+    assert_eq!(data["reason"], reason, "{method}: {data}");
+    assert!(begun.elapsed() < BOUND, "{method} took {:?}", begun.elapsed());
+}
+
+async fn is_ready(gateway: &TestGateway) -> bool {
+    assert_eq!(get(gateway, "/healthz", None).await.status, 200, "the gateway itself is well");
+    get(gateway, "/readyz", None).await.status == 200
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgresql_goes_away_and_comes_back() {
+    let Some(cluster) = block_in_place(|| test_cluster(Options::fast())) else { return };
+    let url = block_in_place(|| cluster.create_database()).unwrap();
+    let gateway = TestGateway::start_on(Database::Postgres(url)).await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let mut follower = Socket::owner(&gateway).await;
+    follower.ok("events/subscribe", world.with(json!({}))).await;
+    let mut socket = Socket::owner(&gateway).await;
+    let mut reading = Socket::owner(&gateway).await;
+    socket.ok("thread/agents_doc/save", save(&world, "before")).await;
+    assert_eq!(follower.sequences(1).await, [4]);
+    assert!(is_ready(&gateway).await);
+
+    block_in_place(|| cluster.stop()).unwrap();
+    // All at once, because each may wait for the database for some seconds.
+    let (.., ready, answer) = tokio::join!(
+        fails(&mut socket, "database_unavailable", "thread/agents_doc/save", save(&world, "during")),
+        fails(&mut reading, "database_unavailable", "thread/tree", world.with(json!({}))),
+        is_ready(&gateway),
+        post(&gateway, "fwt_never_seen_before", "{}"),
+    );
+    assert!(!ready);
+    // Who cannot be recognised is not told that their token is wrong.
+    assert_eq!((answer.status, answer.error_code()), (503, -32603));
+    assert_eq!(answer.json()["error"]["data"]["reason"], "database_unavailable");
+
+    block_in_place(|| cluster.start_again()).unwrap();
+    until("the gateway to be ready again", async || is_ready(&gateway).await).await;
+    until("a save to succeed", async || {
+        socket.call("thread/agents_doc/save", save(&world, "after")).await.is_ok()
+    })
+    .await;
+    let told = follower.notification().await;
+    assert_eq!(told["params"]["seq"], 5, "the connection, its subscription and the numbers go on");
+    let history = socket.ok("thread/agents_doc/history", world.with(json!({}))).await;
+    assert_eq!(history["revisions"].as_array().unwrap().len(), 2, "what failed left nothing: {history}");
+    // Word from other gateways is heard again too.
+    let other = TestGateway::start_on(gateway.gateway().database().clone()).await.unwrap();
+    ask(&other.owner_in_memory(), "thread/agents_doc/save", save(&world, "elsewhere")).await.unwrap();
+    assert_eq!(follower.sequences(1).await, [6]);
+}
+
+#[tokio::test]
+async fn an_sqlite_file_is_moved_away_and_back() {
+    let gateway = TestGateway::start().await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let mut socket = Socket::owner(&gateway).await;
+    socket.ok("events/subscribe", world.with(json!({}))).await;
+    socket.ok("thread/agents_doc/save", save(&world, "before")).await;
+    assert_eq!(socket.sequences(1).await, [4]);
+    let (place, elsewhere) = (gateway.data().join("foreword.db"), gateway.data().join("elsewhere.db"));
+
+    std::fs::rename(&place, &elsewhere).unwrap();
+    fails(&mut socket, "database_unavailable", "thread/agents_doc/save", save(&world, "during")).await;
+    assert!(!is_ready(&gateway).await);
+    assert!(!place.exists(), "no empty database takes its place");
+
+    std::fs::rename(&elsewhere, &place).unwrap();
+    assert!(is_ready(&gateway).await);
+    socket.ok("thread/agents_doc/save", save(&world, "after")).await;
+    assert_eq!(socket.sequences(1).await, [5]);
+}
+
+/// Names a directory on a small disk of its own; set for the process that the test below starts.
+const SMALL_DISK: &str = "FOREWORD_TEST_SMALL_DISK";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_reported_and_costs_nothing_that_was_saved() {
+    if std::env::var_os(SMALL_DISK).is_some() {
+        return on_a_small_disk();
+    }
+    // The disk exists only in a name space that ends with the process in it, however that ends.
+    let directory = tempfile::tempdir().unwrap();
+    let script = format!("mount -t tmpfs -o size=6m none \"${SMALL_DISK}\" || exit 77; exec \"$@\"");
+    let run = std::process::Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", &script, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "outage::a_full_disk_is_reported_and_costs_nothing_that_was_saved", "--nocapture"])
+        .env(SMALL_DISK, directory.path())
+        .output();
+    match run {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let not_permitted = output.status.code() == Some(77) || said.contains("unshare");
+            assert!(not_permitted, "{said}{}", String::from_utf8_lossy(&output.stdout));
+            skip(&said);
+        }
+        Err(error) => skip(&error.to_string()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn skip(why: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "no small disk can be mounted here, skipping: {why}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::main(flavor = "current_thread")]
+async fn on_a_small_disk() {
+    let disk = std::path::PathBuf::from(std::env::var_os(SMALL_DISK).unwrap());
+    let ballast = disk.join("ballast");
+    std::fs::write(&ballast, vec![0; 2 * 1024 * 1024]).unwrap();
+    let directory = tempfile::tempdir_in(&disk).unwrap();
+    let gateway = TestGateway::start_in(directory, |_| {}).await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let mut socket = Socket::owner(&gateway).await;
+    socket.ok("events/subscribe", world.with(json!({}))).await;
+    let text = |number: u64| format!("{number} {}", "x".repeat(60_000));
+
+    let mut acknowledged = 0;
+    let mut refused = 0;
+    // After the first failure SQLite may still find room by tidying up its log, so ask until it does not.
+    while refused < 5 {
+        match socket.call("thread/agents_doc/save", save(&world, &text(acknowledged + 1))).await {
+            Ok(_) => (acknowledged, refused) = (acknowledged + 1, 0),
+            Err(error) => {
+                refused += 1;
+                assert_eq!(
+                    error["data"],
+                    json!({ "kind": "internal_error", "reason": "disk_full" }),
+                    "{error}"
+                );
+            }
+        }
+        assert!(acknowledged < 1_000, "the disk is not small");
+    }
+    // Whatever was acknowledged can be read, and nothing else.
+    let got = socket.ok("thread/agents_doc/get", world.with(json!({}))).await;
+    assert_eq!(got["explicit"]["content"], text(acknowledged));
+    for version in [1, acknowledged] {
+        let revision =
+            socket.ok("thread/agents_doc/revision", world.with(json!({ "version": version }))).await;
+        assert_eq!(revision["revision"]["content"], text(version));
+    }
+    let tree = socket.ok("thread/tree", world.with(json!({}))).await;
+    assert_eq!(tree["seq"], 3 + acknowledged);
+
+    std::fs::remove_file(&ballast).unwrap();
+    let saved = socket.ok("thread/agents_doc/save", save(&world, "there is room again")).await;
+    assert_eq!(saved["doc"]["version"], acknowledged + 1);
+    let count = usize::try_from(acknowledged).unwrap() + 1;
+    assert!(socket.sequences(count).await.into_iter().eq(4..=4 + acknowledged));
+}

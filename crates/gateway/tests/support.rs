@@ -1,0 +1,65 @@
+//! What the tests share: clients that hide nothing, and words for waiting.
+
+mod http;
+mod socket;
+mod world;
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use client::Client;
+use rpc::CallError;
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) use http::{get, metric, post, request};
+pub(crate) use socket::Socket;
+pub(crate) use world::{World, id};
+
+/// How long anything may take that should come at once; generous, because test machines are busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits for something that should come at once.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+}
+
+/// Asks again and again until the answer is yes.
+pub(crate) async fn until(what: &str, mut reached: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !reached().await {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Calls a method through the typed client's connection with whatever parameters.
+pub(crate) async fn ask(client: &Client, method: &str, params: impl Serialize) -> Result<Value, rpc::Error> {
+    match soon(method, client.caller().call(method, &params)).await {
+        Ok(result) => Ok(result),
+        Err(CallError::Answered(error)) => Err(error),
+        Err(error) => panic!("`{method}` was not answered: {error}"),
+    }
+}
+
+/// Whether a text is a time as the wire has it: RFC 3339, UTC, milliseconds.
+pub(crate) fn is_wire_time(value: &Value) -> bool {
+    let pattern = "dddd-dd-ddTdd:dd:dd.dddZ";
+    value.as_str().is_some_and(|text| {
+        text.len() == pattern.len()
+            && text.chars().zip(pattern.chars()).all(|(character, expected)| match expected {
+                'd' => character.is_ascii_digit(),
+                expected => character == expected,
+            })
+    })
+}
+
+/// Whether `null` is anywhere in a value; optional fields are absent instead.
+pub(crate) fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(elements) => elements.iter().any(holds_null),
+        Value::Object(members) => members.values().any(holds_null),
+        _ => false,
+    }
+}

@@ -1,0 +1,204 @@
+//! What really goes over the wire is what the schemas say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use jsonschema::Validator;
+use protocol::method::{self, METHODS};
+use protocol::notification::NOTIFICATIONS;
+use serde_json::{Value, json};
+use testkit::TestGateway;
+
+use crate::support::{Socket, id};
+
+/// The published schemas by type name: the files where they are, else what they are made from.
+fn schemas() -> BTreeMap<String, Validator> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let published = |name: &str| match std::fs::read(directory.join(format!("{name}.json"))) {
+        Ok(bytes) => Some(serde_json::from_slice(&bytes).unwrap()),
+        Err(error) => {
+            assert!(!directory.exists(), "there is no schema file for {name}: {error}");
+            None
+        }
+    };
+    protocol::schema::all()
+        .iter()
+        .map(|(name, generated)| {
+            let schema: Value = published(name).unwrap_or_else(|| serde_json::to_value(generated).unwrap());
+            let validator = jsonschema::options().should_validate_formats(true).build(&schema);
+            (name.clone(), validator.unwrap_or_else(|error| panic!("{name} is no schema: {error}")))
+        })
+        .collect()
+}
+
+/// Calls every method once, well, with every parameter it has; the workspace is followed from its beginning.
+async fn walk(socket: &mut Socket) {
+    socket.ok("initialize", json!({ "client": { "name": "walk", "version": "1" } })).await;
+    let agents = json!({
+        "enabled": true,
+        "root": { "projectRootOverride": "/srv", "markers": [".git"], "stopAtFsRoot": true },
+        "initial": { "maxFiles": 4, "maxBytes": 1024 },
+        "resolver": { "enabled": false, "maxFilesPerResolve": 2 },
+    });
+    let made =
+        socket.ok("workspace/create", json!({ "name": "w", "root_path": "/srv", "agents": agents })).await;
+    let workspace = id(&made["workspace"]);
+    let with = |others: Value| {
+        let mut params = json!({ "workspace_id": workspace });
+        params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        params
+    };
+    socket.ok("events/subscribe", with(json!({ "since": 0 }))).await;
+    socket.ok("workspace/update", with(json!({ "name": "v", "root_path": "/", "agents": {} }))).await;
+    socket.ok("workspace/get", with(json!({}))).await;
+    socket.ok("workspace/list", json!({})).await;
+
+    let outer = id(&socket.ok("thread/folder/create", with(json!({ "name": "outer" }))).await["folder"]);
+    let inner = with(json!({ "name": "inner", "parent_folder_id": outer }));
+    let inner = id(&socket.ok("thread/folder/create", inner).await["folder"]);
+    let thread = with(json!({ "title": "t", "folder_id": inner, "mode": "agent" }));
+    let thread = id(&socket.ok("thread/create", thread).await["thread"]);
+    socket.ok("thread/folder/get", with(json!({ "folder_id": inner }))).await;
+    socket.ok("thread/folder/rename", with(json!({ "folder_id": inner, "name": "core" }))).await;
+    socket.ok("thread/get", with(json!({ "thread_id": thread }))).await;
+    socket.ok("thread/rename", with(json!({ "thread_id": thread, "title": "u" }))).await;
+
+    let long = "x".repeat(16_001);
+    let save =
+        json!({ "folder_id": inner, "content": long, "expected_version": 0, "save_reason": "autosave" });
+    socket.ok("thread/agents_doc/save", with(save)).await;
+    socket.ok("thread/agents_doc/save", with(json!({ "content": "root" }))).await;
+    socket.ok("thread/agents_doc/save", with(json!({ "folder_id": outer, "content": " " }))).await;
+    let scope = with(json!({ "folder_id": inner }));
+    socket.ok("thread/agents_doc/get", &scope).await;
+    socket.ok("thread/agents_doc/resolve_for_folder", &scope).await;
+    socket.ok("thread/agents_doc/resolve_for_thread", with(json!({ "thread_id": thread }))).await;
+    socket.ok("thread/tree", with(json!({}))).await;
+    socket.ok("thread/agents_doc/archive", with(json!({ "folder_id": inner, "expected_version": 1 }))).await;
+    let page = json!({ "folder_id": inner, "limit": 10, "before": 9 });
+    socket.ok("thread/agents_doc/history", with(page)).await;
+    socket.ok("thread/agents_doc/revision", with(json!({ "folder_id": inner, "version": 2 }))).await;
+    let restore = json!({ "folder_id": inner, "version": 1, "expected_version": 0 });
+    socket.ok("thread/agents_doc/restore", with(restore)).await;
+
+    socket.ok("thread/move", with(json!({ "thread_id": thread }))).await;
+    socket.ok("thread/archive", with(json!({ "thread_id": thread }))).await;
+    socket.ok("thread/folder/move", with(json!({ "folder_id": inner }))).await;
+    socket.ok("thread/folder/delete", with(json!({ "folder_id": inner }))).await;
+    socket.ok("token/create", with(json!({ "name": "bound", "role": "reader" }))).await;
+    socket.ok("token/create", json!({ "name": "unbound", "role": "editor" })).await;
+    socket.ok("token/revoke", json!({ "name": "bound" })).await;
+    socket.ok("token/list", json!({})).await;
+    stumble(socket, &workspace, &outer).await;
+    socket.ok("events/unsubscribe", with(json!({}))).await;
+}
+
+/// Makes the gateway say no in every way that a client alone can bring about.
+async fn stumble(socket: &mut Socket, workspace: &str, folder: &str) {
+    let conflict = json!({ "workspace_id": workspace, "content": "x", "expected_version": 7 });
+    socket.refused(-32009, "thread/agents_doc/save", conflict).await;
+    let conflict =
+        json!({ "workspace_id": workspace, "folder_id": folder, "version": 1, "expected_version": 7 });
+    socket.call("thread/agents_doc/restore", conflict).await.unwrap();
+    let large = json!({ "workspace_id": workspace, "content": "x".repeat(65_537) });
+    socket.refused(-32013, "thread/agents_doc/save", large).await;
+    let below = json!({ "workspace_id": workspace, "folder_id": folder, "parent_folder_id": folder });
+    socket.refused(-32011, "thread/folder/move", below).await;
+    socket.refused(-32004, "thread/tree", json!({ "workspace_id": "nowhere" })).await;
+    socket.refused(-32010, "token/create", json!({ "name": "unbound", "role": "editor" })).await;
+    socket.refused(-32601, "no/such/method", json!({})).await;
+    socket.refused(-32602, "workspace/get", json!({ "workspace_id": "" })).await;
+    socket.send("not JSON").await;
+    socket.receive().await;
+    socket.send("{}").await;
+    socket.receive().await;
+}
+
+struct Recorded {
+    schemas: BTreeMap<String, Validator>,
+    /// Method by id of the requests that were not answered yet.
+    waiting: BTreeMap<u64, (String, Value)>,
+    seen: BTreeSet<String>,
+}
+
+impl Recorded {
+    fn check(&self, type_name: &str, value: &Value) {
+        let validator = self.schemas.get(type_name).unwrap_or_else(|| panic!("no schema of {type_name}"));
+        let problems: Vec<String> = validator
+            .iter_errors(value)
+            .map(|problem| format!("{}: {problem}", problem.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "not a {type_name}: {problems:#?}\n{value:#}");
+    }
+
+    fn add(&mut self, message: &Value) {
+        let id = message.get("id").and_then(Value::as_u64);
+        if let Some(name) = message.get("method").and_then(Value::as_str) {
+            let params = message["params"].clone();
+            match id {
+                Some(id) => drop(self.waiting.insert(id, (name.to_owned(), params))),
+                None => {
+                    let known = NOTIFICATIONS.iter().find(|known| known.name == name);
+                    self.check(known.unwrap_or_else(|| panic!("unknown {name}")).params_type, &params);
+                    self.seen.insert(name.to_owned());
+                }
+            }
+        } else if let Some(error) = message.get("error") {
+            self.check("ErrorObject", error);
+            self.seen.insert(format!("error {}", error["data"]["kind"].as_str().unwrap()));
+            drop(id.map(|id| self.waiting.remove(&id)));
+        } else {
+            let (name, params) = self.waiting.remove(&id.unwrap()).unwrap();
+            let spec = method::find(&name).unwrap();
+            self.check(spec.params_type, &params);
+            self.check(spec.result_type, &message["result"]);
+            self.seen.insert(name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn recorded_traffic_matches_the_schemas() {
+    let gateway = TestGateway::start().await.unwrap();
+    let mut socket = Socket::owner(&gateway).await;
+    walk(&mut socket).await;
+    let reader = gateway.token("reader", protocol::Role::Reader, None).await.unwrap();
+    let mut forbidden = Socket::connect(&gateway, &reader).await;
+    forbidden.refused(-32003, "token/list", json!({})).await;
+
+    let mut recorded = Recorded { schemas: schemas(), waiting: BTreeMap::new(), seen: BTreeSet::new() };
+    for message in socket.traffic.iter().chain(&forbidden.traffic) {
+        recorded.add(message);
+    }
+    let methods = METHODS.iter().map(|method| method.name.to_owned());
+    let notifications = NOTIFICATIONS.iter().map(|notification| notification.name.to_owned());
+    for name in methods.chain(notifications) {
+        assert!(recorded.seen.contains(&name), "{name} was not part of the walk");
+    }
+    // What is left takes a failing gateway, a wrong token, or a limit that is off by default.
+    let elsewhere = ["internal_error", "unauthenticated", "rate_limited"];
+    for (kind, ..) in protocol::ErrorKind::TABLE {
+        let kind = json!(kind).as_str().unwrap().to_owned();
+        let expected = !elsewhere.contains(&kind.as_str());
+        assert_eq!(recorded.seen.contains(&format!("error {kind}")), expected, "{kind}");
+    }
+}
+
+#[test]
+fn the_schemas_refuse_what_the_gateway_refuses() {
+    let schemas = schemas();
+    for (name, value) in [
+        ("WorkspaceGetParams", json!({ "workspace_id": "" })),
+        ("WorkspaceGetParams", json!({ "workspace_id": "w", "other": 1 })),
+        ("WorkspaceListParams", json!({ "other": 1 })),
+        ("DocumentHistoryParams", json!({ "workspace_id": "w", "limit": 0 })),
+        ("DocumentHistoryParams", json!({ "workspace_id": "w", "limit": 501 })),
+        ("DocumentSaveParams", json!({ "workspace_id": "w", "content": "", "expected_version": -1 })),
+        ("DocumentSaveParams", json!({ "workspace_id": "w" })),
+        ("TokenCreateParams", json!({ "name": "x", "role": "king" })),
+        ("WorkspaceCreateParams", json!({ "name": "x", "agents": { "max_files": 1 } })),
+        ("TreeChanged", json!({ "workspace_id": "w", "reason": "folder_created" })),
+    ] {
+        assert!(!schemas[name].is_valid(&value), "{name} accepts {value}");
+    }
+}

@@ -1,0 +1,278 @@
+//! Workspaces, folders and threads over the wire: how they are made, moved and deleted, and how they refuse.
+
+use serde_json::{Value, json};
+use testkit::TestGateway;
+
+use crate::support::{Socket, World, id, is_wire_time};
+
+async fn start() -> (TestGateway, World, Socket) {
+    let gateway = TestGateway::start().await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let socket = Socket::owner(&gateway).await;
+    (gateway, world, socket)
+}
+
+async fn folder(socket: &mut Socket, world: &World, name: &str, parent: Option<&str>) -> String {
+    let mut params = world.with(json!({ "name": name }));
+    if let Some(parent) = parent {
+        params["parent_folder_id"] = json!(parent);
+    }
+    id(&socket.ok("thread/folder/create", params).await["folder"])
+}
+
+#[tokio::test]
+async fn a_client_learns_what_the_gateway_can_do() {
+    let (_gateway, _, mut socket) = start().await;
+    let params = json!({ "client": { "name": "editor", "version": "1.2" } });
+    let answer = socket.ok("initialize", params).await;
+    assert_eq!((&answer["protocol_version"], &answer["server"]["name"]), (&json!("1"), &json!("foreword")));
+    let capabilities = &answer["capabilities"];
+    assert_eq!(capabilities["methods"].as_array().unwrap().len(), protocol::method::METHODS.len());
+    assert_eq!(capabilities["events"], true);
+    assert_eq!(
+        (&capabilities["max_message_bytes"], &capabilities["max_document_bytes"]),
+        (&json!(1_048_576), &json!(65_536))
+    );
+    assert_eq!(socket.ok("initialize", json!({})).await, answer);
+}
+
+#[tokio::test]
+async fn a_workspace_is_made_changed_and_listed() {
+    let (_gateway, world, mut socket) = start().await;
+    let made = socket.ok("workspace/create", json!({ "name": "second" })).await["workspace"].clone();
+    assert!(made.get("root_path").is_none() && made.get("agents").is_none(), "{made}");
+    assert!(is_wire_time(&made["created_at"]));
+    let agents = json!({ "root": { "markers": [".git"] }, "initial": { "maxFiles": 3 } });
+    let update = json!({ "workspace_id": made["id"], "root_path": "/srv/second", "agents": agents });
+    let changed = socket.ok("workspace/update", update).await["workspace"].clone();
+    assert_eq!(
+        (&changed["name"], &changed["root_path"], &changed["agents"]),
+        (&json!("second"), &json!("/srv/second"), &agents)
+    );
+    let got = socket.ok("workspace/get", json!({ "workspace_id": made["id"] })).await;
+    assert_eq!(got["workspace"], changed);
+    let listed = socket.ok("workspace/list", json!({})).await;
+    let ids: Vec<String> = listed["workspaces"].as_array().unwrap().iter().map(id).collect();
+    assert_eq!(ids, [world.workspace, id(&made)]);
+}
+
+#[tokio::test]
+async fn bad_workspaces_are_refused() {
+    let (_gateway, world, mut socket) = start().await;
+    for params in [
+        json!({}),
+        json!({ "name": "" }),
+        json!({ "name": " \t" }),
+        json!({ "name": "two\nlines" }),
+        json!({ "name": "x".repeat(201) }),
+        json!({ "name": "x", "root_path": "relative" }),
+        json!({ "name": "x", "root_path": "/a\0b" }),
+        json!({ "name": "x", "root_path": format!("/{}", "a".repeat(4_096)) }),
+        json!({ "name": "x", "agents": { "initial": { "maxFiles": 0 } } }),
+        json!({ "name": "x", "agents": { "initial": { "max_files": 1 } } }),
+    ] {
+        socket.refused(-32602, "workspace/create", &params).await;
+        let mut update = params;
+        update["workspace_id"] = json!(world.workspace);
+        if update.get("name").is_some() {
+            socket.refused(-32602, "workspace/update", update).await;
+        }
+    }
+    for method in ["workspace/get", "workspace/update", "thread/tree"] {
+        let data = socket.refused(-32004, method, json!({ "workspace_id": "nowhere" })).await;
+        assert_eq!((&data["what"], &data["id"]), (&json!("workspace"), &json!("nowhere")));
+    }
+    assert_eq!(socket.ok("workspace/list", json!({})).await["workspaces"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_folder_is_made_renamed_moved_and_deleted() {
+    let (_gateway, world, mut socket) = start().await;
+    let inner = folder(&mut socket, &world, "same name", Some(&world.folder)).await;
+    folder(&mut socket, &world, "same name", Some(&world.folder)).await;
+    let got =
+        socket.ok("thread/folder/get", world.with(json!({ "folder_id": inner }))).await["folder"].clone();
+    assert_eq!((&got["parent_folder_id"], &got["name"]), (&json!(world.folder), &json!("same name")));
+    assert!(is_wire_time(&got["created_at"]) && is_wire_time(&got["updated_at"]));
+    let renamed = world.with(json!({ "folder_id": inner, "name": "new name" }));
+    assert_eq!(socket.ok("thread/folder/rename", renamed).await["folder"]["name"], "new name");
+    let moved =
+        socket.ok("thread/folder/move", world.with(json!({ "folder_id": inner }))).await["folder"].clone();
+    assert!(moved.get("parent_folder_id").is_none(), "at the root: {moved}");
+    let deleted = socket.ok("thread/folder/delete", world.with(json!({ "folder_id": inner }))).await;
+    assert_eq!(deleted, json!({ "deleted": true }));
+}
+
+#[tokio::test]
+async fn a_folder_is_never_moved_below_itself() {
+    let (_gateway, world, mut socket) = start().await;
+    let child = folder(&mut socket, &world, "child", Some(&world.folder)).await;
+    let grandchild = folder(&mut socket, &world, "grandchild", Some(&child)).await;
+    let before = socket.ok("thread/tree", world.with(json!({}))).await;
+    for below in [&world.folder, &child, &grandchild] {
+        let params = world.with(json!({ "folder_id": world.folder, "parent_folder_id": below }));
+        socket.refused(-32011, "thread/folder/move", params).await;
+    }
+    assert_eq!(socket.ok("thread/tree", world.with(json!({}))).await, before);
+    // Where it is already is no error, and no change.
+    let params = world.with(json!({ "folder_id": child, "parent_folder_id": world.folder }));
+    socket.ok("thread/folder/move", params).await;
+    assert_eq!(socket.ok("thread/tree", world.with(json!({}))).await, before);
+}
+
+#[tokio::test]
+async fn deleting_a_folder_moves_what_it_holds_to_its_parent_and_archives_its_document() {
+    let (_gateway, world, mut socket) = start().await;
+    let middle = folder(&mut socket, &world, "middle", Some(&world.folder)).await;
+    let inner = folder(&mut socket, &world, "inner", Some(&middle)).await;
+    let thread = world.with(json!({ "title": "t", "folder_id": middle }));
+    let thread = id(&socket.ok("thread/create", thread).await["thread"]);
+    let save = |folder: &str| world.with(json!({ "folder_id": folder, "content": folder }));
+    socket.ok("thread/agents_doc/save", save(&world.folder)).await;
+    socket.ok("thread/agents_doc/save", save(&middle)).await;
+
+    socket.ok("thread/folder/delete", world.with(json!({ "folder_id": middle }))).await;
+    let inner = socket.ok("thread/folder/get", world.with(json!({ "folder_id": inner }))).await;
+    assert_eq!(inner["folder"]["parent_folder_id"], world.folder.as_str());
+    let thread = world.with(json!({ "thread_id": thread }));
+    assert_eq!(socket.ok("thread/get", &thread).await["thread"]["folder_id"], world.folder.as_str());
+    let effective = socket.ok("thread/agents_doc/resolve_for_thread", &thread).await;
+    assert_eq!(effective["effective"]["doc"]["content"], world.folder.as_str());
+    let tree = socket.ok("thread/tree", world.with(json!({}))).await;
+    assert_eq!(tree["agents_docs"].as_array().unwrap().len(), 1);
+
+    socket.ok("thread/folder/delete", world.with(json!({ "folder_id": world.folder }))).await;
+    assert!(socket.ok("thread/get", &thread).await["thread"].get("folder_id").is_none());
+    assert_eq!(socket.ok("thread/agents_doc/resolve_for_thread", &thread).await, json!({}));
+}
+
+#[tokio::test]
+async fn a_thread_is_made_renamed_moved_and_archived() {
+    let (_gateway, world, mut socket) = start().await;
+    let params = world.with(json!({ "title": "agent", "mode": "agent" }));
+    let made = socket.ok("thread/create", params).await["thread"].clone();
+    assert_eq!((&made["mode"], &made["title"]), (&json!("agent"), &json!("agent")));
+    assert!(made.get("folder_id").is_none() && made.get("archived_at").is_none(), "{made}");
+    let thread = id(&made);
+    let renamed = world.with(json!({ "thread_id": thread, "title": "renamed" }));
+    assert_eq!(socket.ok("thread/rename", renamed).await["thread"]["title"], "renamed");
+    let moved = world.with(json!({ "thread_id": thread, "folder_id": world.folder }));
+    assert_eq!(socket.ok("thread/move", moved).await["thread"]["folder_id"], world.folder.as_str());
+    let moved = world.with(json!({ "thread_id": thread }));
+    assert!(socket.ok("thread/move", moved).await["thread"].get("folder_id").is_none());
+
+    let params = world.with(json!({ "thread_id": thread }));
+    let archived = socket.ok("thread/archive", &params).await["thread"].clone();
+    assert!(is_wire_time(&archived["archived_at"]));
+    assert_eq!(socket.ok("thread/archive", &params).await["thread"], archived);
+    assert_eq!(socket.ok("thread/get", &params).await["thread"], archived);
+    socket.refused(-32011, "thread/rename", world.with(json!({ "thread_id": thread, "title": "x" }))).await;
+    socket.refused(-32011, "thread/move", &params).await;
+    let tree = socket.ok("thread/tree", world.with(json!({}))).await;
+    assert!(tree["threads"].as_array().unwrap().iter().all(|each| each["id"] != thread.as_str()));
+}
+
+#[tokio::test]
+async fn the_tree_has_summaries_and_no_texts() {
+    let (_gateway, world, mut socket) = start().await;
+    let inner = folder(&mut socket, &world, "inner", Some(&world.folder)).await;
+    socket.ok("thread/create", world.with(json!({ "title": "at the root" }))).await;
+    let text = "SECRET-TEXT-OF-THE-DOCUMENT";
+    let doc =
+        socket.ok("thread/agents_doc/save", world.with(json!({ "folder_id": inner, "content": text }))).await;
+    let tree = socket.ok("thread/tree", world.with(json!({}))).await;
+    assert!(!tree.to_string().contains(text));
+    assert_eq!((&tree["workspace_id"], &tree["seq"]), (&json!(world.workspace), &json!(6)));
+    let names = |key: &str, field: &str| -> Vec<Value> {
+        tree[key].as_array().unwrap().iter().map(|each| each[field].clone()).collect()
+    };
+    assert_eq!(names("folders", "name"), ["folder", "inner"]);
+    assert_eq!(names("threads", "title"), ["thread", "at the root"]);
+    assert_eq!(tree["placements"], json!([{ "thread_id": world.thread, "folder_id": world.folder }]));
+    let summary = &tree["agents_docs"][0];
+    for field in
+        ["id", "workspace_id", "folder_id", "status", "content_sha256", "version", "char_count", "updated_at"]
+    {
+        assert_eq!(summary[field], doc["doc"][field], "{field}");
+    }
+    assert_eq!(summary.as_object().unwrap().len(), 8, "{summary}");
+}
+
+#[tokio::test]
+async fn folders_and_threads_that_do_not_exist_here_are_named() {
+    let (gateway, world, mut socket) = start().await;
+    let other = World::new(&gateway, "other").await;
+    let deleted = folder(&mut socket, &world, "deleted", None).await;
+    socket.ok("thread/folder/delete", world.with(json!({ "folder_id": deleted }))).await;
+    let before = socket.ok("thread/tree", world.with(json!({}))).await;
+    for missing in ["no-such-folder", &other.folder, &deleted] {
+        for (method, params) in [
+            ("thread/folder/get", json!({ "folder_id": missing })),
+            ("thread/folder/rename", json!({ "folder_id": missing, "name": "x" })),
+            ("thread/folder/move", json!({ "folder_id": missing })),
+            ("thread/folder/move", json!({ "folder_id": world.folder, "parent_folder_id": missing })),
+            ("thread/folder/delete", json!({ "folder_id": missing })),
+            ("thread/folder/create", json!({ "parent_folder_id": missing, "name": "x" })),
+            ("thread/create", json!({ "folder_id": missing, "title": "x" })),
+            ("thread/move", json!({ "thread_id": world.thread, "folder_id": missing })),
+        ] {
+            let data = socket.refused(-32004, method, world.with(params)).await;
+            assert_eq!((&data["what"], &data["id"]), (&json!("folder"), &json!(missing)), "{method}");
+        }
+    }
+    for missing in ["no-such-thread", &other.thread] {
+        for method in ["thread/get", "thread/rename", "thread/move", "thread/archive"] {
+            let mut params = world.with(json!({ "thread_id": missing }));
+            if method == "thread/rename" {
+                params["title"] = json!("x");
+            }
+            let data = socket.refused(-32004, method, params).await;
+            assert_eq!((&data["what"], &data["id"]), (&json!("thread"), &json!(missing)), "{method}");
+        }
+    }
+    assert_eq!(socket.ok("thread/tree", world.with(json!({}))).await, before, "nothing was half-written");
+}
+
+#[tokio::test]
+async fn in_an_unknown_workspace_the_workspace_is_what_is_missing() {
+    let (_gateway, world, mut socket) = start().await;
+    for (method, mut params) in [
+        ("thread/folder/create", json!({ "name": "x" })),
+        ("thread/folder/get", json!({ "folder_id": world.folder })),
+        ("thread/folder/rename", json!({ "folder_id": world.folder, "name": "x" })),
+        ("thread/folder/move", json!({ "folder_id": world.folder })),
+        ("thread/folder/delete", json!({ "folder_id": world.folder })),
+        ("thread/create", json!({ "title": "x" })),
+        ("thread/get", json!({ "thread_id": world.thread })),
+        ("thread/rename", json!({ "thread_id": world.thread, "title": "x" })),
+        ("thread/move", json!({ "thread_id": world.thread })),
+        ("thread/archive", json!({ "thread_id": world.thread })),
+        ("thread/agents_doc/resolve_for_thread", json!({ "thread_id": world.thread })),
+        ("events/subscribe", json!({})),
+        ("events/unsubscribe", json!({})),
+    ] {
+        params["workspace_id"] = json!("nowhere");
+        let data = socket.refused(-32004, method, params).await;
+        assert_eq!((&data["what"], &data["id"]), (&json!("workspace"), &json!("nowhere")), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn blank_names_and_ids_are_refused() {
+    let (_gateway, world, mut socket) = start().await;
+    for blank in ["", " ", "\u{3000}", "a\u{0}b", "line\nend"] {
+        for (method, params) in [
+            ("thread/folder/create", json!({ "name": blank })),
+            ("thread/folder/rename", json!({ "folder_id": world.folder, "name": blank })),
+            ("thread/create", json!({ "title": blank })),
+            ("thread/rename", json!({ "thread_id": world.thread, "title": blank })),
+            ("thread/folder/get", json!({ "folder_id": blank })),
+            ("thread/folder/create", json!({ "parent_folder_id": blank, "name": "x" })),
+            ("thread/create", json!({ "folder_id": blank, "title": "x" })),
+            ("thread/get", json!({ "thread_id": blank })),
+        ] {
+            socket.refused(-32602, method, world.with(params)).await;
+        }
+        socket.refused(-32602, "thread/tree", json!({ "workspace_id": blank })).await;
+    }
+}
