@@ -10,12 +10,11 @@ use secrecy::SecretString;
 use crate::arguments::{Arguments, Command, InScope, InWorkspace, Serve};
 use crate::config::directories::{Directories, DirectoryFlags, system_file};
 use crate::config::value::Value;
+use crate::config::variable::{DATA_VARIABLE, TOKEN_VARIABLE};
 use crate::config::{Configuration, Flag, Sources};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
-
-/// The environment variable that holds a token for a gateway elsewhere.
-const TOKEN_VARIABLE: &str = "FOREWORD_TOKEN";
+use crate::shell;
 
 /// What a command works with.
 pub(crate) struct Context {
@@ -50,31 +49,40 @@ impl Context {
         for warning in warnings {
             output.warning(&warning.message, warning.hint.as_deref());
         }
-        let repeated_flags = globals
-            .data
-            .as_ref()
-            .map(|_| format!(" --data {}", directories.data.display()))
-            .unwrap_or_default();
+        // A variable, too: another terminal may not have it.
+        let variable = std::env::var_os(DATA_VARIABLE).filter(|value| !value.is_empty());
+        let is_named = globals.data.is_some() || variable.is_some();
+        let repeated_flags = match is_named {
+            true => format!(" --data {}", shell::word(&directories.data.to_string_lossy())),
+            false => String::new(),
+        };
         Ok(Self { output, directories, repeated_flags, configuration })
     }
 
-    /// Which gateway to talk to.
+    /// Which gateway to talk to, and with which token.
     pub(crate) fn target(&self) -> Result<Target, Failure> {
-        let section = self.configuration.client();
-        let Some(url) = &section.url else {
-            return Ok(Target::Local { data: self.directories.data.clone() });
-        };
-        let token = match (std::env::var(TOKEN_VARIABLE), &section.token_file) {
+        let data = || self.directories.data.clone();
+        match (&self.configuration.client().url, self.token()?) {
+            (None, None) => Ok(Target::Local { data: data() }),
+            (None, Some(token)) => Ok(Target::LocalWith { data: data(), token }),
+            (Some(url), Some(token)) => Ok(Target::Address { url: url.clone(), token }),
+            (Some(url), None) => {
+                let message = format!("there is no token for the gateway at {url}");
+                Err(Failure::usage(message)
+                    .hint(format!("set {TOKEN_VARIABLE}, or client.token_file in the configuration")))
+            }
+        }
+    }
+
+    /// The token that was given, if one was.
+    fn token(&self) -> Result<Option<SecretString>, Failure> {
+        let token = match (std::env::var(TOKEN_VARIABLE), &self.configuration.client().token_file) {
             (Ok(token), _) if !token.trim().is_empty() => token,
             (_, Some(path)) => std::fs::read_to_string(path)
                 .map_err(|error| Failure::file("read the token in", path, &error))?,
-            _ => {
-                let message = format!("there is no token for the gateway at {url}");
-                return Err(Failure::usage(message)
-                    .hint(format!("set {TOKEN_VARIABLE}, or client.token_file in the configuration")));
-            }
+            _ => return Ok(None),
         };
-        Ok(Target::Address { url: url.clone(), token: SecretString::from(token.trim().to_owned()) })
+        Ok(Some(SecretString::from(token.trim().to_owned())))
     }
 
     /// A connection to the gateway.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,12 +14,15 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Writes a text to a new file below a directory of ours.
+    /// Writes a text to a new file, which only this user can read, below a directory of ours.
     pub(crate) fn new(directory: &Path, name: &str, text: &str) -> Result<Self, Failure> {
-        fs::create_dir_all(directory).map_err(|error| Failure::file("create", directory, &error))?;
-        let stamp = protocol::Timestamp::now().milliseconds();
-        let path = directory.join(format!("{name}-{stamp}.md"));
-        fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))?;
+        create_private(directory).map_err(|error| Failure::file("create", directory, &error))?;
+        let prefix = format!("{name}-");
+        let file = tempfile::Builder::new().prefix(&prefix).suffix(".md").tempfile_in(directory);
+        let file = file.map_err(|error| Failure::file("write to", directory, &error))?;
+        let (mut file, path) =
+            file.keep().map_err(|error| Failure::file("write to", directory, &error.error))?;
+        file.write_all(text.as_bytes()).map_err(|error| Failure::file("write", &path, &error))?;
         Ok(Self { path })
     }
 
@@ -38,21 +42,20 @@ impl Draft {
             .arg(&self.path)
             .status()
             .map_err(|error| Failure::new(Exit::Failed, format!("could not start the editor: {error}")))?;
+        let kept = format!("your text is kept in {}", self.path.display());
         if !status.success() {
             let message =
                 format!("the editor `{}` ended with {status}; nothing was saved", editor.to_string_lossy());
-            return Err(Failure::new(Exit::Failed, message).hint(format!(
-                "your text is in {}; set $VISUAL or $EDITOR to another editor",
-                self.path.display()
-            )));
+            return Err(Failure::new(Exit::Failed, message)
+                .hint(kept)
+                .hint("set VISUAL or EDITOR to choose another editor"));
         }
-        fs::read_to_string(&self.path).map_err(|error| {
-            let failure = Failure::file("read", &self.path, &error);
-            if error.kind() == std::io::ErrorKind::InvalidData {
-                return failure
-                    .hint(format!("the text must be UTF-8; it is kept in {}", self.path.display()));
-            }
-            failure
+        let bytes = fs::read(&self.path).map_err(|error| Failure::file("read", &self.path, &error))?;
+        String::from_utf8(bytes).map_err(|error| {
+            let byte = error.utf8_error().valid_up_to();
+            Failure::usage(format!("the text is not UTF-8 (byte {byte}); nothing was saved"))
+                .hint(kept)
+                .hint("set the editor to save UTF-8")
         })
     }
 
@@ -60,6 +63,17 @@ impl Draft {
     pub(crate) fn discard(self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+#[cfg(unix)]
+fn create_private(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+#[cfg(not(unix))]
+fn create_private(directory: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(directory)
 }
 
 fn editor() -> OsString {

@@ -1,10 +1,18 @@
 //! Why a command did not do what it was asked, and the exit code that says so.
 
+use std::io;
 use std::process::ExitCode;
 
 use client::ClientError;
 use protocol::ErrorKind;
-use protocol::error::ErrorData;
+use protocol::error::{ErrorData, ErrorObject};
+use protocol::local::OWNER_TOKEN_FILE;
+use rpc::websocket::ConnectError;
+
+use crate::config;
+
+/// HTTP's status for a token that opens nothing.
+const UNAUTHENTICATED: u16 = 401;
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +71,7 @@ impl Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let exit = match error.kind() {
+            None if matches!(error, ClientError::Connect(ConnectError::Address { .. })) => Exit::Usage,
             Some(ErrorKind::VersionConflict) => Exit::No,
             Some(
                 ErrorKind::InvalidParams
@@ -73,11 +82,8 @@ impl From<ClientError> for Failure {
             ) => Exit::Usage,
             _ => Exit::Failed,
         };
-        let failure = Failure::new(exit, error.to_string());
-        let mut failure = match hint(&error) {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        };
+        let mut failure = Failure::new(exit, message(&error));
+        failure.hints.extend(hint(&error));
         if let ClientError::Refused(refused) = error {
             failure.data = refused.data.map(Box::new);
         }
@@ -85,22 +91,73 @@ impl From<ClientError> for Failure {
     }
 }
 
-fn hint(error: &ClientError) -> Option<&'static str> {
+fn message(error: &ClientError) -> String {
     match error {
-        ClientError::NotRunning { .. } => {
-            Some("start one with `foreword serve`, or name the data directory of a running one with --data")
+        ClientError::Connect(ConnectError::Refused { status: UNAUTHENTICATED, .. }) => {
+            "the gateway does not know the token, or it was revoked".to_owned()
         }
-        ClientError::Connect(rpc::websocket::ConnectError::Refused { status: 401, .. }) => {
-            Some("the token is unknown or revoked; make a new one with `foreword token create`")
+        ClientError::Connect(ConnectError::Refused { status, body }) => {
+            format!("the gateway refused the connection: {}", refusal(*status, body))
         }
-        _ => match error.kind()? {
-            ErrorKind::VersionConflict => {
-                Some("look at the difference with `foreword doc diff`, then save again")
-            }
-            ErrorKind::Forbidden => Some("use a token with a stronger role, or ask an owner for one"),
-            _ => None,
-        },
+        _ => error.to_string(),
     }
+}
+
+/// What a gateway said instead of opening a connection; something else may have answered in its place.
+fn refusal(status: u16, body: &str) -> String {
+    #[derive(serde::Deserialize)]
+    struct Refusal {
+        error: ErrorObject,
+    }
+    match serde_json::from_str::<Refusal>(body) {
+        Ok(refusal) => refusal.error.message,
+        Err(_) => format!("it answered with status {status}, which no gateway does"),
+    }
+}
+
+fn hint(error: &ClientError) -> Option<String> {
+    let hint = match error {
+        ClientError::NotRunning { .. } => {
+            "start one with `foreword serve`, or name the data directory of a running one with --data"
+        }
+        ClientError::Connect(ConnectError::Refused { status: UNAUTHENTICATED, .. }) => {
+            "ask an owner for one made with `foreword token create`; a gateway that starts without the file \
+             owner.token in its data directory makes a new owner's token"
+        }
+        ClientError::File { path, source }
+            if path.ends_with(OWNER_TOKEN_FILE) && source.kind() == io::ErrorKind::NotFound =>
+        {
+            "stop the gateway and start it again: it then makes a new token"
+        }
+        ClientError::Refused(refused) => return refused.data.as_ref().and_then(hint_of_refusal),
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn hint_of_refusal(data: &ErrorData) -> Option<String> {
+    let hint = match data.kind {
+        ErrorKind::VersionConflict => match data.actual {
+            Some(0) | None => "leave out --expected-version, or give 0, to save a new one",
+            Some(actual) => {
+                return Some(format!(
+                    "see what changed with `foreword doc diff`, then try again with --expected-version {actual}"
+                ));
+            }
+        },
+        ErrorKind::Forbidden => "use a token with a stronger role, or ask an owner for one",
+        ErrorKind::AlreadyExists => "choose another name",
+        ErrorKind::NotFound => match data.what.as_deref()? {
+            "workspace" => "`foreword workspace list` shows those there are",
+            "folder" => "`foreword folder list` shows those there are",
+            "thread" => "`foreword thread tree` shows those there are",
+            "revision" => "`foreword doc history` shows those there are",
+            "token" => "`foreword token list` shows those there are",
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 impl From<config::error::ConfigurationError> for Failure {
@@ -113,5 +170,3 @@ impl From<config::error::ConfigurationError> for Failure {
         }
     }
 }
-
-use crate::config;

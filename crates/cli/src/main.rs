@@ -8,13 +8,16 @@ mod editor;
 mod failure;
 mod output;
 mod proxy;
+mod shell;
 mod table;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
 
 use crate::arguments::Arguments;
+use crate::config::variable::LOG_VARIABLE;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
@@ -33,7 +36,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
-    start_log(arguments.globals.verbose);
+    start_log(arguments.globals.verbose, output);
     let context = Context::new(&arguments, output)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -46,15 +49,21 @@ fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
 }
 
 /// The log goes to standard error: warnings, with `-v` more, or what `FOREWORD_LOG` says.
-fn start_log(verbose: u8) {
+fn start_log(verbose: u8, output: Output) {
     let level = match verbose {
         0 => "warn",
         1 => "info",
         _ => "debug",
     };
-    let default = format!("{level},sqlx=warn,sea_orm=warn,sea_orm_migration=warn");
-    let filter = tracing_subscriber::EnvFilter::try_from_env("FOREWORD_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
+    let default = || EnvFilter::new(format!("{level},sqlx=warn,sea_orm=warn,sea_orm_migration=warn"));
+    let filter = match std::env::var(LOG_VARIABLE) {
+        Ok(wanted) if !wanted.is_empty() => EnvFilter::try_new(&wanted).unwrap_or_else(|error| {
+            let message = format!("environment variable `{LOG_VARIABLE}` has no effect: {error}");
+            output.warning(&message, Some("give a level, such as `info`, or `gateway=debug`"));
+            default()
+        }),
+        _ => default(),
+    };
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -1,6 +1,7 @@
 //! Data on standard output, everything else on standard error.
 
-use std::io::{self, Write as _};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -59,7 +60,11 @@ impl Output {
     }
 
     /// Prints a result: as JSON for programs, as `text` says for people.
-    pub(crate) fn data(self, result: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub(crate) fn data(
+        self,
+        result: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<Reader, Failure> {
         match self.format {
             Format::Json => self.json(result),
             Format::Text => print(&text()),
@@ -67,7 +72,7 @@ impl Output {
     }
 
     /// Prints one JSON object on a line of its own.
-    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<Reader, Failure> {
         let text = serde_json::to_string(value)
             .map_err(|error| Failure::new(Exit::Failed, format!("could not print: {error}")))?;
         print(&format!("{text}\n"))
@@ -114,12 +119,64 @@ impl Output {
     }
 }
 
-/// Prints data. A reader that has had enough (`| head`) is no failure.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = anstream::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+/// Whether somebody still reads standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// As far as we know.
+    Listening,
+    /// It has had enough, like `head`. That is no failure, but nothing more need be printed.
+    Gone,
+}
+
+/// Prints data as it is: in a pipe or file, a document keeps even its control characters.
+pub(crate) fn print(text: &str) -> Result<Reader, Failure> {
+    let written = if is_coloured() {
+        let mut stdout = anstream::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    } else {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    };
+    match written {
+        Ok(()) => Ok(Reader::Listening),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
         Err(error) => Err(Failure::new(Exit::Failed, format!("could not write to standard output: {error}"))),
-        Ok(()) => Ok(()),
+    }
+}
+
+/// Whether what is printed may have colours.
+pub(crate) fn is_coloured() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// Somebody's text as it may be printed: on a terminal, what would steer the terminal is made visible instead.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { visible(text) } else { text.into() }
+}
+
+fn visible(text: &str) -> Cow<'_, str> {
+    let steers = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    if !text.contains(steers) {
+        return text.into();
+    }
+    let mut result = String::with_capacity(text.len());
+    for character in text.chars() {
+        if steers(character) {
+            result.extend(character.escape_unicode());
+        } else {
+            result.push(character);
+        }
+    }
+    result.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_made_visible() {
+        assert_eq!(visible("\ta\u{1b}[2Jb\u{9b}\n"), "\ta\\u{1b}[2Jb\\u{9b}\n");
+        assert!(matches!(visible("a\tb\n"), Cow::Borrowed(_)));
     }
 }

@@ -1,52 +1,78 @@
 //! `serve --stdio` beside a running gateway: every line goes to it, every answer comes back.
 
 use std::path::Path;
+use std::pin::pin;
 
-use client::Target;
-use rpc::{Inbound, Limits, stdio, websocket};
+use client::{ClientError, Target};
+use rpc::{Endpoint, Frame, Inbound, Limits, stdio, websocket};
 use secrecy::ExposeSecret as _;
+use serde_json::json;
 
 use crate::failure::{Exit, Failure};
 
-/// Passes messages on until either side ends.
-pub(crate) async fn run(data: &Path) -> Result<Exit, Failure> {
+/// The id of a request of our own. Requests are answered in order, so its answer says that all others are answered.
+const LAST_ID: &str = "foreword serve --stdio: last";
+
+/// A connection to the gateway that runs on a data directory.
+pub(crate) async fn connect(data: &Path) -> Result<Endpoint, ClientError> {
     let located = Target::Local { data: data.to_owned() }.locate()?;
-    let limits = Limits::default();
-    let mut far = websocket::connect(&located.websocket_url(), located.token.expose_secret(), &limits)
-        .await
-        .map_err(client::ClientError::from)?;
-    let (mut near, written) = stdio::endpoint(tokio::io::stdin(), tokio::io::stdout(), &limits);
+    let url = located.websocket_url();
+    Ok(websocket::connect(&url, located.token.expose_secret(), &Limits::default()).await?)
+}
+
+/// Passes messages on until the parent process has closed its end, or `stop`, and then until all is answered.
+pub(crate) async fn run(mut gateway: Endpoint, stop: impl Future<Output = ()>) -> Result<(), Failure> {
+    let (mut parent, written) = stdio::endpoint(tokio::io::stdin(), tokio::io::stdout(), &Limits::default());
+    let passed = pass_on(&mut parent, &mut gateway, stop).await;
+    parent.outgoing.close(rpc::CloseReason::Finished);
+    let _ = written.await;
+    passed
+}
+
+async fn pass_on(
+    parent: &mut Endpoint,
+    gateway: &mut Endpoint,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let mut stop = pin!(stop);
     let mut asking = true;
     loop {
         tokio::select! {
-            inbound = near.incoming.recv(), if asking => match inbound {
+            inbound = async {
+                tokio::select! {
+                    inbound = parent.incoming.recv() => inbound,
+                    () = &mut stop => None,
+                }
+            }, if asking => match inbound {
                 Some(Inbound::Text(frame)) => {
-                    far.outgoing.send(frame).await;
+                    gateway.outgoing.send(frame).await;
                 }
                 Some(Inbound::Refused(error) | Inbound::Fatal(error, _)) => {
-                    near.outgoing.send(rpc::error_frame(&error)).await;
+                    parent.outgoing.send(rpc::error_frame(&error)).await;
                 }
-                // The gateway answers what it was asked before it sees the close.
                 None => {
                     asking = false;
-                    far.outgoing.close(rpc::CloseReason::Finished);
+                    let last = json!({ "jsonrpc": "2.0", "id": LAST_ID, "method": "initialize" });
+                    gateway.outgoing.send(Frame::from(last.to_string())).await;
                 }
             },
-            inbound = far.incoming.recv() => match inbound {
+            inbound = gateway.incoming.recv() => match inbound {
                 Some(Inbound::Text(frame)) => {
-                    if !near.outgoing.send(frame).await {
-                        break;
+                    if !asking && answers_last(&frame) || !parent.outgoing.send(frame).await {
+                        return Ok(());
                     }
                 }
                 Some(_) => {}
-                None if asking => {
-                    return Err(Failure::new(Exit::Failed, "the gateway closed the connection"));
-                }
-                None => break,
+                None => return Err(Failure::new(Exit::Failed, "the gateway closed the connection")),
             },
         }
     }
-    near.outgoing.close(rpc::CloseReason::Finished);
-    let _ = written.await;
-    Ok(Exit::Done)
+}
+
+fn answers_last(frame: &Frame) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Answer {
+        id: String,
+    }
+    serde_json::from_str::<Answer>(frame.as_str()).is_ok_and(|answer| answer.id == LAST_ID)
 }

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use protocol::ErrorKind;
 use protocol::error::ErrorObject;
 
+/// What a gateway gives as the reason while its database does not answer.
+const DATABASE_UNAVAILABLE: &str = "database_unavailable";
+
 /// What went wrong between this program and the gateway, or what the gateway said.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -53,6 +56,9 @@ impl ClientError {
     pub fn is_passing(&self) -> bool {
         match self {
             ClientError::NotRunning { .. } | ClientError::Lost => true,
+            ClientError::Refused(error) => error.data.as_ref().is_some_and(|data| {
+                data.kind == ErrorKind::RateLimited || data.reason.as_deref() == Some(DATABASE_UNAVAILABLE)
+            }),
             ClientError::Connect(error) => {
                 matches!(error, rpc::websocket::ConnectError::Unreachable { .. })
                     || matches!(error, rpc::websocket::ConnectError::Refused { status, .. } if *status >= 500)
@@ -72,5 +78,26 @@ impl From<rpc::CallError> for ClientError {
                 ClientError::Refused(Box::new(ErrorObject { code: error.code, message: error.message, data }))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::error::ErrorData;
+
+    fn refused(kind: ErrorKind, reason: Option<&str>) -> ClientError {
+        let data = ErrorData { reason: reason.map(str::to_owned), ..ErrorData::new(kind) };
+        let message = "no".to_owned();
+        ClientError::Refused(Box::new(ErrorObject { code: kind.code(), message, data: Some(data) }))
+    }
+
+    #[test]
+    fn what_passes_by_itself_is_told_from_what_does_not() {
+        assert!(ClientError::Lost.is_passing());
+        assert!(refused(ErrorKind::RateLimited, None).is_passing());
+        assert!(refused(ErrorKind::InternalError, Some("database_unavailable")).is_passing());
+        assert!(!refused(ErrorKind::InternalError, Some("disk_full")).is_passing());
+        assert!(!refused(ErrorKind::NotFound, None).is_passing());
     }
 }

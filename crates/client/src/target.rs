@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use protocol::local::{GATEWAY_FILE, GatewayFile, LOCK_FILE, OWNER_TOKEN_FILE};
@@ -16,6 +17,13 @@ pub enum Target {
     Local {
         /// The data directory.
         data: PathBuf,
+    },
+    /// The same, with another token than the owner's.
+    LocalWith {
+        /// The data directory.
+        data: PathBuf,
+        /// The token to show it.
+        token: SecretString,
     },
     /// One at a known address.
     Address {
@@ -40,7 +48,8 @@ impl Target {
     pub fn locate(&self) -> Result<Located, ClientError> {
         match self {
             Target::Address { url, token } => Ok(Located { url: url.clone(), token: token.clone() }),
-            Target::Local { data } => locate(data),
+            Target::Local { data } => Ok(Located { url: announced(data)?, token: owner_token(data)? }),
+            Target::LocalWith { data, token } => Ok(Located { url: announced(data)?, token: token.clone() }),
         }
     }
 }
@@ -59,24 +68,46 @@ impl Located {
     }
 }
 
-fn locate(data: &Path) -> Result<Located, ClientError> {
+/// Where the gateway on a data directory says that it listens.
+fn announced(data: &Path) -> Result<String, ClientError> {
     let not_running = || ClientError::NotRunning { data: data.to_owned() };
-    let read = |name: &str| {
-        let path = data.join(name);
-        match fs::read_to_string(&path) {
-            Ok(text) => Ok(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(not_running()),
-            Err(source) => Err(ClientError::File { path, source }),
-        }
-    };
-    let announced = read(GATEWAY_FILE)?;
-    // Only the lock says that the gateway lives: a file it left behind may name a port that is now a stranger's.
+    // Only the lock says that a gateway lives: a file left behind may name a port that is now a stranger's. It is
+    // looked at first, because whoever takes the lock removes what the last one left.
     if !is_locked(&data.join(LOCK_FILE))? {
         return Err(not_running());
     }
-    let file: GatewayFile = serde_json::from_str(&announced).map_err(|_| not_running())?;
-    let token = read(OWNER_TOKEN_FILE)?;
-    Ok(Located { url: file.url, token: SecretString::from(token.trim().to_owned()) })
+    let path = data.join(GATEWAY_FILE);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        // It holds the lock, but does not answer yet, or no longer.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(not_running()),
+        Err(source) => return Err(ClientError::File { path, source }),
+    };
+    let file: GatewayFile = serde_json::from_str(&text).map_err(|_| not_running())?;
+    Ok(from_here(file.url))
+}
+
+/// The address by which this machine reaches its own gateway: one that listens on every address of the machine
+/// listens on the loopback address, too, and is called by that name.
+fn from_here(url: String) -> String {
+    let address = url.strip_prefix("http://").and_then(|authority| authority.parse::<SocketAddr>().ok());
+    match address {
+        Some(SocketAddr::V4(address)) if address.ip().is_unspecified() => {
+            format!("http://{}:{}", Ipv4Addr::LOCALHOST, address.port())
+        }
+        Some(SocketAddr::V6(address)) if address.ip().is_unspecified() => {
+            format!("http://[{}]:{}", Ipv6Addr::LOCALHOST, address.port())
+        }
+        _ => url,
+    }
+}
+
+fn owner_token(data: &Path) -> Result<SecretString, ClientError> {
+    let path = data.join(OWNER_TOKEN_FILE);
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(SecretString::from(text.trim().to_owned())),
+        Err(source) => Err(ClientError::File { path, source }),
+    }
 }
 
 /// Whether a gateway holds the lock. Looking takes a shared lock for a moment, so lookers do not see each other.
@@ -100,6 +131,19 @@ mod tests {
 
     fn websocket(url: &str) -> String {
         Located { url: url.to_owned(), token: SecretString::from("t") }.websocket_url()
+    }
+
+    #[test]
+    fn a_gateway_on_every_address_is_reached_on_the_loopback_one() {
+        let cases = [
+            ("http://0.0.0.0:4670", "http://127.0.0.1:4670"),
+            ("http://[::]:4670", "http://[::1]:4670"),
+            ("http://127.0.0.1:4670", "http://127.0.0.1:4670"),
+            ("http://192.168.1.5:4670", "http://192.168.1.5:4670"),
+        ];
+        for (announced, reached) in cases {
+            assert_eq!(from_here(announced.to_owned()), reached);
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
@@ -29,6 +30,9 @@ const USER: &str = "foreword";
 const PORTS: std::ops::Range<u16> = 15_000..32_000;
 /// How many ports are tried before a start fails.
 const PORT_ATTEMPTS: usize = 20;
+
+/// How long the processes of a killed server may take to end.
+const ENDING_TIME: Duration = Duration::from_secs(30);
 
 /// How a cluster is run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -106,9 +110,25 @@ impl Cluster {
         finish(&mut stop_command(&self.installation, &self.directory, "fast"))
     }
 
-    /// Starts the server again after [`Cluster::stop`], with the same data and port.
+    /// Kills the server: nothing is written any more, and the next start has to recover what was committed.
+    pub fn crash(&self) -> anyhow::Result<()> {
+        let path = data_directory(&self.directory).join("postmaster.pid");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let pid: u32 = text.lines().next().unwrap_or_default().trim().parse().context("no process id")?;
+        finish(Command::new("sh").args(["-c", "kill -9 \"$1\"", "kill"]).arg(pid.to_string()))
+    }
+
+    /// Starts the server again after [`Cluster::stop`] or [`Cluster::crash`], with the same data and port.
     pub fn start_again(&self) -> anyhow::Result<()> {
-        self.start_server()
+        let begun = Instant::now();
+        loop {
+            match self.start_server() {
+                Err(_) if self.is_still_ending() && begun.elapsed() < ENDING_TIME => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                started => return started,
+            }
+        }
     }
 
     fn initialise(&self, options: Options) -> anyhow::Result<()> {
@@ -134,6 +154,12 @@ impl Cluster {
 
     fn port_was_taken(&self) -> bool {
         self.log().contains("could not bind")
+    }
+
+    /// Whether a start failed because processes of a killed server are still there.
+    fn is_still_ending(&self) -> bool {
+        let log = self.log();
+        log.contains("lock file \"postmaster.pid\" already exists") || log.contains("is still in use")
     }
 
     fn log(&self) -> String {

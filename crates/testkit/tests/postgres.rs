@@ -49,6 +49,15 @@ fn a_cluster_goes_away_and_comes_back_at_the_same_place() {
 }
 
 #[test]
+fn a_cluster_that_was_killed_comes_back() {
+    let Some(cluster) = test_cluster(Options::fast()) else { return };
+    let url = cluster.create_database().unwrap();
+    cluster.crash().unwrap();
+    cluster.start_again().unwrap();
+    assert!(answers(&url));
+}
+
+#[test]
 fn a_command_gets_a_server_and_its_exit_code_is_kept() {
     if test_database().is_none() {
         return;

@@ -1,11 +1,19 @@
 //! `foreword config`.
 
+use serde_json::json;
+
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::table::table;
 
 pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
-    context.output.data(&context.configuration.json(), || {
+    let directories = &context.directories;
+    let mut json = json!({
+        "home": directories.home.to_string_lossy(),
+        "data": directories.data.to_string_lossy(),
+    });
+    json["values"] = context.configuration.json()["values"].take();
+    context.output.data(&json, || {
         let entries = context.configuration.entries();
         table(
             &["key", "value", "from"],
@@ -18,7 +26,6 @@ pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
             }),
         )
     })?;
-    let directories = &context.directories;
     context.output.note(format!("home: {}", directories.home.display()));
     context.output.note(format!("data: {}", directories.data.display()));
     Ok(Exit::Done)

@@ -3,7 +3,7 @@
 mod diff;
 mod edit;
 
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use client::Client;
@@ -17,7 +17,7 @@ use protocol::{Document, DocumentStatus, ResolvedDocument, SaveReason, Version, 
 use crate::arguments::{Doc, InScope};
 use crate::context::{Context, thread_id};
 use crate::failure::{Exit, Failure};
-use crate::output::{Output, print};
+use crate::output::{Output, print, shown};
 use crate::table::table;
 
 pub(crate) async fn run(context: Context, command: Doc) -> Result<Exit, Failure> {
@@ -118,7 +118,7 @@ fn place(resolved: &ResolvedDocument) -> String {
 
 /// The text on standard output, what it is on standard error.
 fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
-    print(&document.content)?;
+    print(&shown(&document.content))?;
     if !document.content.is_empty() && !document.content.ends_with('\n') {
         print("\n")?;
     }
@@ -135,7 +135,7 @@ async fn save(
     expected_version: Option<Version>,
     scope: &InScope,
 ) -> Result<Exit, Failure> {
-    let content = read_text(file.as_deref())?;
+    let content = read_text(file.as_deref(), context.output)?;
     let (workspace_id, folder_id) = context.scope(client, scope).await?;
     let params = DocumentSaveParams {
         workspace_id,
@@ -161,27 +161,33 @@ fn report_saved(output: Output, document: &Document, warnings: &[Warning], scope
     }
 }
 
-fn read_text(file: Option<&Path>) -> Result<String, Failure> {
+fn read_text(file: Option<&Path>, output: Output) -> Result<String, Failure> {
     // More than a message can carry need not be read to be refused.
     let most = protocol::limits::MAX_MESSAGE_BYTES as u64;
     let mut bytes = Vec::new();
-    let read = match file {
-        Some(path) if path != Path::new("-") => std::fs::File::open(path)
-            .and_then(|file| file.take(most).read_to_end(&mut bytes))
-            .map_err(|error| Failure::file("read", path, &error)),
-        _ => std::io::stdin()
-            .lock()
-            .take(most)
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::file("read", Path::new("standard input"), &error)),
+    let (name, read) = match file {
+        Some(path) if path != Path::new("-") => {
+            let read = std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+            (path, read)
+        }
+        _ => {
+            let stdin = std::io::stdin().lock();
+            if stdin.is_terminal() {
+                output.note("type the text, then Ctrl-D on a line of its own");
+            }
+            (Path::new("standard input"), stdin.take(most).read_to_end(&mut bytes))
+        }
     };
-    read?;
-    let limit = protocol::limits::MAX_DOCUMENT_BYTES;
+    read.map_err(|error| Failure::file("read", name, &error))?;
+    let name = name.display();
     if bytes.len() as u64 == most {
-        return Err(Failure::usage(format!("the text has more than {most} bytes, the limit is {limit}")));
+        let limit = protocol::limits::MAX_DOCUMENT_BYTES;
+        return Err(Failure::usage(format!("{name} has more than {most} bytes, the limit is {limit}")));
     }
     String::from_utf8(bytes).map_err(|error| {
-        Failure::usage(format!("the text is not UTF-8 (byte {})", error.utf8_error().valid_up_to()))
+        let byte = error.utf8_error().valid_up_to();
+        Failure::usage(format!("{name} is not UTF-8 (byte {byte})"))
+            .hint("a document is text: convert it to UTF-8 first")
     })
 }
 

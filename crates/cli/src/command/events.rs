@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::arguments::Events;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::output::print;
+use crate::output::Reader;
 
 pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Failure> {
     let output = context.output;
@@ -24,10 +24,10 @@ pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Fai
             event = events.next() => event?,
             _ = tokio::signal::ctrl_c() => break,
         };
-        if output.is_json() {
-            output.json(&json!({ "method": event.method, "params": event.params }))?;
-        } else {
-            print(&describe(&event))?;
+        let reader =
+            output.data(&json!({ "method": event.method, "params": event.params }), || describe(&event))?;
+        if reader == Reader::Gone {
+            break;
         }
         left -= 1;
     }

@@ -15,7 +15,9 @@ pub(crate) fn run(context: &Context, directory: &Path) -> Result<Exit, Failure> 
         std::fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))?;
     }
     let names: Vec<&String> = files.keys().collect();
-    context.output.data(&json!({ "directory": directory, "files": names }), || {
+    // A path need not be UTF-8, JSON must be.
+    let shown = directory.to_string_lossy();
+    context.output.data(&json!({ "directory": shown, "files": names }), || {
         files.keys().map(|name| format!("{}\n", directory.join(name).display())).collect()
     })?;
     Ok(Exit::Done)

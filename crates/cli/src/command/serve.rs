@@ -1,39 +1,83 @@
 //! `foreword serve`.
 
+use std::pin::pin;
+
+use client::ClientError;
 use gateway::{Database, Gateway, Settings, StartError};
 use serde_json::json;
 
 use crate::arguments::Serve;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::proxy;
+use crate::{proxy, shell};
+
+/// How often `--stdio` looks again at a gateway that holds the data directory but cannot be reached: it is starting,
+/// or has just ended. A look takes about a second.
+const LOOKS: usize = 10;
 
 pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Failure> {
     let output = context.output;
     let settings = settings(&context, &arguments)?;
-    let gateway = match Gateway::start(settings).await {
-        Ok(gateway) => gateway,
-        Err(error) if arguments.stdio && error.is_already_running() => {
-            return proxy::run(&context.directories.data).await;
-        }
-        Err(error) => return Err(failure(&error)),
+    // From now on, so that a request to end is never missed, and never leaves anything behind.
+    let mut stop = StopSignals::listen()?;
+    let started = tokio::select! {
+        started = start(&context, settings, &arguments) => started?,
+        () = stop.next() => return Ok(Exit::Done),
     };
-    if arguments.stdio {
-        tokio::select! {
-            () = gateway.serve_stdio(tokio::io::stdin(), tokio::io::stdout()) => {}
-            () = stop_asked_for() => {}
+    match started {
+        Started::Gateway(gateway) if arguments.stdio => serve_stdio(&gateway, &mut stop).await,
+        Started::Gateway(gateway) => {
+            if output.is_json() {
+                let listening =
+                    json!({ "event": "listening", "url": gateway.url(), "pid": std::process::id() });
+                output.json(&listening)?;
+            }
+            output.note(welcome(&gateway, &context));
+            stop.next().await;
+            output.note("stopping; finishing what was accepted (once more to stop at once)");
+            stop.unless_asked_again(gateway.shutdown()).await
         }
-    } else {
-        if output.is_json() {
-            output.json(&json!({ "event": "listening", "url": gateway.url(), "pid": std::process::id() }))?;
+        Started::Beside(endpoint) => {
+            let passed = proxy::run(endpoint, stop.next()).await;
+            passed.map(|()| Exit::Done)
         }
-        output.note(welcome(&gateway, &context));
-        stop_asked_for().await;
-        output.note("stopping; finishing what was accepted (once more to stop at once)");
     }
+}
+
+async fn serve_stdio(gateway: &Gateway, stop: &mut StopSignals) -> Result<Exit, Failure> {
+    let mut serving = pin!(gateway.serve_stdio(tokio::io::stdin(), tokio::io::stdout()));
     tokio::select! {
-        () = gateway.shutdown() => Ok(Exit::Done),
-        () = stop_asked_for() => Err(Failure::new(Exit::Failed, "stopped before everything was finished")),
+        () = &mut serving => stop.unless_asked_again(gateway.shutdown()).await,
+        () = stop.next() => {
+            // What the parent process has asked is still answered.
+            let ended = async { tokio::join!(gateway.shutdown(), serving) };
+            stop.unless_asked_again(ended).await
+        }
+    }
+}
+
+/// What serves from now on.
+enum Started {
+    /// A gateway in this process.
+    Gateway(Box<Gateway>),
+    /// The gateway that already runs on the data directory.
+    Beside(rpc::Endpoint),
+}
+
+async fn start(context: &Context, settings: Settings, arguments: &Serve) -> Result<Started, Failure> {
+    let mut looks_left = LOOKS;
+    loop {
+        let error = match Gateway::start(settings.clone()).await {
+            Ok(gateway) => return Ok(Started::Gateway(Box::new(gateway))),
+            Err(error) if arguments.stdio && error.is_already_running() => error,
+            Err(error) => return Err(failure(&error)),
+        };
+        match proxy::connect(&context.directories.data).await {
+            Ok(endpoint) => return Ok(Started::Beside(endpoint)),
+            Err(unreachable) if unreachable.is_passing() && looks_left > 0 => looks_left -= 1,
+            Err(ClientError::NotRunning { .. }) => return Err(failure(&error)),
+            Err(unreachable) => return Err(unreachable.into()),
+        }
     }
 }
 
@@ -74,6 +118,7 @@ fn failure(error: &StartError) -> Failure {
 fn welcome(gateway: &Gateway, context: &Context) -> String {
     let flag = &context.repeated_flags;
     let program = std::env::args().next().unwrap_or_else(|| "foreword".to_owned());
+    let program = shell::word(&program);
     format!(
         "foreword gateway at {url}\n  database  {database}\n  token     {token}\n\n\
          In another terminal, make a workspace and give its root an AGENTS.md:\n\n  \
@@ -86,18 +131,50 @@ fn welcome(gateway: &Gateway, context: &Context) -> String {
     )
 }
 
-/// Waits for Ctrl-C or a polite request to end.
-async fn stop_asked_for() {
+/// Ctrl-C, or another polite request to end.
+struct StopSignals {
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl StopSignals {
+    /// Ends as asked, but does not insist on doing so properly.
+    async fn unless_asked_again<T>(&mut self, ending: impl Future<Output = T>) -> Result<Exit, Failure> {
+        tokio::select! {
+            _ = ending => Ok(Exit::Done),
+            () = self.next() => Err(Failure::new(Exit::Failed, "stopped before everything was finished")),
         }
     }
-    let _ = tokio::signal::ctrl_c().await;
+}
+
+#[cfg(unix)]
+impl StopSignals {
+    fn listen() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let failed = |error| Failure::new(Exit::Failed, format!("could not listen for signals: {error}"));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl StopSignals {
+    fn listen() -> Result<Self, Failure> {
+        Ok(Self {})
+    }
+
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }

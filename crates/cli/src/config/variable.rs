@@ -32,6 +32,10 @@ pub(crate) enum VariableName {
 pub(crate) const HOME_VARIABLE: &str = "FOREWORD_HOME";
 /// Directory with the database, the owner's token and the address of the running gateway.
 pub(crate) const DATA_VARIABLE: &str = "FOREWORD_DATA";
+/// What is logged.
+pub(crate) const LOG_VARIABLE: &str = "FOREWORD_LOG";
+/// A token to use instead of the owner's.
+pub(crate) const TOKEN_VARIABLE: &str = "FOREWORD_TOKEN";
 
 /// Variables that are ours and not settings.
 pub(crate) const PROCESS_VARIABLES: &[ProcessVariable] = &[
@@ -44,11 +48,11 @@ pub(crate) const PROCESS_VARIABLES: &[ProcessVariable] = &[
         documentation: "Directory with the database and the owner's token; `--data` wins over it.",
     },
     ProcessVariable {
-        name: VariableName::Exact("FOREWORD_LOG"),
+        name: VariableName::Exact(LOG_VARIABLE),
         documentation: "What is logged to stderr, such as `info` or `gateway=debug`.",
     },
     ProcessVariable {
-        name: VariableName::Exact("FOREWORD_TOKEN"),
+        name: VariableName::Exact(TOKEN_VARIABLE),
         documentation: "Token that commands show to the gateway; wins over `client.token_file`.",
     },
     ProcessVariable {

@@ -10,6 +10,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::arguments::InScope;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::output::{is_coloured, shown};
 
 pub(super) async fn run(
     context: &Context,
@@ -50,25 +51,39 @@ pub(super) async fn run(
     };
     let (older, newer) = (text(from).await?, text(to).await?);
     let names = (format!("version {from}"), format!("version {to}"));
-    let plain = unified(&older, &newer, (&names.0, &names.1), false);
-    context.output.data(&json!({ "from": from, "to": to, "diff": plain }), || {
-        unified(&older, &newer, (&names.0, &names.1), true)
-    })?;
+    let names = (names.0.as_str(), names.1.as_str());
+    let plain = unified(&older, &newer, names, Paint::No);
+    context
+        .output
+        .data(&json!({ "from": from, "to": to, "diff": plain }), || shown_unified(&older, &newer, names))?;
     if older == newer {
         context.output.note(format!("versions {from} and {to} have the same text"));
     }
     Ok(Exit::Done)
 }
 
+/// A unified difference as people see it.
+pub(super) fn shown_unified(older: &str, newer: &str, names: (&str, &str)) -> String {
+    let paint = if is_coloured() { Paint::Yes } else { Paint::No };
+    unified(&shown(older), &shown(newer), names, paint)
+}
+
+/// Whether a difference has colours.
+#[derive(Debug, Clone, Copy)]
+enum Paint {
+    Yes,
+    No,
+}
+
 /// A unified difference; empty when there is none.
-pub(super) fn unified(older: &str, newer: &str, names: (&str, &str), coloured: bool) -> String {
+fn unified(older: &str, newer: &str, names: (&str, &str), paint: Paint) -> String {
     let diff = TextDiff::from_lines(older, newer);
     if older == newer {
         return String::new();
     }
-    let paint = |style: Style, text: &str| match coloured {
-        true => format!("{style}{text}{style:#}"),
-        false => text.to_owned(),
+    let paint = |style: Style, text: &str| match paint {
+        Paint::Yes => format!("{style}{text}{style:#}"),
+        Paint::No => text.to_owned(),
     };
     let mut text = format!("--- {}\n+++ {}\n", names.0, names.1);
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
@@ -98,9 +113,9 @@ mod tests {
     #[test]
     fn shows_lines_with_signs() {
         assert_eq!(
-            unified("a\nb\n", "a\nc", ("old", "new"), false),
+            unified("a\nb\n", "a\nc", ("old", "new"), Paint::No),
             "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ no line end at the end\n"
         );
-        assert_eq!(unified("a", "a", ("old", "new"), true), "");
+        assert_eq!(unified("a", "a", ("old", "new"), Paint::Yes), "");
     }
 }

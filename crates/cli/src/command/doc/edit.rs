@@ -1,17 +1,19 @@
 //! `foreword doc edit`: read, edit, save with the version that was read; a conflict loses nothing.
 
-use client::{Client, ClientError, Editing, EditingState};
+use client::{Client, ClientError, Editing};
+use protocol::error::ErrorData;
 use protocol::method::{DocumentGet, DocumentSave, DocumentSaveParams, DocumentScopeParams};
 use protocol::{ErrorKind, SaveReason};
 use serde_json::json;
 
-use super::diff::unified;
+use super::diff::shown_unified;
 use super::{report_saved, scope_name};
 use crate::arguments::InScope;
 use crate::context::Context;
 use crate::editor::Draft;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
+use crate::shell;
 
 pub(super) async fn run(context: &Context, client: &Client, scope: &InScope) -> Result<Exit, Failure> {
     let (workspace_id, folder_id) = context.scope(client, scope).await?;
@@ -40,54 +42,57 @@ pub(super) async fn run(context: &Context, client: &Client, scope: &InScope) -> 
     let answer = match client.call::<DocumentSave>(&params).await {
         Err(ClientError::Lost) => match context.connect().await {
             Ok(client) => client.call::<DocumentSave>(&params).await,
-            Err(failure) => return Err(kept(failure, &draft)),
+            Err(failure) => return Err(not_saved(failure, scope, &draft)),
         },
         answer => answer,
     };
-    match answer {
+    let error = match answer {
         Ok(result) => {
-            editing.saved(&result.doc);
             draft.discard();
             context.output.data(&result, || format!("{}\n", result.doc.version))?;
             report_saved(context.output, &result.doc, &result.warnings, scope);
-            Ok(Exit::Done)
+            return Ok(Exit::Done);
         }
-        Err(error) if error.kind() == Some(ErrorKind::VersionConflict) => {
-            let theirs = match &error {
-                ClientError::Refused(refused) => refused.data.as_ref().and_then(|data| data.current.clone()),
-                _ => None,
-            };
-            editing.conflicted(theirs);
-            let EditingState::Conflict { theirs } = editing.state() else {
-                draft.discard();
-                context.output.note("somebody else has already saved the same text");
-                return Ok(Exit::Done);
-            };
-            let other = theirs.map(|document| document.content).unwrap_or_default();
-            if !context.output.is_json() {
-                print(&unified(
-                    &other,
-                    editing.text(),
-                    ("theirs, saved in the meantime", "yours, not saved"),
-                    true,
-                ))?;
-            }
-            Err(kept(Failure::from(error), &draft).hint(format!(
-                "to overwrite theirs: foreword doc save{} {}",
-                scope.folder.as_ref().map(|folder| format!(" --folder {folder}")).unwrap_or_default(),
-                draft.path().display()
-            )))
+        Err(error) => error,
+    };
+    if let Some(theirs) = conflicting(&error) {
+        let other = theirs.current.as_ref().map_or("", |document| document.content.as_str());
+        if !context.output.is_json() {
+            let names = ("theirs, saved in the meantime", "yours, not saved");
+            print(&shown_unified(other, editing.text(), names))?;
         }
-        Err(error) => Err(kept(Failure::from(error), &draft)),
+        let overwrite = overwrite_command(context, scope, theirs.actual.unwrap_or_default(), &draft);
+        let failure = Failure { hints: Vec::new(), ..Failure::from(error) };
+        return Err(not_saved(failure, scope, &draft).hint(format!("to put yours over theirs: {overwrite}")));
     }
-    .map_err(|failure: Failure| Failure {
-        message: format!("{} was not saved: {}", scope_name(scope), failure.message),
-        ..failure
-    })
+    Err(not_saved(error.into(), scope, &draft))
 }
 
-/// Says where the user's text is.
-fn kept(mut failure: Failure, draft: &Draft) -> Failure {
+/// What a gateway said about a text that somebody else saved first.
+fn conflicting(error: &ClientError) -> Option<&ErrorData> {
+    match error {
+        ClientError::Refused(refused) => {
+            refused.data.as_ref().filter(|data| data.kind == ErrorKind::VersionConflict)
+        }
+        _ => None,
+    }
+}
+
+/// Says what was not saved, and where the user's text is.
+fn not_saved(mut failure: Failure, scope: &InScope, draft: &Draft) -> Failure {
+    failure.message = format!("{} was not saved: {}", scope_name(scope), failure.message);
     failure.hints.insert(0, format!("your text is kept in {}", draft.path().display()));
     failure
+}
+
+/// The command that saves the kept text on top of a version.
+fn overwrite_command(context: &Context, scope: &InScope, version: u64, draft: &Draft) -> String {
+    let mut command = format!("foreword{} doc save", context.repeated_flags);
+    for (flag, value) in [("--workspace", &scope.workspace.workspace), ("--folder", &scope.folder)] {
+        if let Some(value) = value {
+            command.push_str(&format!(" {flag} {}", shell::word(value)));
+        }
+    }
+    let path = draft.path().to_string_lossy();
+    format!("{command} --expected-version {version} {}", shell::word(&path))
 }

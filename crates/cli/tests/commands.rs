@@ -1,0 +1,14 @@
+//! Each command: what it prints for people and for programs, and how it says no.
+
+mod completions;
+mod configuration;
+mod documents;
+mod events;
+mod finding;
+mod folders;
+mod json;
+mod output;
+mod schema;
+mod threads;
+mod tokens;
+mod workspaces;

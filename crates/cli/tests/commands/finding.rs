@@ -1,0 +1,118 @@
+//! How a command finds its gateway, and what it must never be fooled by.
+
+use std::net::TcpListener;
+
+use crate::support::{Machine, finish};
+
+const NOT_RUNNING: &str = "error: no gateway is running on ~/data\n\
+    hint: start one with `foreword serve`, or name the data directory of a running one with --data\n";
+
+#[test]
+fn without_a_gateway_a_command_says_how_to_start_one() {
+    let machine = Machine::new();
+    for words in ["workspace list", "doc get", "doc save", "doc edit", "events", "token list"] {
+        machine.check_code(words, 3, "", NOT_RUNNING);
+    }
+    assert!(!machine.data().exists(), "looking must leave nothing behind");
+}
+
+#[test]
+fn a_gateway_on_another_data_directory_is_reached_by_naming_it() {
+    let (machine, _server) = Machine::with_workspace();
+    let other = Machine::new();
+    let words = format!("workspace list --data {}", machine.data().display());
+    assert!(other.run(&words).done().contains("demo"));
+}
+
+#[test]
+fn the_token_is_never_sent_to_what_a_dead_gateway_left_behind() {
+    let (machine, server) = Machine::with_workspace();
+    let announced = std::fs::read_to_string(machine.data().join("gateway.json")).unwrap();
+    server.kill();
+    // Somebody else now listens where the gateway was said to be.
+    let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    let stale = format!(r#"{{"url":"http://{}","pid":1}}"#, stranger.local_addr().unwrap());
+    assert!(machine.data().join("gateway.json").exists(), "kill -9 leaves it: {announced}");
+    machine.write("data/gateway.json", stale);
+    for words in ["workspace list", "doc save", "events"] {
+        machine.check_code(words, 3, "", NOT_RUNNING);
+    }
+    std::fs::remove_file(machine.data().join("gateway.lock")).unwrap();
+    machine.check_code("workspace list", 3, "", NOT_RUNNING);
+    assert!(stranger.accept().is_err(), "somebody connected");
+
+    let _server = machine.serve();
+    assert!(machine.run("workspace list").done().contains("demo"));
+    assert!(stranger.accept().is_err(), "somebody connected");
+}
+
+#[test]
+fn a_gateway_that_is_still_starting_is_not_running_yet() {
+    let machine = Machine::new();
+    let lock = machine.write("data/gateway.lock", "");
+    let lock = std::fs::File::open(lock).unwrap();
+    lock.lock().unwrap();
+    machine.check_code("workspace list", 3, "", NOT_RUNNING);
+}
+
+#[test]
+fn a_missing_token_is_told_from_a_missing_gateway() {
+    let (machine, _server) = Machine::with_workspace();
+    std::fs::remove_file(machine.data().join("owner.token")).unwrap();
+    machine.check_code(
+        "workspace list",
+        3,
+        "",
+        "error: could not read ~/data/owner.token: No such file or directory (os error 2)\n\
+         hint: stop the gateway and start it again: it then makes a new token\n",
+    );
+}
+
+#[test]
+fn a_gateway_elsewhere_is_reached_by_its_address_and_a_token() {
+    let (machine, server) = Machine::with_workspace();
+    let secret = machine.run("token create bob").word();
+    let far = Machine::new();
+    far.write("home/config.toml", format!("client.url = '{}'", server.url));
+    far.check_code(
+        "workspace list",
+        2,
+        "",
+        &format!(
+            "error: there is no token for the gateway at {}\n\
+             hint: set FOREWORD_TOKEN, or client.token_file in the configuration\n",
+            server.url
+        ),
+    );
+    let run = |token: &str| {
+        let mut command = far.command("workspace list");
+        command.env("FOREWORD_TOKEN", token);
+        finish(command, b"")
+    };
+    assert!(run(&secret).done().contains("demo"));
+    drop(server);
+    let err = run(&secret).failed(3);
+    assert!(err.starts_with("error: could not connect to ws://127.0.0.1:"), "{err}");
+    assert!(!err.contains(&secret));
+}
+
+#[test]
+fn something_else_at_the_address_is_not_taken_for_a_gateway() {
+    let machine = Machine::new();
+    let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = stranger.local_addr().unwrap();
+    let answering = std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        let (mut stream, _) = stranger.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 14\r\n\r\n<h1>Hello</h1>").unwrap();
+    });
+    let mut command = machine.command("workspace list");
+    command.env("FOREWORD_CLIENT_URL", format!("http://{address}")).env("FOREWORD_TOKEN", "x");
+    assert_eq!(
+        finish(command, b"").failed(3),
+        "error: the gateway refused the connection: it answered with status 404, which no gateway does\n"
+    );
+    answering.join().unwrap();
+}

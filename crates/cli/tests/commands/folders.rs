@@ -1,0 +1,89 @@
+//! `foreword folder`: by path and by id.
+
+use crate::support::Machine;
+
+#[test]
+fn folders_are_made_listed_renamed_moved_and_deleted_by_path() {
+    let (machine, _server) = Machine::with_workspace();
+    machine.check("folder list", "PATH  ID\n", "");
+    machine.check("folder create services", "ID\n", "made folder `services`\n");
+    machine.check("folder create api --parent services", "ID\n", "made folder `api`\n");
+    machine.check("folder create 'a b' --parent /services/api/", "ID\n", "made folder `a b`\n");
+    let heading = "PATH              ID\n";
+    machine.check(
+        "folder list",
+        &format!("{heading}services          ID\nservices/api      ID\nservices/api/a b  ID\n"),
+        "",
+    );
+    let shown = |name: &str, parent: &str| {
+        format!("name     {name}\nid       ID\nparent   {parent}\ncreated  TIME\nupdated  TIME\n")
+    };
+    machine.check("folder get services", &shown("services", "/"), "");
+    machine.check("folder rename services/api core", &shown("core", "ID"), "");
+    machine.check("folder move 'services/core/a b' /", &shown("a b", "/"), "");
+    machine.check("folder move services 'a b'", &shown("services", "ID"), "");
+    let paths = |machine: &Machine| -> Vec<String> {
+        let listed = machine.run("folder list").done();
+        listed.lines().skip(1).map(|line| line[..line.len() - 36].trim_end().to_owned()).collect()
+    };
+    assert_eq!(paths(&machine), ["a b", "a b/services", "a b/services/core"]);
+    machine.check(
+        "folder delete 'a b/services'",
+        "",
+        "deleted folder `a b/services`; what it held is now in its parent\n",
+    );
+    assert_eq!(paths(&machine), ["a b", "a b/core"]);
+}
+
+#[test]
+fn folders_of_the_same_path_are_told_apart_by_id() {
+    let (machine, _server) = Machine::with_workspace();
+    let first = machine.run("folder create api").word();
+    let second = machine.run("folder create api").word();
+    let inner = machine.run(&format!("folder create inner --parent {second}")).word();
+    let ambiguous =
+        format!("error: several folders are called `api`\nhint: name one by its id: {first}, {second}\n");
+    for words in [
+        "folder get api",
+        "folder rename api x",
+        "folder move api /",
+        "folder move api/inner api",
+        "folder delete api",
+        "folder create x --parent api",
+        "thread create x --folder api",
+        "doc get --folder api",
+    ] {
+        assert_eq!(machine.run(words).failed(2), ambiguous, "{words}");
+    }
+    // Only one of the two has it, so the path is clear.
+    assert!(machine.run("folder get api/inner").done().contains(&inner));
+    machine.run(&format!("folder rename {second} web")).done();
+    machine.run(&format!("folder move {inner} {first}")).done();
+    assert!(machine.run("folder get api/inner").done().contains(&first));
+    machine.run(&format!("folder delete {first}")).done();
+    assert!(machine.run("folder get inner").done().contains(&inner));
+}
+
+#[test]
+fn what_cannot_be_done_with_a_folder_is_said() {
+    let (machine, _server) = Machine::with_workspace();
+    machine.run("folder create a").done();
+    machine.run("folder create b --parent a").done();
+    let unknown = "error: there is no folder `x`\nhint: `foreword folder list` shows those there are\n";
+    for words in ["folder get x", "folder move a x", "folder create y --parent x", "doc save --folder x"] {
+        machine.check_code(words, 2, "", unknown);
+    }
+    machine.check_code(
+        "folder move a a/b",
+        2,
+        "",
+        "error: folder `ID` cannot be moved into `ID`, which is itself or stands below it\n",
+    );
+    machine.check_code("folder rename a ''", 2, "", "error: `name` must not be blank\n");
+    machine.check_code(
+        "folder delete /",
+        2,
+        "",
+        "error: there is no folder `/`\nhint: `foreword folder list` shows those there are\n",
+    );
+}

@@ -1,0 +1,78 @@
+//! `foreword token`, and commands that use another token than the owner's.
+
+use crate::support::{Machine, Said, finish};
+
+fn run_as(machine: &Machine, token: &str, words: &str) -> Said {
+    let mut command = machine.command(words);
+    command.env("FOREWORD_TOKEN", token);
+    finish(command, b"")
+}
+
+#[test]
+fn tokens_are_made_listed_and_revoked() {
+    let (machine, _server) = Machine::with_workspace();
+    let said = machine.run("token create bob --role reader --workspace demo");
+    assert_eq!(
+        said.err,
+        "made token `bob` with the role reader; this is the only time its secret is shown\n"
+    );
+    let secret = said.word();
+    machine.run("token create ann").done();
+    let listed = machine.run("token list").done();
+    assert!(!listed.contains(&secret));
+    let heading =
+        "NAME   ROLE    WORKSPACE                             CREATED                   BY     STATE\n";
+    let rows = "owner  owner   all                                   TIME  -      valid\n\
+                bob    reader  ID  TIME  owner  valid\n\
+                ann    editor  all                                   TIME  owner  valid\n";
+    assert_eq!(machine.tidy(&listed), format!("{heading}{rows}"));
+    machine.check("token revoke bob", "", "revoked token `bob`\n");
+    let listed = machine.tidy(&machine.run("token list").done());
+    assert!(listed.contains("bob    reader  ID  TIME  owner  revoked TIME\n"), "{listed}");
+    machine.check_code(
+        "token revoke bob",
+        2,
+        "",
+        "error: there is no token `bob`\nhint: `foreword token list` shows those there are\n",
+    );
+    machine.check_code(
+        "token create ann",
+        2,
+        "",
+        "error: there is already a token named `ann`\nhint: choose another name\n",
+    );
+}
+
+#[test]
+fn commands_show_the_token_they_are_given() {
+    let (machine, _server) = Machine::with_workspace();
+    machine.run_with("doc save", "text\n").done();
+    let reader = machine.run("token create bob --role reader").word();
+    assert_eq!(run_as(&machine, &reader, "doc get").done(), "text\n");
+    assert_eq!(
+        run_as(&machine, &reader, "doc archive").failed(3),
+        "error: `thread/agents_doc/archive` needs the role editor, this token has reader\n\
+         hint: use a token with a stronger role, or ask an owner for one\n"
+    );
+    let editor = machine.run("token create ann --role editor").word();
+    machine.write("home/ann.token", format!("{editor}\n"));
+    machine.write("home/config.toml", "client.token_file = 'ann.token'");
+    machine.run_with("doc save", "changed\n").done();
+    let history = machine.run("doc history").done();
+    assert!(history.lines().nth(1).is_some_and(|line| line.contains("  ann  ")), "{history}");
+    // The variable wins.
+    run_as(&machine, &reader, "doc archive").failed(3);
+}
+
+#[test]
+fn a_revoked_or_made_up_token_opens_nothing() {
+    let (machine, _server) = Machine::with_workspace();
+    let secret = machine.run("token create bob").word();
+    run_as(&machine, &secret, "doc get").failed(1);
+    machine.run("token revoke bob").done();
+    let refused = "error: the gateway does not know the token, or it was revoked\n\
+                   hint: ask an owner for one made with `foreword token create`; a gateway that starts without the \
+                   file owner.token in its data directory makes a new owner's token\n";
+    assert_eq!(run_as(&machine, &secret, "doc get").failed(3), refused);
+    assert_eq!(run_as(&machine, "made up", "doc get").failed(3), refused);
+}

@@ -1,0 +1,18 @@
+//! The real `foreword` binary, as people and scripts use it.
+
+#![cfg(unix)]
+
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod edit;
+#[cfg(test)]
+mod kill_nine;
+#[cfg(test)]
+mod serve;
+#[cfg(test)]
+mod stdio;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod three_gateways;

@@ -1,0 +1,193 @@
+//! `foreword serve --stdio`: alone it is the gateway, beside one it passes everything on.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ExitStatus};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::support::{Machine, PATIENCE, eventually, finish, signal, start};
+
+/// A parent process that talks to `serve --stdio`.
+struct Parent {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Value>,
+}
+
+impl Parent {
+    fn start(machine: &Machine) -> Self {
+        let mut child = start(machine.command("serve --stdio"));
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in stdout.lines() {
+                let line = line.unwrap();
+                sender.send(serde_json::from_str(&line).expect(&line)).unwrap();
+            }
+        });
+        Self { child, stdin, lines }
+    }
+
+    fn send(&mut self, line: impl ToString) {
+        writeln!(self.stdin.as_mut().unwrap(), "{}", line.to_string()).unwrap();
+    }
+
+    /// The next message.
+    #[track_caller]
+    fn next(&self) -> Value {
+        self.lines.recv_timeout(PATIENCE).expect("a message")
+    }
+
+    /// Makes a request and takes its answer, which must come next.
+    #[track_caller]
+    fn call(&mut self, method: &str, params: Value) -> Value {
+        self.send(json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }));
+        let answer = self.next();
+        assert_eq!(answer["id"], method, "{answer}");
+        answer["result"].clone()
+    }
+
+    /// Closes its end, takes what is left, and says how the process ended.
+    fn close(mut self) -> (Vec<Value>, ExitStatus) {
+        drop(self.stdin.take());
+        let left = self.lines.iter().collect();
+        (left, eventually("the process to end", || self.child.try_wait().unwrap()))
+    }
+}
+
+impl Drop for Parent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn alone_it_answers_tells_events_and_ends_with_its_input() {
+    let machine = Machine::new();
+    let mut parent = Parent::start(&machine);
+    let capabilities = parent.call("initialize", json!({}))["capabilities"].clone();
+    assert_eq!(capabilities["events"], true);
+    let workspace = parent.call("workspace/create", json!({ "name": "demo" }))["workspace"]["id"].clone();
+    assert_eq!(parent.call("events/subscribe", json!({ "workspace_id": workspace }))["seq"], 1);
+    let saved = parent.call("thread/agents_doc/save", json!({ "workspace_id": workspace, "content": "a" }));
+    assert_eq!(saved["doc"]["updated_by"], "stdio");
+    let event = parent.next();
+    assert_eq!((&event["method"], &event["params"]["seq"]), (&json!("thread/agents_doc/changed"), &json!(2)));
+    // Other commands on this machine find it, and it hears of what they do.
+    machine.run_with("doc save", "b").done();
+    assert_eq!(parent.next()["params"]["seq"], 3);
+    parent.send("no JSON");
+    assert_eq!(parent.next()["error"]["code"], -32700);
+    let (left, status) = parent.close();
+    assert_eq!((left, status.code()), (vec![], Some(0)));
+    assert!(!machine.data().join("gateway.json").exists());
+}
+
+#[test]
+fn everything_that_was_asked_is_answered_before_the_end() {
+    let (machine, server) = Machine::with_workspace();
+    let requests: String = (1..=200)
+        .map(|id| format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "workspace/list" })))
+        .collect();
+    let answered = |machine: &Machine| -> Vec<Value> {
+        let out = finish(machine.command("serve --stdio"), requests.as_bytes()).done();
+        out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone()).collect()
+    };
+    let expected: Vec<Value> = (1..=200).map(Value::from).collect();
+    assert_eq!(answered(&machine), expected, "beside a gateway");
+    drop(server);
+    assert_eq!(answered(&machine), expected, "alone");
+}
+
+#[test]
+fn beside_a_gateway_both_see_the_same() {
+    let (machine, _server) = Machine::with_workspace();
+    let mut parent = Parent::start(&machine);
+    let listed = parent.call("workspace/list", json!({}));
+    let workspace = listed["workspaces"][0]["id"].clone();
+    parent.call("events/subscribe", json!({ "workspace_id": workspace }));
+    machine.run_with("doc save", "from the command").done();
+    assert_eq!(parent.next()["params"]["summary"]["version"], 1);
+    let got = parent.call("thread/agents_doc/get", json!({ "workspace_id": workspace }));
+    assert_eq!(got["explicit"]["content"], "from the command");
+    parent.call("thread/agents_doc/save", json!({ "workspace_id": workspace, "content": "from the parent" }));
+    assert_eq!(parent.next()["params"]["summary"]["version"], 2);
+    assert_eq!(machine.run("doc get").done(), "from the parent\n");
+    // What no gateway need see is answered here, what it can answer is answered there.
+    parent.send("x".repeat(2 << 20));
+    assert_eq!(parent.next()["error"]["code"], -32013);
+    parent.send("[1]");
+    assert_eq!(parent.next()[0]["error"]["code"], -32600);
+    let (left, status) = parent.close();
+    assert_eq!((left, status.code()), (vec![], Some(0)));
+    machine.run("workspace list").done();
+}
+
+#[test]
+fn a_request_to_end_leaves_no_save_unanswered() {
+    for beside in [false, true] {
+        let (machine, server) = Machine::with_workspace();
+        if !beside {
+            drop(server);
+        }
+        let mut parent = Parent::start(&machine);
+        let workspace = parent.call("workspace/list", json!({}))["workspaces"][0]["id"].clone();
+        for id in 1..=100 {
+            let params = json!({ "workspace_id": workspace, "content": id.to_string() });
+            parent.send(
+                json!({ "jsonrpc": "2.0", "id": id, "method": "thread/agents_doc/save", "params": params }),
+            );
+        }
+        assert_eq!(parent.next()["id"], 1);
+        signal(parent.child.id(), "TERM");
+        let status = eventually("the process to end", || parent.child.try_wait().unwrap());
+        assert_eq!(status.code(), Some(0));
+        let answered = 1 + parent.lines.iter().filter(|answer| answer["result"].is_object()).count();
+        if !beside {
+            assert!(!machine.data().join("gateway.json").exists());
+        }
+        let _server = (!beside).then(|| machine.serve());
+        let saved = machine.run("doc get --format json").object()["explicit"]["version"].clone();
+        assert_eq!(saved, answered, "beside a gateway: {beside}");
+    }
+}
+
+#[test]
+fn when_the_gateway_beside_it_ends_it_ends_too_and_says_so() {
+    let (machine, server) = Machine::with_workspace();
+    let mut parent = Parent::start(&machine);
+    parent.call("workspace/list", json!({}));
+    server.kill();
+    let status = eventually("the process to end", || parent.child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(3));
+    let err = std::io::read_to_string(parent.child.stderr.take().unwrap()).unwrap();
+    assert_eq!(err, "error: the gateway closed the connection\n");
+}
+
+#[test]
+fn beside_a_gateway_that_is_still_starting_it_waits() {
+    let machine = Machine::new();
+    let lock = machine.write("data/gateway.lock", "");
+    let lock = std::fs::File::open(lock).unwrap();
+    lock.lock().unwrap();
+    let mut parent = Parent::start(&machine);
+    thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(parent.child.try_wait().unwrap().is_none(), "it did not wait");
+    // That one never came up: now the place is free.
+    drop(lock);
+    assert_eq!(parent.call("workspace/list", json!({}))["workspaces"], json!([]));
+}
+
+#[test]
+fn two_at_once_share_one_gateway() {
+    let machine = Machine::new();
+    let mut first = Parent::start(&machine);
+    let mut second = Parent::start(&machine);
+    first.call("workspace/create", json!({ "name": "demo" }));
+    let listed = second.call("workspace/list", json!({}));
+    assert_eq!(listed["workspaces"][0]["name"], "demo");
+}
