@@ -144,7 +144,7 @@ pub(crate) const KEYS: &[Key] = &[
         "gateway.rate_limit_per_second",
         Kind::NonNegative,
         BuiltIn::Integer(0),
-        "Most requests a second of one connection; 0 is no limit.",
+        "Most requests a second of one token; 0 is no limit.",
     ),
     key(
         "gateway.outgoing_queue_bytes",
