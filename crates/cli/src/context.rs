@@ -9,6 +9,7 @@ use secrecy::SecretString;
 
 use crate::arguments::{Arguments, Command, InScope, InWorkspace, Serve};
 use crate::config::directories::{Directories, DirectoryFlags, system_file};
+use crate::config::project::lexical;
 use crate::config::value::Value;
 use crate::config::variable::{DATA_VARIABLE, TOKEN_VARIABLE};
 use crate::config::{Configuration, Flag, Sources};
@@ -174,9 +175,10 @@ pub(crate) fn thread_id(text: &str) -> Result<ThreadId, Failure> {
     text.parse().map_err(|error| Failure::usage(format!("`{text}` is not a thread's id: {error}")))
 }
 
-/// A directory as the gateway wants it: absolute.
+/// A directory as the gateway wants it: absolute, and without `..`, which is taken lexically like everywhere else.
 pub(crate) fn absolute_directory(path: &std::path::Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path).map_err(|error| Failure::file("find", path, &error))?;
+    let absolute = lexical(&absolute);
     if !absolute.is_dir() {
         return Err(Failure::usage(format!("{} is not a directory", absolute.display())));
     }

@@ -60,7 +60,7 @@ fn an_edit_is_saved_with_the_version_it_started_from() {
     let said = edit(&machine, "doc edit", "cp \"$1\" seen; echo new >>\"$1\"");
     assert_eq!(said.err, "the workspace root is at version 2\n");
     assert_eq!(said.done(), "2\n");
-    assert_eq!(std::fs::read_to_string(machine.work().join("seen")).unwrap(), "old\n");
+    assert_eq!(std::fs::read_to_string(machine.project().join("seen")).unwrap(), "old\n");
     assert_eq!(machine.run("doc get").done(), "old\nnew\n");
     assert_eq!(drafts(&machine), [] as [PathBuf; 0]);
 }
@@ -78,7 +78,7 @@ fn a_first_edit_makes_the_document() {
 fn drafts_are_for_their_author_only() {
     let (machine, _server) = machine_with("text");
     edit(&machine, "doc edit", "ls -l \"$1\" >mode").done();
-    let listed = std::fs::read_to_string(machine.work().join("mode")).unwrap();
+    let listed = std::fs::read_to_string(machine.project().join("mode")).unwrap();
     assert!(listed.starts_with("-rw-------"), "{listed}");
     let directory = machine.data().join("drafts").metadata().unwrap();
     assert_eq!(directory.permissions().mode() & 0o777, 0o700);
@@ -128,7 +128,7 @@ fn an_editor_may_have_flags_and_visual_wins_over_editor() {
     let mut command = machine.command("doc edit");
     command.env("EDITOR", "false").env("VISUAL", format!("{} --wait 'two words'", editor.display()));
     finish(command, b"").done();
-    let words = std::fs::read_to_string(machine.work().join("words")).unwrap();
+    let words = std::fs::read_to_string(machine.project().join("words")).unwrap();
     assert!(words.starts_with("--wait|two words|/"), "{words}");
     assert_eq!(machine.run("doc get").done(), "mine\n");
 }
@@ -253,10 +253,10 @@ fn a_gateway_restarted_while_the_editor_is_open_still_gets_the_text() {
         let (machine, server) = machine_with("base\n");
         let script = "touch open; while test ! -e go; do sleep 0.02; done; echo mine >\"$1\"";
         let mut child = start(edit_command(&machine, "doc edit", script));
-        eventually("the editor", || machine.work().join("open").exists().then_some(()));
+        eventually("the editor", || machine.project().join("open").exists().then_some(()));
         server.stop(end);
         let _server = machine.serve();
-        machine.write("work/go", "");
+        machine.write("project/go", "");
         let status = eventually("the command to end", || child.try_wait().unwrap());
         assert_eq!(status.code(), Some(0), "after {end}");
         assert_eq!(machine.run("doc get").done(), "mine\n", "after {end}");

@@ -217,8 +217,10 @@ fn bad_addresses_and_databases_are_refused() {
         machine.run("serve --listen 127.0.0.1:0 --database postgres://me:secret@127.0.0.1:1/x").failed(3);
     assert!(err.starts_with("error: could not open the database postgres://me@127.0.0.1:1/x: "), "{err}");
     assert!(!err.contains("secret"), "{err}");
-    machine
-        .write("work/not.db", "this is no database, but long enough to have a header of its own".repeat(20));
+    machine.write(
+        "project/not.db",
+        "this is no database, but long enough to have a header of its own".repeat(20),
+    );
     let err = machine.run("serve --listen 127.0.0.1:0 --database sqlite://not.db").failed(3);
     assert!(err.starts_with("error: could not open the database sqlite://not.db: "), "{err}");
 }
@@ -226,7 +228,7 @@ fn bad_addresses_and_databases_are_refused() {
 #[test]
 fn the_database_can_be_another_file() {
     let machine = Machine::new();
-    let file = machine.work().join("other.db");
+    let file = machine.project().join("other.db");
     let server = machine.serve_with(&format!("--database sqlite://{}", file.display()));
     machine.run("workspace create demo").done();
     assert!(file.exists() && !machine.data().join("foreword.db").exists());

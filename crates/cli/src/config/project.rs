@@ -129,7 +129,7 @@ fn profile_limit(settings: &Settings, key: &Key) -> Option<u64> {
 }
 
 /// Resolves `.` and `..` by the text of the path alone.
-fn lexical(path: &Path) -> PathBuf {
+pub(crate) fn lexical(path: &Path) -> PathBuf {
     let mut result = PathBuf::new();
     for component in path.components() {
         match component {

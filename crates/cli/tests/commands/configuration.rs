@@ -19,7 +19,7 @@ fn every_value_is_shown_with_where_it_came_from() {
         "home/config.toml",
         "[gateway]\nlisten = '127.0.0.1:1'\ndatabase = 'postgres://me:secret@db/x'\n",
     );
-    machine.write("work/.foreword/config.toml", "[agents]\nprofile = 'codex'\n");
+    machine.write("project/.foreword/config.toml", "[agents]\nprofile = 'codex'\n");
     let mut command = machine.command("config");
     command.env("FOREWORD_WORKSPACE", "demo");
     let said = finish(command, b"");
@@ -36,7 +36,7 @@ fn every_value_is_shown_with_where_it_came_from() {
         ["gateway.allow_remote", "false", "built-in"],
         ["client.url", "(the gateway running on this data directory)", "built-in"],
         ["client.workspace", "\"demo\"", "environment (FOREWORD_WORKSPACE)"],
-        ["agents.profile", "\"codex\"", "project (~/work/.foreword/config.toml)"],
+        ["agents.profile", "\"codex\"", "project (~/project/.foreword/config.toml)"],
     ] {
         assert!(columns.contains(&expected.to_vec()), "{expected:?} is not in {out}");
     }
@@ -58,7 +58,7 @@ fn programs_get_values_origins_and_directories() {
 fn flags_win_over_variables_for_directories_and_files() {
     let machine = Machine::new();
     machine.write("elsewhere/config.toml", "agents.profile = 'elsewhere'");
-    let file = machine.write("work/named.toml", "agents.profile = 'named'");
+    let file = machine.write("project/named.toml", "agents.profile = 'named'");
     let profile = |words: &str| {
         let object = machine.run(&format!("config --format json {words}")).object();
         let values = object["values"].as_array().unwrap();
@@ -72,11 +72,11 @@ fn flags_win_over_variables_for_directories_and_files() {
         "config --config absent.toml",
         2,
         "",
-        "error: the configuration file ~/work/absent.toml does not exist\n\
+        "error: the configuration file ~/project/absent.toml does not exist\n\
          hint: create the file, or leave out `--config`\n",
     );
     let object = machine.run("config --format json --data other").object();
-    assert_eq!(object["data"], json!(machine.work().join("other")));
+    assert_eq!(object["data"], json!(machine.project().join("other")));
 }
 
 #[test]
@@ -93,13 +93,13 @@ fn an_unknown_key_is_an_error_that_names_the_nearest_one() {
 #[test]
 fn a_project_may_not_choose_gateways_nor_raise_limits() {
     let machine = Machine::new();
-    let project = "work/.foreword/config.toml";
+    let project = "project/.foreword/config.toml";
     machine.write(project, "[client]\nurl = 'http://evil.example'\n");
     machine.check_code(
         "workspace list",
         2,
         "",
-        "error: ~/work/.foreword/config.toml:2: a project cannot set `client.url`\n\
+        "error: ~/project/.foreword/config.toml:2: a project cannot set `client.url`\n\
          hint: remove it there and set it in ~/home/config.toml or with the variable FOREWORD_CLIENT_URL\n",
     );
     machine.write(project, "agents.resolver.max_files_per_resolve = 9");
@@ -107,7 +107,7 @@ fn a_project_may_not_choose_gateways_nor_raise_limits() {
         "config",
         2,
         "",
-        "error: ~/work/.foreword/config.toml:1: a project cannot raise `agents.resolver.max_files_per_resolve` from 8 \
+        "error: ~/project/.foreword/config.toml:1: a project cannot raise `agents.resolver.max_files_per_resolve` from 8 \
          to 9\n\
          hint: a project may only lower limits; to raise this one, set it in ~/home/config.toml or with the variable \
          FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE\n",

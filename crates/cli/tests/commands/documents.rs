@@ -12,7 +12,7 @@ fn a_document_is_saved_from_standard_input_or_a_file_and_printed() {
         ("the workspace root is at version 1\n", "1\n")
     );
     machine.check("doc get", "Answer briefly.\n", "version 1, saved TIME by owner\n");
-    machine.write("work/notes.md", "No line end");
+    machine.write("project/notes.md", "No line end");
     machine.check("doc save notes.md", "2\n", "the workspace root is at version 2\n");
     machine.check("doc get", "No line end\n", "version 2, saved TIME by owner\n");
     // The same text again is no new version.
@@ -140,7 +140,7 @@ fn a_version_that_is_no_longer_current_is_the_answer_no() {
 #[test]
 fn a_text_that_cannot_be_a_document_is_refused_with_its_name() {
     let (machine, _server) = Machine::with_workspace();
-    machine.write("work/latin.md", b"caf\xe9");
+    machine.write("project/latin.md", b"caf\xe9");
     machine.check_code(
         "doc save latin.md",
         2,
@@ -155,9 +155,9 @@ fn a_text_that_cannot_be_a_document_is_refused_with_its_name() {
         "",
         "error: could not read absent.md: No such file or directory (os error 2)\n",
     );
-    machine.write("work/large.md", "x".repeat(65_537));
+    machine.write("project/large.md", "x".repeat(65_537));
     machine.check_code("doc save large.md", 2, "", "error: the text has 65537 bytes, the limit is 65536\n");
-    machine.write("work/huge.md", "x".repeat(2 << 20));
+    machine.write("project/huge.md", "x".repeat(2 << 20));
     machine.check_code(
         "doc save huge.md",
         2,
@@ -170,7 +170,7 @@ fn a_text_that_cannot_be_a_document_is_refused_with_its_name() {
 #[test]
 fn a_text_over_what_a_prompt_carries_is_saved_with_a_warning() {
     let (machine, _server) = Machine::with_workspace();
-    machine.write("work/long.md", "x".repeat(16_001));
+    machine.write("project/long.md", "x".repeat(16_001));
     machine.check(
         "doc save long.md",
         "1\n",

@@ -47,13 +47,13 @@ fn every_command_answers_with_what_the_protocol_answers() {
 #[test]
 fn document_commands_answer_with_documents() {
     let (machine, _server) = Machine::with_workspace();
-    machine.write("work/text.md", "text");
+    machine.write("project/text.md", "text");
     let saved = object(&machine, "doc save text.md");
     assert_eq!((&saved["doc"]["version"], &saved["warnings"]), (&json!(1), &json!([])));
     assert_eq!(object(&machine, "doc get")["explicit"], saved["doc"]);
     let effective = object(&machine, "doc effective")["effective"].clone();
     assert_eq!((&effective["doc"], &effective["inherited"]), (&saved["doc"], &json!(false)));
-    machine.write("work/text.md", "other");
+    machine.write("project/text.md", "other");
     object(&machine, "doc save text.md");
     assert_eq!(object(&machine, "doc history")["revisions"][0]["version"], 2);
     assert_eq!(

@@ -13,7 +13,7 @@ fn a_reader_that_closes_its_pipe_is_no_failure() {
         let script = format!("{{ \"$foreword\" {words} 2>err; echo $? >code; }} | head -1");
         let first = finish(machine.shell(&script), b"").done();
         assert!(!first.is_empty(), "{words}");
-        let read = |name: &str| std::fs::read_to_string(machine.work().join(name)).unwrap();
+        let read = |name: &str| std::fs::read_to_string(machine.project().join(name)).unwrap();
         assert_eq!(read("code"), "0\n", "{words}");
         assert!(!read("err").contains("error"), "{words}: {}", read("err"));
     }

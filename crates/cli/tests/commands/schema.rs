@@ -8,7 +8,7 @@ use crate::support::Machine;
 fn the_schemas_of_the_protocol_are_written_to_a_directory() {
     let machine = Machine::new();
     let out = machine.run("schema made/here").done();
-    let written: BTreeMap<String, String> = std::fs::read_dir(machine.work().join("made/here"))
+    let written: BTreeMap<String, String> = std::fs::read_dir(machine.project().join("made/here"))
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
@@ -26,13 +26,13 @@ fn programs_get_the_names_and_the_default_directory_is_schemas() {
     let object = machine.run("schema --format json").object();
     assert_eq!(object["directory"], "schemas");
     assert_eq!(object["files"].as_array().unwrap().len(), protocol::schema::files().len());
-    assert!(machine.work().join("schemas/Document.json").is_file());
+    assert!(machine.project().join("schemas/Document.json").is_file());
 }
 
 #[test]
 fn a_directory_that_cannot_be_made_is_named() {
     let machine = Machine::new();
-    machine.write("work/file", "");
+    machine.write("project/file", "");
     machine.check_code(
         "schema file/below",
         3,

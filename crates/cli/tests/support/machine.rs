@@ -22,7 +22,7 @@ impl Machine {
         let directory = tempfile::Builder::new().prefix("foreword-test-").tempdir().expect("a directory");
         // Where the system's temporary directory is a link, the binary sees what it leads to.
         let machine = Self { directory };
-        std::fs::create_dir(machine.work()).expect("a working directory");
+        std::fs::create_dir(machine.project()).expect("a working directory");
         machine
     }
 
@@ -47,8 +47,8 @@ impl Machine {
     }
 
     /// Where commands run.
-    pub(crate) fn work(&self) -> PathBuf {
-        self.root().join("work")
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root().join("project")
     }
 
     /// Writes a file; relative paths are below the machine's root.
@@ -83,7 +83,7 @@ impl Machine {
     }
 
     fn prepare(&self, command: &mut Command) {
-        command.env_clear().current_dir(self.work());
+        command.env_clear().current_dir(self.project());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.root()).env("foreword", FOREWORD);
         command.env("FOREWORD_HOME", self.home()).env("FOREWORD_DATA", self.data());
