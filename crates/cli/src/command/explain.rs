@@ -1,0 +1,166 @@
+//! `foreword explain`.
+
+use std::path::{Path, PathBuf};
+
+use anstyle::{AnsiColor, Style};
+use instructions::{Decision, FileScope, Outcome, Resolution, Severity};
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Absent, Files, Printed, directory, failure, tokens};
+use crate::output::{is_coloured, print};
+
+pub(crate) fn run(context: &Context, path: Option<&Path>, absent: Absent) -> Result<Exit, Failure> {
+    let files = Files::new(context)?;
+    let cwd = directory(path)?;
+    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| failure(&error))?;
+    if context.output.is_json() {
+        context.output.json(&Printed::new(&resolution, absent))?;
+    } else {
+        print(&explain(&resolution, absent))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A sign, a word and a colour for each outcome; the word alone is enough.
+fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style) {
+    let plain = Style::new();
+    let faint = plain.dimmed();
+    let (good, poor, bad) =
+        (AnsiColor::Green.on_default(), AnsiColor::Yellow.on_default(), AnsiColor::Red.on_default());
+    match outcome {
+        Outcome::Used => ("+", "used", good),
+        Outcome::Truncated => ("~", "truncated", poor),
+        Outcome::OverBudget => ("!", "over budget", poor),
+        Outcome::Shadowed => ("-", "shadowed", plain),
+        Outcome::Blank => ("-", "blank", plain),
+        Outcome::Absent => (" ", "absent", faint),
+        Outcome::NotAFile => ("!", "not a file", poor),
+        Outcome::Unreadable => ("!", "unreadable", bad),
+        Outcome::OutsideRoot => ("!", "outside root", bad),
+        Outcome::Duplicate => ("-", "duplicate", plain),
+        Outcome::Disabled => ("-", "disabled", plain),
+        Outcome::Ignored => ("-", "ignored", plain),
+        Outcome::AboveRoot => ("-", "above root", plain),
+    }
+}
+
+/// The explanation for people: what holds, then every directory with every candidate and its fate.
+pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
+    let mut text = heading(resolution);
+    let width = resolution
+        .decisions
+        .iter()
+        .map(|decision| name(decision).chars().count())
+        .max()
+        .unwrap_or(0)
+        .clamp(10, 40);
+    let mut directories: Vec<PathBuf> = Vec::new();
+    for decision in &resolution.decisions {
+        let directory = decision.path.parent().unwrap_or(&decision.path).to_owned();
+        if !directories.contains(&directory) {
+            directories.push(directory);
+        }
+    }
+    for directory in directories {
+        let decisions: Vec<&Decision> = resolution
+            .decisions
+            .iter()
+            .filter(|decision| decision.path.parent() == Some(&directory))
+            .filter(|decision| absent == Absent::Listed || decision.outcome != Outcome::Absent)
+            .collect();
+        if decisions.is_empty() {
+            continue;
+        }
+        text.push_str(&format!("\n{}\n", directory.display()));
+        for decision in decisions {
+            text.push_str(&line(resolution, decision, width));
+        }
+    }
+    for diagnostic in &resolution.diagnostics {
+        let (word, style) = match diagnostic.severity {
+            Severity::Error => ("error", AnsiColor::Red.on_default()),
+            Severity::Warning => ("warning", AnsiColor::Yellow.on_default()),
+        };
+        let place = match (&diagnostic.path, diagnostic.line) {
+            (Some(path), Some(line)) => format!("{}:{line}: ", path.display()),
+            (Some(path), None) => format!("{}: ", path.display()),
+            _ => String::new(),
+        };
+        let word = paint(style, word);
+        text.push_str(&format!("\n{word}: {place}{} ({})\n", diagnostic.message, diagnostic.code));
+    }
+    text
+}
+
+/// A word in colour, where colours are wanted.
+fn paint(style: Style, word: &str) -> String {
+    if is_coloured() { format!("{style}{word}{style:#}") } else { word.to_owned() }
+}
+
+fn heading(resolution: &Resolution) -> String {
+    let root = match &resolution.root {
+        Some(root) => format!("{}: {}", root.display(), resolution.root_reason),
+        None => format!("none: {}", resolution.root_reason),
+    };
+    let kept: u64 = resolution
+        .files
+        .iter()
+        .filter(|file| file.scope == FileScope::Project)
+        .map(|file| file.kept_bytes)
+        .sum();
+    let total = resolution.text.as_deref().map_or(0, tokens);
+    format!(
+        "profile  {}\ncwd      {}\nroot     {root}\nlimit    {kept} of {} bytes of project files{}\ntext     about {total} tokens\n",
+        resolution.profile,
+        resolution.cwd.display(),
+        resolution.max_bytes,
+        share(kept, resolution.max_bytes),
+    )
+}
+
+fn share(bytes: u64, limit: u64) -> String {
+    match (bytes * 100).checked_div(limit) {
+        Some(0) if bytes > 0 => " (under 1 %)".to_owned(),
+        Some(percent) => format!(" ({percent} %)"),
+        None => String::new(),
+    }
+}
+
+fn line(resolution: &Resolution, decision: &Decision, width: usize) -> String {
+    let (sign, word, style) = appearance(decision.outcome);
+    let mut facts = Vec::new();
+    if let Some(file) = resolution.files.iter().find(|file| file.path == decision.path) {
+        let bytes = match file.truncated {
+            true => format!("{} of {} bytes", file.kept_bytes, file.bytes),
+            false => format!("{} bytes", file.bytes),
+        };
+        let share = match file.scope {
+            FileScope::Project => share(file.kept_bytes, resolution.max_bytes),
+            FileScope::Home => String::new(),
+        };
+        facts.push(format!("{bytes}{share}, about {} tokens", tokens(&file.text)));
+    }
+    if let Some(by) = decision.by.as_ref().and_then(|by| by.file_name()) {
+        facts.push(format!("by {}", by.to_string_lossy()));
+    }
+    facts.extend(decision.detail.clone());
+    let name = name(decision);
+    let word = paint(style, &format!("{word:12}"));
+    let line = format!("  {sign} {name:width$}  {word}  {}", facts.join("; "));
+    format!("{}\n", line.trim_end())
+}
+
+/// A file name that cannot break the line it stands in.
+fn name(decision: &Decision) -> String {
+    let name = decision.path.file_name().unwrap_or(decision.path.as_os_str());
+    name.to_string_lossy()
+        .chars()
+        .flat_map(|character| {
+            let control = character.is_control();
+            let escaped: Vec<char> =
+                if control { character.escape_default().collect() } else { vec![character] };
+            escaped
+        })
+        .collect()
+}

@@ -1,0 +1,88 @@
+//! `foreword resolve`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use instructions::{Cache, Resolver, Session, SessionFile};
+use serde_json::json;
+
+use crate::arguments::Resolve;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Files, directory, failure};
+
+pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
+    let files = Files::new(context)?;
+    let file = SessionFile::lock(&arguments.session).map_err(|error| file_failure(&error))?;
+    let session = match file.read().map_err(|error| file_failure(&error))? {
+        Some(session) => {
+            if let Some(cwd) = &arguments.cwd
+                && directory(Some(cwd))? != session.cwd
+            {
+                let message = format!("the session was started in {}", session.cwd.display());
+                return Err(
+                    Failure::usage(message).hint("leave --cwd out, or see `foreword session diff --cwd`")
+                );
+            }
+            session
+        }
+        None => start(context, &files, arguments, &file)?,
+    };
+    if session.profile != files.profile.name {
+        let message =
+            format!("the session uses the profile `{}`, not `{}`", session.profile, files.profile.name);
+        return Err(Failure::usage(message).hint(format!("give --profile {}", session.profile)));
+    }
+    let profile = files.profile;
+    let cwd = session.cwd.clone();
+    let resolver =
+        Resolver::new(session, profile, files.settings, files.surroundings, Arc::new(Cache::new()));
+    let here = directory(None)?;
+    let paths: Vec<PathBuf> =
+        arguments.paths.iter().map(|path| instructions::path::normalise(path, &here)).collect();
+    let announcement =
+        resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| failure(&error))?;
+    for diagnostic in announcement.diagnostics() {
+        context.output.warning(&diagnostic.message, None);
+    }
+    let reminder = announcement.reminder().map(|reminder| reminder.render());
+    let resolved: Vec<_> = announcement.files().collect();
+    let removed: Vec<String> =
+        announcement.removed().iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let answer = json!({ "resolved": { "files": resolved }, "removed": removed, "reminder": reminder });
+    context.output.data(&answer, || reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default())?;
+    if reminder.is_none() {
+        context.output.note(format!("nothing new applies there for the session in {}", cwd.display()));
+    }
+    if arguments.peek {
+        return Ok(Exit::Done);
+    }
+    announcement.confirm();
+    file.write(&resolver.session()).map_err(|error| file_failure(&error))?;
+    Ok(Exit::Done)
+}
+
+fn start(
+    context: &Context,
+    files: &Files,
+    arguments: &Resolve,
+    file: &SessionFile,
+) -> Result<Session, Failure> {
+    let cwd = directory(arguments.cwd.as_deref())?;
+    let (session, _) = Session::start(&files.request(&cwd), None).map_err(|error| failure(&error))?;
+    file.write(&session).map_err(|error| file_failure(&error))?;
+    context.output.note(format!("started a session in {}", cwd.display()));
+    Ok(session)
+}
+
+/// What is wrong with a session file.
+pub(crate) fn file_failure(error: &instructions::SessionFileError) -> Failure {
+    use instructions::SessionFileError;
+    match error {
+        SessionFileError::Io { .. } => Failure::new(Exit::Failed, error.to_string()),
+        SessionFileError::Malformed { .. } => Failure::usage(error.to_string())
+            .hint("name another file, or remove this one to start a new session"),
+        SessionFileError::Schema { .. } => Failure::usage(error.to_string())
+            .hint("use the version of foreword that wrote it, or start a new session"),
+    }
+}

@@ -1,0 +1,41 @@
+//! `foreword show`.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Absent, Files, Printed, directory, failure};
+use crate::output::print;
+
+pub(crate) fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
+    let files = Files::new(context)?;
+    let cwd = directory(path)?;
+    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| failure(&error))?;
+    if context.output.is_json() {
+        context.output.json(&Printed::new(&resolution, Absent::LeftOut))?;
+        return Ok(Exit::Done);
+    }
+    for diagnostic in &resolution.diagnostics {
+        let place = match (&diagnostic.path, diagnostic.line) {
+            (Some(path), Some(line)) => format!("{}:{line}: ", path.display()),
+            (Some(path), None) => format!("{}: ", path.display()),
+            _ => String::new(),
+        };
+        context.output.warning(&format!("{place}{}", diagnostic.message), None);
+    }
+    match &resolution.text {
+        Some(text) => {
+            print(text)?;
+            // Exactly the text for programs; people want their prompt on a line of its own.
+            if std::io::stdout().is_terminal() {
+                print("\n")?;
+            }
+        }
+        None => context.output.note(format!(
+            "no instruction file applies in {}; `foreword explain --all` says what was looked for",
+            cwd.display()
+        )),
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,105 @@
+//! `foreword watch`: the explanation, and again whenever it changes.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use instructions::Resolution;
+use notify::{RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+
+use super::explain::explain;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Absent, Files, Printed, directory, failure};
+use crate::output::Reader;
+
+/// How long changes are gathered: an editor that replaces a file makes several.
+const GATHER: Duration = Duration::from_millis(100);
+/// How often to look without being told, for what no event tells of, such as the target of a link.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
+    let files = Files::new(context)?;
+    let cwd = directory(path)?;
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // Reading is no change; everything else is looked into.
+        if !matches!(event, Ok(notify::Event { kind: notify::EventKind::Access(_), .. })) {
+            let _ = sender.send(());
+        }
+    })
+    .map_err(|error| Failure::new(Exit::Failed, format!("could not watch for changes: {error}")))?;
+    let mut watched: HashSet<PathBuf> = HashSet::new();
+    let mut last: Option<String> = None;
+    loop {
+        match instructions::survey(&files.request(&cwd)) {
+            Ok(resolution) => {
+                watch(&mut watcher, &mut watched, &resolution, &files);
+                let seen = fingerprint(&resolution);
+                if last.as_ref() != Some(&seen) {
+                    let gap = if last.is_some() { "\n" } else { "" };
+                    let printed = Printed::new(&resolution, Absent::LeftOut);
+                    let reader = context
+                        .output
+                        .data(&printed, || format!("{gap}{}", explain(&resolution, Absent::LeftOut)))?;
+                    if reader == Reader::Gone {
+                        return Ok(Exit::Done);
+                    }
+                    if last.is_none() {
+                        context.output.note("watching; stop with Ctrl-C");
+                    }
+                    last = Some(seen);
+                }
+            }
+            Err(error) if last.is_none() => return Err(failure(&error)),
+            // The directory may be gone for a moment, as when a branch is changed.
+            Err(error) => {
+                let message = error.to_string();
+                if last.as_ref() != Some(&message) {
+                    context.output.warning(&message, None);
+                    last = Some(message);
+                }
+            }
+        }
+        tokio::select! {
+            _ = events.recv() => {
+                tokio::time::sleep(GATHER).await;
+                while events.try_recv().is_ok() {}
+            }
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+        }
+    }
+}
+
+/// Watches the directories that matter now; one that was replaced is watched anew.
+fn watch(
+    watcher: &mut notify::RecommendedWatcher,
+    watched: &mut HashSet<PathBuf>,
+    resolution: &Resolution,
+    files: &Files,
+) {
+    let home = files.surroundings.foreword_home.iter().chain(&files.surroundings.codex_home);
+    let wanted: HashSet<PathBuf> =
+        resolution.directories.iter().chain(home).filter(|path| path.is_dir()).cloned().collect();
+    for gone in watched.difference(&wanted) {
+        let _ = watcher.unwatch(gone);
+    }
+    for directory in &wanted {
+        // Watching again is cheap, and the only way to follow a directory that was replaced.
+        let _ = watcher.unwatch(directory);
+        let _ = watcher.watch(directory, RecursiveMode::NonRecursive);
+    }
+    *watched = wanted;
+}
+
+/// What makes one explanation differ from another; times alone do not.
+fn fingerprint(resolution: &Resolution) -> String {
+    let files: Vec<(&Path, &str)> =
+        resolution.files.iter().map(|file| (file.path.as_path(), file.sha256.as_str())).collect();
+    format!(
+        "{:?} {files:?} {:?} {:?} {:?}",
+        resolution.root, resolution.decisions, resolution.diagnostics, resolution.text
+    )
+}

@@ -1,0 +1,178 @@
+//! What the commands about files on disk share: rules, settings and directories from the configuration.
+
+use std::path::{Path, PathBuf};
+
+use instructions::{Delivery, Profile, Request, Resolution, Settings, Surroundings};
+use serde::Serialize;
+
+use crate::config::section::{AgentsSection, Delivery as ConfiguredDelivery};
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+
+/// Everything a resolution needs besides the directory.
+pub(crate) struct Files {
+    pub(crate) profile: &'static Profile,
+    pub(crate) settings: Settings,
+    pub(crate) surroundings: Surroundings,
+}
+
+impl Files {
+    pub(crate) fn new(context: &Context) -> Result<Self, Failure> {
+        let agents = context.configuration.agents();
+        let user_home = etcetera::home_dir().ok();
+        let codex_home = std::env::var_os("CODEX_HOME")
+            .filter(|home| !home.is_empty())
+            .map(PathBuf::from)
+            .or_else(|| user_home.as_ref().map(|home| home.join(".codex")));
+        Ok(Self {
+            profile: profile(context, &agents.profile)?,
+            settings: settings(agents),
+            surroundings: Surroundings {
+                user_home,
+                foreword_home: Some(context.directories.home.clone()),
+                codex_home,
+            },
+        })
+    }
+
+    pub(crate) fn request<'a>(&'a self, cwd: &'a Path) -> Request<'a> {
+        Request { profile: self.profile, cwd, settings: &self.settings, surroundings: &self.surroundings }
+    }
+}
+
+/// A directory named on the command line, taken lexically; the present one when none is named.
+pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
+    let here = std::env::current_dir().map_err(|error| {
+        Failure::new(Exit::Failed, format!("could not find the current directory: {error}"))
+    })?;
+    Ok(match path {
+        Some(path) => instructions::path::normalise(path, &here),
+        None => here,
+    })
+}
+
+fn profile(context: &Context, name: &str) -> Result<&'static Profile, Failure> {
+    if let Some(profile) = Profile::find(name) {
+        return Ok(profile);
+    }
+    let known: Vec<&str> = instructions::PROFILES.iter().map(|profile| profile.name).collect();
+    let origin = context.configuration.origin("agents.profile")?;
+    Err(Failure::usage(format!("there is no profile `{name}` (from {origin})"))
+        .hint(format!("the profiles are {}", known.join(", "))))
+}
+
+fn settings(agents: &AgentsSection) -> Settings {
+    Settings {
+        enabled: agents.enabled,
+        root: agents.project_root_override.clone(),
+        markers: agents.markers.clone(),
+        stop_at_fs_root: agents.stop_at_fs_root,
+        max_files: agents.max_files,
+        max_bytes: agents.max_bytes,
+        fallback_filenames: agents.fallback_filenames.clone(),
+        follow_external_links: agents.follow_external_links,
+        resolver_enabled: agents.resolver_enabled,
+        max_files_per_resolve: usize::try_from(agents.max_files_per_resolve.get()).unwrap_or(usize::MAX),
+        delivery: match agents.delivery {
+            ConfiguredDelivery::Pointer => Delivery::Pointer,
+            ConfiguredDelivery::Inline => Delivery::Inline,
+            ConfiguredDelivery::Auto => Delivery::Auto,
+        },
+    }
+}
+
+/// What cannot be resolved.
+pub(crate) fn failure(error: &instructions::ResolveError) -> Failure {
+    use instructions::{ResolveError, SettingsError};
+    let exit = match error {
+        ResolveError::Directory { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
+            Exit::Failed
+        }
+        _ => Exit::Usage,
+    };
+    let failure = Failure::new(exit, error.to_string());
+    match error {
+        ResolveError::NotADirectory { path } => match path.parent() {
+            Some(parent) => failure.hint(format!("for what applies to that file, name {}", parent.display())),
+            None => failure,
+        },
+        ResolveError::Settings(SettingsError::FallbackName { .. }) => failure
+            .hint("fallback names are looked for in every directory; give plain names such as NOTES.md"),
+        ResolveError::Settings(SettingsError::RootElsewhere { .. }) => {
+            failure.hint("name a root above the working directory, or none")
+        }
+        ResolveError::SettingsFile(_) => {
+            failure.hint("mend the file, or set CODEX_HOME to another directory")
+        }
+        _ => failure,
+    }
+}
+
+/// A file as the commands print it: with an estimate of its tokens.
+#[derive(Serialize)]
+struct PrintedFile<'a> {
+    path: String,
+    scope: instructions::FileScope,
+    bytes: u64,
+    kept_bytes: u64,
+    tokens: usize,
+    sha256: &'a str,
+    mtime_ms: i64,
+    truncated: bool,
+}
+
+/// A resolution as `show` and `explain` print it.
+#[derive(Serialize)]
+pub(crate) struct Printed<'a> {
+    profile: &'a str,
+    cwd: String,
+    root: Option<String>,
+    files: Vec<PrintedFile<'a>>,
+    decisions: Vec<&'a instructions::Decision>,
+    diagnostics: &'a [instructions::Diagnostic],
+    blocks: &'a [instructions::Block],
+    text: Option<&'a str>,
+}
+
+impl<'a> Printed<'a> {
+    pub(crate) fn new(resolution: &'a Resolution, absent: Absent) -> Self {
+        let listed = |decision: &&instructions::Decision| {
+            absent == Absent::Listed || decision.outcome != instructions::Outcome::Absent
+        };
+        Self {
+            profile: resolution.profile,
+            cwd: resolution.cwd.to_string_lossy().into_owned(),
+            root: resolution.root.as_ref().map(|root| root.to_string_lossy().into_owned()),
+            files: resolution
+                .files
+                .iter()
+                .map(|file| PrintedFile {
+                    path: file.path.to_string_lossy().into_owned(),
+                    scope: file.scope,
+                    bytes: file.bytes,
+                    kept_bytes: file.kept_bytes,
+                    tokens: tokens(&file.text),
+                    sha256: &file.sha256,
+                    mtime_ms: file.mtime_ms,
+                    truncated: file.truncated,
+                })
+                .collect(),
+            decisions: resolution.decisions.iter().filter(listed).collect(),
+            diagnostics: &resolution.diagnostics,
+            blocks: &resolution.blocks,
+            text: resolution.text.as_deref(),
+        }
+    }
+}
+
+/// Whether candidates that are not there are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absent {
+    Listed,
+    LeftOut,
+}
+
+/// The estimate that all commands print.
+pub(crate) fn tokens(text: &str) -> usize {
+    tokens::count(tokens::Encoding::Cl100k, text)
+}

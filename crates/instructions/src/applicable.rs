@@ -1,0 +1,77 @@
+//! The files that apply to a directory, whatever an agent has seen of them.
+
+use std::path::{Path, PathBuf};
+
+use crate::cache::Cache;
+use crate::chain::Chain;
+use crate::diagnostic::Diagnostic;
+use crate::file::Content;
+use crate::profile::{Changed, Profile, UnsafeText};
+use crate::render::{Part, block};
+use crate::resolution::{Request, ResolveError, effective};
+use crate::safety;
+use crate::session::LoadedVersion;
+use crate::settings::{Delivery, INLINE_BYTES};
+use crate::text::decode;
+
+/// A file that applies.
+pub(crate) struct Applicable {
+    pub(crate) path: PathBuf,
+    pub(crate) version: LoadedVersion,
+    content: std::sync::Arc<Content>,
+}
+
+impl Applicable {
+    /// Whether an agent that has `loaded` of this file has to be told of it.
+    pub(crate) fn differs(&self, loaded: Option<&LoadedVersion>, profile: &Profile) -> bool {
+        match (loaded, profile.changed) {
+            (None, _) => true,
+            (Some(loaded), Changed::ByContent) => loaded.sha256 != self.version.sha256,
+            (Some(loaded), Changed::ByTime) => loaded.mtime_ms != self.version.mtime_ms,
+        }
+    }
+
+    /// The file's text for a reminder, if it is delivered with one.
+    pub(crate) fn inline(&self, profile: &Profile, delivery: Delivery) -> Option<String> {
+        let wanted = match delivery {
+            Delivery::Pointer => false,
+            Delivery::Inline => true,
+            Delivery::Auto => self.version.size <= INLINE_BYTES,
+        };
+        if !wanted || !self.content.whole {
+            return None;
+        }
+        let decoded = decode(&self.content.bytes, profile.byte_order_mark);
+        // In a reminder the text stands between our own tags, so it is made harmless whatever the profile says.
+        let checked = safety::check(&decoded.text, &self.path);
+        let text = match profile.unsafe_text {
+            UnsafeText::MadeHarmless => checked.text.into_owned(),
+            UnsafeText::Reported => safety::neutralise(&decoded.text).into_owned(),
+        };
+        Some(block(&Part { path: &self.path, home: false, text, mark: None }))
+    }
+}
+
+/// The files from `root` down to `directory`, root first.
+pub(crate) fn applicable(
+    request: &Request<'_>,
+    root: &Path,
+    directory: &Path,
+    cache: Option<&Cache>,
+) -> Result<(Vec<Applicable>, Vec<Diagnostic>), ResolveError> {
+    let effective = effective(request)?;
+    let (chosen, diagnostics) = Chain::choose(&effective.borrow(request), root, directory, cache)?;
+    let files = chosen
+        .into_iter()
+        .map(|chosen| Applicable {
+            version: LoadedVersion {
+                mtime_ms: chosen.stamp.modified_ms(),
+                size: chosen.stamp.size,
+                sha256: chosen.content.sha256.clone(),
+            },
+            path: chosen.path,
+            content: chosen.content,
+        })
+        .collect();
+    Ok((files, diagnostics))
+}

@@ -1,0 +1,143 @@
+//! How much of each file is kept.
+
+use crate::profile::{ByteOrderMark, OverLimit};
+use crate::text::{cut, is_blank};
+
+/// One file that asks for room.
+pub(crate) struct Asking<'a> {
+    /// The first bytes of the file.
+    pub(crate) bytes: &'a [u8],
+    /// Its whole size.
+    pub(crate) size: u64,
+}
+
+/// What a file gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// All of it.
+    Whole,
+    /// Its first bytes.
+    Cut(usize),
+    /// Nothing, because the limit was spent.
+    Nothing,
+    /// Nothing, because what is left of it is only white space.
+    Blank,
+}
+
+/// The limits of a chain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) bytes: u64,
+    pub(crate) files: Option<u64>,
+    pub(crate) over: OverLimit,
+    pub(crate) mark: ByteOrderMark,
+}
+
+/// Shares the limit among files that stand in chain order, root first.
+pub(crate) fn share(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
+    match limit.over {
+        OverLimit::NearestFirst => nearest_first(files, limit),
+        OverLimit::RootFirst => root_first(files, limit),
+        OverLimit::StopsAtFirst => stop_at_first(files, limit),
+    }
+}
+
+fn most_files(limit: Limit) -> usize {
+    limit.files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
+}
+
+fn nearest_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
+    let mut shares = vec![Share::Nothing; files.len()];
+    let mut left = limit.bytes;
+    for (share, file) in shares.iter_mut().zip(files).rev().take(most_files(limit)) {
+        if file.size <= left {
+            left -= file.size;
+            *share = Share::Whole;
+            continue;
+        }
+        let kept = cut(file.bytes, usize::try_from(left).unwrap_or(usize::MAX));
+        *share = if kept == 0 { Share::Nothing } else { Share::Cut(kept) };
+        // What a line boundary left over is not given to files further away: the nearest one is already short.
+        left = 0;
+    }
+    shares
+}
+
+fn root_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
+    let mut left = limit.bytes;
+    let mut count = most_files(limit);
+    files
+        .iter()
+        .map(|file| {
+            if left == 0 || count == 0 {
+                return Share::Nothing;
+            }
+            let kept = file.size.min(left);
+            let length = usize::try_from(kept).unwrap_or(usize::MAX).min(file.bytes.len());
+            if is_blank(&file.bytes[..length], limit.mark) {
+                return Share::Blank;
+            }
+            left -= kept;
+            count -= 1;
+            if kept == file.size { Share::Whole } else { Share::Cut(length) }
+        })
+        .collect()
+}
+
+fn stop_at_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
+    let mut left = limit.bytes;
+    let mut count = most_files(limit);
+    let mut stopped = false;
+    files
+        .iter()
+        .map(|file| {
+            stopped |= count == 0 || file.size > left;
+            if stopped {
+                return Share::Nothing;
+            }
+            count -= 1;
+            left -= file.size;
+            Share::Whole
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(over: OverLimit, bytes: u64, files: Option<u64>, texts: &[&str]) -> Vec<Share> {
+        let asking: Vec<Asking<'_>> =
+            texts.iter().map(|text| Asking { bytes: text.as_bytes(), size: text.len() as u64 }).collect();
+        share(&asking, Limit { bytes, files, over, mark: ByteOrderMark::Kept })
+    }
+
+    #[test]
+    fn the_nearest_file_survives() {
+        use Share::*;
+        let nearest = |bytes, texts| shares(OverLimit::NearestFirst, bytes, None, texts);
+        assert_eq!(nearest(10, &["root", "leaf"]), [Whole, Whole]);
+        assert_eq!(nearest(6, &["ro\not", "leaf"]), [Cut(2), Whole]);
+        assert_eq!(nearest(4, &["root", "mid", "leaf"]), [Nothing, Nothing, Whole]);
+        assert_eq!(nearest(2, &["root", "leaf"]), [Nothing, Cut(2)]);
+        assert_eq!(shares(OverLimit::NearestFirst, 99, Some(1), &["a", "b"]), [Nothing, Whole]);
+    }
+
+    #[test]
+    fn codex_starves_the_leaf_and_blank_costs_nothing() {
+        use Share::*;
+        let codex = |bytes, texts| shares(OverLimit::RootFirst, bytes, None, texts);
+        assert_eq!(codex(6, &["root", "leaf"]), [Whole, Cut(2)]);
+        assert_eq!(codex(4, &["root", "leaf"]), [Whole, Nothing]);
+        assert_eq!(codex(5, &["     x", "leaf"]), [Blank, Whole]);
+        assert_eq!(codex(6, &["     x", "leaf"]), [Whole, Nothing]);
+    }
+
+    #[test]
+    fn the_specification_stops_at_what_does_not_fit() {
+        use Share::*;
+        let stops = |bytes, files, texts| shares(OverLimit::StopsAtFirst, bytes, files, texts);
+        assert_eq!(stops(8, None, &["12345", "6789012", "3"]), [Whole, Nothing, Nothing]);
+        assert_eq!(stops(99, Some(2), &["0", "1", "2"]), [Whole, Whole, Nothing]);
+    }
+}

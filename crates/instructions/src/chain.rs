@@ -1,0 +1,422 @@
+//! Loads a chain: finds the root, chooses a file in each directory, shares the limit, makes the text.
+
+mod choice;
+mod other_files;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::budget::{self, Asking, Limit, Share};
+use crate::cache::{Cache, Look};
+use crate::decision::{Decision, Outcome};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::file::{BLOCK, Bounds, Content, Found, Root as OpenedRoot, Stamp};
+use crate::profile::{Blank, HomeDirectory, Profile, SameFile, Unreadable, UnsafeText};
+use crate::render::{self, Part};
+use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
+use crate::root::{self, Root};
+use crate::safety;
+use crate::settings::candidate_names;
+use crate::text::{decode, headings_after};
+use crate::{path, text};
+
+/// Most bytes of a user's own file.
+const MOST_HOME_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How much is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Survey {
+    /// What the answer needs.
+    Needed,
+    /// Everything that could be meant for an agent.
+    Everything,
+}
+
+/// A file that was chosen.
+pub(crate) struct Chosen {
+    pub(crate) path: PathBuf,
+    pub(crate) scope: FileScope,
+    pub(crate) stamp: Stamp,
+    pub(crate) content: Arc<Content>,
+    /// Where its decision stands.
+    pub(crate) decision: usize,
+}
+
+/// The work of one resolution.
+pub(crate) struct Chain<'a> {
+    pub(crate) request: Request<'a>,
+    pub(crate) survey: Survey,
+    pub(crate) look: Look<'a>,
+    /// How many of the names that are looked for can win, and how many are added after the winner.
+    pub(crate) winning: usize,
+    pub(crate) added: usize,
+    pub(crate) bounds: Bounds,
+    pub(crate) most: u64,
+    pub(crate) decisions: Vec<Decision>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) chosen: Vec<Chosen>,
+    seen: HashSet<(u64, u64)>,
+    /// Set when an unreadable file costs the whole chain.
+    pub(crate) lost: bool,
+}
+
+impl<'a> Chain<'a> {
+    /// Does it all.
+    pub(crate) fn load(
+        effective: &EffectiveRequest<'_>,
+        cache: Option<&Cache>,
+        survey: Survey,
+    ) -> Result<Resolution, ResolveError> {
+        let request = effective.request;
+        check_directory(request.cwd)?;
+        let profile = request.profile;
+        let mut names = candidate_names(profile, request.settings)?;
+        let winning = names.len();
+        names.extend(profile.added.iter().map(|name| (*name).to_owned()));
+        let markers = root::markers(profile, request.settings)?;
+        names.extend(markers.iter().cloned());
+
+        let mut look = Look::new(cache, &names);
+        let mut diagnostics = Vec::new();
+        let root = root::find(&request, &markers, &mut look, &mut diagnostics)?;
+        let max_bytes = request.settings.max_bytes.unwrap_or(profile.max_bytes);
+        let mut chain = Chain::new(request, survey, look, winning, max_bytes);
+        chain.diagnostics = diagnostics;
+        chain.choose_home();
+        let directories = chain.choose_project(effective, &root, &names, max_bytes)?;
+        if survey == Survey::Everything {
+            chain.look_around(&directories, &names[..winning + profile.added.len()]);
+        }
+        Ok(chain.finish(root, markers, directories, max_bytes))
+    }
+
+    /// Only chooses the project's files between a root and a directory.
+    pub(crate) fn choose(
+        effective: &EffectiveRequest<'_>,
+        root: &Path,
+        directory: &Path,
+        cache: Option<&Cache>,
+    ) -> Result<(Vec<Chosen>, Vec<Diagnostic>), ResolveError> {
+        let request = Request { cwd: directory, ..effective.request };
+        let profile = request.profile;
+        let mut names = candidate_names(profile, request.settings)?;
+        let winning = names.len();
+        names.extend(profile.added.iter().map(|name| (*name).to_owned()));
+        let max_bytes = request.settings.max_bytes.unwrap_or(profile.max_bytes);
+        let mut chain = Chain::new(request, Survey::Needed, Look::new(cache, &names), winning, max_bytes);
+        let root = Root { directory: Some(root.to_owned()), reason: String::new() };
+        chain.choose_project(effective, &root, &names, max_bytes)?;
+        if profile.blank == Blank::HidesOthers {
+            chain.chosen.retain(|chosen| !text::is_blank(&chosen.content.bytes, profile.byte_order_mark));
+        }
+        Ok((chain.chosen, chain.diagnostics))
+    }
+
+    fn new(request: Request<'a>, survey: Survey, look: Look<'a>, winning: usize, max_bytes: u64) -> Self {
+        Chain {
+            request,
+            survey,
+            look,
+            winning,
+            added: request.profile.added.len(),
+            bounds: Bounds::None,
+            most: max_bytes.saturating_add(BLOCK),
+            decisions: Vec::new(),
+            diagnostics: Vec::new(),
+            chosen: Vec::new(),
+            seen: HashSet::new(),
+            lost: false,
+        }
+    }
+
+    /// The user's own file: the first with text.
+    fn choose_home(&mut self) {
+        let Some(home) = self.request.profile.home.filter(|_| self.request.settings.enabled) else { return };
+        let surroundings = self.request.surroundings;
+        let directory = match home.directory {
+            HomeDirectory::Foreword => &surroundings.foreword_home,
+            HomeDirectory::Codex => &surroundings.codex_home,
+        };
+        let Some(directory) = directory else { return };
+        let mut winner: Option<PathBuf> = None;
+        for name in home.names {
+            let path = directory.join(name);
+            if let Some(winner) = &winner {
+                if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
+                    self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
+                }
+                continue;
+            }
+            let found = self.look.read_file(&path, &Bounds::None, MOST_HOME_BYTES);
+            if let Found::File { content, .. } = &found
+                && text::is_blank(&content.bytes, self.request.profile.byte_order_mark)
+            {
+                let detail = "it is only white space, so it counts as if it were not there";
+                self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
+                continue;
+            }
+            if self.consider(path.clone(), FileScope::Home, found) {
+                winner = Some(path);
+            }
+        }
+    }
+
+    /// The project's files, in every directory from the root down.
+    fn choose_project(
+        &mut self,
+        effective: &EffectiveRequest<'_>,
+        root: &Root,
+        names: &[String],
+        max_bytes: u64,
+    ) -> Result<Vec<PathBuf>, ResolveError> {
+        let cwd = self.request.cwd;
+        let top = root.directory.as_deref().unwrap_or(cwd);
+        let directories = path::chain(top, cwd);
+        if self.request.profile.links == crate::profile::Links::InsideRoot
+            && !self.request.settings.follow_external_links
+        {
+            let opened = OpenedRoot::open(top)
+                .map_err(|source| ResolveError::Directory { path: top.to_owned(), source })?;
+            self.bounds = Bounds::Root(opened);
+            self.look.bound_by(Some(top));
+        } else {
+            self.look.bound_by(None);
+        }
+        let off = match (self.request.settings.enabled, effective.distrusted, max_bytes) {
+            (false, ..) => Some("instruction files are switched off (agents.enabled)".to_owned()),
+            (_, Some(reason), _) => Some(reason.to_owned()),
+            (_, _, 0) => {
+                Some("the limit is 0 bytes, so no project file is read (agents.initial.max_bytes)".to_owned())
+            }
+            _ => None,
+        };
+        for directory in &directories {
+            match &off {
+                Some(reason) if self.survey == Survey::Everything => {
+                    self.switched_off(directory, &names[..self.winning + self.added], reason);
+                }
+                Some(_) => {}
+                None => self.choose_in(directory, names),
+            }
+        }
+        if self.lost {
+            self.lose_chain();
+        }
+        Ok(directories)
+    }
+
+    fn switched_off(&mut self, directory: &Path, names: &[String], reason: &str) {
+        for name in names {
+            let path = directory.join(name);
+            if path.symlink_metadata().is_ok() {
+                self.decisions.push(Decision::new(path, Outcome::Disabled).because(reason));
+            }
+        }
+    }
+
+    /// One unreadable file costs all project files, as it does in Codex.
+    fn lose_chain(&mut self) {
+        for chosen in self.chosen.extract_if(.., |chosen| chosen.scope == FileScope::Project) {
+            let decision = &mut self.decisions[chosen.decision];
+            decision.outcome = Outcome::Unreadable;
+            decision.detail =
+                Some("another file of the chain cannot be read, which costs them all".to_owned());
+        }
+    }
+
+    /// Notes what a candidate is; true when it was chosen.
+    pub(crate) fn consider(&mut self, path: PathBuf, scope: FileScope, found: Found) -> bool {
+        let profile = self.request.profile;
+        let decision = match found {
+            Found::File { stamp, content } => {
+                if profile.same_file == SameFile::UsedOnce && !self.seen.insert((stamp.device, stamp.inode)) {
+                    let first = self.chosen.iter().find(|chosen| {
+                        (chosen.stamp.device, chosen.stamp.inode) == (stamp.device, stamp.inode)
+                    });
+                    let decision = Decision::new(path, Outcome::Duplicate)
+                        .because("the same file is already used under another name");
+                    match first.map(|chosen| chosen.path.clone()) {
+                        Some(first) => decision.by(first),
+                        None => decision,
+                    }
+                } else {
+                    self.take(path, scope, stamp, content);
+                    return true;
+                }
+            }
+            Found::Absent if self.survey == Survey::Everything => Decision::new(path, Outcome::Absent),
+            Found::Absent => return false,
+            Found::NotAFile { kind, .. } => Decision::new(path, Outcome::NotAFile)
+                .because(format!("it is a {kind}; only regular files are read")),
+            Found::Outside => Decision::new(path, Outcome::OutsideRoot).because(
+                "it leads out of the project; copy the file, or allow it with agents.follow_external_links",
+            ),
+            Found::Unreadable { reason } => {
+                self.lost |= scope == FileScope::Project && profile.unreadable == Unreadable::ChainLost;
+                let message = format!("it cannot be read: {reason}");
+                self.diagnostics.push(Diagnostic::new("unreadable", Severity::Error, &path, message.clone()));
+                Decision::new(path, Outcome::Unreadable).because(message)
+            }
+        };
+        self.decisions.push(decision);
+        false
+    }
+
+    fn take(&mut self, path: PathBuf, scope: FileScope, stamp: Stamp, content: Arc<Content>) {
+        self.decisions.push(Decision::new(path.clone(), Outcome::Used));
+        self.chosen.push(Chosen { path, scope, stamp, content, decision: self.decisions.len() - 1 });
+    }
+
+    fn finish(
+        mut self,
+        root: Root,
+        markers: Vec<String>,
+        directories: Vec<PathBuf>,
+        max_bytes: u64,
+    ) -> Resolution {
+        let profile = self.request.profile;
+        let chosen = std::mem::take(&mut self.chosen);
+        let shares = self.shares(&chosen, max_bytes);
+        let mut files = Vec::with_capacity(chosen.len());
+        let mut parts = Vec::with_capacity(chosen.len());
+        for (chosen, share) in chosen.iter().zip(shares) {
+            let kept = self.keep(chosen, share, max_bytes);
+            let Some((kept, mark)) = kept else { continue };
+            let text = self.text(profile, chosen, kept);
+            files.push(InstructionFile {
+                path: chosen.path.clone(),
+                scope: chosen.scope,
+                bytes: chosen.stamp.size,
+                kept_bytes: kept as u64,
+                sha256: chosen.content.sha256.clone(),
+                mtime_ms: chosen.stamp.modified_ms(),
+                truncated: (kept as u64) < chosen.stamp.size,
+                text: text.clone(),
+            });
+            parts.push(Part { path: &chosen.path, home: chosen.scope == FileScope::Home, text, mark });
+        }
+        let blocks = render::render(profile, self.request.cwd, &parts);
+        let text = blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        Resolution {
+            profile: profile.name,
+            cwd: self.request.cwd.to_owned(),
+            root: root.directory,
+            root_reason: root.reason,
+            markers,
+            directories,
+            max_bytes,
+            files,
+            decisions: self.decisions,
+            diagnostics: self.diagnostics,
+            text: (!blocks.is_empty()).then_some(text),
+            blocks,
+        }
+    }
+
+    /// What each chosen file gets; the user's own file is not counted.
+    fn shares(&self, chosen: &[Chosen], max_bytes: u64) -> Vec<Share> {
+        let profile = self.request.profile;
+        let asking: Vec<Asking<'_>> = chosen
+            .iter()
+            .filter(|chosen| chosen.scope == FileScope::Project)
+            .map(|chosen| Asking { bytes: &chosen.content.bytes, size: size(chosen) })
+            .collect();
+        let limit = Limit {
+            bytes: max_bytes,
+            files: self.request.settings.max_files.or(profile.max_files),
+            over: profile.over_limit,
+            mark: profile.byte_order_mark,
+        };
+        let mut project = budget::share(&asking, limit).into_iter();
+        chosen
+            .iter()
+            .map(|chosen| match chosen.scope {
+                FileScope::Home if chosen.content.whole => Share::Whole,
+                FileScope::Home => Share::Cut(text::cut(&chosen.content.bytes, chosen.content.bytes.len())),
+                FileScope::Project => project.next().unwrap_or(Share::Nothing),
+            })
+            .collect()
+    }
+
+    /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
+    fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
+        let marked = self.request.profile.over_limit == crate::profile::OverLimit::NearestFirst;
+        let decision = &mut self.decisions[chosen.decision];
+        let size = size(chosen);
+        let kept = match share {
+            Share::Whole => return Some((chosen.content.bytes.len(), None)),
+            Share::Blank => {
+                decision.outcome = Outcome::Blank;
+                decision.detail =
+                    Some("what fits of it is only white space; it still hides the names after it".to_owned());
+                return None;
+            }
+            Share::Cut(kept) => {
+                decision.outcome = Outcome::Truncated;
+                decision.detail = Some(format!(
+                    "{kept} of {size} bytes fit into the limit of {max_bytes}; shorten the files, or raise agents.initial.max_bytes"
+                ));
+                kept
+            }
+            Share::Nothing => {
+                decision.outcome = Outcome::OverBudget;
+                decision.detail = Some(format!(
+                    "nothing of the limit of {max_bytes} bytes is left for it; shorten the files, or raise agents.initial.max_bytes"
+                ));
+                if !marked {
+                    return None;
+                }
+                0
+            }
+        };
+        if !marked {
+            return Some((kept, None));
+        }
+        let omitted = headings_after(&chosen.content.bytes, kept);
+        Some((kept, Some(render::mark(&chosen.path, kept, size, &omitted))))
+    }
+
+    /// A file's text as the profile wants it, with what was found in it.
+    fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: usize) -> String {
+        let decoded = decode(&chosen.content.bytes[..kept], profile.byte_order_mark);
+        if let Some(line) = decoded.invalid_line {
+            let message = "bytes that are not UTF-8 are shown as U+FFFD; save the file as UTF-8";
+            self.diagnostics.push(
+                Diagnostic::new("invalid_utf8", Severity::Warning, &chosen.path, message).at_line(line),
+            );
+        }
+        if chosen.content.unsteady {
+            let message = "the file kept changing while it was read; what is shown may be a mixture";
+            self.diagnostics.push(Diagnostic::new(
+                "changed_while_read",
+                Severity::Warning,
+                &chosen.path,
+                message,
+            ));
+        }
+        let checked = safety::check(&decoded.text, &chosen.path);
+        self.diagnostics.extend(checked.diagnostics);
+        let text = match profile.unsafe_text {
+            UnsafeText::MadeHarmless => checked.text.into_owned(),
+            UnsafeText::Reported => decoded.text.into_owned(),
+        };
+        match profile.home {
+            Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
+            _ => text,
+        }
+    }
+}
+
+/// A file's size: what was read when that is all of it, because the system may say 0 for files it makes up.
+fn size(chosen: &Chosen) -> u64 {
+    if chosen.content.whole { chosen.content.bytes.len() as u64 } else { chosen.stamp.size }
+}
+
+fn check_directory(path: &Path) -> Result<(), ResolveError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(ResolveError::NotADirectory { path: path.to_owned() }),
+        Err(source) => Err(ResolveError::Directory { path: path.to_owned(), source }),
+    }
+}

@@ -1,0 +1,85 @@
+//! Files that could be meant for an agent but are not read: other agents' names, other letter cases, files above
+//! the root. Looked for only when somebody asks why.
+
+use std::path::{Path, PathBuf};
+
+use super::Chain;
+use crate::decision::{Decision, Outcome};
+
+/// Entries of one directory that are looked at for other letter cases.
+const MOST_ENTRIES: usize = 200_000;
+
+/// Other agents' files, and who reads them.
+const OTHER_AGENTS: &[(&str, &str)] = &[
+    ("CLAUDE.md", "Claude Code"),
+    ("CLAUDE.local.md", "Claude Code"),
+    (".claude/CLAUDE.md", "Claude Code"),
+    ("GEMINI.md", "Gemini CLI"),
+    ("QWEN.md", "Qwen Code"),
+    ("CONTEXT.md", "opencode"),
+    ("AGENT.md", "Amp"),
+    (".github/copilot-instructions.md", "GitHub Copilot"),
+    (".cursorrules", "Cursor"),
+    (".windsurfrules", "Windsurf"),
+    (".clinerules", "Cline"),
+    (".goosehints", "Goose"),
+    ("CONVENTIONS.md", "Aider"),
+    ("AGENTS.override.md", "Codex and Foreword"),
+    ("AGENTS.local.md", "Foreword"),
+    ("AGENTS.md", "most agents"),
+];
+
+impl Chain<'_> {
+    /// Decides about what is not read.
+    pub(super) fn look_around(&mut self, directories: &[PathBuf], names: &[String]) {
+        for directory in directories {
+            self.other_names(directory, names);
+        }
+        let top = directories.first().map_or(self.request.cwd, PathBuf::as_path);
+        for directory in top.ancestors().skip(1) {
+            for name in names {
+                let path = directory.join(name);
+                if path.is_file() {
+                    let detail = format!(
+                        "it stands above the root {}; give --root, or a marker further up, if it should count",
+                        top.display()
+                    );
+                    self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(detail));
+                }
+            }
+        }
+    }
+
+    fn other_names(&mut self, directory: &Path, names: &[String]) {
+        let profile = self.request.profile.name;
+        for (name, agent) in OTHER_AGENTS {
+            let path = directory.join(name);
+            if names.iter().any(|known| known == name) || path.symlink_metadata().is_err() {
+                continue;
+            }
+            let remedy = match name.contains('/') {
+                true => "link it to AGENTS.md".to_owned(),
+                false => format!("link it (ln -s {name} AGENTS.md), or add it to agents.fallback_filenames"),
+            };
+            let detail = format!("{agent} reads this, the profile `{profile}` does not; {remedy}");
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
+        }
+        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        let mut variants: Vec<(PathBuf, &String)> = entries
+            .take(MOST_ENTRIES)
+            .flatten()
+            .filter_map(|entry| {
+                let entry = entry.file_name();
+                let entry = entry.to_str()?;
+                let name = names.iter().find(|name| name.eq_ignore_ascii_case(entry))?;
+                let known = names.iter().any(|name| name == entry);
+                (!known).then(|| (directory.join(entry), name))
+            })
+            .collect();
+        variants.sort();
+        for (path, name) in variants {
+            let detail = format!("names are read exactly as they are written; rename it to {name}");
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What became of one candidate path, and why.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::path;
+
+/// What became of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Its text is there, whole.
+    Used,
+    /// Its text is there in part.
+    Truncated,
+    /// Another name won here.
+    Shadowed,
+    /// Only white space.
+    Blank,
+    /// There is no such file.
+    Absent,
+    /// Something that is no regular file.
+    NotAFile,
+    /// It cannot be read.
+    Unreadable,
+    /// The limit was spent.
+    OverBudget,
+    /// It leads out of the project.
+    OutsideRoot,
+    /// The same file was already used.
+    Duplicate,
+    /// Settings switch it off.
+    Disabled,
+    /// A file this profile does not read.
+    Ignored,
+    /// An instruction file above the project root.
+    AboveRoot,
+}
+
+/// One candidate and its fate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// The candidate.
+    #[serde(serialize_with = "path::serialize")]
+    pub path: PathBuf,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What it lost to.
+    #[serde(serialize_with = "path::serialize_option")]
+    pub by: Option<PathBuf>,
+    /// Why, and what to do.
+    pub detail: Option<String>,
+}
+
+impl Decision {
+    pub(crate) fn new(path: impl Into<PathBuf>, outcome: Outcome) -> Self {
+        Self { path: path.into(), outcome, by: None, detail: None }
+    }
+
+    pub(crate) fn by(mut self, by: impl Into<PathBuf>) -> Self {
+        self.by = Some(by.into());
+        self
+    }
+
+    pub(crate) fn because(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+}

@@ -1,0 +1,217 @@
+//! Opens and reads one candidate. What is judged is what was opened: never a path that is looked at first and
+//! opened later.
+
+mod beneath;
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rustix::fs::{Mode, OFlags, Stat};
+use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
+
+/// Read past a limit, so that what a cut leaves out can be named.
+pub(crate) const BLOCK: u64 = 65_536;
+/// How often a file that changes while it is read is read again.
+const TRIES: usize = 3;
+
+/// What tells one state of a file or directory from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) size: u64,
+    /// Nanoseconds since 1970.
+    pub(crate) modified: i128,
+    /// Nanoseconds since 1970; moves when permissions do.
+    pub(crate) changed: i128,
+}
+
+impl Stamp {
+    pub(crate) fn of(stat: &Stat) -> Self {
+        let nanoseconds = |seconds: i128, nanoseconds: i128| seconds * 1_000_000_000 + nanoseconds;
+        Self {
+            device: widen(stat.st_dev),
+            inode: widen(stat.st_ino),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: nanoseconds(i128::from(stat.st_mtime), i128::from(stat.st_mtime_nsec)),
+            changed: nanoseconds(i128::from(stat.st_ctime), i128::from(stat.st_ctime_nsec)),
+        }
+    }
+
+    /// Modification time in milliseconds.
+    pub(crate) fn modified_ms(&self) -> i64 {
+        i64::try_from(self.modified.div_euclid(1_000_000)).unwrap_or(0)
+    }
+
+    /// Whether it was long enough at rest when it was looked at that a later change must have moved it.
+    pub(crate) fn is_settled(&self, looked_at: SystemTime) -> bool {
+        const REST: i128 = 2_000_000_000;
+        let looked_at =
+            looked_at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
+        self.modified.max(self.changed) + REST <= looked_at
+    }
+}
+
+/// Device and inode numbers have other widths on other systems.
+fn widen<N: TryInto<u64>>(number: N) -> u64 {
+    number.try_into().unwrap_or(u64::MAX)
+}
+
+/// What was read of a file.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// The first bytes.
+    pub(crate) bytes: Vec<u8>,
+    /// SHA-256 of those bytes.
+    pub(crate) sha256: String,
+    /// Whether the bytes are the whole file.
+    pub(crate) whole: bool,
+    /// Whether the file kept changing while it was read.
+    pub(crate) unsteady: bool,
+}
+
+/// What a candidate turned out to be.
+#[derive(Debug, Clone)]
+pub(crate) enum Found {
+    /// A regular file.
+    File { stamp: Stamp, content: Arc<Content> },
+    /// There is nothing.
+    Absent,
+    /// A directory, a pipe, a device, a socket.
+    NotAFile { stamp: Stamp, kind: &'static str },
+    /// A link that leads out of the project.
+    Outside,
+    /// The system refused.
+    Unreadable { reason: Arc<str> },
+}
+
+/// Where candidates may lead.
+pub(crate) enum Bounds {
+    /// Anywhere.
+    None,
+    /// Inside this directory.
+    Root(Root),
+}
+
+/// An opened directory that candidates must stay below.
+pub(crate) struct Root {
+    path: PathBuf,
+    descriptor: OwnedFd,
+}
+
+impl Root {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | path_only();
+        let descriptor = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Self { path: path.to_owned(), descriptor })
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn path_only() -> OFlags {
+    OFlags::PATH
+}
+
+#[cfg(not(target_os = "linux"))]
+fn path_only() -> OFlags {
+    OFlags::RDONLY
+}
+
+/// How files are opened: a pipe or device must neither block nor become a terminal.
+pub(crate) fn read_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
+}
+
+/// Opens and reads a candidate, at most `most` bytes of it.
+pub(crate) fn read(path: &Path, bounds: &Bounds, most: u64) -> Found {
+    let opened = match bounds {
+        Bounds::None => rustix::fs::open(path, read_flags(), Mode::empty()),
+        Bounds::Root(root) => match path.strip_prefix(&root.path) {
+            Ok(relative) => beneath::open(root.descriptor.as_fd(), &root.path, relative),
+            Err(_) => return Found::Outside,
+        },
+    };
+    match opened {
+        Ok(descriptor) => judge(descriptor, most),
+        Err(errno) => refused(errno, path),
+    }
+}
+
+fn refused(errno: Errno, path: &Path) -> Found {
+    match errno {
+        Errno::NOENT => Found::Absent,
+        Errno::XDEV => Found::Outside,
+        // A socket cannot be opened, nor a device without a driver: neither is an instruction file.
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => match rustix::fs::stat(path) {
+            Ok(stat) => Found::NotAFile { stamp: Stamp::of(&stat), kind: kind(&stat) },
+            Err(_) => Found::Absent,
+        },
+        errno => Found::Unreadable { reason: io::Error::from(errno).to_string().into() },
+    }
+}
+
+fn judge(descriptor: OwnedFd, most: u64) -> Found {
+    let unreadable = |error: io::Error| Found::Unreadable { reason: error.to_string().into() };
+    let stat = match rustix::fs::fstat(&descriptor) {
+        Ok(stat) => stat,
+        Err(errno) => return unreadable(errno.into()),
+    };
+    if kind(&stat) != "file" {
+        return Found::NotAFile { stamp: Stamp::of(&stat), kind: kind(&stat) };
+    }
+    match read_steadily(File::from(descriptor), Stamp::of(&stat), most) {
+        Ok((stamp, content)) => Found::File { stamp, content: Arc::new(content) },
+        Err(error) => unreadable(error),
+    }
+}
+
+/// Reads a file, and again when it changed meanwhile.
+fn read_steadily(mut file: File, mut before: Stamp, most: u64) -> io::Result<(Stamp, Content)> {
+    use std::io::{Seek as _, SeekFrom};
+    let mut tries = 0;
+    loop {
+        let mut bytes =
+            Vec::with_capacity(usize::try_from(before.size.min(most)).unwrap_or(0).saturating_add(1));
+        // One byte more than wanted tells whether there is more.
+        (&mut file).take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        let after = Stamp::of(&rustix::fs::fstat(&file)?);
+        tries += 1;
+        if after != before && tries < TRIES {
+            before = after;
+            file.seek(SeekFrom::Start(0))?;
+            continue;
+        }
+        let whole = bytes.len() as u64 <= most;
+        bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let sha256 = hex(&Sha256::digest(&bytes));
+        return Ok((after, Content { bytes, sha256, whole, unsteady: after != before }));
+    }
+}
+
+/// What something on disk is.
+pub(crate) fn kind(stat: &Stat) -> &'static str {
+    use rustix::fs::FileType;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => "file",
+        FileType::Directory => "directory",
+        FileType::Fifo => "pipe",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "device",
+        FileType::Symlink => "link",
+        _ => "something else",
+    }
+}
+
+/// Lowercase hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,63 @@
+//! Which AGENTS.md files a coding agent gets in a directory, and why not the others.
+//!
+//! A [`Profile`] is a complete set of rules as data. [`resolve`] applies it to a directory and answers with the
+//! exact text, the files it came from and a decision for every candidate. A [`Session`] remembers what an agent
+//! has seen; its [`Resolver`] says what newly applies as the agent touches other paths, once, and its resume
+//! difference says what changed while the agent was away.
+//!
+//! Synchronous, without a runtime; one [`Cache`] can be shared by any number of threads.
+//!
+//! ```
+//! use instructions::{FOREWORD, Request, Settings, Surroundings, resolve};
+//!
+//! let directory = tempfile::tempdir()?;
+//! std::fs::write(directory.path().join("AGENTS.md"), "Answer briefly.\n")?;
+//! let resolution = resolve(
+//!     &Request {
+//!         profile: &FOREWORD,
+//!         cwd: directory.path(),
+//!         settings: &Settings::default(),
+//!         surroundings: &Surroundings::default(),
+//!     },
+//!     None,
+//! )?;
+//! assert!(resolution.text.is_some_and(|text| text.contains("Answer briefly.")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod applicable;
+mod budget;
+mod cache;
+mod chain;
+mod codex_settings;
+mod decision;
+mod diagnostic;
+mod file;
+pub mod path;
+pub mod profile;
+mod reminder;
+mod render;
+mod resolution;
+mod resolver;
+mod resume;
+mod root;
+mod safety;
+mod session;
+mod session_file;
+mod settings;
+mod text;
+
+pub use cache::Cache;
+pub use codex_settings::SettingsFileError;
+pub use decision::{Decision, Outcome};
+pub use diagnostic::{Diagnostic, Severity};
+pub use profile::{CODELIA, CODEX, FOREWORD, PROFILES, Profile, Role};
+pub use reminder::{Reminder, ReminderFile};
+pub use render::Block;
+pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};
+pub use resolver::{Announcement, ResolvedFile, Resolver};
+pub use resume::ResumeDifference;
+pub use safety::neutralise;
+pub use session::{Initial, LoadedVersion, SCHEMA, Session};
+pub use session_file::{ParseError, SessionFile, SessionFileError, parse as parse_session};
+pub use settings::{Delivery, INLINE_BYTES, MAX_FILES_PER_RESOLVE, Settings, SettingsError, Surroundings};

@@ -1,0 +1,61 @@
+//! Paths, taken lexically: `link/dir` has the parents `link` and what holds it, wherever the link leads.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Serialize as _, Serializer};
+
+/// A path without `.` and `..`, absolute against `base`. Nothing on disk is looked at.
+pub fn normalise(path: &Path, base: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in base.join(path).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+/// The directories from `root` down to `directory`, both included; none when the one is not above the other.
+pub(crate) fn chain(root: &Path, directory: &Path) -> Vec<PathBuf> {
+    if !directory.starts_with(root) {
+        return Vec::new();
+    }
+    let mut directories: Vec<PathBuf> =
+        directory.ancestors().take_while(|ancestor| ancestor.starts_with(root)).map(Path::to_owned).collect();
+    directories.reverse();
+    directories
+}
+
+pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    path.to_string_lossy().serialize(serializer)
+}
+
+pub(crate) fn serialize_option<S: Serializer>(
+    path: &Option<PathBuf>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_are_resolved_on_paper() {
+        assert_eq!(normalise(Path::new("a/./b/../c"), Path::new("/r")), Path::new("/r/a/c"));
+        assert_eq!(normalise(Path::new("../../../x"), Path::new("/r")), Path::new("/x"));
+        assert_eq!(normalise(Path::new("/abs/"), Path::new("/r")), Path::new("/abs"));
+    }
+
+    #[test]
+    fn chains_go_from_root_to_leaf() {
+        assert_eq!(chain(Path::new("/r"), Path::new("/r/a/b")), ["/r", "/r/a", "/r/a/b"].map(PathBuf::from));
+        assert_eq!(chain(Path::new("/r"), Path::new("/r")), [PathBuf::from("/r")]);
+        assert!(chain(Path::new("/r/x"), Path::new("/r/xy")).is_empty());
+    }
+}

@@ -1,0 +1,243 @@
+//! Profiles: complete sets of resolution rules as data. One algorithm reads them; adding an agent is adding a value.
+
+mod codelia;
+mod codex;
+mod foreword;
+
+use serde::Serialize;
+
+pub use codelia::CODELIA;
+pub use codex::CODEX;
+pub use foreword::FOREWORD;
+
+/// Every profile, ours first.
+pub const PROFILES: &[&Profile] = &[&FOREWORD, &CODEX, &CODELIA];
+
+/// The rules of one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// File names looked for in a directory; the first that is usable wins.
+    pub names: &'static [&'static str],
+    /// File names added after the winner.
+    pub added: &'static [&'static str],
+    /// What is done with configured fallback names.
+    pub fallbacks: Fallbacks,
+    /// What a file of only white space does.
+    pub blank: Blank,
+    /// The user's own file.
+    pub home: Option<HomeFile>,
+    /// Names whose presence makes a directory the project root.
+    pub markers: &'static [&'static str],
+    /// Markers that do not count in the user's home directory.
+    pub markers_not_in_home: &'static [&'static str],
+    /// What an empty list of markers means.
+    pub empty_markers: EmptyMarkers,
+    /// Whether settings may name the root.
+    pub root_override: RootOverride,
+    /// What the root is when no marker is found.
+    pub without_marker: WithoutMarker,
+    /// Which links count as files.
+    pub links: Links,
+    /// Most bytes of project files.
+    pub max_bytes: u64,
+    /// Most project files.
+    pub max_files: Option<u64>,
+    /// What happens above the limit.
+    pub over_limit: OverLimit,
+    /// What happens to a byte order mark.
+    pub byte_order_mark: ByteOrderMark,
+    /// What a file that cannot be read does.
+    pub unreadable: Unreadable,
+    /// What happens to wrapper tags and hidden characters.
+    pub unsafe_text: UnsafeText,
+    /// What happens to a file that is reached twice.
+    pub same_file: SameFile,
+    /// When a known file counts as changed.
+    pub changed: Changed,
+    /// How files become text.
+    pub rendering: Rendering,
+    /// Where the agent puts the text.
+    pub role: Role,
+    /// Whose settings file is read besides ours.
+    pub settings_file: Option<SettingsFile>,
+    /// Prefix of the environment variables that set it.
+    pub variable_prefix: &'static str,
+}
+
+/// What is done with configured fallback names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallbacks {
+    /// There are none.
+    Unsupported,
+    /// A name with a slash is an error.
+    Strict,
+    /// A name with a slash is ignored.
+    Lenient,
+}
+
+/// What a file of only white space does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blank {
+    /// The next name is tried.
+    FallsThrough,
+    /// It is chosen, then dropped: it hides the next name.
+    HidesOthers,
+    /// It is included, empty.
+    Included,
+}
+
+/// The user's own file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HomeFile {
+    /// Where it is.
+    pub directory: HomeDirectory,
+    /// File names; the first with text wins.
+    pub names: &'static [&'static str],
+    /// Whether white space around its text goes.
+    pub trimmed: bool,
+}
+
+/// Directories that hold a user's own file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HomeDirectory {
+    /// Foreword's home directory.
+    Foreword,
+    /// `$CODEX_HOME`, or `.codex` in the user's home directory.
+    Codex,
+}
+
+/// What an empty list of markers means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmptyMarkers {
+    /// No search: only the working directory.
+    CwdOnly,
+    /// The profile's own markers.
+    Defaults,
+}
+
+/// Whether settings may name the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RootOverride {
+    /// They may.
+    Allowed,
+    /// They may not; the setting is ignored.
+    Ignored,
+}
+
+/// What the root is when no marker is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithoutMarker {
+    /// There is none; only the working directory is looked at.
+    NoRoot,
+    /// The working directory.
+    CwdIsRoot,
+}
+
+/// Which links count as files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// Links to regular files inside the project root.
+    InsideRoot,
+    /// Links to regular files anywhere.
+    Anywhere,
+}
+
+/// What happens above the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverLimit {
+    /// The files nearest to the working directory are kept, the others are cut or left out, with a mark.
+    NearestFirst,
+    /// The files nearest to the root are kept, the one on the border is cut at a byte, without a mark.
+    RootFirst,
+    /// Reading stops at the first file that does not fit.
+    StopsAtFirst,
+}
+
+/// What happens to a byte order mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteOrderMark {
+    /// It goes.
+    Stripped,
+    /// It stays in the text.
+    Kept,
+}
+
+/// What a file that cannot be read does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// That file is lost, the rest still loads.
+    FileLost,
+    /// All project files are lost.
+    ChainLost,
+    /// It counts as absent.
+    Absent,
+}
+
+/// What happens to wrapper tags and hidden characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnsafeText {
+    /// Tags are neutralised and hidden characters made visible, and both are reported.
+    MadeHarmless,
+    /// They are reported.
+    Reported,
+}
+
+/// What happens to a file that is reached twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SameFile {
+    /// The second is a duplicate.
+    UsedOnce,
+    /// Both are used.
+    UsedTwice,
+}
+
+/// When a known file counts as changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// When its content differs.
+    ByContent,
+    /// When its modification time differs.
+    ByTime,
+}
+
+/// How files become text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rendering {
+    /// One `<agents_context>` with a block for each file.
+    AgentsContext,
+    /// One `<INSTRUCTIONS>` under a heading that names the working directory.
+    Instructions,
+}
+
+/// Where an agent puts a block of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The system prompt.
+    System,
+    /// A developer message.
+    Developer,
+    /// A user message.
+    User,
+}
+
+/// Whose settings file is read besides ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsFile {
+    /// Codex's `config.toml`.
+    Codex,
+}
+
+impl Profile {
+    /// A profile by its name.
+    pub fn find(name: &str) -> Option<&'static Profile> {
+        PROFILES.iter().copied().find(|profile| profile.name == name)
+    }
+
+    /// Every file name the profile knows without configuration.
+    pub fn known_names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.iter().chain(self.added).copied()
+    }
+}

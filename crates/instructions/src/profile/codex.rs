@@ -1,0 +1,35 @@
+//! Today's Codex. Its own command `codex debug prompt-input` is the judge.
+
+use super::*;
+
+/// The profile `codex`.
+pub const CODEX: Profile = Profile {
+    name: "codex",
+    names: &["AGENTS.override.md", "AGENTS.md"],
+    added: &[],
+    fallbacks: Fallbacks::Lenient,
+    blank: Blank::HidesOthers,
+    home: Some(HomeFile {
+        directory: HomeDirectory::Codex,
+        names: &["AGENTS.override.md", "AGENTS.md"],
+        trimmed: true,
+    }),
+    markers: &[".git"],
+    markers_not_in_home: &[],
+    empty_markers: EmptyMarkers::CwdOnly,
+    root_override: RootOverride::Ignored,
+    without_marker: WithoutMarker::NoRoot,
+    links: Links::Anywhere,
+    max_bytes: 32_768,
+    max_files: None,
+    over_limit: OverLimit::RootFirst,
+    byte_order_mark: ByteOrderMark::Kept,
+    unreadable: Unreadable::ChainLost,
+    unsafe_text: UnsafeText::Reported,
+    same_file: SameFile::UsedTwice,
+    changed: Changed::ByContent,
+    rendering: Rendering::Instructions,
+    role: Role::User,
+    settings_file: Some(SettingsFile::Codex),
+    variable_prefix: "FOREWORD_",
+};

@@ -1,0 +1,169 @@
+//! What an agent started in a directory gets, and what became of every file that was considered.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cache::Cache;
+use crate::chain::{Chain, Survey};
+use crate::codex_settings::{self, SettingsFileError};
+use crate::decision::Decision;
+use crate::diagnostic::Diagnostic;
+use crate::path;
+use crate::profile::{Profile, SettingsFile};
+use crate::render::Block;
+use crate::settings::{Settings, SettingsError, Surroundings};
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// By which rules.
+    pub profile: &'static Profile,
+    /// In which directory; absolute, without dots.
+    pub cwd: &'a Path,
+    /// With which settings.
+    pub settings: &'a Settings,
+    /// Among which other directories.
+    pub surroundings: &'a Surroundings,
+}
+
+/// Where a file comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileScope {
+    /// The user's own directory.
+    Home,
+    /// The project.
+    Project,
+}
+
+/// A file whose text is there, at least in part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InstructionFile {
+    /// The path it was found by.
+    #[serde(serialize_with = "path::serialize")]
+    pub path: PathBuf,
+    /// Where it comes from.
+    pub scope: FileScope,
+    /// Its size.
+    pub bytes: u64,
+    /// How much of it is there.
+    pub kept_bytes: u64,
+    /// SHA-256 of what was read of it.
+    pub sha256: String,
+    /// Modification time in milliseconds since 1970.
+    pub mtime_ms: i64,
+    /// Whether something is missing.
+    pub truncated: bool,
+    /// Its part of the text, for whoever counts tokens.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Resolution {
+    /// By which rules.
+    pub profile: &'static str,
+    /// For which directory.
+    #[serde(serialize_with = "path::serialize")]
+    pub cwd: PathBuf,
+    /// The project root; none when only the working directory counts.
+    #[serde(serialize_with = "path::serialize_option")]
+    pub root: Option<PathBuf>,
+    /// Why that is the root.
+    #[serde(skip)]
+    pub root_reason: String,
+    /// The markers that were looked for.
+    #[serde(skip)]
+    pub markers: Vec<String>,
+    /// The directories that were looked at, root first.
+    #[serde(skip)]
+    pub directories: Vec<PathBuf>,
+    /// Most bytes of project files.
+    #[serde(skip)]
+    pub max_bytes: u64,
+    /// The files whose text is there, in its order.
+    pub files: Vec<InstructionFile>,
+    /// What became of every candidate, in the order they were considered.
+    pub decisions: Vec<Decision>,
+    /// Problems that were found on the way.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text in pieces.
+    pub blocks: Vec<Block>,
+    /// The whole text; none when nothing applies.
+    pub text: Option<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    /// The directory does not exist, or cannot be entered.
+    #[error("cannot look into {}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is not a directory.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The settings contradict themselves or the directory.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The agent's own settings file is broken, so the agent itself would not start.
+    #[error(transparent)]
+    SettingsFile(#[from] SettingsFileError),
+}
+
+/// What an agent gets. With a cache, what has not changed is not read again.
+pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Resolution, ResolveError> {
+    Chain::load(&effective(request)?.borrow(request), cache, Survey::Needed)
+}
+
+/// What an agent gets, with a decision about everything that could be meant for one: shadowed names, other
+/// agents' files, other letter cases, files above the root.
+pub fn survey(request: &Request<'_>) -> Result<Resolution, ResolveError> {
+    Chain::load(&effective(request)?.borrow(request), None, Survey::Everything)
+}
+
+/// Settings that include what the agent's own file says.
+pub(crate) struct Effective {
+    settings: Settings,
+    distrusted: Option<String>,
+}
+
+impl Effective {
+    pub(crate) fn borrow<'a>(&'a self, request: &Request<'a>) -> EffectiveRequest<'a> {
+        EffectiveRequest {
+            request: Request { settings: &self.settings, ..*request },
+            distrusted: self.distrusted.as_deref(),
+        }
+    }
+}
+
+/// A request with the agent's own settings in it.
+pub(crate) struct EffectiveRequest<'a> {
+    pub(crate) request: Request<'a>,
+    /// Why project files are not read, if the agent does not trust the project.
+    pub(crate) distrusted: Option<&'a str>,
+}
+
+pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError> {
+    let mut settings = request.settings.clone();
+    let mut distrusted = None;
+    if request.profile.settings_file == Some(SettingsFile::Codex)
+        && let Some(home) = &request.surroundings.codex_home
+    {
+        let file = codex_settings::read(&home.join("config.toml"))?;
+        settings.max_bytes = settings.max_bytes.or(file.max_bytes);
+        settings.fallback_filenames = settings.fallback_filenames.or(file.fallback_filenames);
+        settings.markers = settings.markers.or(file.markers);
+        distrusted = codex_settings::distrust(&file.projects, request.cwd);
+    }
+    Ok(Effective { settings, distrusted })
+}

@@ -1,0 +1,257 @@
+//! Follows an agent as it moves: says what newly applies to a path, once, and believes that it was said only when
+//! that is confirmed.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+
+use crate::applicable::{Applicable, applicable};
+use crate::cache::Cache;
+use crate::diagnostic::Diagnostic;
+use crate::path;
+use crate::profile::Profile;
+use crate::reminder::{Reminder, ReminderFile};
+use crate::resolution::{Request, ResolveError};
+use crate::session::{LoadedVersion, Session};
+use crate::settings::{Settings, Surroundings};
+
+/// A running session. Clones share it, and any number of threads may resolve at once.
+#[derive(Clone)]
+pub struct Resolver {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    profile: &'static Profile,
+    settings: Settings,
+    surroundings: Surroundings,
+    cache: Arc<Cache>,
+    state: Mutex<State>,
+}
+
+struct State {
+    session: Session,
+    /// What is being delivered and not yet confirmed; none for a removal.
+    under_way: HashMap<PathBuf, Option<LoadedVersion>>,
+}
+
+/// A file of an answer, as the public schema has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedFile {
+    /// The file.
+    #[serde(serialize_with = "path::serialize")]
+    pub path: PathBuf,
+    /// Modification time in milliseconds since 1970.
+    pub mtime_ms: i64,
+    /// Size in bytes.
+    pub size_bytes: u64,
+}
+
+/// What newly applies to a path. Confirm it when it has reached a message; dropped unconfirmed, it is said again.
+#[must_use = "what is not confirmed is announced again"]
+pub struct Announcement {
+    shared: Arc<Shared>,
+    files: Vec<(ReminderFile, LoadedVersion)>,
+    removed: Vec<PathBuf>,
+    diagnostics: Vec<Diagnostic>,
+    confirmed: bool,
+}
+
+impl Resolver {
+    /// Goes on with a session. The profile must be the session's own.
+    pub fn new(
+        session: Session,
+        profile: &'static Profile,
+        settings: Settings,
+        surroundings: Surroundings,
+        cache: Arc<Cache>,
+    ) -> Self {
+        let state = Mutex::new(State { session, under_way: HashMap::new() });
+        Self { shared: Arc::new(Shared { profile, settings, surroundings, cache, state }) }
+    }
+
+    /// What the session remembers now.
+    pub fn session(&self) -> Session {
+        self.shared.lock().session.clone()
+    }
+
+    /// What newly applies to a path that a tool is about to touch.
+    pub fn resolve(&self, target: &Path) -> Result<Announcement, ResolveError> {
+        self.resolve_all([target])
+    }
+
+    /// What newly applies to any of several paths.
+    pub fn resolve_all<'a>(
+        &self,
+        targets: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<Announcement, ResolveError> {
+        let shared = &self.shared;
+        let (cwd, top) = {
+            let state = shared.lock();
+            (state.session.cwd.clone(), state.session.top().to_owned())
+        };
+        let mut applying: Vec<Applicable> = Vec::new();
+        let mut directories: Vec<PathBuf> = Vec::new();
+        let mut diagnostics = Vec::new();
+        for target in targets {
+            let target = path::normalise(target, &cwd);
+            let directory =
+                if target.is_dir() { target.as_path() } else { target.parent().unwrap_or(&target) };
+            if !directory.starts_with(&top) || !shared.settings.resolver_enabled || !shared.settings.enabled {
+                continue;
+            }
+            let request = Request {
+                profile: shared.profile,
+                cwd: directory,
+                settings: &shared.settings,
+                surroundings: &shared.surroundings,
+            };
+            let (files, problems) = applicable(&request, &top, directory, Some(&shared.cache))?;
+            applying.extend(files);
+            diagnostics.extend(problems);
+            directories.extend(path::chain(&top, directory));
+        }
+        let mut seen = HashSet::new();
+        applying.retain(|file| seen.insert(file.path.clone()));
+        Ok(self.announce(&applying, &directories, diagnostics))
+    }
+
+    /// Takes out of what applies what the model has or is being told, and notes the rest as under way.
+    fn announce(
+        &self,
+        applying: &[Applicable],
+        directories: &[PathBuf],
+        diagnostics: Vec<Diagnostic>,
+    ) -> Announcement {
+        let shared = &self.shared;
+        let mut state = shared.lock();
+        let mut announcement = Announcement::empty(Arc::clone(shared));
+        announcement.diagnostics = diagnostics;
+        for file in applying {
+            let known = match state.under_way.get(&file.path) {
+                Some(under_way) => under_way.as_ref(),
+                None => state.session.loaded_versions.get(&file.path),
+            };
+            if !file.differs(known, shared.profile)
+                || announcement.files.len() >= shared.settings.max_files_per_resolve
+            {
+                continue;
+            }
+            let reminder = ReminderFile {
+                path: file.path.clone(),
+                mtime_ms: file.version.mtime_ms,
+                block: file.inline(shared.profile, shared.settings.delivery),
+            };
+            announcement.files.push((reminder, file.version.clone()));
+        }
+        let gone: Vec<PathBuf> = state
+            .session
+            .loaded_versions
+            .keys()
+            .filter(|path| {
+                path.parent().is_some_and(|parent| directories.iter().any(|known| known == parent))
+            })
+            .filter(|path| {
+                !applying.iter().any(|file| &file.path == *path) && !state.under_way.contains_key(*path)
+            })
+            .cloned()
+            .collect();
+        announcement.removed = gone;
+        for (file, version) in &announcement.files {
+            state.under_way.insert(file.path.clone(), Some(version.clone()));
+        }
+        for path in &announcement.removed {
+            state.under_way.insert(path.clone(), None);
+        }
+        drop(state);
+        announcement
+    }
+
+    /// Says that what a message carried has left the request: its files count as undelivered again.
+    pub fn forget<'a>(&self, paths: impl IntoIterator<Item = &'a PathBuf>) {
+        let mut state = self.shared.lock();
+        for path in paths {
+            state.session.loaded_versions.remove(path);
+            if let Some(directory) = path.parent() {
+                state.session.covered_dirs.remove(directory);
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Announcement {
+    fn empty(shared: Arc<Shared>) -> Self {
+        Self { shared, files: Vec::new(), removed: Vec::new(), diagnostics: Vec::new(), confirmed: false }
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.removed.is_empty()
+    }
+
+    /// Files that are new or changed.
+    pub fn files(&self) -> impl Iterator<Item = ResolvedFile> {
+        self.files.iter().map(|(file, version)| ResolvedFile {
+            path: file.path.clone(),
+            mtime_ms: version.mtime_ms,
+            size_bytes: version.size,
+        })
+    }
+
+    /// Files that no longer apply.
+    pub fn removed(&self) -> &[PathBuf] {
+        &self.removed
+    }
+
+    /// Problems that were found on the way.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// What to tell the model; none when there is nothing to say.
+    pub fn reminder(&self) -> Option<Reminder> {
+        (!self.is_empty()).then(|| Reminder::AgentsResolvePaths {
+            files: self.files.iter().map(|(file, _)| file.clone()).collect(),
+            removed: self.removed.clone(),
+        })
+    }
+
+    /// Says that the reminder has really been attached to a message.
+    pub fn confirm(mut self) {
+        let mut state = self.shared.lock();
+        for (file, version) in &self.files {
+            state.under_way.remove(&file.path);
+            state.session.loaded_versions.insert(file.path.clone(), version.clone());
+            if let Some(directory) = file.path.parent() {
+                state.session.covered_dirs.insert(directory.to_owned());
+            }
+        }
+        for path in &self.removed {
+            state.under_way.remove(path);
+            state.session.loaded_versions.remove(path);
+        }
+        drop(state);
+        self.confirmed = true;
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        if self.confirmed {
+            return;
+        }
+        let mut state = self.shared.lock();
+        for path in self.files.iter().map(|(file, _)| &file.path).chain(&self.removed) {
+            state.under_way.remove(path);
+        }
+    }
+}

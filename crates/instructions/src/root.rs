@@ -1,0 +1,96 @@
+//! Where a project begins.
+
+use std::path::{Path, PathBuf};
+
+use crate::cache::{Look, Marker};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::path;
+use crate::profile::{EmptyMarkers, Fallbacks, Profile, RootOverride, WithoutMarker};
+use crate::resolution::Request;
+use crate::settings::{Settings, SettingsError};
+
+/// A project root, and why it is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Root {
+    /// The directory; none when only the working directory counts.
+    pub(crate) directory: Option<PathBuf>,
+    /// Why, in words.
+    pub(crate) reason: String,
+}
+
+/// The markers that hold.
+pub(crate) fn markers(profile: &Profile, settings: &Settings) -> Result<Vec<String>, SettingsError> {
+    let defaults = || profile.markers.iter().map(|marker| (*marker).to_owned()).collect();
+    let Some(markers) = &settings.markers else { return Ok(defaults()) };
+    if markers.is_empty() && profile.empty_markers == EmptyMarkers::Defaults {
+        return Ok(defaults());
+    }
+    let leads_out = |marker: &&String| {
+        marker.trim().is_empty()
+            || Path::new(marker).components().any(|part| !matches!(part, std::path::Component::Normal(_)))
+    };
+    match markers.iter().find(leads_out) {
+        // Agents that take any marker are followed in that.
+        Some(name) if profile.fallbacks == Fallbacks::Strict => {
+            Err(SettingsError::Marker { name: name.clone() })
+        }
+        _ => Ok(markers.clone()),
+    }
+}
+
+/// Finds the root of a request's working directory. The markers are the last of the names that `look` knows.
+pub(crate) fn find(
+    request: &Request<'_>,
+    markers: &[String],
+    look: &mut Look<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Root, SettingsError> {
+    let Request { profile, cwd, settings, surroundings } = *request;
+    let first_marker = look.names() - markers.len();
+    if let (Some(root), RootOverride::Allowed) = (&settings.root, profile.root_override) {
+        let root = path::normalise(root, cwd);
+        if !cwd.starts_with(&root) {
+            return Err(SettingsError::RootElsewhere { root, cwd: cwd.to_owned() });
+        }
+        return Ok(Root { directory: Some(root), reason: "the root was given".to_owned() });
+    }
+    if markers.is_empty() {
+        let reason = "there are no markers, so only the working directory counts".to_owned();
+        return Ok(Root { directory: None, reason });
+    }
+    for directory in cwd.ancestors() {
+        let is_home = surroundings.user_home.as_deref() == Some(directory);
+        for (index, marker) in markers.iter().enumerate() {
+            if is_home && profile.markers_not_in_home.contains(&marker.as_str()) {
+                continue;
+            }
+            match look.has_marker(directory, first_marker + index) {
+                Marker::Present => {
+                    let reason = format!("it is the nearest directory with `{marker}`");
+                    return Ok(Root { directory: Some(directory.to_owned()), reason });
+                }
+                Marker::Dangling => {
+                    let link = directory.join(marker);
+                    let message =
+                        format!("`{marker}` is a link that leads nowhere, so it does not mark a root");
+                    diagnostics.push(Diagnostic::new("dangling_marker", Severity::Warning, &link, message));
+                }
+                Marker::Absent => {}
+            }
+        }
+        if is_home && !settings.stop_at_fs_root {
+            break;
+        }
+    }
+    let wanted = markers.join("`, `");
+    Ok(match profile.without_marker {
+        WithoutMarker::NoRoot => Root {
+            directory: None,
+            reason: format!("no directory above has `{wanted}`, so only the working directory counts"),
+        },
+        WithoutMarker::CwdIsRoot => Root {
+            directory: Some(cwd.to_owned()),
+            reason: format!("no directory above has `{wanted}`, so the working directory is the root"),
+        },
+    })
+}

@@ -1,0 +1,97 @@
+//! One agent's run in one working directory: a frozen start, and the versions of files it has seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::cache::Cache;
+use crate::file::hex;
+use crate::resolution::{Request, Resolution, ResolveError, resolve};
+
+/// The format that is written and read.
+pub const SCHEMA: u32 = 1;
+
+/// A file version that reached the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadedVersion {
+    /// Modification time in milliseconds since 1970.
+    pub mtime_ms: i64,
+    /// Size in bytes.
+    pub size: u64,
+    /// SHA-256 of what was read.
+    pub sha256: String,
+}
+
+/// The text a session started with; it never changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Initial {
+    /// The text; none when nothing applied.
+    pub text: Option<String>,
+    /// SHA-256 of the text.
+    pub sha256: Option<String>,
+    /// The files it came from, in the order of their text.
+    pub files: Vec<PathBuf>,
+}
+
+/// What a session remembers. Serialises to JSON and survives a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// The format.
+    pub schema: u32,
+    /// Name of the rules.
+    pub profile: String,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The project root; none when only the working directory counts.
+    pub root: Option<PathBuf>,
+    /// The markers that were looked for.
+    pub markers: Vec<String>,
+    /// The frozen start.
+    pub initial: Initial,
+    /// Directories whose files the model has.
+    pub covered_dirs: BTreeSet<PathBuf>,
+    /// What the model has of each file.
+    pub loaded_versions: BTreeMap<PathBuf, LoadedVersion>,
+}
+
+impl Session {
+    /// Loads the initial chain and freezes it.
+    pub fn start(request: &Request<'_>, cache: Option<&Cache>) -> Result<(Self, Resolution), ResolveError> {
+        let resolution = resolve(request, cache)?;
+        // A file of which nothing fitted was not delivered: it is announced when the agent comes near it.
+        let loaded: Vec<_> =
+            resolution.files.iter().filter(|file| file.kept_bytes > 0 || file.bytes == 0).collect();
+        let session = Self {
+            schema: SCHEMA,
+            profile: resolution.profile.to_owned(),
+            cwd: resolution.cwd.clone(),
+            root: resolution.root.clone(),
+            markers: resolution.markers.clone(),
+            initial: Initial {
+                text: resolution.text.clone(),
+                sha256: resolution.text.as_ref().map(|text| hex(&Sha256::digest(text.as_bytes()))),
+                files: resolution.files.iter().map(|file| file.path.clone()).collect(),
+            },
+            covered_dirs: loaded.iter().filter_map(|file| file.path.parent()).map(PathBuf::from).collect(),
+            loaded_versions: loaded
+                .iter()
+                .map(|file| {
+                    let version = LoadedVersion {
+                        mtime_ms: file.mtime_ms,
+                        size: file.bytes,
+                        sha256: file.sha256.clone(),
+                    };
+                    (file.path.clone(), version)
+                })
+                .collect(),
+        };
+        Ok((session, resolution))
+    }
+
+    /// The directory that bounds the session.
+    pub(crate) fn top(&self) -> &std::path::Path {
+        self.root.as_deref().unwrap_or(&self.cwd)
+    }
+}

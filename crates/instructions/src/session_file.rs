@@ -1,0 +1,118 @@
+//! A session kept in a file: locked while it is used, replaced in one step.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::session::{SCHEMA, Session};
+
+/// Largest session file that is read.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Why a session file cannot be used. The file is left as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionFileError {
+    /// The system refused.
+    #[error("could not {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is not a session.
+    #[error("{} is not a session file: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file is of another version of the format.
+    #[error("{} has the format {found}, this version knows {SCHEMA}", path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+    },
+}
+
+/// A session file that this process has locked.
+#[derive(Debug)]
+pub struct SessionFile {
+    path: PathBuf,
+    /// Held, never read: closing it gives the lock back.
+    _lock: File,
+}
+
+impl SessionFile {
+    /// Locks a session file, waiting for whoever has it.
+    pub fn lock(path: &Path) -> Result<Self, SessionFileError> {
+        // The file itself is replaced by every write, so the lock is beside it.
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".lock");
+        let beside = PathBuf::from(beside);
+        let failed = |source| SessionFileError::Io { action: "lock", path: beside.clone(), source };
+        let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// The session; none when there is no file yet.
+    pub fn read(&self) -> Result<Option<Session>, SessionFileError> {
+        let failed = |source| SessionFileError::Io { action: "read", path: self.path.clone(), source };
+        let mut text = String::new();
+        match File::open(&self.path) {
+            Ok(file) => file.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(failed(source)),
+        };
+        parse(&text).map(Some).map_err(|error| match error {
+            ParseError::Schema(found) => SessionFileError::Schema { path: self.path.clone(), found },
+            ParseError::Malformed(reason) => SessionFileError::Malformed { path: self.path.clone(), reason },
+        })
+    }
+
+    /// Replaces the session in one step.
+    pub fn write(&self, session: &Session) -> Result<(), SessionFileError> {
+        let mut temporary = self.path.as_os_str().to_owned();
+        temporary.push(format!(".{}", std::process::id()));
+        let temporary = PathBuf::from(temporary);
+        let written = File::create(&temporary).and_then(|mut file| {
+            file.write_all(&serde_json::to_vec_pretty(session)?)?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            fs::rename(&temporary, &self.path)
+        });
+        written.map_err(|source| {
+            let _ = fs::remove_file(&temporary);
+            SessionFileError::Io { action: "write", path: self.path.clone(), source }
+        })
+    }
+}
+
+/// Why a text is not a session.
+#[derive(Debug)]
+pub enum ParseError {
+    /// It is of another version of the format.
+    Schema(u64),
+    /// It is no session at all.
+    Malformed(String),
+}
+
+/// Reads a session's text.
+pub fn parse(text: &str) -> Result<Session, ParseError> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema: u64,
+    }
+    let malformed = |error: serde_json::Error| ParseError::Malformed(error.to_string());
+    let Version { schema } = serde_json::from_str(text).map_err(malformed)?;
+    if schema != u64::from(SCHEMA) {
+        return Err(ParseError::Schema(schema));
+    }
+    serde_json::from_str(text).map_err(malformed)
+}

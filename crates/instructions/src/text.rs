@@ -1,0 +1,173 @@
+//! From bytes to text: decoding, blankness, cuts.
+
+use std::borrow::Cow;
+
+use crate::profile::ByteOrderMark;
+
+/// A file's text, and where its bytes were not UTF-8.
+pub(crate) struct Decoded<'a> {
+    pub(crate) text: Cow<'a, str>,
+    /// The first line with invalid bytes, counted from 1.
+    pub(crate) invalid_line: Option<usize>,
+}
+
+/// Decodes bytes; what is not UTF-8 becomes U+FFFD.
+pub(crate) fn decode(bytes: &[u8], mark: ByteOrderMark) -> Decoded<'_> {
+    let invalid_line = std::str::from_utf8(bytes)
+        .err()
+        .map(|error| bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1);
+    let mut text = String::from_utf8_lossy(bytes);
+    if mark == ByteOrderMark::Stripped && text.starts_with('\u{feff}') {
+        text = match text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text['\u{feff}'.len_utf8()..]),
+            Cow::Owned(mut text) => {
+                text.drain(..'\u{feff}'.len_utf8());
+                Cow::Owned(text)
+            }
+        };
+    }
+    Decoded { text, invalid_line }
+}
+
+/// Whether bytes are only white space, and a byte order mark where that is not text.
+pub(crate) fn is_blank(bytes: &[u8], mark: ByteOrderMark) -> bool {
+    // Most files have text in their first bytes; only blank ones are decoded whole.
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => true,
+        Some(byte) if byte.is_ascii() && !byte.is_ascii_control() => false,
+        Some(_) => decode(bytes, mark).text.chars().all(char::is_whitespace),
+    }
+}
+
+/// Where to cut bytes so that at most `most` stay: at the end of a line if one ends in the second half of what
+/// fits, and not behind a heading whose text is gone; else between two characters.
+pub(crate) fn cut(bytes: &[u8], most: usize) -> usize {
+    if bytes.len() <= most {
+        return bytes.len();
+    }
+    let fits = &bytes[..most];
+    let half = most / 2;
+    let line_end = fits.iter().rposition(|byte| *byte == b'\n').map(|position| position + 1);
+    match line_end.filter(|end| *end > half) {
+        Some(end) => before_heading(&bytes[..end]).filter(|end| *end > half).unwrap_or(end),
+        None => character_boundary(bytes, most),
+    }
+}
+
+/// Where a heading that stands last begins; none when something else stands last.
+fn before_heading(kept: &[u8]) -> Option<usize> {
+    let trimmed = kept.trim_ascii_end();
+    let start = trimmed.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1);
+    is_heading(&trimmed[start..]).then_some(start)
+}
+
+/// The last place at or before `most` that is not inside a character.
+pub(crate) fn character_boundary(bytes: &[u8], most: usize) -> usize {
+    let mut end = most.min(bytes.len());
+    if end == bytes.len() {
+        return end;
+    }
+    // A character has at most four bytes; what is longer is not UTF-8 and can be cut anywhere.
+    let start = end.saturating_sub(3);
+    for position in (start..end).rev() {
+        let length = match bytes[position] {
+            0x00..=0x7f => 1,
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => continue,
+        };
+        let whole = bytes.get(position..position + length);
+        if position + length > end && whole.is_some_and(|whole| std::str::from_utf8(whole).is_ok()) {
+            end = position;
+        }
+        break;
+    }
+    end
+}
+
+fn is_heading(line: &[u8]) -> bool {
+    let hashes = line.iter().take_while(|byte| **byte == b'#').count();
+    (1..=6).contains(&hashes) && line.get(hashes).is_none_or(|byte| *byte == b' ' || *byte == b'\t')
+}
+
+/// The Markdown headings that begin in `bytes` at or after `from`; code fences hide what looks like one.
+pub(crate) fn headings_after(bytes: &[u8], from: usize) -> Vec<String> {
+    let mut headings = Vec::new();
+    let mut fence: Option<(u8, usize)> = None;
+    let mut position = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let start = position;
+        position += line.len();
+        let content = line.trim_ascii_end();
+        let indent = content.iter().take_while(|byte| **byte == b' ').count();
+        if indent > 3 {
+            continue;
+        }
+        let content = &content[indent..];
+        let mark = content.first().copied().unwrap_or(0);
+        let run = content.iter().take_while(|byte| **byte == mark).count();
+        if matches!(mark, b'`' | b'~') && run >= 3 {
+            match fence {
+                None => fence = Some((mark, run)),
+                Some((open, length)) if open == mark && run >= length && content.len() == run => fence = None,
+                Some(_) => {}
+            }
+            continue;
+        }
+        if fence.is_none() && start >= from && is_heading(content) {
+            let title = String::from_utf8_lossy(content.trim_ascii_start());
+            headings.push(title.trim_start_matches('#').trim().trim_end_matches('#').trim_end().to_owned());
+        }
+    }
+    headings.retain(|heading| !heading.is_empty());
+    headings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_fall_on_lines_in_the_second_half() {
+        assert_eq!(cut(b"one\ntwo\nthree\n", 10), 8);
+        assert_eq!(cut(b"one\ntwo\nthree\n", 14), 14);
+        assert_eq!(cut(b"ab\nlong line without end", 12), 12, "the only line end is in the first half");
+        assert_eq!(cut("aaé".as_bytes(), 3), 2, "never inside a character");
+        assert_eq!(cut(b"abc", 0), 0);
+    }
+
+    #[test]
+    fn a_heading_is_not_left_alone_at_the_end() {
+        let text = b"# One\nsome text that is kept\n## Two\nrest rest rest rest";
+        assert_eq!(cut(text, 40), 29, "before `## Two`");
+    }
+
+    #[test]
+    fn boundaries_of_characters_and_of_garbage() {
+        let text = "a😀b".as_bytes();
+        for most in 1..5 {
+            assert_eq!(character_boundary(text, most), 1);
+        }
+        assert_eq!(character_boundary(text, 5), 5);
+        assert_eq!(character_boundary(&[0x80, 0x80, 0x80, 0x80, 0x80], 3), 3, "garbage has no boundaries");
+        assert_eq!(character_boundary(&[b'a', 0xf0, 0x9f, b'b'], 2), 2, "an unfinished character is garbage");
+    }
+
+    #[test]
+    fn headings_outside_fences() {
+        let text = b"# A\n```\n# not\n```\n## B ##\n    # code\n#hashtag\n### \n   #### C\n";
+        assert_eq!(headings_after(text, 0), ["A", "B", "C"]);
+        assert_eq!(headings_after(text, 4), ["B", "C"]);
+    }
+
+    #[test]
+    fn blankness_is_of_white_space() {
+        assert!(is_blank(b" \n\t", ByteOrderMark::Kept));
+        assert!(is_blank("\u{3000}\u{a0}".as_bytes(), ByteOrderMark::Kept));
+        assert!(is_blank("\u{feff} \n".as_bytes(), ByteOrderMark::Stripped));
+        assert!(!is_blank("\u{feff} \n".as_bytes(), ByteOrderMark::Kept));
+        assert!(!is_blank("\u{200b}".as_bytes(), ByteOrderMark::Kept));
+        assert!(!is_blank(b"\0", ByteOrderMark::Kept));
+    }
+}

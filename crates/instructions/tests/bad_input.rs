@@ -1,0 +1,191 @@
+//! Whatever lies on disk or in the settings: a decision or a clear error, never a panic, never a hang.
+
+mod support;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use instructions::{
+    FOREWORD, Outcome, Request, Resolution, ResolveError, Settings, SettingsError, Surroundings, resolve,
+    survey,
+};
+use serde_json::json;
+use support::Tree;
+
+fn ask(cwd: &Path, settings: &Settings) -> Result<Resolution, ResolveError> {
+    let surroundings = Surroundings::default();
+    let request = Request { profile: &FOREWORD, cwd, settings, surroundings: &surroundings };
+    let lean = resolve(&request, None)?;
+    let full = survey(&request)?;
+    assert_eq!(lean.text, full.text, "a survey finds the same text");
+    Ok(full)
+}
+
+fn fate(resolution: &Resolution, name: &str) -> Vec<Outcome> {
+    resolution
+        .decisions
+        .iter()
+        .filter(|decision| decision.path.ends_with(name) && decision.outcome != Outcome::Absent)
+        .map(|decision| decision.outcome)
+        .collect()
+}
+
+fn project(tree: &Tree, files: serde_json::Value) -> PathBuf {
+    let root = tree.directory("root");
+    tree.fill(&root, &json!({ ".git": { "dir": true } }));
+    tree.fill(&root, &files);
+    root
+}
+
+#[test]
+fn pipes_devices_loops_and_directories_are_passed_over() {
+    let tree = Tree::new();
+    let root = project(
+        &tree,
+        json!({
+            "a/AGENTS.md": { "fifo": true },
+            "a/b/AGENTS.md": { "dir": true },
+            "a/b/c/AGENTS.md": { "symlink": "AGENTS.md" },
+            "a/b/c/d/AGENTS.md": { "symlink": "/dev/zero" },
+            "a/b/c/d/e/AGENTS.md": { "symlink": "nowhere" },
+            "a/b/c/d/e/f/AGENTS.md": "leaf",
+        }),
+    );
+    let found = ask(&root.join("a/b/c/d/e/f"), &Settings::default()).unwrap();
+    assert_eq!(fate(&found, "a/AGENTS.md"), [Outcome::NotAFile]);
+    assert_eq!(fate(&found, "b/AGENTS.md"), [Outcome::NotAFile]);
+    assert_eq!(fate(&found, "c/AGENTS.md"), [Outcome::Unreadable]);
+    assert_eq!(fate(&found, "d/AGENTS.md"), [Outcome::OutsideRoot]);
+    assert_eq!(fate(&found, "e/AGENTS.md"), []);
+    assert_eq!(fate(&found, "f/AGENTS.md"), [Outcome::Used]);
+}
+
+#[test]
+fn unreadable_files_cost_only_themselves() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
+    fs::set_permissions(root.join("AGENTS.md"), fs::Permissions::from_mode(0o0)).unwrap();
+    let found = ask(&root.join("a"), &Settings::default()).unwrap();
+    // The superuser may read everything; for everybody else it is unreadable.
+    let expected = if fs::read(root.join("AGENTS.md")).is_ok() { Outcome::Used } else { Outcome::Unreadable };
+    assert_eq!(fate(&found, "root/AGENTS.md"), [expected]);
+    assert!(found.text.unwrap().contains("leaf"));
+}
+
+#[test]
+fn a_directory_that_does_not_exist_is_an_error() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "file": "x" }));
+    let missing = ask(&root.join("missing"), &Settings::default()).unwrap_err();
+    assert!(matches!(missing, ResolveError::Directory { .. }), "{missing}");
+    let file = ask(&root.join("file"), &Settings::default()).unwrap_err();
+    assert!(matches!(file, ResolveError::NotADirectory { .. }), "{file}");
+}
+
+#[test]
+fn names_that_are_not_utf8_work() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({}));
+    let odd = root.join(OsStr::from_bytes(b"od\xffd\n"));
+    fs::create_dir(&odd).unwrap();
+    fs::write(odd.join("AGENTS.md"), "odd").unwrap();
+    let text = ask(&odd, &Settings::default()).unwrap().text.unwrap();
+    assert!(text.contains("od\u{fffd}d\\n/AGENTS.md\nodd"), "{text}");
+}
+
+#[test]
+fn a_very_deep_directory_is_an_error_or_an_answer() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "root" }));
+    let reachable = root.join("d/".repeat(1_000));
+    fs::create_dir_all(&reachable).unwrap();
+    assert!(ask(&reachable, &Settings::default()).unwrap().text.is_some());
+    let too_deep = root.join("d/".repeat(10_000));
+    assert!(matches!(ask(&too_deep, &Settings::default()), Err(ResolveError::Directory { .. })));
+}
+
+#[test]
+fn a_directory_with_many_entries_is_no_trouble() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "root", "agents.MD": "other case" }));
+    for number in 0..20_000 {
+        fs::File::create(root.join(format!("entry{number}"))).unwrap();
+    }
+    let found = ask(&root, &Settings::default()).unwrap();
+    assert_eq!(fate(&found, "agents.MD"), [Outcome::Ignored]);
+}
+
+#[test]
+fn a_dangling_marker_is_reported_and_does_not_count() {
+    let tree = Tree::new();
+    let root = tree.directory("root");
+    symlink("nowhere", root.join(".git")).unwrap();
+    tree.fill(&root, &json!({ "AGENTS.md": "root", "a/AGENTS.md": "a" }));
+    let found = ask(&root.join("a"), &Settings::default()).unwrap();
+    assert_eq!(found.root, None);
+    assert!(found.diagnostics.iter().any(|diagnostic| diagnostic.code == "dangling_marker"));
+}
+
+#[test]
+fn settings_that_contradict_are_errors() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "root" }));
+    let with = |settings: Settings| match ask(&root, &settings) {
+        Err(ResolveError::Settings(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    let fallback = with(Settings { fallback_filenames: names(&["../x"]), ..Settings::default() });
+    assert_eq!(fallback, SettingsError::FallbackName { name: "../x".into() });
+    let marker = with(Settings { markers: names(&["/etc"]), ..Settings::default() });
+    assert_eq!(marker, SettingsError::Marker { name: "/etc".into() });
+    let elsewhere = with(Settings { root: Some("/somewhere/else".into()), ..Settings::default() });
+    assert!(matches!(elsewhere, SettingsError::RootElsewhere { .. }));
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_read_is_read_in_bounds() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "start\n" }));
+    let path = root.join("AGENTS.md");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            use std::io::Write as _;
+            let mut file = fs::File::options().append(true).open(&path).unwrap();
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                file.write_all(b"more and more and more\n").unwrap();
+            }
+        });
+        for _ in 0..200 {
+            let found = resolve(
+                &Request {
+                    profile: &FOREWORD,
+                    cwd: &root,
+                    settings: &Settings::default(),
+                    surroundings: &Surroundings::default(),
+                },
+                None,
+            )
+            .unwrap();
+            assert!(found.files[0].kept_bytes <= 32_768);
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_huge_file_costs_no_more_than_the_limit() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({}));
+    let file = fs::File::create(root.join("AGENTS.md")).unwrap();
+    file.set_len(10 * 1024 * 1024 * 1024).unwrap();
+    let started = std::time::Instant::now();
+    let found = ask(&root, &Settings::default()).unwrap();
+    assert_eq!(found.files[0].bytes, 10 * 1024 * 1024 * 1024);
+    assert!(found.files[0].kept_bytes <= 32_768);
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "it was not read whole");
+}

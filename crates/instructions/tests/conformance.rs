@@ -1,0 +1,157 @@
+//! Conformance cases as data: a tree, a working directory, settings, and what must come out.
+
+#![expect(clippy::unwrap_used, reason = "a case that cannot be read fails its test")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use instructions::{Profile, Request, Settings, Surroundings, resolve};
+use serde_json::Value;
+use support::Tree;
+
+fn strings(value: &Value) -> Option<Vec<String>> {
+    value.as_array().map(|list| list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
+}
+
+fn settings(value: &Value, root: &Path) -> Settings {
+    Settings {
+        markers: strings(&value["markers"]),
+        fallback_filenames: strings(&value["fallback_filenames"]),
+        max_bytes: value["max_bytes"].as_u64(),
+        max_files: value["max_files"].as_u64(),
+        root: value["root"].as_str().map(|path| PathBuf::from(path.replace("{R}", &root.to_string_lossy()))),
+        ..Settings::default()
+    }
+}
+
+/// Cases of this shape name their tree by paths below the root.
+fn check(case: &Value) -> Result<(), String> {
+    let tree = Tree::new();
+    let (root, home) = (tree.directory("root"), tree.directory("home"));
+    tree.fill(&root, &case["tree"]);
+    tree.fill(&home, &case["home"]);
+    let profile = Profile::find(case["profile"].as_str().unwrap()).unwrap();
+    let surroundings = Surroundings {
+        user_home: Some(tree.directory("user")),
+        foreword_home: Some(home.clone()),
+        codex_home: Some(home.clone()),
+    };
+    let cwd = instructions::path::normalise(Path::new(case["cwd"].as_str().unwrap()), &root);
+    let settings = settings(&case["settings"], &root);
+    let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+    let resolution = resolve(&request, None).map_err(|error| error.to_string())?;
+    let place =
+        |text: &str| text.replace(&*root.to_string_lossy(), "{R}").replace(&*home.to_string_lossy(), "{H}");
+    let text = resolution.text.as_deref().map(place);
+    let expected = case["expect"]["text"].as_str();
+    if text.as_deref() != expected {
+        return Err(format!("text\n  expected {expected:?}\n  found    {text:?}"));
+    }
+    let files: Vec<String> =
+        resolution.files.iter().map(|file| place(&file.path.to_string_lossy())).collect();
+    let expected = strings(&case["expect"]["files"]).unwrap_or_default();
+    if files != expected {
+        return Err(format!("files\n  expected {expected:?}\n  found    {files:?}"));
+    }
+    Ok(())
+}
+
+/// Cases recorded from the running agent: `repo` is the project, `home` the user's home directory.
+fn check_recorded(case: &Value) -> Result<(), String> {
+    let tree = Tree::new();
+    let parent = tree.directory("");
+    tree.fill(&parent, &case["tree"]);
+    let (root, home) = (parent.join("repo"), parent.join("home"));
+    let surroundings = Surroundings {
+        user_home: Some(home.clone()),
+        foreword_home: None,
+        codex_home: Some(home.join(".codex")),
+    };
+    let cwd = support::place(case["cwd"].as_str().unwrap(), &parent);
+    // The agents were started inside their directory, and a process knows only the physical path of that.
+    let cwd = Path::new(&cwd).canonicalize().unwrap();
+    let profile = Profile::find(case["agent"].as_str().unwrap()).unwrap();
+    let settings = Settings::default();
+    let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+    let resolution = resolve(&request, None).map_err(|error| error.to_string())?;
+    let name = |text: &str| {
+        text.replace(&*root.to_string_lossy(), "{R}")
+            .replace(&*home.to_string_lossy(), "{H}")
+            .replace(&*parent.to_string_lossy(), "{P}")
+    };
+    let blocks: Vec<(String, String)> = resolution
+        .blocks
+        .iter()
+        .map(|block| {
+            (serde_json::to_value(block.role).unwrap().as_str().unwrap().to_owned(), name(&block.text))
+        })
+        .collect();
+    let expected: Vec<(String, String)> = case["expect"]["blocks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| (block["role"].as_str().unwrap().to_owned(), block["text"].as_str().unwrap().to_owned()))
+        .collect();
+    let alike = blocks.len() == expected.len()
+        && blocks
+            .iter()
+            .zip(&expected)
+            .all(|(found, expected)| found.0 == expected.0 && is(&found.1, &expected.1));
+    if !alike {
+        return Err(format!("blocks\n  expected {expected:?}\n  found    {blocks:?}"));
+    }
+    // The recording knows files by marks in their text: a link's target, and nothing of a file in UTF-16.
+    if case["tree"]["repo/AGENTS.md"]["base64"].as_str().is_some_and(|text| text.starts_with("//")) {
+        return Ok(());
+    }
+    let files: Vec<String> = resolution
+        .files
+        .iter()
+        .map(|file| name(&file.path.canonicalize().unwrap().to_string_lossy()))
+        .collect();
+    let expected = strings(&case["expect"]["files"]).unwrap_or_default();
+    if files != expected {
+        return Err(format!("files\n  expected {expected:?}\n  found    {files:?}"));
+    }
+    Ok(())
+}
+
+/// Whether a text is the recorded one, whose middle may be elided.
+fn is(text: &str, recorded: &str) -> bool {
+    let Some((start, rest)) = recorded.split_once("\n…[") else { return text == recorded };
+    let Some((elided, end)) = rest.split_once(" chars elided]…\n") else { return text == recorded };
+    let elided: usize = elided.parse().unwrap();
+    text.starts_with(start)
+        && text.ends_with(end)
+        && text.chars().count() == start.chars().count() + elided + end.chars().count()
+}
+
+fn run(cases: &str, check: fn(&Value) -> Result<(), String>) {
+    let cases: Vec<Value> = serde_json::from_str(cases).unwrap();
+    let failures: Vec<String> = cases
+        .iter()
+        .filter_map(|case| check(case).err().map(|error| format!("{}: {error:.2000}", case["name"])))
+        .collect();
+    assert!(failures.is_empty(), "{} of {} cases\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
+
+#[test]
+fn codex() {
+    run(include_str!("cases/codex.json"), check);
+}
+
+#[test]
+fn found_by_comparison_with_codex() {
+    run(include_str!("cases/found-by-comparison.json"), check);
+}
+
+#[test]
+fn foreword_and_codelia() {
+    run(include_str!("cases/foreword-and-codelia.json"), check);
+}
+
+#[test]
+fn recorded_from_codex() {
+    run(include_str!("cases/recorded-codex.json"), check_recorded);
+}

@@ -1,0 +1,126 @@
+//! The profile `codex` against the real Codex, over generated trees. Runs where the command is on the PATH.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use instructions::{CODEX, Request, Settings, Surroundings, resolve};
+use serde_json::{Map, Value, json};
+use support::Tree;
+
+/// Trees that are compared; each costs a start of the real command.
+const TREES: u64 = 60;
+
+/// A small generator of its own, so that a tree can be made again from its number.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % most
+    }
+
+    fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len())]
+    }
+}
+
+/// Sizes around the limit, code points on its border, blanks, links, directories.
+fn entry(random: &mut Random, limit: usize) -> Value {
+    let around = |random: &mut Random| (limit + 3).saturating_sub(random.below(7));
+    match random.below(14) {
+        0 => json!(""),
+        1 => json!(" \n\t"),
+        2 => json!("\u{a0}\u{3000}"),
+        3 => json!("\u{200b}"),
+        4 => json!("\u{feff}text\r\nmore"),
+        5 => json!({ "dir": true }),
+        6 => json!({ "symlink": random.pick(&["other.md", "nowhere", ".", "../outside.md", "AGENTS.md"]) }),
+        7 => json!({ "repeat": ["x", around(random)] }),
+        8 => json!({ "repeat": ["é", around(random) / 2 + 1] }),
+        9 => json!({ "repeat": ["😀", around(random) / 4 + 1] }),
+        10 => json!({ "repeat": [" ", around(random)] }),
+        11 => json!({ "base64": "Yf/+YsMoZPCfmGUK" }),
+        _ => json!(format!("rule {}\n", random.below(1000))),
+    }
+}
+
+fn tree(random: &mut Random, limit: usize) -> Value {
+    let mut tree = Map::new();
+    tree.insert("other.md".into(), json!("the other file\n"));
+    match random.below(5) {
+        0 => {}
+        1 => drop(tree.insert(".git".into(), json!("gitdir: elsewhere"))),
+        2 => drop(tree.insert("a/.git".into(), json!({ "dir": true }))),
+        3 => drop(tree.insert(".git".into(), json!({ "symlink": "nowhere" }))),
+        _ => drop(tree.insert(".git".into(), json!({ "dir": true }))),
+    }
+    for directory in ["", "a/", "a/b/"] {
+        for name in ["AGENTS.override.md", "AGENTS.md", "NOTES.md"] {
+            if random.below(3) > 0 {
+                tree.insert(format!("{directory}{name}"), entry(random, limit));
+            }
+        }
+    }
+    tree.insert("a/b/c".into(), json!({ "dir": true }));
+    Value::Object(tree)
+}
+
+/// What the real command puts in front of its model.
+fn ask_codex(command: &Path, cwd: &Path, home: &Path) -> Option<String> {
+    let output = Command::new(command)
+        .args(["debug", "prompt-input", "hi"])
+        .current_dir(cwd)
+        .env("CODEX_HOME", home)
+        .output()
+        .unwrap();
+    let messages: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    messages
+        .iter()
+        .filter_map(|message| message["content"].as_array())
+        .flatten()
+        .filter_map(|part| part["text"].as_str())
+        .find(|text| text.starts_with("# AGENTS.md instructions"))
+        .map(str::to_owned)
+}
+
+fn on_path(command: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|path| path.join(command))
+        .find(|path| path.is_file())
+}
+
+#[test]
+fn codex_agrees_on_generated_trees() {
+    let Some(command) = on_path("codex") else {
+        return support::skipped("codex is not on the PATH (npm install -g @openai/codex)");
+    };
+    for number in 0..TREES {
+        let mut random = Random(number);
+        let limit = *random.pick(&[16, 40, 64, 32_768]);
+        let tree = Tree::new();
+        let (root, home) = (tree.directory("root"), tree.directory("home"));
+        let described = self::tree(&mut random, limit);
+        tree.fill(&root, &described);
+        tree.fill(&tree.directory(""), &json!({ "outside.md": "outside\n" }));
+        let global = entry(&mut random, 40);
+        if random.below(2) == 0 && global.is_string() {
+            tree.fill(&home, &json!({ "AGENTS.md": global }));
+        }
+        let config = format!(
+            "project_doc_max_bytes = {limit}\nproject_doc_fallback_filenames = [\"NOTES.md\", \"a/b.md\", \" \"]\n"
+        );
+        tree.fill(&home, &json!({ "config.toml": config }));
+        let cwd = root.join(random.pick(&["", "a", "a/b", "a/b/c"])).components().collect::<PathBuf>();
+        let surroundings = Surroundings { codex_home: Some(home.clone()), ..Surroundings::default() };
+        let settings = Settings::default();
+        let request =
+            Request { profile: &CODEX, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let ours = resolve(&request, None).unwrap().text;
+        let theirs = ask_codex(&command, &cwd, &home);
+        assert_eq!(ours, theirs, "tree {number}, limit {limit}, in {}: {described:#}", cwd.display());
+    }
+}

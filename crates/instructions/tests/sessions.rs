@@ -1,0 +1,285 @@
+//! Sessions: a frozen start, files announced once as an agent moves, and what a resumed session is told.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use instructions::{
+    Announcement, CODELIA, Cache, Delivery, FOREWORD, Profile, Reminder, Request, Resolver, ResumeDifference,
+    Session, SessionFile, SessionFileError, Settings, Surroundings,
+};
+use serde_json::json;
+use support::Tree;
+
+/// A project with files on several levels.
+struct Project {
+    _tree: Tree,
+    root: PathBuf,
+    settings: Settings,
+    profile: &'static Profile,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let tree = Tree::new();
+        let root = tree.directory("root");
+        tree.fill(&root, &json!({ ".git": { "dir": true } }));
+        let project = Self { _tree: tree, root, settings: Settings::default(), profile: &FOREWORD };
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn request<'a>(&'a self, cwd: &'a Path, surroundings: &'a Surroundings) -> Request<'a> {
+        Request { profile: self.profile, cwd, settings: &self.settings, surroundings }
+    }
+
+    fn session(&self, cwd: &str) -> Session {
+        let cwd = self.root.join(cwd);
+        fs::create_dir_all(&cwd).unwrap();
+        Session::start(&self.request(&cwd, &Surroundings::default()), None).unwrap().0
+    }
+
+    fn resolver(&self, session: Session) -> Resolver {
+        Resolver::new(
+            session,
+            self.profile,
+            self.settings.clone(),
+            Surroundings::default(),
+            Arc::new(Cache::new()),
+        )
+    }
+
+    fn names(&self, announcement: &Announcement) -> Vec<String> {
+        let relative = |path: &Path| path.strip_prefix(&self.root).unwrap().to_string_lossy().into_owned();
+        let files = announcement.files().map(|file| relative(&file.path));
+        let removed = announcement.removed().iter().map(|path| format!("-{}", relative(path)));
+        files.chain(removed).collect()
+    }
+
+    fn difference(&self, session: &Session, cwd: &str) -> ResumeDifference {
+        let cwd = self.root.join(cwd);
+        ResumeDifference::find(session, &self.request(&cwd, &Surroundings::default()), None).unwrap()
+    }
+}
+
+#[test]
+fn what_the_start_carried_is_not_announced() {
+    let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session("a"));
+    assert!(resolver.resolve(&project.root.join("a/x.rs")).unwrap().is_empty());
+    assert!(resolver.resolve(Path::new("y.rs")).unwrap().is_empty(), "relative to the working directory");
+    let found = resolver.resolve(&project.root.join("b/c/d/new.rs")).unwrap();
+    assert_eq!(project.names(&found), ["b/AGENTS.md"]);
+}
+
+#[test]
+fn announced_again_until_confirmed_and_then_never() {
+    let project = Project::new(&[("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session(""));
+    let target = project.root.join("b/x");
+    for _ in 0..2 {
+        let announcement = resolver.resolve(&target).unwrap();
+        assert_eq!(project.names(&announcement), ["b/AGENTS.md"]);
+        drop(announcement);
+    }
+    resolver.resolve(&target).unwrap().confirm();
+    assert!(resolver.resolve(&target).unwrap().is_empty());
+    assert!(resolver.session().covered_dirs.contains(&project.root.join("b")));
+}
+
+#[test]
+fn parallel_calls_announce_a_file_once() {
+    let project = Project::new(&[("b/AGENTS.md", "b"), ("b/c/AGENTS.md", "c")]);
+    let resolver = project.resolver(project.session(""));
+    let target = project.root.join("b/c/x");
+    let announced: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..16)
+            .map(|_| {
+                scope.spawn(|| {
+                    let announcement = resolver.resolve(&target).unwrap();
+                    let count = announcement.files().count();
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                    announcement.confirm();
+                    count
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(announced, 2);
+}
+
+#[test]
+fn a_changed_text_is_announced_and_a_touched_file_is_not() {
+    let project = Project::new(&[("AGENTS.md", "one")]);
+    let resolver = project.resolver(project.session(""));
+    let target = project.root.join("x");
+    let file = fs::File::options().write(true).open(project.root.join("AGENTS.md")).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert!(resolver.resolve(&target).unwrap().is_empty());
+    project.write("AGENTS.md", "two");
+    assert_eq!(project.names(&resolver.resolve(&target).unwrap()), ["AGENTS.md"]);
+}
+
+#[test]
+fn the_specification_announces_a_touched_file() {
+    let mut project = Project::new(&[("AGENTS.md", "one")]);
+    project.profile = &CODELIA;
+    let resolver = project.resolver(project.session(""));
+    let file = fs::File::options().write(true).open(project.root.join("AGENTS.md")).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(project.names(&resolver.resolve(Path::new("x")).unwrap()), ["AGENTS.md"]);
+}
+
+#[test]
+fn removed_and_overridden_files_are_announced() {
+    let project = Project::new(&[("AGENTS.md", "root"), ("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session("b"));
+    let target = project.root.join("b/x");
+    fs::remove_file(project.root.join("AGENTS.md")).unwrap();
+    project.write("b/AGENTS.override.md", "override");
+    let announcement = resolver.resolve(&target).unwrap();
+    assert_eq!(project.names(&announcement), ["b/AGENTS.override.md", "-AGENTS.md", "-b/AGENTS.md"]);
+    let text = announcement.reminder().unwrap().render();
+    assert!(text.contains("AGENTS.md (removed: no longer applies)"), "{text}");
+    announcement.confirm();
+    assert!(resolver.resolve(&target).unwrap().is_empty());
+}
+
+#[test]
+fn at_most_so_many_at_once_and_the_rest_next_time() {
+    let mut project = Project::new(&[("a/AGENTS.md", "1"), ("a/b/AGENTS.md", "2"), ("a/b/c/AGENTS.md", "3")]);
+    project.settings.max_files_per_resolve = 2;
+    let resolver = project.resolver(project.session(""));
+    let target = project.root.join("a/b/c/x");
+    let first = resolver.resolve(&target).unwrap();
+    assert_eq!(project.names(&first), ["a/AGENTS.md", "a/b/AGENTS.md"]);
+    first.confirm();
+    assert_eq!(project.names(&resolver.resolve(&target).unwrap()), ["a/b/c/AGENTS.md"]);
+}
+
+#[test]
+fn outside_the_root_nothing_applies() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    fs::write(project.root.parent().unwrap().join("AGENTS.md"), "above").unwrap();
+    let resolver = project.resolver(project.session(""));
+    for target in ["/etc/passwd", "../x", "/"] {
+        assert!(resolver.resolve(Path::new(target)).unwrap().is_empty(), "{target}");
+    }
+}
+
+#[test]
+fn small_files_come_with_their_text_and_large_ones_as_paths() {
+    let mut project = Project::new(&[
+        ("small/AGENTS.md", "brief </system-reminder>"),
+        ("large/AGENTS.md", &"x\n".repeat(3000)),
+    ]);
+    let blocks = |project: &Project, path: &str| {
+        let resolver = project.resolver(project.session(""));
+        let announcement = resolver.resolve(&project.root.join(path)).unwrap();
+        let Some(Reminder::AgentsResolvePaths { files, .. }) = announcement.reminder() else { return None };
+        files[0].block.clone()
+    };
+    let small = blocks(&project, "small/x").unwrap();
+    assert!(
+        small.starts_with("Instructions from: ") && small.ends_with("brief &lt;/system-reminder>"),
+        "{small}"
+    );
+    assert_eq!(blocks(&project, "large/x"), None);
+    project.settings.delivery = Delivery::Inline;
+    assert!(blocks(&project, "large/x").is_some());
+    project.settings.delivery = Delivery::Pointer;
+    assert_eq!(blocks(&project, "small/x"), None);
+}
+
+#[test]
+fn what_left_the_request_is_announced_again() {
+    let project = Project::new(&[("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session(""));
+    let target = project.root.join("b/x");
+    resolver.resolve(&target).unwrap().confirm();
+    resolver.forget([&project.root.join("b/AGENTS.md")]);
+    assert_eq!(project.names(&resolver.resolve(&target).unwrap()), ["b/AGENTS.md"]);
+}
+
+#[test]
+fn a_file_left_out_by_the_limit_is_announced_when_the_agent_comes_near() {
+    let mut project = Project::new(&[("AGENTS.md", "root root root"), ("a/AGENTS.md", "leaf")]);
+    project.settings.max_bytes = Some(4);
+    let session = project.session("a");
+    assert!(session.initial.text.as_ref().unwrap().contains("0 of 14 bytes shown"));
+    let resolver = project.resolver(session);
+    assert_eq!(project.names(&resolver.resolve(&project.root.join("a/x")).unwrap()), ["AGENTS.md"]);
+}
+
+#[test]
+fn nothing_differs_when_nothing_changed() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    let session = project.session("");
+    let difference = project.difference(&session, "");
+    assert!(difference.is_empty());
+    assert_eq!(difference.reminder(), None);
+}
+
+#[test]
+fn a_resumed_session_is_told_once_what_changed() {
+    let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
+    let mut session = project.session("a");
+    let frozen = session.initial.clone();
+    project.write("AGENTS.md", "changed");
+    fs::remove_file(project.root.join("a/AGENTS.md")).unwrap();
+    let difference = project.difference(&session, "b");
+    let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[1..4],
+        ["Session resumed with context changes:", "- cwd: {R}/a -> {R}/b", "- root: {R} -> {R}",]
+    );
+    assert!(lines[4].starts_with("- markers: [\".foreword\",") && lines[5].starts_with("Re-check AGENTS.md"));
+    assert!(lines[6].starts_with("- {R}/AGENTS.md (mtime: "));
+    assert!(lines[7].starts_with("- {R}/b/AGENTS.md (mtime: "));
+    assert_eq!(lines[8], "- {R}/a/AGENTS.md (removed: no longer applies)");
+    difference.confirm(&mut session);
+    assert!(project.difference(&session, "b").is_empty(), "no more than once");
+    assert_eq!(session.initial, frozen, "the start stays as it was");
+}
+
+#[test]
+fn sessions_survive_a_file() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    let path = project.root.join("session.json");
+    let session = project.session("");
+    {
+        let file = SessionFile::lock(&path).unwrap();
+        assert_eq!(file.read().unwrap(), None);
+        file.write(&session).unwrap();
+    }
+    assert_eq!(SessionFile::lock(&path).unwrap().read().unwrap(), Some(session));
+}
+
+#[test]
+fn broken_session_files_are_named_and_left_alone() {
+    let project = Project::new(&[]);
+    let path = project.root.join("session.json");
+    for text in ["", "{", "[]", "{\"schema\":1}", "{\"schema\":\"x\"}"] {
+        fs::write(&path, text).unwrap();
+        let error = SessionFile::lock(&path).unwrap().read().unwrap_err();
+        assert!(matches!(error, SessionFileError::Malformed { .. }), "{text}: {error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    fs::write(&path, "{\"schema\":2}").unwrap();
+    let error = SessionFile::lock(&path).unwrap().read().unwrap_err();
+    assert!(matches!(error, SessionFileError::Schema { found: 2, .. }), "{error}");
+}

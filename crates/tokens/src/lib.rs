@@ -1,0 +1,115 @@
+//! Counts tokens as OpenAI's encodings do: an estimate for other models.
+//!
+//! ```
+//! use tokens::{Encoding, count};
+//!
+//! assert_eq!(count(Encoding::Cl100k, "Answer briefly."), 3);
+//! ```
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+/// Texts whose count a counter remembers; then it starts anew.
+const REMEMBERED: usize = 16_384;
+/// Texts shorter than this are counted faster than hashed.
+const WORTH_REMEMBERING: usize = 256;
+
+/// How text is cut into tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// Of GPT-4 and its contemporaries; our estimate for every model.
+    Cl100k,
+    /// Of GPT-4o and later.
+    O200k,
+}
+
+/// Tokens of a text.
+pub fn count(encoding: Encoding, text: &str) -> usize {
+    match encoding {
+        Encoding::Cl100k => bpe_openai::cl100k_base().count(text),
+        Encoding::O200k => bpe_openai::o200k_base().count(text),
+    }
+}
+
+/// Counts tokens, each long text only once. Shared by any number of threads.
+#[derive(Debug, Default)]
+pub struct Counter {
+    known: Mutex<HashMap<(Encoding, [u8; 32]), usize>>,
+}
+
+impl Counter {
+    /// Tokens of a text.
+    pub fn count(&self, encoding: Encoding, text: &str) -> usize {
+        if text.len() < WORTH_REMEMBERING {
+            return count(encoding, text);
+        }
+        let key = (encoding, Sha256::digest(text.as_bytes()).into());
+        if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return *known;
+        }
+        let tokens = count(encoding, text);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(key, tokens);
+        tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn oracle(encoding: Encoding, text: &str) -> usize {
+        match encoding {
+            Encoding::Cl100k => tiktoken_rs::cl100k_base_singleton().encode_ordinary(text).len(),
+            Encoding::O200k => tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len(),
+        }
+    }
+
+    fn agree(text: &str) {
+        let counter = Counter::default();
+        for encoding in [Encoding::Cl100k, Encoding::O200k] {
+            let expected = oracle(encoding, text);
+            assert_eq!(count(encoding, text), expected, "{encoding:?} {text:?}");
+            assert_eq!(counter.count(encoding, text), expected, "first, {encoding:?} {text:?}");
+            assert_eq!(counter.count(encoding, text), expected, "again, {encoding:?} {text:?}");
+        }
+    }
+
+    #[test]
+    fn odd_texts() {
+        for text in [
+            "",
+            " ",
+            "\n\n\n",
+            "  x  ",
+            "<|endoftext|>",
+            "a\u{3000}b",
+            "👩\u{200d}👧",
+            "don't  DON'T",
+            "１２３",
+        ] {
+            agree(text);
+        }
+        agree(&"Use `make check`.\n".repeat(200));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn random_texts(text in "\\PC{0,300}") {
+            agree(&text);
+        }
+
+        #[test]
+        fn random_white_space_and_digits(text in "[ \\n\\t\u{a0}0-9a-zA-Z'.,é]{0,200}") {
+            agree(&text);
+        }
+    }
+}
