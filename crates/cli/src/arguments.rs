@@ -42,6 +42,35 @@ pub(crate) struct Globals {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Print exactly the instruction text an agent started in a directory would get
+    Show {
+        /// The directory
+        path: Option<PathBuf>,
+        #[command(flatten)]
+        files: FileFlags,
+    },
+    /// Say what became of every file that could matter there, and why
+    Explain {
+        /// The directory
+        path: Option<PathBuf>,
+        /// List candidates that are not there, too
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        files: FileFlags,
+    },
+    /// Say what newly applies to paths, for a session that is kept in a file
+    Resolve(Resolve),
+    /// Look at a session that is kept in a file
+    #[command(subcommand)]
+    Session(Session),
+    /// Explain, and again whenever something that matters changes
+    Watch {
+        /// The directory
+        path: Option<PathBuf>,
+        #[command(flatten)]
+        files: FileFlags,
+    },
     /// Start the gateway
     Serve(Serve),
     /// Make and look at workspaces
@@ -73,6 +102,70 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+}
+
+/// How files on disk are found; each flag wins over the configuration.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Files")]
+pub(crate) struct FileFlags {
+    /// The agent whose rules hold: foreword, codex or codelia
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Most bytes of project files
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bytes: Option<u64>,
+    /// Most project files
+    #[arg(long, value_name = "N")]
+    pub(crate) max_files: Option<u64>,
+    /// A name whose presence makes a directory the project root; may be given several times
+    #[arg(long = "marker", value_name = "NAME")]
+    pub(crate) markers: Vec<String>,
+    /// No markers at all: only the directory itself
+    #[arg(long, conflicts_with = "markers")]
+    pub(crate) no_markers: bool,
+    /// A file name to try after the profile's own; may be given several times
+    #[arg(long = "fallback", value_name = "NAME")]
+    pub(crate) fallbacks: Vec<String>,
+    /// The project root itself
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resolve {
+    /// The file that keeps the session; made at first use
+    #[arg(long, value_name = "FILE")]
+    pub(crate) session: PathBuf,
+    /// Where a new session starts
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Only look: what is printed does not count as delivered
+    #[arg(long)]
+    pub(crate) peek: bool,
+    /// The paths a tool is about to touch
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) files: FileFlags,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    /// Print what a session remembers
+    Show {
+        /// The session's file
+        file: PathBuf,
+    },
+    /// Print what a resumed session would be told: what differs now
+    Diff {
+        /// The session's file
+        file: PathBuf,
+        /// Where it is resumed; its own directory when absent
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+        #[command(flatten)]
+        files: FileFlags,
     },
 }
 

@@ -4,20 +4,33 @@ mod completions;
 mod configuration;
 mod doc;
 mod events;
+mod explain;
 mod folder;
+mod resolve;
 mod schema;
 mod serve;
+mod session;
+mod show;
 mod thread;
 mod token;
+mod watch;
 mod workspace;
 
 use crate::arguments::Command;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::files::Absent;
 
 /// Runs a command.
 pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Failure> {
     match command {
+        Command::Show { path, .. } => show::run(&context, path.as_deref()),
+        Command::Explain { path, all, .. } => {
+            explain::run(&context, path.as_deref(), if all { Absent::Listed } else { Absent::LeftOut })
+        }
+        Command::Resolve(arguments) => resolve::run(&context, &arguments),
+        Command::Session(command) => session::run(&context, &command),
+        Command::Watch { path, .. } => watch::run(&context, path.as_deref()).await,
         Command::Serve(arguments) => serve::run(context, arguments).await,
         Command::Workspace(command) => workspace::run(context, command).await,
         Command::Folder(command) => folder::run(context, command).await,

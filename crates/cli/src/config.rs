@@ -134,7 +134,6 @@ impl Configuration {
     }
 
     /// How instruction files on disk are found.
-    #[cfg_attr(not(test), expect(dead_code, reason = "checked now, used by the commands that read files"))]
     pub(crate) fn agents(&self) -> &AgentsSection {
         &self.agents
     }

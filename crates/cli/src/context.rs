@@ -7,7 +7,7 @@ use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceLis
 use protocol::{FolderId, ThreadId, Workspace, WorkspaceId};
 use secrecy::SecretString;
 
-use crate::arguments::{Arguments, Command, InScope, InWorkspace, Serve};
+use crate::arguments::{Arguments, Command, FileFlags, InScope, InWorkspace, Serve, Session};
 use crate::config::directories::{Directories, DirectoryFlags, system_file};
 use crate::config::project::lexical;
 use crate::config::value::Value;
@@ -38,13 +38,10 @@ impl Context {
             system: system_file(),
             user: directories.user_file(),
             named: globals.config.clone(),
-            project_start: here.clone(),
+            project_start: project_start(&arguments.command).unwrap_or_else(|| here.clone()),
             working_directory: here,
             environment: std::env::vars_os(),
-            flags: match &arguments.command {
-                Command::Serve(serve) => serve_flags(serve),
-                _ => Vec::new(),
-            },
+            flags: command_flags(&arguments.command),
         };
         let (configuration, warnings) = Configuration::load(sources)?;
         for warning in warnings {
@@ -191,6 +188,58 @@ pub(crate) fn absolute_directory(path: &std::path::Path) -> Result<String, Failu
 fn ids(workspaces: &[Workspace]) -> String {
     let ids: Vec<&str> = workspaces.iter().map(|workspace| workspace.id.as_str()).collect();
     ids.join(", ")
+}
+
+/// Where the project of a command is, if not here.
+fn project_start(command: &Command) -> Option<PathBuf> {
+    match command {
+        Command::Show { path, .. } | Command::Explain { path, .. } | Command::Watch { path, .. } => {
+            path.clone()
+        }
+        Command::Resolve(resolve) => resolve.cwd.clone(),
+        Command::Session(Session::Diff { cwd, .. }) => cwd.clone(),
+        _ => None,
+    }
+}
+
+/// What a command's flags set.
+fn command_flags(command: &Command) -> Vec<Flag> {
+    match command {
+        Command::Serve(serve) => serve_flags(serve),
+        Command::Show { files, .. } | Command::Explain { files, .. } | Command::Watch { files, .. } => {
+            file_flags(files)
+        }
+        Command::Resolve(resolve) => file_flags(&resolve.files),
+        Command::Session(Session::Diff { files, .. }) => file_flags(files),
+        _ => Vec::new(),
+    }
+}
+
+fn file_flags(files: &FileFlags) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let mut set = |name, key, value| flags.push(Flag { name, key, value });
+    if let Some(profile) = &files.profile {
+        set("--profile", "agents.profile", Value::Text(profile.clone()));
+    }
+    if let Some(bytes) = files.max_bytes {
+        set("--max-bytes", "agents.initial.max_bytes", Value::Integer(bytes));
+    }
+    if let Some(count) = files.max_files {
+        set("--max-files", "agents.initial.max_files", Value::Integer(count));
+    }
+    if !files.markers.is_empty() {
+        set("--marker", "agents.root.markers", Value::List(files.markers.clone()));
+    }
+    if files.no_markers {
+        set("--no-markers", "agents.root.markers", Value::List(Vec::new()));
+    }
+    if !files.fallbacks.is_empty() {
+        set("--fallback", "agents.fallback_filenames", Value::List(files.fallbacks.clone()));
+    }
+    if let Some(root) = &files.root {
+        set("--root", "agents.root.project_root_override", Value::Path(root.clone()));
+    }
+    flags
 }
 
 fn serve_flags(serve: &Serve) -> Vec<Flag> {

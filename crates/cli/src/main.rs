@@ -6,6 +6,7 @@ mod config;
 mod context;
 mod editor;
 mod failure;
+mod files;
 mod output;
 mod proxy;
 mod shell;
