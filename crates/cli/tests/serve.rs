@@ -172,7 +172,7 @@ fn an_address_that_others_can_reach_needs_to_be_allowed() {
     );
     assert!(!machine.data().exists(), "nothing was made");
     let server = Server::start(&machine, machine.command("serve --listen 0.0.0.0:0 --allow-remote"));
-    assert!(server.url.starts_with("http://0.0.0.0:"), "{}", server.url);
+    assert!(server.url.starts_with("http://127.0.0.1:"), "{}", server.url);
     machine.run("workspace create demo").done();
 }
 

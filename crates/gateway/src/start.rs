@@ -1,6 +1,6 @@
 //! Start-up and shutdown.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ impl Gateway {
                 tracing::error!(%error, "the listener failed");
             }
         });
-        directory.announce(&format!("http://{address}"))?;
+        directory.announce(&format!("http://{}", reachable(address)))?;
         Ok(Self {
             service,
             address,
@@ -150,7 +150,7 @@ impl Gateway {
 
     /// The HTTP base address.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", reachable(self.address))
     }
 
     /// The address it listens on.
@@ -213,6 +213,16 @@ impl Gateway {
         self.background.abort();
         self.service.shared.store.close().await;
     }
+}
+
+/// How programs on this machine reach an address: "everywhere" is no place to connect to.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let host = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(host, address.port())
 }
 
 /// The address to listen on, if it is allowed.

@@ -115,6 +115,8 @@ impl Caller {
             return Err(CallError::ConnectionLost);
         }
         tokio::select! {
+            // An answer that came is an answer, although the connection may have ended right after it.
+            biased;
             answered = answer => match answered {
                 Ok(answered) => answered.map_err(CallError::Answered),
                 Err(_) => Err(CallError::ConnectionLost),

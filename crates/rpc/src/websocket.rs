@@ -207,8 +207,10 @@ where
     let (outgoing, mut queue) = Outgoing::new(limits);
     let (sender, incoming) = mpsc::channel(16);
     let (mut sink, mut stream) = socket.split();
+    // The gateway pings; one that is silent for this long is gone, whatever the system believes of the connection.
+    let silence = limits.silence;
     let reader = tokio::spawn(async move {
-        while let Some(Ok(message)) = stream.next().await {
+        while let Ok(Some(Ok(message))) = tokio::time::timeout(silence, stream.next()).await {
             let tungstenite::Message::Text(text) = message else { continue };
             if sender.send(Inbound::Text(Frame::from(text.as_str().to_owned()))).await.is_err() {
                 break;
