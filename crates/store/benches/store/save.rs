@@ -3,7 +3,7 @@
 use protocol::{ContentHash, DocumentId, Timestamp};
 use sea_orm::sqlx::{self, Connection as _};
 use store::{Database, Store};
-use testkit::measure::{Comparison, Effort, Rounds};
+use testkit::measure::{Comparison, Effort, Rounds, show_count};
 use testkit::workload::{self, ACTOR, DeepThread, text};
 
 use crate::bare::{Bare, on};
@@ -23,8 +23,8 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
     // A database each: two writers of one SQLite file would empty each other's page cache at every turn.
     let fresh = databases.fresh("save")?;
     let store = Store::open(&fresh.database).await?;
-    let scope = DeepThread::create(&store).await?.scope();
     fill(&store, &fresh.database, effort).await?;
+    let scope = DeepThread::create(&store).await?.scope();
 
     let fresh_for_bare = databases.fresh("bare-save")?;
     let mut bare = BareSaves::prepare(&fresh_for_bare.database, effort).await?;
@@ -39,16 +39,25 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
         })
         .run(Rounds { warm_up: effort.choose(5, 100), measured: effort.choose(50, 2_000) })
         .await?;
-    println!("## {}: save a changed text of {} bytes\n\n{figures}", databases.name(), text(0).len());
+    let documents = show_count(documents(effort) + 1);
+    println!(
+        "## {}: save a changed text of {} bytes, one of {documents} documents\n\n{figures}",
+        databases.name(),
+        text(0).len()
+    );
     store.close().await;
     Ok(())
 }
 
-/// Adds another workspace with many documents, so that the one that is saved has to be found among them.
+/// Adds another workspace with many documents, so that the one that is saved has to be found behind them.
 async fn fill(store: &Store, database: &Database, effort: Effort) -> anyhow::Result<()> {
-    let documents = effort.choose(Size::SMALL, Size::LARGE).documents;
+    let documents = documents(effort);
     let size = Size { folders: documents, threads: 1, documents };
     size.fill(&mut Bare::connect(database).await?, &workload::workspace(store).await?).await
+}
+
+fn documents(effort: Effort) -> u64 {
+    effort.choose(Size::SMALL, Size::LARGE).documents
 }
 
 /// Saves one document again and again with nothing but the statements that write.
@@ -64,8 +73,8 @@ struct BareSaves {
 impl BareSaves {
     async fn prepare(database: &Database, effort: Effort) -> anyhow::Result<Self> {
         let store = Store::open(database).await?;
-        let thread = DeepThread::create(&store).await?;
         fill(&store, database, effort).await?;
+        let thread = DeepThread::create(&store).await?;
         let (document, _) = store.document(&thread.scope()).await?;
         let document = document.ok_or_else(|| anyhow::anyhow!("the folder has no document"))?;
         let seq = store.sequence(&thread.workspace_id).await?;
