@@ -48,8 +48,11 @@ impl Store {
             // The nearest active document is the scope's own one: no need to look for it again.
             Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
             _ => {
-                let row =
-                    document::Entity::find().filter(scope.documents()).filter(live()).one(&snapshot).await?;
+                let row = document::Entity::find()
+                    .filter(scope.documents())
+                    .filter(document::live())
+                    .one(&snapshot)
+                    .await?;
                 row.map(Document::try_from).transpose()?
             }
         };
@@ -128,11 +131,6 @@ impl Text {
     }
 }
 
-/// Selects documents that were not archived.
-fn live() -> sea_orm::sea_query::SimpleExpr {
-    document::Column::Status.is_in(["draft", "active"])
-}
-
 fn check_version(expected: Option<Version>, live: Option<&document::Model>) -> Result<(), StoreError> {
     let actual = live.map_or(Version(0), |row| Version::from_column(row.version));
     match expected {
@@ -154,7 +152,11 @@ impl WorkspaceWrite<'_> {
     }
 
     pub(crate) async fn live_document(&self, scope: &Scope) -> Result<Option<document::Model>, StoreError> {
-        Ok(document::Entity::find().filter(scope.documents()).filter(live()).one(&self.transaction).await?)
+        Ok(document::Entity::find()
+            .filter(scope.documents())
+            .filter(document::live())
+            .one(&self.transaction)
+            .await?)
     }
 
     /// Writes a text as the scope's next version, unless it is the text that is there.

@@ -137,7 +137,7 @@ async fn documents(
             document::Column::UpdatedAt,
         ])
         .filter(document::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .filter(document::Column::Status.is_in(["draft", "active"]))
+        .filter(document::live())
         .order_by_asc(document::Column::Id)
         .into_tuple()
         .all(connection)
