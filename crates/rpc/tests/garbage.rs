@@ -1,5 +1,7 @@
 //! Whatever a message says, it is answered as JSON-RPC wants it, or not at all.
 
+#![expect(clippy::unwrap_used, reason = "what tests share fails the test that uses it")]
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -42,7 +44,8 @@ fn member(right: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value 
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
+        // Few digits, so that the test itself reads back what it wrote.
+        any::<i16>().prop_map(|quarters| Value::from(f64::from(quarters) / 4.0)),
         ".*".prop_map(Value::from),
         Just(json!([1])),
         Just(json!({ "a": 1 })),

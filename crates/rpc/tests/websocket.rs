@@ -1,6 +1,6 @@
 //! A service behind a real WebSocket: what panics, what never reads, and what is shown the door.
 
-#![expect(clippy::unwrap_used, reason = "what tests share fails the test that uses it")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what tests share fails the test that uses it")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
