@@ -7,6 +7,7 @@ use protocol::Role;
 use serde_json::json;
 use testkit::TestGateway;
 use tokio::net::TcpStream;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::support::{Socket, World, get, post};
 
@@ -64,10 +65,9 @@ async fn use_tokens(gateway: &TestGateway) -> Vec<String> {
 async fn secrets_never_reach_the_log() {
     let log = Log::default();
     let writer = log.clone();
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone())
-        .init();
+    let capturing = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);
+    // Of this thread alone, which is the one that all of the gateway runs on.
+    let _captured = capturing.with_writer(move || writer.clone()).set_default();
     let gateway = TestGateway::start().await.unwrap();
     let secrets = use_tokens(&gateway).await;
     gateway.stop().await.unwrap();

@@ -97,9 +97,6 @@ async fn walk(socket: &mut Socket) {
 async fn stumble(socket: &mut Socket, workspace: &str, folder: &str) {
     let conflict = json!({ "workspace_id": workspace, "content": "x", "expected_version": 7 });
     socket.refused(-32009, "thread/agents_doc/save", conflict).await;
-    let conflict =
-        json!({ "workspace_id": workspace, "folder_id": folder, "version": 1, "expected_version": 7 });
-    socket.call("thread/agents_doc/restore", conflict).await.unwrap();
     let large = json!({ "workspace_id": workspace, "content": "x".repeat(65_537) });
     socket.refused(-32013, "thread/agents_doc/save", large).await;
     let below = json!({ "workspace_id": workspace, "folder_id": folder, "parent_folder_id": folder });
