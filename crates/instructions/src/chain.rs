@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::budget::{self, Asking, Limit, Share};
-use crate::cache::{Cache, Look};
+use crate::cache::{Cache, Grounds, Look};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::file::{BLOCK, Bounds, Content, Found, Root as OpenedRoot, Stamp};
+use crate::file::{BLOCK, Bounds, Content, Found, Inside, Stamp};
 use crate::profile::{Blank, HomeDirectory, Profile, SameFile, Unreadable, UnsafeText};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
@@ -67,17 +67,18 @@ impl<'a> Chain<'a> {
         effective: &EffectiveRequest<'_>,
         cache: Option<&Cache>,
         survey: Survey,
-    ) -> Result<Resolution, ResolveError> {
+    ) -> Result<(Resolution, Grounds), ResolveError> {
         let request = effective.request;
-        check_directory(request.cwd)?;
         let profile = request.profile;
         let mut names = candidate_names(profile, request.settings)?;
         let winning = names.len();
         names.extend(profile.added.iter().map(|name| (*name).to_owned()));
+        names.extend(profile.home.iter().flat_map(|home| home.names).map(|name| (*name).to_owned()));
         let markers = root::markers(profile, request.settings)?;
         names.extend(markers.iter().cloned());
 
         let mut look = Look::new(cache, &names);
+        check_directory(request.cwd, &mut look)?;
         let mut diagnostics = Vec::new();
         let root = root::find(&request, &markers, &mut look, &mut diagnostics)?;
         let max_bytes = request.settings.max_bytes.unwrap_or(profile.max_bytes);
@@ -88,7 +89,8 @@ impl<'a> Chain<'a> {
         if survey == Survey::Everything {
             chain.look_around(&directories, &names[..winning + profile.added.len()]);
         }
-        Ok(chain.finish(root, markers, directories, max_bytes))
+        let grounds = std::mem::take(&mut chain.look.grounds);
+        Ok((chain.finish(root, markers, directories, max_bytes), grounds))
     }
 
     /// Only chooses the project's files between a root and a directory.
@@ -140,7 +142,7 @@ impl<'a> Chain<'a> {
         };
         let Some(directory) = directory else { return };
         let mut winner: Option<PathBuf> = None;
-        for name in home.names {
+        for (index, name) in home.names.iter().enumerate() {
             let path = directory.join(name);
             if let Some(winner) = &winner {
                 if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
@@ -148,7 +150,8 @@ impl<'a> Chain<'a> {
                 }
                 continue;
             }
-            let found = self.look.read_file(&path, &Bounds::None, MOST_HOME_BYTES);
+            let place = self.winning + self.added + index;
+            let found = self.look.read(directory, place, &Bounds::None, MOST_HOME_BYTES);
             if let Found::File { content, .. } = &found
                 && text::is_blank(&content.bytes, self.request.profile.byte_order_mark)
             {
@@ -176,9 +179,7 @@ impl<'a> Chain<'a> {
         if self.request.profile.links == crate::profile::Links::InsideRoot
             && !self.request.settings.follow_external_links
         {
-            let opened = OpenedRoot::open(top)
-                .map_err(|source| ResolveError::Directory { path: top.to_owned(), source })?;
-            self.bounds = Bounds::Root(opened);
+            self.bounds = Bounds::Root(Inside::new(top));
             self.look.bound_by(Some(top));
         } else {
             self.look.bound_by(None);
@@ -413,10 +414,10 @@ fn size(chosen: &Chosen) -> u64 {
     if chosen.content.whole { chosen.content.bytes.len() as u64 } else { chosen.stamp.size }
 }
 
-fn check_directory(path: &Path) -> Result<(), ResolveError> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
+fn check_directory(path: &Path, look: &mut Look<'_>) -> Result<(), ResolveError> {
+    match look.kind(path) {
+        Ok("directory") => Ok(()),
         Ok(_) => Err(ResolveError::NotADirectory { path: path.to_owned() }),
-        Err(source) => Err(ResolveError::Directory { path: path.to_owned(), source }),
+        Err(errno) => Err(ResolveError::Directory { path: path.to_owned(), source: errno.into() }),
     }
 }

@@ -3,8 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use rustix::io::Errno;
 use serde::Deserialize;
+
+use crate::cache::Grounds;
+use crate::file::{self, Stamp};
 
 /// Largest settings file that is read.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
@@ -46,14 +51,18 @@ enum Trust {
 }
 
 /// Reads the file; none is the same as an empty one.
-pub(crate) fn read(path: &Path) -> Result<CodexSettings, SettingsFileError> {
+pub(crate) fn read(path: &Path, grounds: &mut Grounds) -> Result<CodexSettings, SettingsFileError> {
     let broken = |message: String| SettingsFileError { path: path.to_owned(), message };
     let mut text = String::new();
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
+    let looked_at = SystemTime::now();
+    match rustix::fs::stat(path) {
+        Ok(stat) if file::kind(&stat) == "file" => grounds.state(path, Stamp::of(&stat), looked_at),
         Ok(_) => return Err(broken("it is not a file".to_owned())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(CodexSettings::default()),
-        Err(error) => return Err(broken(error.to_string())),
+        Err(Errno::NOENT) => {
+            grounds.nothing(path);
+            return Ok(CodexSettings::default());
+        }
+        Err(errno) => return Err(broken(std::io::Error::from(errno).to_string())),
     }
     std::fs::File::open(path)
         .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
@@ -62,12 +71,19 @@ pub(crate) fn read(path: &Path) -> Result<CodexSettings, SettingsFileError> {
 }
 
 /// Why a project's files are not read, if the user does not trust it: by its directory, else by its repository.
-pub(crate) fn distrust(projects: &BTreeMap<PathBuf, Project>, cwd: &Path) -> Option<String> {
+pub(crate) fn distrust(
+    projects: &BTreeMap<PathBuf, Project>,
+    cwd: &Path,
+    grounds: &mut Grounds,
+) -> Option<String> {
+    if projects.is_empty() {
+        return None;
+    }
     let about = |path: &Path| projects.get(path).and_then(|project| project.trust_level);
     let (path, trust) = match about(cwd) {
         Some(trust) => (cwd.to_owned(), trust),
         None => {
-            let repository = repository(cwd)?;
+            let repository = repository(cwd, grounds)?;
             let trust = about(&repository)?;
             (repository, trust)
         }
@@ -76,14 +92,23 @@ pub(crate) fn distrust(projects: &BTreeMap<PathBuf, Project>, cwd: &Path) -> Opt
 }
 
 /// The root of the Git repository around a directory; of the main one for a worktree.
-fn repository(cwd: &Path) -> Option<PathBuf> {
+fn repository(cwd: &Path, grounds: &mut Grounds) -> Option<PathBuf> {
+    let looked_at = SystemTime::now();
+    let mut note = |path: &Path| match rustix::fs::stat(path) {
+        Ok(stat) => grounds.state(path, Stamp::of(&stat), looked_at),
+        Err(_) => grounds.nothing(path),
+    };
     for directory in cwd.ancestors() {
         let git = directory.join(".git");
+        note(directory);
         if git.is_dir() {
-            if git.join("HEAD").exists() {
+            let head = git.join("HEAD");
+            note(&head);
+            if head.exists() {
                 return Some(directory.to_owned());
             }
         } else if let Ok(pointer) = std::fs::read_to_string(&git) {
+            note(&git);
             let target = directory.join(pointer.strip_prefix("gitdir:")?.trim());
             // A worktree's directory is `.git/worktrees/NAME` of the main repository.
             let main = target.parent()?.parent()?;

@@ -3,9 +3,10 @@
 
 mod beneath;
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -95,20 +96,27 @@ pub(crate) enum Bounds {
     /// Anywhere.
     None,
     /// Inside this directory.
-    Root(Root),
+    Root(Inside),
 }
 
-/// An opened directory that candidates must stay below.
-pub(crate) struct Root {
+/// A directory that candidates must stay below, opened when the first of them is.
+pub(crate) struct Inside {
     path: PathBuf,
-    descriptor: OwnedFd,
+    descriptor: OnceCell<OwnedFd>,
 }
 
-impl Root {
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+impl Inside {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), descriptor: OnceCell::new() }
+    }
+
+    fn descriptor(&self) -> Result<BorrowedFd<'_>, Errno> {
+        if let Some(descriptor) = self.descriptor.get() {
+            return Ok(descriptor.as_fd());
+        }
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | path_only();
-        let descriptor = rustix::fs::open(path, flags, Mode::empty())?;
-        Ok(Self { path: path.to_owned(), descriptor })
+        let descriptor = rustix::fs::open(&self.path, flags, Mode::empty())?;
+        Ok(self.descriptor.get_or_init(|| descriptor).as_fd())
     }
 }
 
@@ -132,7 +140,7 @@ pub(crate) fn read(path: &Path, bounds: &Bounds, most: u64) -> Found {
     let opened = match bounds {
         Bounds::None => rustix::fs::open(path, read_flags(), Mode::empty()),
         Bounds::Root(root) => match path.strip_prefix(&root.path) {
-            Ok(relative) => beneath::open(root.descriptor.as_fd(), &root.path, relative),
+            Ok(relative) => root.descriptor().and_then(|fd| beneath::open(fd, &root.path, relative)),
             Err(_) => return Found::Outside,
         },
     };

@@ -21,7 +21,7 @@
 //!     },
 //!     None,
 //! )?;
-//! assert!(resolution.text.is_some_and(|text| text.contains("Answer briefly.")));
+//! assert!(resolution.text.as_deref().is_some_and(|text| text.contains("Answer briefly.")));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -1,10 +1,11 @@
 //! What an agent started in a directory gets, and what became of every file that was considered.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Grounds};
 use crate::chain::{Chain, Survey};
 use crate::codex_settings::{self, SettingsFileError};
 use crate::decision::Decision;
@@ -121,20 +122,32 @@ pub enum ResolveError {
 }
 
 /// What an agent gets. With a cache, what has not changed is not read again.
-pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Resolution, ResolveError> {
-    Chain::load(&effective(request)?.borrow(request), cache, Survey::Needed)
+pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Arc<Resolution>, ResolveError> {
+    if let Some(answer) = cache.and_then(|cache| cache.answer(request)) {
+        return Ok(answer);
+    }
+    let effective = effective(request)?;
+    let (resolution, grounds) = Chain::load(&effective.borrow(request), cache, Survey::Needed)?;
+    let resolution = Arc::new(resolution);
+    if let Some(cache) = cache
+        && let Some(evidence) = grounds.join(effective.grounds)
+    {
+        cache.keep(request, evidence, &resolution);
+    }
+    Ok(resolution)
 }
 
 /// What an agent gets, with a decision about everything that could be meant for one: shadowed names, other
 /// agents' files, other letter cases, files above the root.
 pub fn survey(request: &Request<'_>) -> Result<Resolution, ResolveError> {
-    Chain::load(&effective(request)?.borrow(request), None, Survey::Everything)
+    Ok(Chain::load(&effective(request)?.borrow(request), None, Survey::Everything)?.0)
 }
 
 /// Settings that include what the agent's own file says.
 pub(crate) struct Effective {
     settings: Settings,
     distrusted: Option<String>,
+    grounds: Grounds,
 }
 
 impl Effective {
@@ -156,14 +169,15 @@ pub(crate) struct EffectiveRequest<'a> {
 pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError> {
     let mut settings = request.settings.clone();
     let mut distrusted = None;
+    let mut grounds = Grounds::default();
     if request.profile.settings_file == Some(SettingsFile::Codex)
         && let Some(home) = &request.surroundings.codex_home
     {
-        let file = codex_settings::read(&home.join("config.toml"))?;
+        let file = codex_settings::read(&home.join("config.toml"), &mut grounds)?;
         settings.max_bytes = settings.max_bytes.or(file.max_bytes);
         settings.fallback_filenames = settings.fallback_filenames.or(file.fallback_filenames);
         settings.markers = settings.markers.or(file.markers);
-        distrusted = codex_settings::distrust(&file.projects, request.cwd);
+        distrusted = codex_settings::distrust(&file.projects, request.cwd, &mut grounds);
     }
-    Ok(Effective { settings, distrusted })
+    Ok(Effective { settings, distrusted, grounds })
 }

@@ -56,9 +56,9 @@ impl ResumeDifference {
             .cloned()
             .collect();
         Ok(Self {
-            cwd: (session.cwd.clone(), now.cwd),
-            root: (session.root.clone(), now.root),
-            markers: (session.markers.clone(), now.markers),
+            cwd: (session.cwd.clone(), now.cwd.clone()),
+            root: (session.root.clone(), now.root.clone()),
+            markers: (session.markers.clone(), now.markers.clone()),
             files,
             removed,
         })

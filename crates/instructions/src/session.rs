@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -58,7 +59,10 @@ pub struct Session {
 
 impl Session {
     /// Loads the initial chain and freezes it.
-    pub fn start(request: &Request<'_>, cache: Option<&Cache>) -> Result<(Self, Resolution), ResolveError> {
+    pub fn start(
+        request: &Request<'_>,
+        cache: Option<&Cache>,
+    ) -> Result<(Self, Arc<Resolution>), ResolveError> {
         let resolution = resolve(request, cache)?;
         // A file of which nothing fitted was not delivered: it is announced when the agent comes near it.
         let loaded: Vec<_> =

@@ -10,7 +10,7 @@ pub const INLINE_BYTES: u64 = 4_096;
 pub const MAX_FILES_PER_RESOLVE: usize = 8;
 
 /// Settings of one resolution; what is none has the profile's default.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
     /// Whether files are read at all.
     pub enabled: bool,
@@ -55,7 +55,7 @@ impl Default for Settings {
 }
 
 /// Whether a reminder carries texts or only paths.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Delivery {
     /// Only paths; the model reads.
     Pointer,
@@ -67,7 +67,7 @@ pub enum Delivery {
 }
 
 /// The directories around a project.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Surroundings {
     /// The user's home directory.
     pub user_home: Option<PathBuf>,

@@ -119,7 +119,7 @@ fn codex_agrees_on_generated_trees() {
         let settings = Settings::default();
         let request =
             Request { profile: &CODEX, cwd: &cwd, settings: &settings, surroundings: &surroundings };
-        let ours = resolve(&request, None).unwrap().text;
+        let ours = resolve(&request, None).unwrap().text.clone();
         let theirs = ask_codex(&command, &cwd, &home);
         assert_eq!(ours, theirs, "tree {number}, limit {limit}, in {}: {described:#}", cwd.display());
     }

@@ -141,7 +141,8 @@ mod tests {
         symlink("a/b", root.join("d")).unwrap();
         symlink("file/x", root.join("through-file")).unwrap();
         symlink("a", root.join("to-directory")).unwrap();
-        let descriptor = super::super::Root::open(&root).unwrap().descriptor;
+        let inside = super::super::Inside::new(&root);
+        let descriptor = inside.descriptor().unwrap();
         let inode = |opened: Result<OwnedFd, Errno>| opened.map(|fd| rustix::fs::fstat(fd).unwrap().st_ino);
         for path in [
             "file",
@@ -165,15 +166,15 @@ mod tests {
             "a/../../outside",
         ] {
             let path = Path::new(path);
-            let by_hand = inode(open_by_component(descriptor.as_fd(), path));
-            let by_system = inode(open_by_system(descriptor.as_fd(), path));
+            let by_hand = inode(open_by_component(descriptor, path));
+            let by_system = inode(open_by_system(descriptor, path));
             if by_system != Err(Errno::NOSYS) {
                 assert_eq!(by_hand, by_system, "{}", path.display());
             }
         }
         let file =
             fs::metadata(root.join("file")).map(|metadata| std::os::unix::fs::MetadataExt::ino(&metadata));
-        let open = |path: &str| inode(open(descriptor.as_fd(), &root, Path::new(path)));
+        let open = |path: &str| inode(open(descriptor, &root, Path::new(path)));
         assert_eq!(open("absolute-in").ok(), file.ok());
         assert_eq!(open("absolute-out"), Err(Errno::XDEV));
         assert_eq!(open("a/out"), Err(Errno::XDEV));

@@ -1,0 +1,276 @@
+//! One resolution's way through the file system, past what is known already.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::time::SystemTime;
+
+use rustix::fs::Stat;
+use rustix::io::Errno;
+
+use super::answers::Grounds;
+use super::memory::Memory;
+use super::{Cache, DIRECTORIES, NAME_SETS};
+use crate::file::{self, Bounds, Found, Stamp};
+
+/// Names that fit into a directory's memory; more are simply looked for every time.
+const MOST_NAMES: usize = 64;
+
+#[derive(Debug, Clone)]
+pub(super) struct KnownFile {
+    stamp: Stamp,
+    settled: bool,
+    most: u64,
+    bounds: u64,
+    found: Found,
+}
+
+/// What is known about the names in a directory, one bit a name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownDirectory {
+    stamp: Option<Stamp>,
+    settled: bool,
+    absent: u64,
+    /// Present and no link, which is all that is asked about markers.
+    present: u64,
+}
+
+impl KnownDirectory {
+    /// Nothing is known about it.
+    const UNKNOWN: Self = Self { stamp: None, settled: false, absent: 0, present: 0 };
+    /// It does not exist, so neither does anything in it.
+    const NOWHERE: Self = Self { stamp: None, settled: true, absent: u64::MAX, present: 0 };
+}
+
+/// One resolution's way through the file system.
+pub(crate) struct Look<'a> {
+    cache: Option<&'a Cache>,
+    names: &'a [String],
+    names_id: u64,
+    bounds_id: u64,
+    looked_at: SystemTime,
+    seen: HashMap<PathBuf, (KnownDirectory, Learned)>,
+    /// What the answer rests on.
+    pub(crate) grounds: Grounds,
+}
+
+/// Whether something is known about a directory that the cache does not know yet.
+#[derive(PartialEq, Eq)]
+enum Learned {
+    Nothing,
+    Something,
+}
+
+impl<'a> Look<'a> {
+    /// Names are told apart by their place in `names`.
+    pub(crate) fn new(cache: Option<&'a Cache>, names: &'a [String]) -> Self {
+        // More names than there are bits for are looked for as if there were no cache.
+        let cache = cache.filter(|_| names.len() <= MOST_NAMES);
+        let mut names_id = 0;
+        if cache.is_some() {
+            let mut hasher = DefaultHasher::new();
+            names.hash(&mut hasher);
+            names_id = hasher.finish();
+        }
+        let grounds = if cache.is_some() { Grounds::default() } else { Grounds::unknown() };
+        let looked_at = SystemTime::now();
+        Self { cache, names, names_id, bounds_id: 0, looked_at, seen: HashMap::new(), grounds }
+    }
+
+    /// How many names are looked for.
+    pub(crate) fn names(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Says that candidates must stay inside a directory from now on.
+    pub(crate) fn bound_by(&mut self, root: Option<&Path>) {
+        if self.cache.is_some() {
+            let mut hasher = DefaultHasher::new();
+            root.hash(&mut hasher);
+            self.bounds_id = hasher.finish();
+        }
+    }
+
+    /// What kind of thing a path leads to.
+    pub(crate) fn kind(&mut self, path: &Path) -> Result<&'static str, Errno> {
+        let stat = rustix::fs::stat(path);
+        if self.cache.is_some() {
+            self.remember(path, stat);
+        }
+        stat.map(|stat| file::kind(&stat))
+    }
+
+    /// Whether a marker is in a directory. A link counts when it leads somewhere.
+    pub(crate) fn has_marker(&mut self, directory: &Path, name: usize) -> Marker {
+        let bit = bit(name);
+        let known = self.directory(directory);
+        if known.settled && known.absent & bit != 0 {
+            return Marker::Absent;
+        }
+        if known.settled && known.present & bit != 0 {
+            return Marker::Present;
+        }
+        let path = directory.join(&self.names[name]);
+        match rustix::fs::lstat(&path) {
+            Ok(stat) if file::kind(&stat) == "link" => {
+                // Where it leads to may change without its directory changing.
+                self.grounds = Grounds::unknown();
+                match rustix::fs::stat(&path) {
+                    Ok(_) => Marker::Present,
+                    Err(_) => Marker::Dangling,
+                }
+            }
+            Ok(_) => {
+                self.learn(directory, |known| known.present |= bit);
+                Marker::Present
+            }
+            Err(Errno::NOENT) => {
+                self.learn(directory, |known| known.absent |= bit);
+                Marker::Absent
+            }
+            Err(_) => {
+                self.grounds = Grounds::unknown();
+                Marker::Absent
+            }
+        }
+    }
+
+    /// What a candidate is, read from memory where nothing can have changed.
+    pub(crate) fn read(&mut self, directory: &Path, name: usize, bounds: &Bounds, most: u64) -> Found {
+        let path = directory.join(&self.names[name]);
+        let Some(cache) = self.cache else {
+            return file::read(&path, bounds, most);
+        };
+        let bit = bit(name);
+        let known = self.directory(directory);
+        if known.settled && known.absent & bit != 0 {
+            return Found::Absent;
+        }
+        let found = self.read_file(cache, &path, bounds, most);
+        match &found {
+            Found::File { stamp, content } if !content.unsteady => {
+                self.grounds.state(&path, *stamp, self.looked_at);
+            }
+            Found::NotAFile { stamp, .. } => self.grounds.state(&path, *stamp, self.looked_at),
+            Found::Absent if rustix::fs::lstat(&path).is_err_and(|errno| errno == Errno::NOENT) => {
+                self.learn(directory, |known| known.absent |= bit);
+            }
+            // Also a link that leads nowhere: what it names may appear without its directory changing.
+            _ => self.grounds = Grounds::unknown(),
+        }
+        found
+    }
+
+    fn read_file(&self, cache: &Cache, path: &Path, bounds: &Bounds, most: u64) -> Found {
+        if let Some(known) = cache.files.read().unwrap_or_else(PoisonError::into_inner).get(path)
+            && known.settled
+            && known.bounds == self.bounds_id
+            && known.most >= most
+            && rustix::fs::stat(path).is_ok_and(|stat| Stamp::of(&stat) == known.stamp)
+        {
+            return known.found.clone();
+        }
+        let found = file::read(path, bounds, most);
+        let mut files = cache.files.write().unwrap_or_else(PoisonError::into_inner);
+        let (stamp, weight) = match &found {
+            Found::File { stamp, content } if !content.unsteady => (*stamp, content.bytes.len()),
+            Found::NotAFile { stamp, .. } => (*stamp, 0),
+            _ => {
+                files.remove(path);
+                return found;
+            }
+        };
+        let settled = stamp.is_settled(self.looked_at);
+        let known = KnownFile { stamp, settled, most, bounds: self.bounds_id, found: found.clone() };
+        files.insert(path.to_owned(), known, weight + path.as_os_str().len() + 256);
+        found
+    }
+
+    /// What is known about a directory; looks at it once.
+    fn directory(&mut self, directory: &Path) -> KnownDirectory {
+        if self.cache.is_none() {
+            return KnownDirectory::UNKNOWN;
+        }
+        match self.seen.get(directory) {
+            Some((known, _)) => *known,
+            None => self.remember(directory, rustix::fs::stat(directory)),
+        }
+    }
+
+    /// Holds the state of a directory against what is known about it.
+    fn remember(&mut self, directory: &Path, stat: Result<Stat, Errno>) -> KnownDirectory {
+        let Some(cache) = self.cache else { return KnownDirectory::UNKNOWN };
+        let known = match stat {
+            Err(Errno::NOENT) => {
+                self.grounds.nothing(directory);
+                KnownDirectory::NOWHERE
+            }
+            Err(_) => {
+                self.grounds = Grounds::unknown();
+                KnownDirectory::UNKNOWN
+            }
+            Ok(stat) => {
+                let stamp = Stamp::of(&stat);
+                self.grounds.state(directory, stamp, self.looked_at);
+                let directories = cache.directories.read().unwrap_or_else(PoisonError::into_inner);
+                let known = directories
+                    .get(&self.names_id)
+                    .and_then(|directories| directories.get(directory))
+                    .filter(|known| known.settled && known.stamp == Some(stamp));
+                let settled = stamp.is_settled(self.looked_at);
+                known.copied().unwrap_or(KnownDirectory {
+                    stamp: Some(stamp),
+                    settled,
+                    absent: 0,
+                    present: 0,
+                })
+            }
+        };
+        self.seen.insert(directory.to_owned(), (known, Learned::Nothing));
+        known
+    }
+
+    fn learn(&mut self, directory: &Path, learn: impl FnOnce(&mut KnownDirectory)) {
+        if let Some((known, learned)) = self.seen.get_mut(directory) {
+            learn(known);
+            *learned = Learned::Something;
+        }
+    }
+}
+
+impl Drop for Look<'_> {
+    /// Hands what was learned on to the next resolution.
+    fn drop(&mut self) {
+        let Some(cache) = self.cache else { return };
+        let mut learned = self
+            .seen
+            .drain()
+            .filter(|(_, (known, learned))| known.settled && *learned == Learned::Something)
+            .peekable();
+        if learned.peek().is_none() {
+            return;
+        }
+        let mut directories = cache.directories.write().unwrap_or_else(PoisonError::into_inner);
+        if directories.len() >= NAME_SETS && !directories.contains_key(&self.names_id) {
+            directories.clear();
+        }
+        let directories = directories.entry(self.names_id).or_insert_with(|| Memory::new(DIRECTORIES));
+        for (path, (known, _)) in learned {
+            directories.insert(path, known, 1);
+        }
+    }
+}
+
+/// Whether a marker makes a directory the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marker {
+    Present,
+    Absent,
+    /// A link that leads nowhere.
+    Dangling,
+}
+
+fn bit(name: usize) -> u64 {
+    1_u64.checked_shl(u32::try_from(name).unwrap_or(u32::MAX)).unwrap_or(0)
+}

@@ -1,0 +1,79 @@
+//! A map that forgets what has not been learned for long, so that it never grows beyond a bound.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Two generations: when the young one is full it becomes the old one, and what was old is forgotten.
+///
+/// Reading changes nothing, so that readers never wait for each other.
+#[derive(Debug)]
+pub(super) struct Memory<Key, Value> {
+    young: HashMap<Key, Value>,
+    old: HashMap<Key, Value>,
+    most: usize,
+    weight: usize,
+}
+
+impl<Key: Eq + Hash, Value> Memory<Key, Value> {
+    /// Holds at most twice this weight, and at least what was learned last.
+    pub(super) fn new(most: usize) -> Self {
+        Self { young: HashMap::new(), old: HashMap::new(), most, weight: 0 }
+    }
+
+    pub(super) fn get<Q>(&self, key: &Q) -> Option<&Value>
+    where
+        Key: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.young.get(key).or_else(|| self.old.get(key))
+    }
+
+    pub(super) fn insert(&mut self, key: Key, value: Value, weight: usize) {
+        if self.weight.saturating_add(weight) > self.most {
+            self.old = std::mem::take(&mut self.young);
+            self.weight = 0;
+        }
+        self.old.remove(&key);
+        self.weight += weight;
+        self.young.insert(key, value);
+    }
+
+    pub(super) fn remove<Q>(&mut self, key: &Q)
+    where
+        Key: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.young.remove(key);
+        self.old.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_is_forgotten_and_the_bound_holds() {
+        let mut memory = Memory::new(10);
+        for key in 0..1_000 {
+            memory.insert(key, (), 3);
+            assert!(memory.get(&key).is_some());
+            assert!(memory.young.len() + memory.old.len() <= 6);
+        }
+        assert!(memory.get(&0).is_none());
+        memory.remove(&999);
+        assert!(memory.get(&999).is_none());
+    }
+
+    #[test]
+    fn something_heavier_than_the_bound_is_kept_alone() {
+        let mut memory = Memory::new(1);
+        memory.insert("light", (), 1);
+        memory.insert("heavy", (), 100);
+        assert!(memory.get("heavy").is_some());
+        memory.insert("next", (), 1);
+        memory.insert("after", (), 1);
+        assert!(memory.get("heavy").is_none());
+    }
+}
