@@ -17,9 +17,12 @@ struct Benchmark {
 enum Database {
     /// A throw-away PostgreSQL; SQLite needs nothing.
     Postgres,
+    /// Nothing but files.
+    None,
 }
 
 const BENCHMARKS: &[Benchmark] = &[
+    Benchmark { name: "instructions", database: Database::None },
     Benchmark { name: "store", database: Database::Postgres },
     Benchmark { name: "gateway", database: Database::Postgres },
 ];
@@ -38,6 +41,7 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
     let mut command = process::cargo();
     command.args(["bench", "--package", name, "--bench", name, "--"]).args(arguments);
     match benchmark.database {
+        Database::None => process::run(&mut command),
         Database::Postgres => {
             prerequisites::ensure()?;
             // Built as the benchmark is, because it shares most of its dependencies.

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::deny::{self, Outcome};
 use crate::failure::{is_no, no};
+use crate::gate::{self, Gate};
 use crate::process::{cargo, run as run_command};
 use crate::{generate, say, tidy};
 
@@ -34,6 +35,7 @@ const CHECKS: &[Check] = &[
             passed(run_command(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings")))
         },
     },
+    Check { name: "instruction counts", run: |root| gate::check(root, Gate::Check) },
     Check { name: "cargo-deny", run: deny::check },
 ];
 

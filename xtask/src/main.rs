@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod deny;
 mod failure;
+mod gate;
 mod generate;
 mod metadata;
 mod postgres;
@@ -23,6 +24,8 @@ use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
+
+use gate::Gate;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The developer's commands")]
@@ -54,7 +57,14 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Everything but the tests: formatting, clippy, docs, generated files, the tree's own rules, dependencies
+    /// Count the instructions of pieces of work under valgrind and hold them against the counts on record
+    Gate {
+        /// Write the counts down instead
+        #[arg(long)]
+        record: bool,
+    },
+    /// Everything but the tests: formatting, clippy, docs, generated files, the tree's own rules, instruction
+    /// counts, dependencies
     Check,
 }
 
@@ -64,6 +74,8 @@ fn main() -> ExitCode {
         Task::Bench { name, arguments } => bench::run(&name, &arguments),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),
+        Task::Gate { record: true } => gate::run(root(), Gate::Record),
+        Task::Gate { record: false } => gate::run(root(), Gate::Check),
         Task::Check => check::run(root()),
     };
     match outcome {

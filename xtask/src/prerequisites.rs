@@ -108,6 +108,14 @@ pub(crate) fn ensure() -> Result<()> {
     }
 }
 
+/// Installs Debian packages on a machine where that is allowed.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    match AptGet::allowed() {
+        Some(apt_get) => apt_get.install(packages),
+        None => bail!("install what is missing: {}", by_hand(packages)),
+    }
+}
+
 /// Whether cargo-nextest is there to run the tests.
 pub(crate) fn has_nextest() -> bool {
     find_on_path("cargo-nextest").is_some()

@@ -27,6 +27,7 @@ const ROOMS: &[&[&str]] = &[
     &["client"],
     &["cli"],
     &["testkit"],
+    &["gate"],
 ];
 
 /// What tests share: a dev-dependency anywhere, and nothing else.

@@ -48,7 +48,7 @@ impl Applicable {
             UnsafeText::MadeHarmless => checked.text.into_owned(),
             UnsafeText::Reported => safety::neutralise(&decoded.text).into_owned(),
         };
-        Some(block(&Part { path: &self.path, home: false, text, mark: None }))
+        Some(block(&Part { path: &self.path, home: false, text: &text, mark: None }))
     }
 }
 

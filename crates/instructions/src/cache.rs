@@ -10,7 +10,7 @@ mod look;
 mod memory;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub(crate) use answers::Grounds;
@@ -31,10 +31,11 @@ const DIRECTORIES: usize = 65_536;
 const NAME_SETS: usize = 16;
 
 /// Shared by any number of resolutions and threads; bounded, so that it can live as long as its process.
+// Paths are keys by their bytes: to hash them component by component costs more than to look at a file.
 #[derive(Debug)]
 pub struct Cache {
-    files: RwLock<Memory<PathBuf, KnownFile>>,
-    directories: RwLock<HashMap<u64, Memory<PathBuf, KnownDirectory>>>,
+    files: RwLock<Memory<OsString, KnownFile>>,
+    directories: RwLock<HashMap<u64, Memory<OsString, KnownDirectory>>>,
     answers: RwLock<Memory<u64, Answer>>,
 }
 

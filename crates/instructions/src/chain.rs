@@ -280,7 +280,7 @@ impl<'a> Chain<'a> {
         let chosen = std::mem::take(&mut self.chosen);
         let shares = self.shares(&chosen, max_bytes);
         let mut files = Vec::with_capacity(chosen.len());
-        let mut parts = Vec::with_capacity(chosen.len());
+        let mut marks = Vec::with_capacity(chosen.len());
         for (chosen, share) in chosen.iter().zip(shares) {
             let kept = self.keep(chosen, share, max_bytes);
             let Some((kept, mark)) = kept else { continue };
@@ -293,12 +293,25 @@ impl<'a> Chain<'a> {
                 sha256: chosen.content.sha256.clone(),
                 mtime_ms: chosen.stamp.modified_ms(),
                 truncated: (kept as u64) < chosen.stamp.size,
-                text: text.clone(),
+                text,
             });
-            parts.push(Part { path: &chosen.path, home: chosen.scope == FileScope::Home, text, mark });
+            marks.push(mark);
         }
+        let parts: Vec<Part<'_>> = files
+            .iter()
+            .zip(marks)
+            .map(|(file, mark)| Part {
+                path: &file.path,
+                home: file.scope == FileScope::Home,
+                text: &file.text,
+                mark,
+            })
+            .collect();
         let blocks = render::render(profile, self.request.cwd, &parts);
-        let text = blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        let text = match blocks.as_slice() {
+            [block] => block.text.clone(),
+            blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),
+        };
         Resolution {
             profile: profile.name,
             cwd: self.request.cwd.to_owned(),

@@ -4,14 +4,15 @@
 mod beneath;
 
 use std::cell::OnceCell;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::ffi::OsStr;
+use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use rustix::fs::{Mode, OFlags, Stat};
+use rustix::fs::{Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
@@ -110,6 +111,16 @@ impl Inside {
         Self { path: path.to_owned(), descriptor: OnceCell::new() }
     }
 
+    /// The way from the root to a path below it. Where both are written alike, which is nearly always, their bytes
+    /// tell; else their components do.
+    fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        let below = path.as_os_str().as_bytes().strip_prefix(self.path.as_os_str().as_bytes());
+        match below.and_then(|rest| rest.strip_prefix(b"/")) {
+            Some([b'/', ..]) | None => path.strip_prefix(&self.path).ok(),
+            Some(rest) => Some(Path::new(OsStr::from_bytes(rest))),
+        }
+    }
+
     fn descriptor(&self) -> Result<BorrowedFd<'_>, Errno> {
         if let Some(descriptor) = self.descriptor.get() {
             return Ok(descriptor.as_fd());
@@ -139,9 +150,9 @@ pub(crate) fn read_flags() -> OFlags {
 pub(crate) fn read(path: &Path, bounds: &Bounds, most: u64) -> Found {
     let opened = match bounds {
         Bounds::None => rustix::fs::open(path, read_flags(), Mode::empty()),
-        Bounds::Root(root) => match path.strip_prefix(&root.path) {
-            Ok(relative) => root.descriptor().and_then(|fd| beneath::open(fd, &root.path, relative)),
-            Err(_) => return Found::Outside,
+        Bounds::Root(root) => match root.relative(path) {
+            Some(relative) => root.descriptor().and_then(|fd| beneath::open(fd, &root.path, relative)),
+            None => return Found::Outside,
         },
     };
     match opened {
@@ -172,26 +183,22 @@ fn judge(descriptor: OwnedFd, most: u64) -> Found {
     if kind(&stat) != "file" {
         return Found::NotAFile { stamp: Stamp::of(&stat), kind: kind(&stat) };
     }
-    match read_steadily(File::from(descriptor), Stamp::of(&stat), most) {
+    match read_steadily(&descriptor, Stamp::of(&stat), most) {
         Ok((stamp, content)) => Found::File { stamp, content: Arc::new(content) },
         Err(error) => unreadable(error),
     }
 }
 
 /// Reads a file, and again when it changed meanwhile.
-fn read_steadily(mut file: File, mut before: Stamp, most: u64) -> io::Result<(Stamp, Content)> {
-    use std::io::{Seek as _, SeekFrom};
+fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, most: u64) -> io::Result<(Stamp, Content)> {
     let mut tries = 0;
     loop {
-        let mut bytes =
-            Vec::with_capacity(usize::try_from(before.size.min(most)).unwrap_or(0).saturating_add(1));
-        // One byte more than wanted tells whether there is more.
-        (&mut file).take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-        let after = Stamp::of(&rustix::fs::fstat(&file)?);
+        let mut bytes = read_once(descriptor, before.size, most)?;
+        let after = Stamp::of(&rustix::fs::fstat(descriptor)?);
         tries += 1;
         if after != before && tries < TRIES {
             before = after;
-            file.seek(SeekFrom::Start(0))?;
+            rustix::fs::seek(descriptor, SeekFrom::Start(0))?;
             continue;
         }
         let whole = bytes.len() as u64 <= most;
@@ -199,6 +206,25 @@ fn read_steadily(mut file: File, mut before: Stamp, most: u64) -> io::Result<(St
         let sha256 = hex(&Sha256::digest(&bytes));
         return Ok((after, Content { bytes, sha256, whole, unsteady: after != before }));
     }
+}
+
+/// Reads up to the size that the system names, or to the end where it names none; one byte more than `most`
+/// tells that there is more. A file that grew meanwhile shows in its stamp.
+fn read_once(descriptor: &OwnedFd, size: u64, most: u64) -> io::Result<Vec<u8>> {
+    let enough = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let mut bytes = Vec::with_capacity(size.saturating_add(1).min(enough));
+    while bytes.len() < enough && (size == 0 || bytes.len() < size) {
+        if bytes.len() == bytes.capacity() {
+            bytes.reserve(4_096.min(enough - bytes.len()));
+        }
+        match rustix::io::read(descriptor, rustix::buffer::spare_capacity(&mut bytes)) {
+            Ok(0) => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(bytes)
 }
 
 /// What something on disk is.
@@ -217,9 +243,10 @@ pub(crate) fn kind(stat: &Stat) -> &'static str {
 
 /// Lowercase hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    let mut text = String::with_capacity(bytes.len() * 2);
+    text.extend(digits.map(|digit| DIGITS[usize::from(digit)]));
+    text
 }

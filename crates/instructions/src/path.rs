@@ -24,8 +24,8 @@ pub(crate) fn chain(root: &Path, directory: &Path) -> Vec<PathBuf> {
     if !directory.starts_with(root) {
         return Vec::new();
     }
-    let mut directories: Vec<PathBuf> =
-        directory.ancestors().take_while(|ancestor| ancestor.starts_with(root)).map(Path::to_owned).collect();
+    let below = directory.components().count() - root.components().count();
+    let mut directories: Vec<PathBuf> = directory.ancestors().take(below + 1).map(Path::to_owned).collect();
     directories.reverse();
     directories
 }

@@ -24,7 +24,7 @@ pub(crate) struct Part<'a> {
     pub(crate) path: &'a Path,
     pub(crate) home: bool,
     /// Decoded, and harmless where the profile makes it so.
-    pub(crate) text: String,
+    pub(crate) text: &'a str,
     /// The mark of a cut file.
     pub(crate) mark: Option<String>,
 }
@@ -36,8 +36,17 @@ pub(crate) fn render(profile: &Profile, cwd: &Path, parts: &[Part<'_>]) -> Vec<B
     }
     let text = match profile.rendering {
         Rendering::AgentsContext => {
-            let blocks: Vec<String> = parts.iter().map(block).collect();
-            format!("<agents_context scope=\"initial\">\n{}\n</agents_context>", blocks.join("\n\n"))
+            let room: usize = parts.iter().map(|part| part.text.len() + 512).sum();
+            let mut text = String::with_capacity(room);
+            text.push_str("<agents_context scope=\"initial\">\n");
+            for (index, part) in parts.iter().enumerate() {
+                if index > 0 {
+                    text.push_str("\n\n");
+                }
+                write_block(&mut text, part);
+            }
+            text.push_str("\n</agents_context>");
+            text
         }
         Rendering::Instructions => instructions(cwd, parts),
     };
@@ -46,19 +55,27 @@ pub(crate) fn render(profile: &Profile, cwd: &Path, parts: &[Part<'_>]) -> Vec<B
 
 /// One file under the line that names it.
 pub(crate) fn block(part: &Part<'_>) -> String {
-    let mut text = format!("Instructions from: {}\n{}", shown(part.path), part.text.trim_end());
+    let mut text = String::new();
+    write_block(&mut text, part);
+    text
+}
+
+fn write_block(text: &mut String, part: &Part<'_>) {
+    text.push_str("Instructions from: ");
+    text.push_str(&shown(part.path));
+    text.push('\n');
+    text.push_str(part.text.trim_end());
     if let Some(mark) = &part.mark {
         if !text.ends_with('\n') {
             text.push('\n');
         }
         text.push_str(mark);
     }
-    text
 }
 
 fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
     let texts = |home: bool| -> Vec<&str> {
-        parts.iter().filter(|part| part.home == home).map(|part| part.text.as_str()).collect()
+        parts.iter().filter(|part| part.home == home).map(|part| part.text).collect()
     };
     let (home, project) = (texts(true).join("\n\n"), texts(false));
     let place = if project.is_empty() { String::new() } else { format!(" for {}", cwd.display()) };
@@ -84,6 +101,9 @@ pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String]) -> S
 /// A path in a text: one line, and no tag of ours, whatever somebody called a directory.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
+    if !text.contains(|character: char| character == '<' || character.is_control()) {
+        return text.into_owned();
+    }
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() {

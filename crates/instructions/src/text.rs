@@ -13,10 +13,13 @@ pub(crate) struct Decoded<'a> {
 
 /// Decodes bytes; what is not UTF-8 becomes U+FFFD.
 pub(crate) fn decode(bytes: &[u8], mark: ByteOrderMark) -> Decoded<'_> {
-    let invalid_line = std::str::from_utf8(bytes)
-        .err()
-        .map(|error| bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1);
-    let mut text = String::from_utf8_lossy(bytes);
+    let (mut text, invalid_line) = match std::str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), None),
+        Err(error) => {
+            let lines = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            (String::from_utf8_lossy(bytes), Some(lines + 1))
+        }
+    };
     if mark == ByteOrderMark::Stripped && text.starts_with('\u{feff}') {
         text = match text {
             Cow::Borrowed(text) => Cow::Borrowed(&text['\u{feff}'.len_utf8()..]),

@@ -22,6 +22,7 @@ mod machine;
 mod memory;
 mod samples;
 mod show;
+pub mod system_calls;
 mod table;
 
 pub use arguments::{Arguments, Effort};
@@ -30,4 +31,5 @@ pub use machine::Machine;
 pub use memory::ResidentMemory;
 pub use samples::Samples;
 pub use show::{show_bytes, show_count, show_ratio, show_time};
+pub use system_calls::SystemCalls;
 pub use table::Table;

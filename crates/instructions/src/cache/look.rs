@@ -1,6 +1,5 @@
 //! One resolution's way through the file system, past what is known already.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -32,7 +31,7 @@ pub(super) struct KnownDirectory {
     stamp: Option<Stamp>,
     settled: bool,
     absent: u64,
-    /// Present and no link, which is all that is asked about markers.
+    /// Present; a marker only if it is no link.
     present: u64,
 }
 
@@ -50,7 +49,10 @@ pub(crate) struct Look<'a> {
     names_id: u64,
     bounds_id: u64,
     looked_at: SystemTime,
-    seen: HashMap<PathBuf, (KnownDirectory, Learned)>,
+    /// Where paths are put together, so that names that are absent cost no allocation.
+    path: PathBuf,
+    /// Directories in the order they were met; what is asked for next is mostly the one met last.
+    seen: Vec<(PathBuf, KnownDirectory, Learned)>,
     /// What the answer rests on.
     pub(crate) grounds: Grounds,
 }
@@ -75,7 +77,8 @@ impl<'a> Look<'a> {
         }
         let grounds = if cache.is_some() { Grounds::default() } else { Grounds::unknown() };
         let looked_at = SystemTime::now();
-        Self { cache, names, names_id, bounds_id: 0, looked_at, seen: HashMap::new(), grounds }
+        let path = PathBuf::with_capacity(256);
+        Self { cache, names, names_id, bounds_id: 0, looked_at, path, seen: Vec::new(), grounds }
     }
 
     /// How many names are looked for.
@@ -111,12 +114,18 @@ impl<'a> Look<'a> {
         if known.settled && known.present & bit != 0 {
             return Marker::Present;
         }
-        let path = directory.join(&self.names[name]);
-        match rustix::fs::lstat(&path) {
+        let path = self.path_of(directory, name);
+        let marker = self.marker(directory, &path, bit);
+        self.path = path;
+        marker
+    }
+
+    fn marker(&mut self, directory: &Path, path: &Path, bit: u64) -> Marker {
+        match rustix::fs::lstat(path) {
             Ok(stat) if file::kind(&stat) == "link" => {
                 // Where it leads to may change without its directory changing.
                 self.grounds = Grounds::unknown();
-                match rustix::fs::stat(&path) {
+                match rustix::fs::stat(path) {
                     Ok(_) => Marker::Present,
                     Err(_) => Marker::Dangling,
                 }
@@ -138,24 +147,54 @@ impl<'a> Look<'a> {
 
     /// What a candidate is, read from memory where nothing can have changed.
     pub(crate) fn read(&mut self, directory: &Path, name: usize, bounds: &Bounds, most: u64) -> Found {
-        let path = directory.join(&self.names[name]);
-        let Some(cache) = self.cache else {
-            return file::read(&path, bounds, most);
+        let path = self.path_of(directory, name);
+        let found = match self.cache {
+            None => file::read(&path, bounds, most),
+            Some(cache) => self.read_again(cache, directory, &path, bit(name), bounds, most),
         };
-        let bit = bit(name);
+        self.path = path;
+        found
+    }
+
+    /// The path of a name in a directory, to be given back to `self.path`.
+    fn path_of(&mut self, directory: &Path, name: usize) -> PathBuf {
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        path.push(directory);
+        path.push(&self.names[name]);
+        path
+    }
+
+    fn read_again(
+        &mut self,
+        cache: &Cache,
+        directory: &Path,
+        path: &Path,
+        bit: u64,
+        bounds: &Bounds,
+        most: u64,
+    ) -> Found {
         let known = self.directory(directory);
         if known.settled && known.absent & bit != 0 {
             return Found::Absent;
         }
-        let found = self.read_file(cache, &path, bounds, most);
+        // Most names are absent. This one call tells that, and tells it from a link that leads nowhere.
+        if known.present & bit == 0 {
+            match rustix::fs::lstat(path) {
+                Err(Errno::NOENT) => {
+                    self.learn(directory, |known| known.absent |= bit);
+                    return Found::Absent;
+                }
+                Ok(_) => self.learn(directory, |known| known.present |= bit),
+                Err(_) => {}
+            }
+        }
+        let found = self.read_file(cache, path, bounds, most);
         match &found {
             Found::File { stamp, content } if !content.unsteady => {
-                self.grounds.state(&path, *stamp, self.looked_at);
+                self.grounds.state(path, *stamp, self.looked_at);
             }
-            Found::NotAFile { stamp, .. } => self.grounds.state(&path, *stamp, self.looked_at),
-            Found::Absent if rustix::fs::lstat(&path).is_err_and(|errno| errno == Errno::NOENT) => {
-                self.learn(directory, |known| known.absent |= bit);
-            }
+            Found::NotAFile { stamp, .. } => self.grounds.state(path, *stamp, self.looked_at),
             // Also a link that leads nowhere: what it names may appear without its directory changing.
             _ => self.grounds = Grounds::unknown(),
         }
@@ -163,7 +202,7 @@ impl<'a> Look<'a> {
     }
 
     fn read_file(&self, cache: &Cache, path: &Path, bounds: &Bounds, most: u64) -> Found {
-        if let Some(known) = cache.files.read().unwrap_or_else(PoisonError::into_inner).get(path)
+        if let Some(known) = cache.files.read().unwrap_or_else(PoisonError::into_inner).get(path.as_os_str())
             && known.settled
             && known.bounds == self.bounds_id
             && known.most >= most
@@ -177,13 +216,13 @@ impl<'a> Look<'a> {
             Found::File { stamp, content } if !content.unsteady => (*stamp, content.bytes.len()),
             Found::NotAFile { stamp, .. } => (*stamp, 0),
             _ => {
-                files.remove(path);
+                files.remove(path.as_os_str());
                 return found;
             }
         };
         let settled = stamp.is_settled(self.looked_at);
         let known = KnownFile { stamp, settled, most, bounds: self.bounds_id, found: found.clone() };
-        files.insert(path.to_owned(), known, weight + path.as_os_str().len() + 256);
+        files.insert(path.as_os_str().to_owned(), known, weight + path.as_os_str().len() + 256);
         found
     }
 
@@ -192,8 +231,8 @@ impl<'a> Look<'a> {
         if self.cache.is_none() {
             return KnownDirectory::UNKNOWN;
         }
-        match self.seen.get(directory) {
-            Some((known, _)) => *known,
+        match self.met(directory) {
+            Some((_, known, _)) => *known,
             None => self.remember(directory, rustix::fs::stat(directory)),
         }
     }
@@ -216,7 +255,7 @@ impl<'a> Look<'a> {
                 let directories = cache.directories.read().unwrap_or_else(PoisonError::into_inner);
                 let known = directories
                     .get(&self.names_id)
-                    .and_then(|directories| directories.get(directory))
+                    .and_then(|directories| directories.get(directory.as_os_str()))
                     .filter(|known| known.settled && known.stamp == Some(stamp));
                 let settled = stamp.is_settled(self.looked_at);
                 known.copied().unwrap_or(KnownDirectory {
@@ -227,12 +266,16 @@ impl<'a> Look<'a> {
                 })
             }
         };
-        self.seen.insert(directory.to_owned(), (known, Learned::Nothing));
+        self.seen.push((directory.to_owned(), known, Learned::Nothing));
         known
     }
 
+    fn met(&mut self, directory: &Path) -> Option<&mut (PathBuf, KnownDirectory, Learned)> {
+        self.seen.iter_mut().rev().find(|(path, ..)| path.as_os_str() == directory.as_os_str())
+    }
+
     fn learn(&mut self, directory: &Path, learn: impl FnOnce(&mut KnownDirectory)) {
-        if let Some((known, learned)) = self.seen.get_mut(directory) {
+        if let Some((_, known, learned)) = self.met(directory) {
             learn(known);
             *learned = Learned::Something;
         }
@@ -245,8 +288,8 @@ impl Drop for Look<'_> {
         let Some(cache) = self.cache else { return };
         let mut learned = self
             .seen
-            .drain()
-            .filter(|(_, (known, learned))| known.settled && *learned == Learned::Something)
+            .drain(..)
+            .filter(|(_, known, learned)| known.settled && *learned == Learned::Something)
             .peekable();
         if learned.peek().is_none() {
             return;
@@ -256,8 +299,8 @@ impl Drop for Look<'_> {
             directories.clear();
         }
         let directories = directories.entry(self.names_id).or_insert_with(|| Memory::new(DIRECTORIES));
-        for (path, (known, _)) in learned {
-            directories.insert(path, known, 1);
+        for (path, known, _) in learned {
+            directories.insert(path.into_os_string(), known, 1);
         }
     }
 }

@@ -1,0 +1,89 @@
+//! What a resolution asks of the system, counted by strace where it exists.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use instructions::{CODELIA, CODEX, Cache, FOREWORD, Profile, Request, Settings, Surroundings, resolve};
+use testkit::measure::SystemCalls;
+use testkit::measure::system_calls::{begin_part, end_part};
+
+/// Makes this program the one that is watched.
+const WATCHED: &str = "FOREWORD_TEST_WATCHED_DIRECTORY";
+const DEPTH: usize = 8;
+
+#[test]
+fn a_warm_resolution_looks_once_at_each_directory_and_known_file() -> anyhow::Result<()> {
+    if let Some(directory) = std::env::var_os(WATCHED) {
+        return be_watched(Path::new(&directory));
+    }
+    if !SystemCalls::can_be_counted() {
+        eprintln!("skipped: strace is not there, or may not watch");
+        return Ok(());
+    }
+    let directory = tempfile::tempdir()?;
+    lay_out(directory.path())?;
+    let mut again = Command::new(std::env::current_exe()?);
+    again.args(["--exact", "a_warm_resolution_looks_once_at_each_directory_and_known_file"]);
+    let parts = SystemCalls::count(again.env(WATCHED, directory.path()))?;
+    for profile in [&FOREWORD, &CODEX, &CODELIA] {
+        let (cold, warm) =
+            (&parts[&format!("{}-cold", profile.name)], &parts[&format!("{}-warm", profile.name)]);
+        // The root, eight directories below it, and a file in each.
+        let project = 2 * (DEPTH + 1);
+        // The user's own directory, the file in it, and for codex its settings.
+        let home = match profile.name {
+            "foreword" => 2,
+            "codex" => 3,
+            _ => 0,
+        };
+        assert_eq!(warm.stats(), project + home, "{}: {warm}", profile.name);
+        assert_eq!((warm.opens(), warm.of(&["read"])), (0, 0), "{}: {warm}", profile.name);
+        // A file costs one open, one read and one close; a name that is absent costs one open.
+        let files = DEPTH + 1 + usize::from(profile.home.is_some());
+        assert!(cold.of(&["read"]) <= files + 1, "{}: {cold}", profile.name);
+        let names = profile.names.len() + profile.added.len();
+        let opens = names * (DEPTH + 1) + profile.home.map_or(0, |home| home.names.len()) + 2;
+        assert!(cold.opens() <= opens, "{}: {cold}", profile.name);
+    }
+    Ok(())
+}
+
+fn lay_out(directory: &Path) -> anyhow::Result<()> {
+    let mut at = directory.join("project");
+    fs::create_dir_all(at.join(".git"))?;
+    fs::write(at.join("AGENTS.md"), "text\n")?;
+    for level in 0..DEPTH {
+        at.push(level.to_string());
+        fs::create_dir(&at)?;
+        fs::write(at.join("AGENTS.md"), "text\n")?;
+    }
+    fs::create_dir(directory.join("home"))?;
+    fs::write(directory.join("home/AGENTS.md"), "mine\n")?;
+    fs::write(directory.join("home/config.toml"), "")?;
+    std::thread::sleep(Duration::from_millis(2_100));
+    Ok(())
+}
+
+fn be_watched(directory: &Path) -> anyhow::Result<()> {
+    let settings = Settings::default();
+    let surroundings = Surroundings {
+        user_home: None,
+        foreword_home: Some(directory.join("home")),
+        codex_home: Some(directory.join("home")),
+    };
+    let cwd = (0..DEPTH).fold(directory.join("project"), |at, level| at.join(level.to_string()));
+    for profile in [&FOREWORD, &CODEX, &CODELIA] as [&'static Profile; 3] {
+        let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let cache = Cache::new();
+        begin_part(&format!("{}-cold", profile.name));
+        resolve(&request, None)?;
+        end_part();
+        resolve(&request, Some(&cache))?;
+        begin_part(&format!("{}-warm", profile.name));
+        resolve(&request, Some(&cache))?;
+        end_part();
+    }
+    Ok(())
+}
