@@ -1,0 +1,130 @@
+//! Hooks that nobody waits for: bounded, recorded, and drained at shutdown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, TryAcquireError};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::diagnostic::Remark;
+use crate::execution::{Ended, start};
+use crate::merge::settle;
+use crate::record::OpenRun;
+use crate::registry::Entry;
+use crate::{Contributed, PhaseContext};
+
+/// What became of the background hooks at shutdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Drained {
+    /// How many ended by themselves while they were waited for.
+    pub finished: usize,
+    /// How many were aborted.
+    pub aborted: usize,
+}
+
+/// Runs background hooks.
+pub(crate) struct Background {
+    /// A permit for each hook that runs or waits; closed at shutdown.
+    room: Arc<Semaphore>,
+    /// A permit for each hook that runs.
+    running: Arc<Semaphore>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// A run that was not taken, and why.
+pub(crate) struct Rejected {
+    pub(crate) run: OpenRun,
+    pub(crate) reason: &'static str,
+}
+
+impl Background {
+    pub(crate) fn new(running: usize, queued: usize) -> Self {
+        let running = running.clamp(1, Semaphore::MAX_PERMITS);
+        let room = running.saturating_add(queued).min(Semaphore::MAX_PERMITS);
+        Self {
+            room: Arc::new(Semaphore::new(room)),
+            running: Arc::new(Semaphore::new(running)),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Takes a hook, if there is room for it.
+    pub(crate) fn submit(
+        &self,
+        entry: &Arc<Entry>,
+        told: &Arc<PhaseContext>,
+        run: OpenRun,
+    ) -> Result<(), Box<Rejected>> {
+        // The token comes first: whoever finds room before a shutdown closes it is waited for by that shutdown.
+        let token = self.tasks.token();
+        let place = match self.room.clone().try_acquire_owned() {
+            Ok(place) => place,
+            Err(TryAcquireError::NoPermits) => {
+                return Err(Box::new(Rejected { run, reason: "too many hooks run in the background" }));
+            }
+            Err(TryAcquireError::Closed) => {
+                return Err(Box::new(Rejected { run, reason: "the hooks are shutting down" }));
+            }
+        };
+        let (entry, told) = (entry.clone(), told.clone());
+        let (running, stop) = (self.running.clone(), self.stop.clone());
+        tokio::spawn(async move {
+            let _held = (token, place);
+            // Whatever returns early drops the run, which records that it was cancelled. It is bound after the token,
+            // so that the record is written before a shutdown has waited long enough.
+            let mut run = run;
+            let _permit = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                permit = running.acquire() => permit,
+            };
+            run.start();
+            let ended = tokio::select! {
+                biased;
+                ended = start(&entry, &told, stop.child_token()) => ended,
+                () = stop.cancelled() => return,
+            };
+            finish(&entry, ended, run);
+        });
+        Ok(())
+    }
+
+    /// Waits for what runs and what waits, then aborts the rest.
+    pub(crate) async fn drain(&self, grace: Duration) -> Drained {
+        self.room.close();
+        self.tasks.close();
+        let pending = self.tasks.len();
+        let in_time = timeout(grace, self.tasks.wait()).await.is_ok();
+        let aborted = if in_time { 0 } else { self.tasks.len() };
+        self.stop.cancel();
+        // Supervisors do not wait for their hook once they are told to stop, so this takes no time.
+        self.tasks.wait().await;
+        Drained { finished: pending.saturating_sub(aborted), aborted }
+    }
+}
+
+/// Hands what a background hook contributed to the recorder and closes its run; returns what is to be remarked.
+pub(crate) fn finish(entry: &Entry, ended: Ended, mut run: OpenRun) -> Vec<Remark> {
+    let settled = settle(entry, ended);
+    run.end(settled.status, settled.error_preview, &settled.admitted);
+    let contributions: Vec<_> = settled
+        .admitted
+        .accepted
+        .into_iter()
+        .map(|(contribution, truncation)| Contributed::new(entry, contribution, truncation))
+        .collect();
+    if !contributions.is_empty() {
+        run.deliver(contributions);
+    }
+    settled.admitted.remarks
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}

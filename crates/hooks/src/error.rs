@@ -1,0 +1,139 @@
+//! What goes wrong: a package that is refused, a phase that is ended.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{ContributionKind, MAX_ID_BYTES, MAX_TIMEOUT, Phase};
+
+/// Why a phase ended without a result.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum HookError {
+    /// A hook that must not fail has failed.
+    #[error("hook `{hook_id}` (subscription `{subscription_id}`) failed closed in {phase}: {preview}")]
+    Failed {
+        /// The hook.
+        hook_id: String,
+        /// Its subscription.
+        subscription_id: String,
+        /// The phase it ended.
+        phase: Phase,
+        /// In which way it failed.
+        cause: FailureCause,
+        /// What it said, in one line without secrets.
+        preview: String,
+    },
+}
+
+/// In which way a hook failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCause {
+    /// It returned an error.
+    Error,
+    /// It panicked.
+    Panic,
+    /// It did not end in time.
+    Timeout,
+    /// It returned more than a hook may.
+    TooLarge,
+    /// It contributed something that was refused, and must not fail.
+    Refused,
+    /// There was no room for it in the background.
+    Rejected,
+}
+
+/// How a hook failed, and what is shown of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) cause: FailureCause,
+    pub(crate) preview: String,
+}
+
+/// Why packages were refused; the registry is as it was before.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RegistrationError {
+    /// An id is empty, too long, or not visible ASCII.
+    #[error(
+        "{id:?} of package {package_id:?} is not an id\nhint: 1 to {MAX_ID_BYTES} visible ASCII characters"
+    )]
+    InvalidId {
+        /// The package it is in.
+        package_id: String,
+        /// What was given.
+        id: String,
+    },
+    /// There is a package of that id.
+    #[error("package `{0}` is registered twice")]
+    DuplicatePackage(String),
+    /// There is a subscription of that id.
+    #[error("subscription `{id}` of package `{package_id}` exists already, in package `{other_package_id}`")]
+    DuplicateSubscription {
+        /// The subscription.
+        id: String,
+        /// The package that was refused.
+        package_id: String,
+        /// The package that has it.
+        other_package_id: String,
+    },
+    /// A name in `before` or `after` is nobody's.
+    #[error("subscription `{subscription_id}` names `{name}`, which is not in {phase}{hint}")]
+    UnknownName {
+        /// The subscription that names it.
+        subscription_id: String,
+        /// The name.
+        name: String,
+        /// The phase in which it was looked for.
+        phase: Phase,
+        /// Where it is, if anywhere: a line of its own.
+        hint: String,
+    },
+    /// `before` and `after` contradict each other.
+    #[error("the order of {phase} goes in a circle: {}", .cycle.join(" before "))]
+    Cycle {
+        /// The phase.
+        phase: Phase,
+        /// The subscriptions, each before the next; the last is the first again.
+        cycle: Vec<String>,
+    },
+    /// Something is to wait for a hook that nothing waits for.
+    #[error("subscription `{subscription_id}` stands after `{background_id}`, which runs in the background")]
+    AfterBackground {
+        /// The subscription that would wait.
+        subscription_id: String,
+        /// The one in the background.
+        background_id: String,
+    },
+    /// A timeout is zero or longer than [`MAX_TIMEOUT`].
+    #[error(
+        "subscription `{subscription_id}` has a timeout of {timeout:?}\nhint: more than nothing, at most {MAX_TIMEOUT:?}"
+    )]
+    Timeout {
+        /// The subscription.
+        subscription_id: String,
+        /// Its timeout.
+        timeout: Duration,
+    },
+    /// A hook in the background cannot end a phase that is over.
+    #[error("subscription `{0}` runs in the background and cannot fail closed")]
+    BackgroundFailsClosed(String),
+    /// A hook in the background cannot contribute to a phase that is over.
+    #[error("subscription `{subscription_id}` runs in the background and cannot contribute {kind}")]
+    BackgroundContributes {
+        /// The subscription.
+        subscription_id: String,
+        /// What it wanted to contribute.
+        kind: ContributionKind,
+    },
+    /// The fallback would be refused, or cut, whenever it is needed.
+    #[error("the fallback of subscription `{subscription_id}` cannot be used: {reason}")]
+    Fallback {
+        /// The subscription.
+        subscription_id: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}

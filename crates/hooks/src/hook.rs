@@ -1,0 +1,109 @@
+//! What a hook is.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::{Contribution, HookContext};
+
+/// What running a hook leads to.
+pub type HookResult = Result<Vec<Contribution>, HookFailure>;
+
+/// Code that contributes to a turn.
+///
+/// Every run is a task of its own. It is aborted at its timeout, which takes effect where the hook awaits: one that
+/// blocks its thread is given up just as punctually on a multi-threaded runtime, but keeps that thread until it
+/// returns. Work that blocks belongs into `spawn_blocking`, with an eye on [`HookContext::cancellation`].
+///
+/// Closures from a [`HookContext`] to a future are hooks, too.
+pub trait Hook: Send + Sync + 'static {
+    /// Runs once. A panic inside is a failure of this run alone.
+    fn run(&self, context: HookContext) -> impl Future<Output = HookResult> + Send;
+}
+
+impl<F, R> Hook for F
+where
+    F: Fn(HookContext) -> R + Send + Sync + 'static,
+    R: Future<Output = HookResult> + Send,
+{
+    fn run(&self, context: HookContext) -> impl Future<Output = HookResult> + Send {
+        self(context)
+    }
+}
+
+/// [`Hook`] in a form that can be kept beside others.
+pub(crate) trait AnyHook: Send + Sync + 'static {
+    fn start(self: Arc<Self>, context: HookContext) -> BoxFuture<'static, HookResult>;
+}
+
+impl<H: Hook> AnyHook for H {
+    fn start(self: Arc<Self>, context: HookContext) -> BoxFuture<'static, HookResult> {
+        Box::pin(async move { self.run(context).await })
+    }
+}
+
+/// Why a hook failed, in its own words.
+///
+/// Any error turns into one by `?`; its causes are kept in the text. What is shown of it is a
+/// [`preview`](crate::preview).
+pub struct HookFailure(String);
+
+impl HookFailure {
+    /// A failure with a message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+
+    /// The whole message. It may contain secrets.
+    pub fn message(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Shows a preview only, because what is debugged is soon logged.
+impl fmt::Debug for HookFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("HookFailure").field(&crate::preview(&self.0)).finish()
+    }
+}
+
+impl<E: Error> From<E> for HookFailure {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Many errors repeat their cause in their own text.
+            if !message.contains(&text) {
+                message.push_str(": ");
+                message.push_str(&text);
+            }
+            cause = error.source();
+        }
+        Self(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("could not read the list")]
+    struct Outer(#[source] std::io::Error);
+
+    #[test]
+    fn causes_are_kept() {
+        let failure = HookFailure::from(Outer(std::io::Error::other("disk on fire")));
+        assert_eq!(failure.message(), "could not read the list: disk on fire");
+    }
+
+    #[test]
+    fn debugging_a_failure_shows_no_secret() {
+        let failure = HookFailure::new("password=hunter2hunter2");
+        assert_eq!(format!("{failure:?}"), r#"HookFailure("password=[redacted]")"#);
+    }
+}

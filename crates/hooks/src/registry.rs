@@ -1,0 +1,205 @@
+//! Which hooks there are, checked before any of them runs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::admission::{Admitted, admit};
+use crate::identifier::is_id;
+use crate::order::{Order, Rank, order};
+use crate::{
+    Capabilities, Execution, Failure, HookPackage, HookSubscription, MAX_TIMEOUT, Phase, RegistrationError,
+};
+
+/// The hooks of all packages, in order.
+#[derive(Debug, Default)]
+pub struct HookRegistry {
+    packages: Vec<(String, String)>,
+    entries: Vec<Arc<Entry>>,
+    plans: [Plan; Phase::ALL.len()],
+}
+
+/// A subscription that was found to be in order.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) package_id: String,
+    pub(crate) subscription: HookSubscription,
+    pub(crate) timeout: Duration,
+    pub(crate) fallback: Admitted,
+}
+
+/// The hooks of a phase, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) entries: Vec<Arc<Entry>>,
+    /// Positions in `entries` that run at the same time.
+    pub(crate) batches: Vec<Vec<usize>>,
+}
+
+impl HookRegistry {
+    /// A registry without hooks.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a package, or says what is wrong with it and changes nothing.
+    pub fn register(&mut self, package: HookPackage) -> Result<(), RegistrationError> {
+        self.register_all([package])
+    }
+
+    /// Adds packages that may name each other's hooks: all, or none.
+    pub fn register_all(
+        &mut self,
+        packages: impl IntoIterator<Item = HookPackage>,
+    ) -> Result<(), RegistrationError> {
+        let mut names = self.packages.clone();
+        let mut entries = self.entries.clone();
+        for package in packages {
+            check_ids(&package)?;
+            if names.iter().any(|(id, _)| *id == package.id) {
+                return Err(RegistrationError::DuplicatePackage(package.id));
+            }
+            for subscription in package.subscriptions {
+                if let Some(other) = entries.iter().find(|entry| entry.subscription.id == subscription.id) {
+                    return Err(RegistrationError::DuplicateSubscription {
+                        id: subscription.id,
+                        package_id: package.id,
+                        other_package_id: other.package_id.clone(),
+                    });
+                }
+                entries.push(Arc::new(entry(&package.id, subscription)?));
+            }
+            names.push((package.id, package.domain));
+        }
+        let mut plans: [Plan; Phase::ALL.len()] = Default::default();
+        for phase in Phase::ALL {
+            plans[phase as usize] = plan(phase, &entries)?;
+        }
+        *self = Self { packages: names, entries, plans };
+        Ok(())
+    }
+
+    /// The packages, as id and domain, in the order of their registration.
+    pub fn packages(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.packages.iter().map(|(id, domain)| (id.as_str(), domain.as_str()))
+    }
+
+    /// The ids of a phase's subscriptions, in order.
+    pub fn subscriptions(&self, phase: Phase) -> impl Iterator<Item = &str> {
+        self.plan(phase).entries.iter().map(|entry| entry.subscription.id.as_str())
+    }
+
+    pub(crate) fn plan(&self, phase: Phase) -> &Plan {
+        &self.plans[phase as usize]
+    }
+}
+
+fn check_ids(package: &HookPackage) -> Result<(), RegistrationError> {
+    let subscriptions = package.subscriptions.iter();
+    let ids = subscriptions.flat_map(|subscription| [&subscription.id, &subscription.hook_id]);
+    match [&package.id, &package.domain].into_iter().chain(ids).find(|id| !is_id(id)) {
+        Some(id) => Err(RegistrationError::InvalidId {
+            package_id: package.id.clone(),
+            id: id.chars().take(200).collect(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Checks what can be checked of a subscription alone.
+fn entry(package_id: &str, subscription: HookSubscription) -> Result<Entry, RegistrationError> {
+    let subscription_id = || subscription.id.clone();
+    let timeout = subscription.given_timeout();
+    if timeout.is_zero() || timeout > MAX_TIMEOUT {
+        return Err(RegistrationError::Timeout { subscription_id: subscription_id(), timeout });
+    }
+    if subscription.execution == Execution::Background {
+        if subscription.failure == Failure::FailClosed {
+            return Err(RegistrationError::BackgroundFailsClosed(subscription_id()));
+        }
+        let mut kinds = subscription.capabilities.kinds();
+        if let Some(kind) = kinds.find(|kind| !Capabilities::BACKGROUND.allow(*kind)) {
+            return Err(RegistrationError::BackgroundContributes {
+                subscription_id: subscription_id(),
+                kind,
+            });
+        }
+    }
+    let unusable = |reason| RegistrationError::Fallback { subscription_id: subscription_id(), reason };
+    if !subscription.fallback.is_empty() && subscription.failure != Failure::Fallback {
+        return Err(unusable("the failure policy is another".to_owned()));
+    }
+    let fallback =
+        admit(&subscription, subscription.fallback.clone()).map_err(|fault| unusable(fault.preview))?;
+    if let Some(remark) = fallback.remarks.first() {
+        return Err(unusable(remark.message.clone()));
+    }
+    Ok(Entry { package_id: package_id.to_owned(), timeout, fallback, subscription })
+}
+
+/// Orders the subscriptions of a phase.
+fn plan(phase: Phase, all: &[Arc<Entry>]) -> Result<Plan, RegistrationError> {
+    let entries: Vec<&Arc<Entry>> = all.iter().filter(|entry| entry.subscription.phase == phase).collect();
+    let edges = edges(phase, &entries, all)?;
+    let ranks: Vec<Rank<'_>> = entries
+        .iter()
+        .map(|entry| Rank { priority: entry.subscription.priority, id: &entry.subscription.id })
+        .collect();
+    let Order { sequence, batches } = order(&ranks, &edges).map_err(|circle| RegistrationError::Cycle {
+        phase,
+        cycle: circle.into_iter().map(|index| entries[index].subscription.id.clone()).collect(),
+    })?;
+    for (before, after) in edges {
+        if entries[before].subscription.execution == Execution::Background {
+            return Err(RegistrationError::AfterBackground {
+                subscription_id: entries[after].subscription.id.clone(),
+                background_id: entries[before].subscription.id.clone(),
+            });
+        }
+    }
+    Ok(Plan { entries: sequence.into_iter().map(|index| entries[index].clone()).collect(), batches })
+}
+
+/// Who comes before whom, as pairs of indices.
+fn edges(
+    phase: Phase,
+    entries: &[&Arc<Entry>],
+    all: &[Arc<Entry>],
+) -> Result<Vec<(usize, usize)>, RegistrationError> {
+    let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let subscription = &entry.subscription;
+        named.entry(&subscription.id).or_default().push(index);
+        if subscription.hook_id != subscription.id {
+            named.entry(&subscription.hook_id).or_default().push(index);
+        }
+    }
+    let find = |subscription: &HookSubscription, name: &String| match named.get(name.as_str()) {
+        Some(indices) => Ok(indices.clone()),
+        None => Err(RegistrationError::UnknownName {
+            subscription_id: subscription.id.clone(),
+            name: name.clone(),
+            phase,
+            hint: elsewhere(name, all),
+        }),
+    };
+    let mut edges = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        for name in &entry.subscription.before {
+            edges.extend(find(&entry.subscription, name)?.into_iter().map(|other| (index, other)));
+        }
+        for name in &entry.subscription.after {
+            edges.extend(find(&entry.subscription, name)?.into_iter().map(|other| (other, index)));
+        }
+    }
+    Ok(edges)
+}
+
+/// A hint for a name that is in another phase.
+fn elsewhere(name: &str, all: &[Arc<Entry>]) -> String {
+    all.iter()
+        .map(|entry| &entry.subscription)
+        .find(|subscription| subscription.id == name || subscription.hook_id == name)
+        .map(|subscription| format!("\nhint: it is in {}", subscription.phase))
+        .unwrap_or_default()
+}

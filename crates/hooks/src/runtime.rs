@@ -1,0 +1,152 @@
+//! Runs the hooks of a phase.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::Admitted;
+use crate::background::{Background, Drained};
+use crate::error::Fault;
+use crate::execution::start;
+use crate::merge::{Merge, settle};
+use crate::record::OpenRun;
+use crate::registry::Plan;
+use crate::{Execution, FailureCause, HookError, HookRegistry, Phase, PhaseContext, PhaseOutcome, Recorder};
+
+/// How much may happen at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Hooks of one batch that run at the same time; the others of the batch start as these end.
+    pub concurrent: usize,
+    /// Background hooks that run at the same time, over all phases and turns.
+    pub background_running: usize,
+    /// Background hooks that wait for one of these to end; what comes on top is rejected.
+    pub background_queued: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { concurrent: 16, background_running: 4, background_queued: 64 }
+    }
+}
+
+/// Runs the hooks of a registry, and those in the background until it is shut down.
+///
+/// Needs a tokio runtime; a multi-threaded one, if hooks may block their thread.
+pub struct HookRuntime {
+    registry: HookRegistry,
+    recorder: Arc<dyn Recorder>,
+    limits: Limits,
+    background: Background,
+}
+
+impl HookRuntime {
+    /// A runtime for the hooks that were registered.
+    pub fn new(registry: HookRegistry, recorder: Arc<dyn Recorder>, limits: Limits) -> Self {
+        let background = Background::new(limits.background_running, limits.background_queued);
+        Self { registry, recorder, limits, background }
+    }
+
+    /// The hooks it runs.
+    pub fn registry(&self) -> &HookRegistry {
+        &self.registry
+    }
+
+    /// Runs the hooks of a phase and merges what they contribute.
+    ///
+    /// It fails only if a hook fails that must not; the others are then aborted. Of several such hooks that fail at
+    /// the same time, the error names the first in order. Dropping the future aborts the hooks it waits for, but not
+    /// those it has started in the background.
+    pub async fn run_phase(&self, phase: Phase, context: PhaseContext) -> Result<PhaseOutcome, HookError> {
+        let plan = self.registry.plan(phase);
+        if plan.entries.is_empty() {
+            return Ok(PhaseOutcome::default());
+        }
+        let told = Arc::new(context);
+        let mut runs: Vec<Option<OpenRun>> = plan
+            .entries
+            .iter()
+            .map(|entry| Some(OpenRun::new(self.recorder.clone(), entry, &told)))
+            .collect();
+        let mut taken: Vec<Admitted> = plan.entries.iter().map(|_| Admitted::default()).collect();
+        for batch in &plan.batches {
+            self.run_batch(plan, batch, &told, &mut runs, &mut taken).await?;
+        }
+        let mut merge = Merge::default();
+        for ((entry, admitted), run) in plan.entries.iter().zip(taken).zip(&mut runs) {
+            merge.add(entry, admitted, run.as_mut())?;
+        }
+        Ok(merge.finish())
+    }
+
+    /// Waits for background hooks, aborts those that are not done after a while, and takes no more.
+    pub async fn shutdown(&self, grace: Duration) -> Drained {
+        self.background.drain(grace).await
+    }
+
+    async fn run_batch(
+        &self,
+        plan: &Plan,
+        batch: &[usize],
+        told: &Arc<PhaseContext>,
+        runs: &mut [Option<OpenRun>],
+        taken: &mut [Admitted],
+    ) -> Result<(), HookError> {
+        let mut running = FuturesUnordered::new();
+        let mut waiting = batch.iter().copied();
+        let mut first: Option<(usize, HookError)> = None;
+        loop {
+            while running.len() < self.limits.concurrent.max(1)
+                && first.is_none()
+                && let Some(position) = waiting.next()
+            {
+                let entry = &plan.entries[position];
+                if entry.subscription.execution == Execution::Background {
+                    taken[position] = self.send_to_background(plan, position, told, &mut runs[position]);
+                    continue;
+                }
+                if let Some(run) = &mut runs[position] {
+                    run.start();
+                }
+                let ended = start(entry, told, CancellationToken::new());
+                running.push(async move { (position, ended.await) });
+            }
+            // After a failure only what has ended by now counts; dropping `running` aborts the rest.
+            let next = match &first {
+                None => running.next().await,
+                Some(_) => running.next().now_or_never().flatten(),
+            };
+            let Some((position, ended)) = next else { break };
+            let settled = settle(&plan.entries[position], ended);
+            if let Some(run) = &mut runs[position] {
+                run.end(settled.status, settled.error_preview, &settled.admitted);
+            }
+            taken[position] = settled.admitted;
+            if let Some(error) = settled.closed
+                && first.as_ref().is_none_or(|(earlier, _)| position < *earlier)
+            {
+                first = Some((position, error));
+            }
+        }
+        first.map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Starts a hook that nobody waits for. If there is no room, its failure policy applies.
+    fn send_to_background(
+        &self,
+        plan: &Plan,
+        position: usize,
+        told: &Arc<PhaseContext>,
+        run: &mut Option<OpenRun>,
+    ) -> Admitted {
+        let entry = &plan.entries[position];
+        let Some(open) = run.take() else { return Admitted::default() };
+        let Err(rejected) = self.background.submit(entry, told, open) else { return Admitted::default() };
+        let fault = Fault { cause: FailureCause::Rejected, preview: rejected.reason.to_owned() };
+        let remarks = crate::background::finish(entry, Err(fault), rejected.run);
+        Admitted { remarks, ..Admitted::default() }
+    }
+}

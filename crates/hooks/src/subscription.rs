@@ -1,0 +1,149 @@
+//! Which hook runs when, how, and what it may do.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::hook::AnyHook;
+use crate::{
+    Budget, Capabilities, Contribution, ContributionKind, Execution, Failure, Hook, Phase, Visibility,
+};
+
+/// One hook in one phase.
+///
+/// Unless told otherwise it is blocking, best effort, internal, of priority 0, and may contribute nothing.
+#[derive(Clone)]
+pub struct HookSubscription {
+    pub(crate) id: String,
+    pub(crate) hook_id: String,
+    pub(crate) phase: Phase,
+    pub(crate) execution: Execution,
+    pub(crate) failure: Failure,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) priority: i32,
+    pub(crate) before: Vec<String>,
+    pub(crate) after: Vec<String>,
+    pub(crate) visibility: Visibility,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) budget: Budget,
+    pub(crate) fallback: Vec<Contribution>,
+    pub(crate) hook: Arc<dyn AnyHook>,
+}
+
+impl HookSubscription {
+    /// Subscribes a hook to a phase. The subscription's id is the hook's until it gets one of its own.
+    pub fn new(hook_id: impl Into<String>, phase: Phase, hook: impl Hook) -> Self {
+        let hook_id = hook_id.into();
+        Self {
+            id: hook_id.clone(),
+            hook_id,
+            phase,
+            execution: Execution::Blocking,
+            failure: Failure::default(),
+            timeout: None,
+            priority: 0,
+            before: Vec::new(),
+            after: Vec::new(),
+            visibility: Visibility::default(),
+            capabilities: Capabilities::default(),
+            budget: Budget::default(),
+            fallback: Vec::new(),
+            hook: Arc::new(hook),
+        }
+    }
+
+    /// Sets the subscription's own id, for a hook with several; ids are unique in a registry.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// Sets how the phase waits for the hook.
+    pub fn execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
+        self
+    }
+
+    /// Sets what a failure means.
+    pub fn failure(mut self, failure: Failure) -> Self {
+        self.failure = failure;
+        self
+    }
+
+    /// Makes contributions stand in for those of a hook that failed.
+    pub fn fallback(mut self, contributions: impl IntoIterator<Item = Contribution>) -> Self {
+        self.failure = Failure::Fallback;
+        self.fallback = contributions.into_iter().collect();
+        self
+    }
+
+    /// Sets the timeout, where the usual one of the execution does not fit.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the priority; higher comes first where `before` and `after` do not decide.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Makes this hook finish before others start.
+    ///
+    /// The name is a subscription's id, or a hook's id and then means all its subscriptions, in the same phase.
+    pub fn before(mut self, name: impl Into<String>) -> Self {
+        self.before.push(name.into());
+        self
+    }
+
+    /// Makes this hook start after others have finished; names as in [`before`](Self::before).
+    pub fn after(mut self, name: impl Into<String>) -> Self {
+        self.after.push(name.into());
+        self
+    }
+
+    /// Sets who may be shown the hook's diagnostics.
+    pub fn visibility(mut self, visibility: Visibility) -> Self {
+        self.visibility = visibility;
+        self
+    }
+
+    /// Sets which kinds of contribution are taken from the hook.
+    pub fn may_contribute(mut self, kinds: impl IntoIterator<Item = ContributionKind>) -> Self {
+        self.capabilities = kinds.into_iter().collect();
+        self
+    }
+
+    /// Sets how much is taken from the hook.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// The timeout that holds.
+    pub(crate) fn given_timeout(&self) -> Duration {
+        self.timeout.unwrap_or_else(|| self.execution.default_timeout())
+    }
+}
+
+impl fmt::Debug for HookSubscription {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HookSubscription")
+            .field("id", &self.id)
+            .field("hook_id", &self.hook_id)
+            .field("phase", &self.phase)
+            .field("execution", &self.execution)
+            .field("failure", &self.failure)
+            .field("timeout", &self.given_timeout())
+            .field("priority", &self.priority)
+            .field("before", &self.before)
+            .field("after", &self.after)
+            .field("visibility", &self.visibility)
+            .field("capabilities", &self.capabilities)
+            .field("budget", &self.budget)
+            .field("fallback", &self.fallback.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,90 @@
+//! Hooks that behave as told, and a runtime around them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hooks::{
+    Contribution, ContributionKind, Hook, HookContext, HookFailure, HookPackage, HookRegistry, HookResult,
+    HookRun, HookRuntime, HookSubscription, Limits, MemoryRecorder, Phase, PhaseContext, PromptSection,
+};
+use tokio::time::sleep;
+
+/// The phase of most tests.
+pub(crate) const PHASE: Phase = Phase::PrePromptCompile;
+
+/// What a hook does.
+#[derive(Debug, Clone)]
+pub(crate) enum Does {
+    Return(Vec<Contribution>),
+    ReturnAfter(Duration, Vec<Contribution>),
+    Fail(&'static str),
+    Panic(&'static str),
+    Hang,
+}
+
+impl Hook for Does {
+    async fn run(&self, _: HookContext) -> HookResult {
+        match self {
+            Self::Return(contributions) => Ok(contributions.clone()),
+            Self::ReturnAfter(time, contributions) => {
+                sleep(*time).await;
+                Ok(contributions.clone())
+            }
+            Self::Fail(message) => Err(HookFailure::new(*message)),
+            Self::Panic(message) => panic!("{message}"),
+            Self::Hang => std::future::pending().await,
+        }
+    }
+}
+
+/// A section whose ids are the same.
+pub(crate) fn section(id: &str, content: &str) -> Contribution {
+    PromptSection::new(id, id, id, content).into()
+}
+
+/// A subscription that may contribute everything.
+pub(crate) fn subscription(id: &str, does: impl Hook) -> HookSubscription {
+    HookSubscription::new(id, PHASE, does).may_contribute(ContributionKind::ALL)
+}
+
+/// A runtime and what it recorded.
+pub(crate) struct Bench {
+    pub(crate) runtime: HookRuntime,
+    pub(crate) recorder: Arc<MemoryRecorder>,
+}
+
+/// A runtime with one package of subscriptions.
+pub(crate) fn bench(subscriptions: impl IntoIterator<Item = HookSubscription>) -> Bench {
+    bench_with(Limits::default(), subscriptions)
+}
+
+pub(crate) fn bench_with(limits: Limits, subscriptions: impl IntoIterator<Item = HookSubscription>) -> Bench {
+    let package = subscriptions.into_iter().fold(HookPackage::new("package", "domain"), HookPackage::with);
+    let mut registry = HookRegistry::new();
+    registry.register(package).unwrap();
+    let recorder = Arc::new(MemoryRecorder::default());
+    Bench { runtime: HookRuntime::new(registry, recorder.clone(), limits), recorder }
+}
+
+impl Bench {
+    pub(crate) async fn run(&self) -> Result<hooks::PhaseOutcome, hooks::HookError> {
+        self.runtime.run_phase(PHASE, PhaseContext::new().turn("turn-1")).await
+    }
+
+    /// The only record.
+    pub(crate) fn only_run(&self) -> HookRun {
+        let runs = self.recorder.runs();
+        assert_eq!(runs.len(), 1, "{runs:#?}");
+        runs.into_iter().next().unwrap()
+    }
+
+    /// The records as `subscription status`.
+    pub(crate) fn statuses(&self) -> Vec<String> {
+        self.recorder.runs().iter().map(|run| format!("{} {}", run.subscription_id, status(run))).collect()
+    }
+}
+
+/// A record's status as it is serialised.
+pub(crate) fn status(run: &HookRun) -> String {
+    serde_json::to_value(run.status).unwrap().as_str().unwrap().to_owned()
+}

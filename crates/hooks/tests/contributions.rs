@@ -1,0 +1,199 @@
+//! What is taken of what hooks contribute.
+
+use hooks::{
+    Audit, BackgroundJob, Budget, Contribution, ContributionKind, Failure, FailureCause, HookError,
+    MAX_CONTRIBUTIONS, ManifestDiagnostic, Policy, PromptContext, PromptSection, SourceReference, ToolBundle,
+    Truncation,
+};
+use serde_json::json;
+
+use crate::behaviour::{Does, bench, section, status, subscription};
+
+const ONE_EACH: &str = r#"{"policy": 1, "prompt_context": 1, "prompt_section": 1, "tool_bundle": 1,
+    "manifest_diagnostic": 1, "audit": 1, "background_job": 1}"#;
+
+fn policy(key: &str, value: u32) -> Contribution {
+    Policy { key: key.into(), value: json!(value) }.into()
+}
+
+#[tokio::test]
+async fn a_kind_that_was_not_declared_is_refused() {
+    let does = Does::Return(vec![section("s", "mine"), policy("p", 1)]);
+    let hook = subscription("hook", does).may_contribute([ContributionKind::Policy]);
+    for failure in [Failure::BestEffort, Failure::Fallback, Failure::Skip] {
+        let bench = bench([hook.clone().failure(failure)]);
+        let outcome = bench.run().await.unwrap();
+        assert_eq!(outcome.policies().count(), 1, "the rest is taken");
+        assert_eq!(outcome.sections().count(), 0);
+        let run = bench.only_run();
+        assert_eq!((run.refused, run.contributions[&ContributionKind::Policy]), (1, 1));
+        if failure == Failure::Skip {
+            assert_eq!(outcome.diagnostics, vec![]);
+        } else {
+            assert_eq!(outcome.diagnostics[0].code.name(), "section_omitted");
+            assert_eq!(outcome.diagnostics[0].section_id.as_deref(), Some("s"));
+            let message = "hook `hook`: prompt_section `s` was refused: the subscription does not declare prompt_section";
+            assert_eq!(outcome.diagnostics[0].message, message);
+        }
+    }
+    let bench = bench([hook.failure(Failure::FailClosed)]);
+    let HookError::Failed { cause, .. } = bench.run().await.unwrap_err() else { panic!() };
+    assert_eq!(cause, FailureCause::Refused);
+    assert_eq!(status(&bench.only_run()), "failed");
+}
+
+#[tokio::test]
+async fn an_id_twice_is_refused_once() {
+    let does = Does::Return(vec![policy("p", 1), section("p", "another kind"), policy("p", 2)]);
+    let bench = bench([subscription("hook", does)]);
+    let outcome = bench.run().await.unwrap();
+    let values: Vec<_> = outcome.policies().map(|(_, policy)| policy.value.clone()).collect();
+    assert_eq!((values, outcome.sections().count()), (vec![json!(1)], 1));
+    assert_eq!(
+        outcome.diagnostics[0].message,
+        "hook `hook`: policy `p` was refused: the hook contributed that id already"
+    );
+    assert_eq!(bench.only_run().refused, 1);
+}
+
+#[tokio::test]
+async fn the_first_in_order_keeps_a_section() {
+    let own = |id: &str, content: &str| PromptSection::new(id, "same", "", content).into();
+    let late = subscription("late", Does::Return(vec![own("x", "late"), section("other", "")]));
+    let early = subscription("early", Does::Return(vec![own("y", "early")])).priority(1);
+    let bench1 = bench([late.clone(), early.clone()]);
+    let outcome = bench1.run().await.unwrap();
+    let contents: Vec<_> = outcome.sections().map(|(_, section)| section.content.as_str()).collect();
+    assert_eq!(contents, ["early", ""]);
+    assert_eq!(
+        outcome.diagnostics[0].message,
+        "hook `late`: prompt_section `x` was refused: hook `early` contributed `same` before"
+    );
+    let runs = bench1.recorder.runs();
+    assert_eq!((runs[1].hook_id.as_str(), runs[1].refused), ("late", 1));
+    assert_eq!(runs[1].contributions[&ContributionKind::PromptSection], 1);
+
+    let closed = bench([late.failure(Failure::FailClosed), early]);
+    let error = closed.run().await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("hook `late` (subscription `late`) failed closed in turn.pre_prompt_compile"),
+        "{error}"
+    );
+    assert_eq!(closed.statuses(), ["early completed", "late failed"]);
+}
+
+#[tokio::test]
+async fn a_megabyte_is_a_failure() {
+    let megabyte = || "x".repeat(1024 * 1024);
+    for contribution in [
+        section("s", &megabyte()),
+        PromptContext { key: "k".into(), text: megabyte() }.into(),
+        Audit { event: "e".into(), data: json!([megabyte()]) }.into(),
+        ToolBundle { id: "b".into(), tools: vec![json!(0); 1024 * 1024 + 1] }.into(),
+    ] {
+        let bench = bench([subscription("hook", Does::Return(vec![contribution]))]);
+        let outcome = bench.run().await.unwrap();
+        assert_eq!(outcome.contributions, vec![]);
+        assert_eq!(outcome.diagnostics[0].message, "hook `hook`: it returned more than 1048576 bytes");
+        assert_eq!(status(&bench.only_run()), "failed");
+    }
+    let many = vec![Audit { event: String::new(), data: json!(null) }.into(); MAX_CONTRIBUTIONS + 1];
+    let bench = bench([subscription("hook", Does::Return(many))]);
+    let outcome = bench.run().await.unwrap();
+    assert_eq!(outcome.diagnostics[0].message, "hook `hook`: it returned 257 contributions, more than 256");
+}
+
+#[tokio::test]
+async fn a_long_section_is_cut_with_a_mark() {
+    let budget = Budget { text_chars: 200, ..Budget::default() };
+    let text = "a line of its own\n".repeat(100);
+    let context = PromptContext { key: "k".into(), text: "é".repeat(300) };
+    let does = Does::Return(vec![section("s", &text), context.into(), section("short", "")]);
+    let bench = bench([subscription("hook", does).budget(budget).failure(Failure::FailClosed)]);
+    let outcome = bench.run().await.unwrap();
+    let (contributed, section) = outcome.sections().next().unwrap();
+    assert_eq!(contributed.truncation, Truncation::Hook);
+    assert!(section.content.starts_with("a line of its own\na line"), "{}", section.content);
+    assert!(section.content.ends_with("of 1800 characters shown; the rest exceeds the hook's budget.]"));
+    assert!(section.content.chars().count() <= 200);
+    assert_eq!(outcome.contexts().next().unwrap().1.text.chars().count(), 200);
+    let codes: Vec<_> = outcome.diagnostics.iter().map(|diagnostic| diagnostic.code.name()).collect();
+    assert_eq!(codes, ["section_truncated", "contribution_truncated"]);
+    assert_eq!(outcome.contributions[2].truncation, Truncation::None);
+}
+
+#[tokio::test]
+async fn what_cannot_be_cut_is_refused() {
+    let budget = Budget { json_bytes: 10, ..Budget::default() };
+    let does = Does::Return(vec![
+        ToolBundle { id: "b".into(), tools: vec![json!({"name": "long enough"})] }.into(),
+        policy("p", 1),
+    ]);
+    let bench = bench([subscription("hook", does).budget(budget)]);
+    let outcome = bench.run().await.unwrap();
+    assert_eq!((outcome.bundles().count(), outcome.policies().count()), (0, 1));
+    assert_eq!(outcome.diagnostics[0].code.name(), "contribution_refused");
+}
+
+#[tokio::test]
+async fn a_budget_for_the_text_is_none_for_what_stands_beside_it() {
+    let named = |id: &str, title: &str| PromptSection::new(id, id, title, "x".repeat(100));
+    let source = SourceReference {
+        kind: "file".into(),
+        path: Some("p".repeat(100)),
+        id: None,
+        version: Some(1),
+        sha256: String::new(),
+    };
+    let budget = Budget { json_bytes: 60, ..Budget::default() };
+    let does = Does::Return(vec![
+        named("good", "Good").into(),
+        named("long", &"x".repeat(201)).into(),
+        named("lines", "two\nlines").into(),
+        PromptSection { sources: vec![source], ..named("sources", "") }.into(),
+    ]);
+    let bench = bench([subscription("hook", does).budget(budget)]);
+    let outcome = bench.run().await.unwrap();
+    let taken: Vec<_> = outcome.sections().map(|(_, section)| section.id.as_str()).collect();
+    assert_eq!(taken, ["good"]);
+    assert_eq!(outcome.diagnostics.len(), 3);
+}
+
+#[tokio::test]
+async fn strange_ids_are_refused_and_shown_in_one_line() {
+    let strange = ["", "a b", "a\nb", "\u{202e}"];
+    let does = Does::Return(strange.iter().map(|id| section(id, "")).collect());
+    let bench = bench([subscription("hook", does)]);
+    let outcome = bench.run().await.unwrap();
+    assert_eq!((outcome.contributions.len(), outcome.diagnostics.len()), (0, 4));
+    for diagnostic in outcome.diagnostics {
+        assert!(!diagnostic.message.contains(['\n', '\u{202e}']), "{diagnostic:?}");
+        assert_eq!(diagnostic.section_id, None);
+    }
+}
+
+#[tokio::test]
+async fn records_and_contributions_survive_json() {
+    let all: Vec<Contribution> = vec![
+        policy("p", 1),
+        PromptContext { key: "k".into(), text: "t".into() }.into(),
+        section("s", "x"),
+        ToolBundle { id: "b".into(), tools: vec![json!({"name": "n"})] }.into(),
+        ManifestDiagnostic { code: "c".into(), message: "m".into(), section_id: None, file: None }.into(),
+        Audit { event: "e".into(), data: json!({"kind": 1}) }.into(),
+        BackgroundJob { kind: "j".into(), payload: json!(null) }.into(),
+    ];
+    let bench = bench([subscription("hook", Does::Return(all))]);
+    let outcome = bench.run().await.unwrap();
+    let kinds: Vec<_> = outcome.contributions.iter().map(|one| one.contribution.kind()).collect();
+    assert_eq!(kinds, ContributionKind::ALL);
+    for contributed in &outcome.contributions {
+        let text = serde_json::to_string(contributed).unwrap();
+        assert_eq!(&serde_json::from_str::<hooks::Contributed>(&text).unwrap(), contributed);
+    }
+    let run = bench.only_run();
+    let json = serde_json::to_value(&run).unwrap();
+    assert_eq!(json["phase"], "turn.pre_prompt_compile");
+    assert_eq!(json["contributions"], serde_json::from_str::<serde_json::Value>(ONE_EACH).unwrap());
+    assert_eq!(serde_json::from_value::<hooks::HookRun>(json).unwrap(), run);
+}

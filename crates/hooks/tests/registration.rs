@@ -1,0 +1,143 @@
+//! What a registry refuses, and that it is then as before.
+
+use std::time::Duration;
+
+use hooks::{
+    ContributionKind, Execution, Failure, HookPackage, HookRegistry, HookSubscription, Phase, PromptSection,
+    RegistrationError,
+};
+
+use crate::behaviour::{Does, PHASE, section};
+
+fn hook(id: &str) -> HookSubscription {
+    HookSubscription::new(id, PHASE, Does::Hang)
+}
+
+fn package(id: &str, subscriptions: impl IntoIterator<Item = HookSubscription>) -> HookPackage {
+    subscriptions.into_iter().fold(HookPackage::new(id, "domain"), HookPackage::with)
+}
+
+/// The error of a package beside one that has the hook `there`.
+fn refused(subscriptions: impl IntoIterator<Item = HookSubscription>) -> String {
+    let mut registry = HookRegistry::new();
+    registry.register(package("first", [hook("there")])).unwrap();
+    let error = registry.register(package("second", subscriptions)).unwrap_err();
+    assert_eq!(registry.packages().collect::<Vec<_>>(), [("first", "domain")]);
+    assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["there"]);
+    error.to_string()
+}
+
+#[test]
+fn what_could_not_work_is_refused_and_changes_nothing() {
+    let second = Duration::from_secs(1);
+    let background = |id| hook(id).execution(Execution::Background);
+    for (subscriptions, expected) in [
+        (vec![hook("")], "\"\" of package \"second\" is not an id"),
+        (vec![hook("a").id("b c")], "\"b c\" of package \"second\" is not an id"),
+        (
+            vec![hook("good"), hook("there")],
+            "subscription `there` of package `second` exists already, in package `first`",
+        ),
+        (
+            vec![hook("a"), hook("a")],
+            "subscription `a` of package `second` exists already, in package `second`",
+        ),
+        (
+            vec![hook("a").after("nobody")],
+            "subscription `a` names `nobody`, which is not in turn.pre_prompt_compile",
+        ),
+        (
+            vec![hook("a").before("nobody")],
+            "subscription `a` names `nobody`, which is not in turn.pre_prompt_compile",
+        ),
+        (
+            vec![hook("a").after("b"), HookSubscription::new("b", Phase::PostTurn, Does::Hang)],
+            "subscription `a` names `b`, which is not in turn.pre_prompt_compile\nhint: it is in turn.post_turn",
+        ),
+        (vec![hook("a").after("a")], "the order of turn.pre_prompt_compile goes in a circle: a before a"),
+        (
+            vec![hook("a").after("c"), hook("b").after("a"), hook("c").after("b").after("there")],
+            "the order of turn.pre_prompt_compile goes in a circle: a before b before c before a",
+        ),
+        (vec![hook("a").timeout(Duration::ZERO)], "subscription `a` has a timeout of 0ns"),
+        (vec![hook("a").timeout(Duration::MAX)], "hint: more than nothing, at most 3600s"),
+        (
+            vec![hook("good").timeout(second), background("a"), hook("b").after("a")],
+            "`b` stands after `a`, which runs in the background",
+        ),
+        (vec![background("a").before("there")], "`there` stands after `a`, which runs in the background"),
+        (
+            vec![background("a").failure(Failure::FailClosed)],
+            "subscription `a` runs in the background and cannot fail closed",
+        ),
+        (
+            vec![background("a").may_contribute([ContributionKind::Audit, ContributionKind::PromptSection])],
+            "subscription `a` runs in the background and cannot contribute prompt_section",
+        ),
+        (
+            vec![hook("a").fallback([section("s", "")])],
+            "the fallback of subscription `a` cannot be used: prompt_section `s` was refused: the subscription does not declare prompt_section",
+        ),
+        (
+            vec![
+                hook("a").may_contribute([ContributionKind::PromptSection]).fallback([PromptSection::new(
+                    "s",
+                    "s",
+                    "",
+                    "x".repeat(40_000),
+                )
+                .into()]),
+            ],
+            "the fallback of subscription `a` cannot be used: prompt_section `s` was cut to 32000 characters",
+        ),
+        (
+            vec![
+                hook("a")
+                    .may_contribute([ContributionKind::PromptSection])
+                    .fallback([section("s", "")])
+                    .failure(Failure::Skip),
+            ],
+            "the fallback of subscription `a` cannot be used: the failure policy is another",
+        ),
+    ] {
+        let error = refused(subscriptions);
+        assert!(error.contains(expected), "{error}\nis not\n{expected}");
+    }
+}
+
+#[test]
+fn a_package_is_registered_once() {
+    let mut registry = HookRegistry::new();
+    registry.register(package("a", [])).unwrap();
+    let error = registry.register(package("a", [hook("h")])).unwrap_err();
+    assert_eq!(error, RegistrationError::DuplicatePackage("a".to_owned()));
+    assert!(registry.register(package("", [])).is_err());
+}
+
+#[test]
+fn packages_that_come_together_may_name_each_other() {
+    let first = || package("first", [hook("a").after("b")]);
+    let second = || package("second", [hook("b"), hook("c").before("b")]);
+    let mut registry = HookRegistry::new();
+    assert!(matches!(registry.register(first()), Err(RegistrationError::UnknownName { .. })));
+    registry.register_all([first(), second()]).unwrap();
+    assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["c", "b", "a"]);
+}
+
+#[test]
+fn the_last_of_many_packages_can_spoil_them_all() {
+    let mut registry = HookRegistry::new();
+    let packages = [package("first", [hook("a")]), package("second", [hook("b").after("nobody")])];
+    assert!(registry.register_all(packages).is_err());
+    assert_eq!(registry.packages().count(), 0);
+    assert_eq!(registry.subscriptions(PHASE).count(), 0);
+}
+
+#[test]
+fn a_hook_id_names_all_subscriptions_of_the_hook() {
+    let mut registry = HookRegistry::new();
+    let many =
+        [hook("many").id("many.1"), hook("many").id("many.2"), hook("z").before("many").before("many.1")];
+    registry.register(package("a", many)).unwrap();
+    assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["z", "many.1", "many.2"]);
+}
