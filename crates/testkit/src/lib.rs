@@ -7,3 +7,5 @@ pub mod postgres;
 pub mod workload;
 
 pub use gateway::TestGateway;
+/// The runtime, for benchmarks of crates that must not depend on one.
+pub use tokio;

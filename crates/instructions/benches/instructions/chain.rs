@@ -10,7 +10,7 @@ use crate::on_a_runtime;
 const DEPTHS: [usize; 3] = [2, 8, 32];
 
 pub(crate) fn measure(effort: Effort) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = testkit::tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let rounds = Rounds { warm_up: effort.choose(5, 200), measured: effort.choose(50, 3_000) };
     for depth in DEPTHS {
         let project = Project::create(depth)?.settle();

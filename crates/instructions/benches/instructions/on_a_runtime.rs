@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tokio::task::JoinSet;
+use testkit::tokio;
+use testkit::tokio::task::JoinSet;
 
 use crate::fixture::Project;
 
