@@ -12,6 +12,7 @@ mod fixture;
 pub(crate) mod key;
 mod nearest;
 pub(crate) mod origin;
+mod profile;
 pub(crate) mod project;
 #[cfg(test)]
 pub(crate) mod reference;

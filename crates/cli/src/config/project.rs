@@ -2,32 +2,23 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use instructions::FOREWORD;
+
 use super::Warning;
 use super::error::ConfigurationError;
 use super::file::ConfigurationFile;
 use super::key::{Key, ProjectRule};
 use super::origin::Layer;
+use super::profile;
 use super::setting::{Assignment, Settings};
 use super::value::Value;
-
-/// Names that make a directory a project root.
-pub(crate) const ROOT_MARKERS: &[&str] = &[".foreword", ".git", ".jj", ".hg"];
-
-const PROFILE: &str = "agents.profile";
-
-/// Limits that hold by a profile alone, so that a project cannot raise what nobody has set.
-const PROFILE_LIMITS: &[(&str, &str, u64)] = &[
-    ("foreword", "agents.initial.max_bytes", 32_768),
-    ("codex", "agents.initial.max_bytes", 32_768),
-    ("codelia", "agents.initial.max_bytes", 262_144),
-    ("codelia", "agents.initial.max_files", 16),
-];
 
 /// The nearest directory from `start` upwards that holds a marker. Parents are lexical: links are not resolved.
 pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
     let start = lexical(start);
-    let is_root =
-        |directory: &&Path| ROOT_MARKERS.iter().any(|name| directory.join(name).symlink_metadata().is_ok());
+    let is_root = |directory: &&Path| {
+        FOREWORD.markers.iter().any(|name| directory.join(name).symlink_metadata().is_ok())
+    };
     start.ancestors().find(is_root).map(Path::to_owned)
 }
 
@@ -81,7 +72,7 @@ pub(crate) fn apply(
 
 fn lower(settings: &mut Settings, limit: Assignment, user_file: &Path) -> Result<(), ConfigurationError> {
     let (key, place) = (limit.key, limit.origin.clone());
-    let current = settings.number(key.path).or_else(|| profile_limit(settings, key));
+    let current = settings.number(key.path).or_else(|| profile::limit(settings, key));
     if let (Some(current), Value::Integer(wanted)) = (current, &limit.value)
         && *wanted > current
     {
@@ -103,7 +94,7 @@ impl ProjectLimits {
                 continue;
             }
             if let (Some(Value::Integer(wanted)), Some(limit)) =
-                (&setting.value, profile_limit(settings, key))
+                (&setting.value, profile::limit(settings, key))
                 && *wanted > limit
             {
                 warnings.push(Warning {
@@ -118,14 +109,6 @@ impl ProjectLimits {
         }
         warnings
     }
-}
-
-fn profile_limit(settings: &Settings, key: &Key) -> Option<u64> {
-    let profile = settings.text(PROFILE)?;
-    PROFILE_LIMITS
-        .iter()
-        .find(|(name, path, _)| *name == profile && *path == key.path)
-        .map(|(_, _, limit)| *limit)
 }
 
 /// Resolves `.` and `..` by the text of the path alone.
