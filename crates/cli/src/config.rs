@@ -113,11 +113,21 @@ impl Configuration {
             None => project::ProjectLimits::default(),
         };
 
-        let (assignments, mut warnings) = variable::read(sources.environment)?;
+        let environment: Vec<(OsString, OsString)> = sources.environment.collect();
+        let (assignments, mut warnings) = variable::read(&environment)?;
         let flags: Vec<Assignment> = sources.flags.into_iter().map(assign).collect::<Result<_, _>>()?;
-        for assignment in assignments.into_iter().chain(flags) {
-            settings.apply(Assignment { value: assignment.value.below(here), ..assignment });
-        }
+        let mut apply = |assignments: Vec<Assignment>| {
+            for assignment in assignments {
+                settings.apply(Assignment { value: assignment.value.below(here), ..assignment });
+            }
+            profile::in_use(&settings)
+        };
+        // Flags twice: one of them may choose the profile, and with it the variables that they win over.
+        apply(assignments);
+        let profile = apply(flags.clone());
+        let prefix = profile.map_or(key::VARIABLE_PREFIX, |profile| profile.variable_prefix);
+        apply(variable::read_of_agent(&environment, prefix)?);
+        apply(flags);
         warnings.extend(project_limits.withdraw(&mut settings));
 
         let configuration = Configuration {
@@ -205,6 +215,46 @@ mod tests {
             fixture.variable("FOREWORD_AGENTS_PROFILE", "variable");
         });
         check("flag", Layer::Flags, &|fixture| fixture.flag("--profile", profile, "flag"));
+    }
+
+    #[test]
+    fn an_agents_own_variables_hold_with_its_rules_below_flags_and_above_ours() {
+        let mut fixture = Fixture::new();
+        fixture.variable("CODELIA_AGENTS_INITIAL_MAX_BYTES", "100");
+        fixture.variable("CODELIA_AGENTS_MARKERS", ".top,.git");
+        fixture.variable("CODELIA_AGENTS_ROOT", "up");
+        fixture.variable("CODELIA_HOME", "is its own affair");
+        fixture.variable("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "200");
+        let max_bytes = "agents.initial.max_bytes";
+        let check = |fixture: &Fixture, bytes: u64, source: &str| {
+            let (configuration, warnings) = fixture.load().unwrap();
+            assert_eq!(warnings, []);
+            assert_eq!(configuration.agents().max_bytes, Some(bytes));
+            assert_eq!(configuration.origin(max_bytes).unwrap().source().unwrap(), source);
+            configuration.agents().clone()
+        };
+        let ours = check(&fixture, 200, "FOREWORD_AGENTS_INITIAL_MAX_BYTES");
+        assert_eq!((ours.markers, ours.project_root_override), (None, None));
+        fixture.variable("FOREWORD_AGENTS_PROFILE", "codelia");
+        let theirs = check(&fixture, 100, "CODELIA_AGENTS_INITIAL_MAX_BYTES");
+        assert_eq!(theirs.markers, Some(vec![".top".to_owned(), ".git".to_owned()]));
+        assert_eq!(theirs.project_root_override, Some(fixture.path("project/up")));
+        fixture.flag("--max-bytes", max_bytes, 300_u64);
+        check(&fixture, 300, "--max-bytes");
+        fixture.flag("--profile", "agents.profile", "codex");
+        assert_eq!(check(&fixture, 300, "--max-bytes").markers, None);
+    }
+
+    #[test]
+    fn a_flag_that_chooses_an_agent_chooses_its_variables() {
+        let mut fixture = Fixture::new();
+        fixture.variable("CODELIA_AGENTS_ENABLED", "no");
+        assert!(fixture.load().unwrap().0.agents().enabled);
+        fixture.flag("--profile", "agents.profile", "codelia");
+        assert!(!fixture.load().unwrap().0.agents().enabled);
+        fixture.variable("CODELIA_AGENTS_INITIAL_MAX_FILES", "many");
+        let error = fixture.load().unwrap_err().to_string();
+        assert!(error.starts_with("environment variable `CODELIA_AGENTS_INITIAL_MAX_FILES`: "), "{error}");
     }
 
     #[test]

@@ -19,6 +19,16 @@ pub(crate) struct Key {
     /// One line for people.
     pub(crate) documentation: &'static str,
     named_variable: Option<&'static str>,
+    prefixes: Prefixes,
+}
+
+/// Under which prefixes the environment sets a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prefixes {
+    /// Ours.
+    Ours,
+    /// Ours and, above it, that of the agent whose rules hold.
+    Agents,
 }
 
 /// What holds when no layer sets a key.
@@ -74,8 +84,20 @@ impl Key {
         }
     }
 
+    /// The variable with the prefix of another agent, where that agent has one.
+    pub(crate) fn agent_variable(&self, prefix: &str) -> Option<String> {
+        if self.prefixes == Prefixes::Ours || prefix == VARIABLE_PREFIX {
+            return None;
+        }
+        self.variable().strip_prefix(VARIABLE_PREFIX).map(|name| format!("{prefix}{name}"))
+    }
+
     const fn named(self, variable: &'static str) -> Self {
         Key { named_variable: Some(variable), ..self }
+    }
+
+    const fn of_agents(self) -> Self {
+        Key { prefixes: Prefixes::Agents, ..self }
     }
 
     const fn project(self, rule: ProjectRule) -> Self {
@@ -103,7 +125,15 @@ pub(crate) fn sections() -> Vec<&'static str> {
 }
 
 const fn key(path: &'static str, kind: Kind, built_in: BuiltIn, documentation: &'static str) -> Key {
-    Key { path, kind, built_in, project: ProjectRule::No, documentation, named_variable: None }
+    Key {
+        path,
+        kind,
+        built_in,
+        project: ProjectRule::No,
+        documentation,
+        named_variable: None,
+        prefixes: Prefixes::Ours,
+    }
 }
 
 const PROFILES_OWN: BuiltIn = BuiltIn::Nothing("the profile's own");
@@ -177,7 +207,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Workspace that commands use when none is named.",
     )
     .named("FOREWORD_WORKSPACE"),
-    key("agents.enabled", Kind::Switch, BuiltIn::Switch(true), "Reads instruction files on disk at all."),
+    key("agents.enabled", Kind::Switch, BuiltIn::Switch(true), "Reads instruction files on disk at all.")
+        .of_agents(),
     key(
         "agents.profile",
         Kind::Text,
@@ -204,14 +235,16 @@ pub(crate) const KEYS: &[Key] = &[
         BuiltIn::Nothing("searched for by its markers"),
         "The project root itself, without a search.",
     )
-    .named("FOREWORD_AGENTS_ROOT"),
+    .named("FOREWORD_AGENTS_ROOT")
+    .of_agents(),
     key(
         "agents.root.markers",
         Kind::List,
         PROFILES_OWN,
         "Names whose presence makes a directory the project root; `[]` is no search.",
     )
-    .named("FOREWORD_AGENTS_MARKERS"),
+    .named("FOREWORD_AGENTS_MARKERS")
+    .of_agents(),
     key(
         "agents.root.stop_at_fs_root",
         Kind::Switch,
@@ -219,6 +252,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Searches for markers up to the file system's root; false stops at the user's home directory.",
     ),
     key("agents.initial.max_files", Kind::NonNegative, PROFILES_OWN, "Most project files read at the start.")
+        .of_agents()
         .project(ProjectRule::LowerOnly),
     key(
         "agents.initial.max_bytes",
@@ -226,13 +260,15 @@ pub(crate) const KEYS: &[Key] = &[
         PROFILES_OWN,
         "Most bytes of project files read at the start; 0 reads none.",
     )
+    .of_agents()
     .project(ProjectRule::LowerOnly),
     key(
         "agents.resolver.enabled",
         Kind::Switch,
         BuiltIn::Switch(true),
         "Announces instruction files of further directories as an agent moves.",
-    ),
+    )
+    .of_agents(),
     key(
         "agents.resolver.max_files_per_resolve",
         Kind::Positive,
@@ -240,6 +276,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Most files announced at once; the rest follow with the next.",
     )
     .named("FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE")
+    .of_agents()
     .project(ProjectRule::LowerOnly),
     key(
         "agents.resolver.delivery",

@@ -33,7 +33,7 @@ Lowest to highest; a higher place replaces the value as a whole, lists too.
 | system | `/etc/foreword/config.toml` |
 | user | `config.toml` in your configuration directory (`~/.config/foreword` on Linux), or the file of `--config FILE` instead |
 | project | `.foreword/config.toml` at the project's root: the nearest directory, from where you are upwards, with `.foreword`, `.git`, `.jj` or `.hg` |
-| environment | variables that start with `FOREWORD_` |
+| environment | variables that start with `FOREWORD_`; above them the variables of the agent whose rules hold |
 | flags | flags of the command |
 
 Files that do not exist are skipped, except the one named by `--config`. A mistake is not: an unknown key, a wrong type or text that is not
@@ -76,6 +76,9 @@ $ export FOREWORD_AGENTS_MARKERS=.git,.hg
 A relative path counts from the directory of the file it stands in; in a variable or a flag, from the working directory. Passwords in URLs are
 never shown.
 
+An agent whose rules are followed may have variables of its own. They are read only with its profile, win over ours and lose to flags; they are
+listed [below](#variables-of-other-agents).
+
 ## What a project may set
 
 A repository you have cloned must not be able to give itself more access. Its file may set the keys marked **free**, and may lower, never
@@ -101,6 +104,10 @@ pub(crate) fn markdown() -> String {
         }
         let _ = writeln!(page, "{}", row(key));
     }
+    page.push_str("\n## Variables of other agents\n");
+    for profile in instructions::PROFILES {
+        agent_variables(&mut page, profile);
+    }
     page.push_str("\n## Other variables\n\nThey are read, but are not settings.\n\n");
     page.push_str("| variable | what it does |\n| --- | --- |\n");
     for variable in PROCESS_VARIABLES {
@@ -111,6 +118,24 @@ pub(crate) fn markdown() -> String {
         let _ = writeln!(page, "| `{name}` | {} |", variable.documentation);
     }
     page
+}
+
+/// The variables that only one profile reads; nothing for one that reads only ours.
+fn agent_variables(page: &mut String, profile: &instructions::Profile) {
+    let mut rows = KEYS
+        .iter()
+        .filter_map(|key| {
+            key.agent_variable(profile.variable_prefix).map(|name| format!("| `{name}` | `{}` |", key.path))
+        })
+        .peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    let _ =
+        write!(page, "\nRead with the profile `{}`.\n\n| variable | sets |\n| --- | --- |\n", profile.name);
+    rows.for_each(|row| {
+        let _ = writeln!(page, "{row}");
+    });
 }
 
 fn row(key: &Key) -> String {

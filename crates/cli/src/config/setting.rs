@@ -6,7 +6,7 @@ use super::origin::Origin;
 use super::value::Value;
 
 /// A value that a layer gives to a key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Assignment {
     /// The key.
     pub(crate) key: &'static Key,

@@ -70,11 +70,28 @@ impl VariableName {
     }
 }
 
+/// What the environment sets under the prefix of the agent whose rules hold. Its other variables are its own affair.
+pub(crate) fn read_of_agent(
+    environment: &[(OsString, OsString)],
+    prefix: &str,
+) -> Result<Vec<Assignment>, ConfigurationError> {
+    let mut assignments = Vec::new();
+    for key in KEYS {
+        let Some(name) = key.agent_variable(prefix) else { continue };
+        let value = environment.iter().find(|(known, _)| known == name.as_str()).map(|(_, value)| value);
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            assignments.push(assign(key, name, value)?);
+        }
+    }
+    Ok(assignments)
+}
+
 /// What the environment sets, and a warning for each of our names that nothing reads.
 pub(crate) fn read(
-    environment: impl Iterator<Item = (OsString, OsString)>,
+    environment: &[(OsString, OsString)],
 ) -> Result<(Vec<Assignment>, Vec<Warning>), ConfigurationError> {
-    let mut variables: Vec<(String, OsString)> = environment
+    let mut variables: Vec<(String, &OsString)> = environment
+        .iter()
         .filter(|(name, _)| name.as_encoded_bytes().starts_with(VARIABLE_PREFIX.as_bytes()))
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
         .collect();
@@ -84,7 +101,7 @@ pub(crate) fn read(
     for (name, value) in variables {
         match KEYS.iter().find(|key| key.variable() == name) {
             Some(_) if value.is_empty() => {}
-            Some(key) => assignments.push(assign(key, name, &value)?),
+            Some(key) => assignments.push(assign(key, name, value)?),
             None if PROCESS_VARIABLES.iter().any(|known| known.name.matches(&name)) => {}
             None => warnings.push(unknown(&name)),
         }
@@ -119,13 +136,12 @@ mod tests {
     use super::*;
     use crate::config::value::Value;
 
-    fn environment(pairs: &[(&str, &str)]) -> impl Iterator<Item = (OsString, OsString)> {
-        let pairs: Vec<_> = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        pairs.into_iter()
+    fn environment(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 
     fn value_of(name: &str, text: &str) -> Option<Value> {
-        let (mut assignments, _) = read(environment(&[(name, text)])).unwrap();
+        let (mut assignments, _) = read(&environment(&[(name, text)])).unwrap();
         assignments.pop().map(|assignment| assignment.value)
     }
 
@@ -163,6 +179,22 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_has_some_of_the_variables_under_its_own_prefix() {
+        let names: Vec<String> = KEYS.iter().filter_map(|key| key.agent_variable("CODELIA_")).collect();
+        let expected = [
+            "CODELIA_AGENTS_ENABLED",
+            "CODELIA_AGENTS_ROOT",
+            "CODELIA_AGENTS_MARKERS",
+            "CODELIA_AGENTS_INITIAL_MAX_FILES",
+            "CODELIA_AGENTS_INITIAL_MAX_BYTES",
+            "CODELIA_AGENTS_RESOLVER_ENABLED",
+            "CODELIA_AGENTS_MAX_FILES_PER_RESOLVE",
+        ];
+        assert_eq!(names, expected);
+        assert!(KEYS.iter().all(|key| key.agent_variable(VARIABLE_PREFIX).is_none()), "read already");
+    }
+
+    #[test]
     fn values_are_read_by_the_type_of_their_key() {
         assert_eq!(value_of("FOREWORD_AGENTS_ENABLED", "0"), Some(Value::Switch(false)));
         assert_eq!(value_of("FOREWORD_AGENTS_ENABLED", "True"), Some(Value::Switch(true)));
@@ -180,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_an_error_that_names_the_variable() {
-        let error = read(environment(&[("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "-1")])).unwrap_err();
+        let error = read(&environment(&[("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "-1")])).unwrap_err();
         assert_eq!(
             error.to_string(),
             "environment variable `FOREWORD_AGENTS_INITIAL_MAX_BYTES`: `agents.initial.max_bytes` must be a \
@@ -190,7 +222,7 @@ mod tests {
 
     #[test]
     fn an_unknown_variable_warns_with_the_nearest_name() {
-        let (assignments, warnings) = read(environment(&[
+        let (assignments, warnings) = read(&environment(&[
             ("FOREWORD_AGENT_ROOT", "/a"),
             ("FOREWORD_HOME", "/h"),
             ("FOREWORD_TEST_ANYTHING", "1"),

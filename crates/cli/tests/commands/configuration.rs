@@ -117,6 +117,26 @@ fn a_project_may_not_choose_gateways_nor_raise_limits() {
 }
 
 #[test]
+fn the_variables_of_an_agent_hold_with_its_rules() {
+    let machine = Machine::new();
+    let bytes = |profile: &str| {
+        let mut command = machine.command("config --format json");
+        command.env("CODELIA_AGENTS_INITIAL_MAX_BYTES", "100").env("FOREWORD_AGENTS_PROFILE", profile);
+        let object = finish(command, b"").object();
+        let values = object["values"].as_array().unwrap();
+        values.iter().find(|value| value["key"] == "agents.initial.max_bytes").unwrap().clone()
+    };
+    assert_eq!(
+        bytes("codelia"),
+        json!({
+            "key": "agents.initial.max_bytes", "value": 100, "origin": "environment",
+            "source": "CODELIA_AGENTS_INITIAL_MAX_BYTES",
+        })
+    );
+    assert_eq!(bytes("foreword")["value"], json!(null));
+}
+
+#[test]
 fn an_unknown_variable_only_warns() {
     let machine = Machine::new();
     let mut command = machine.command("config");
