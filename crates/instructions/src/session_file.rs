@@ -63,16 +63,25 @@ impl SessionFile {
 
     /// The session; none when there is no file yet.
     pub fn read(&self) -> Result<Option<Session>, SessionFileError> {
-        let failed = |source| SessionFileError::Io { action: "read", path: self.path.clone(), source };
-        let mut text = String::new();
-        match File::open(&self.path) {
-            Ok(file) => file.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?,
+        Self::peek(&self.path)
+    }
+
+    /// The session in a file that somebody else may be about to replace; none when there is no file.
+    pub fn peek(path: &Path) -> Result<Option<Session>, SessionFileError> {
+        let failed = |source| SessionFileError::Io { action: "read", path: path.to_owned(), source };
+        let malformed = |reason| SessionFileError::Malformed { path: path.to_owned(), reason };
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => {}
+            // Opening a pipe would wait for ever.
+            Ok(_) => return Err(malformed("it is not a regular file".to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(failed(source)),
-        };
-        parse(&text).map(Some).map_err(|error| match error {
-            ParseError::Schema(found) => SessionFileError::Schema { path: self.path.clone(), found },
-            ParseError::Malformed(reason) => SessionFileError::Malformed { path: self.path.clone(), reason },
+        }
+        let mut bytes = Vec::new();
+        File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes)).map_err(failed)?;
+        parse(&bytes).map(Some).map_err(|error| match error {
+            ParseError::Schema(found) => SessionFileError::Schema { path: path.to_owned(), found },
+            ParseError::Malformed(reason) => malformed(reason),
         })
     }
 
@@ -104,15 +113,15 @@ pub enum ParseError {
 }
 
 /// Reads a session's text.
-pub fn parse(text: &str) -> Result<Session, ParseError> {
+pub fn parse(text: &[u8]) -> Result<Session, ParseError> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: u64,
     }
     let malformed = |error: serde_json::Error| ParseError::Malformed(error.to_string());
-    let Version { schema } = serde_json::from_str(text).map_err(malformed)?;
+    let Version { schema } = serde_json::from_slice(text).map_err(malformed)?;
     if schema != u64::from(SCHEMA) {
         return Err(ParseError::Schema(schema));
     }
-    serde_json::from_str(text).map_err(malformed)
+    serde_json::from_slice(text).map_err(malformed)
 }

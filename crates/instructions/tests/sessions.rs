@@ -279,6 +279,9 @@ fn broken_session_files_are_named_and_left_alone() {
         assert!(matches!(error, SessionFileError::Malformed { .. }), "{text}: {error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
+    fs::write(&path, b"\xff").unwrap();
+    assert!(matches!(SessionFile::peek(&path), Err(SessionFileError::Malformed { .. })));
+    assert!(matches!(SessionFile::peek(&project.root), Err(SessionFileError::Malformed { .. })));
     fs::write(&path, "{\"schema\":2}").unwrap();
     let error = SessionFile::lock(&path).unwrap().read().unwrap_err();
     assert!(matches!(error, SessionFileError::Schema { found: 2, .. }), "{error}");
