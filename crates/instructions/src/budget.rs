@@ -18,8 +18,10 @@ pub(crate) enum Share {
     Whole,
     /// Its first bytes.
     Cut(usize),
-    /// Nothing, because the limit was spent.
+    /// Nothing, because the limit of bytes was spent.
     Nothing,
+    /// Nothing, because there were enough files already.
+    TooMany,
     /// Nothing, because what is left of it is only white space.
     Blank,
 }
@@ -47,7 +49,7 @@ fn most_files(limit: Limit) -> usize {
 }
 
 fn nearest_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
-    let mut shares = vec![Share::Nothing; files.len()];
+    let mut shares = vec![Share::TooMany; files.len()];
     let mut left = limit.bytes;
     for (share, file) in shares.iter_mut().zip(files).rev().take(most_files(limit)) {
         if file.size <= left {
@@ -69,8 +71,11 @@ fn root_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
     files
         .iter()
         .map(|file| {
-            if left == 0 || count == 0 {
+            if left == 0 {
                 return Share::Nothing;
+            }
+            if count == 0 {
+                return Share::TooMany;
             }
             let kept = file.size.min(left);
             let length = usize::try_from(kept).unwrap_or(usize::MAX).min(file.bytes.len());
@@ -87,13 +92,17 @@ fn root_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
 fn stop_at_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
     let mut left = limit.bytes;
     let mut count = most_files(limit);
-    let mut stopped = false;
+    let mut stopped = None;
     files
         .iter()
         .map(|file| {
-            stopped |= count == 0 || file.size > left;
-            if stopped {
-                return Share::Nothing;
+            if stopped.is_none() && count == 0 {
+                stopped = Some(Share::TooMany);
+            } else if stopped.is_none() && file.size > left {
+                stopped = Some(Share::Nothing);
+            }
+            if let Some(stopped) = stopped {
+                return stopped;
             }
             count -= 1;
             left -= file.size;
@@ -120,7 +129,7 @@ mod tests {
         assert_eq!(nearest(6, &["ro\not", "leaf"]), [Cut(2), Whole]);
         assert_eq!(nearest(4, &["root", "mid", "leaf"]), [Nothing, Nothing, Whole]);
         assert_eq!(nearest(2, &["root", "leaf"]), [Nothing, Cut(2)]);
-        assert_eq!(shares(OverLimit::NearestFirst, 99, Some(1), &["a", "b"]), [Nothing, Whole]);
+        assert_eq!(shares(OverLimit::NearestFirst, 99, Some(1), &["a", "b"]), [TooMany, Whole]);
     }
 
     #[test]
@@ -138,6 +147,6 @@ mod tests {
         use Share::*;
         let stops = |bytes, files, texts| shares(OverLimit::StopsAtFirst, bytes, files, texts);
         assert_eq!(stops(8, None, &["12345", "6789012", "3"]), [Whole, Nothing, Nothing]);
-        assert_eq!(stops(99, Some(2), &["0", "1", "2"]), [Whole, Whole, Nothing]);
+        assert_eq!(stops(99, Some(2), &["0", "1", "2"]), [Whole, Whole, TooMany]);
     }
 }

@@ -24,6 +24,9 @@ use crate::{path, text};
 /// Most bytes of a user's own file.
 const MOST_HOME_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Why nothing is read when settings say so.
+const SWITCHED_OFF: &str = "instruction files are switched off (agents.enabled)";
+
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Survey {
@@ -134,13 +137,19 @@ impl<'a> Chain<'a> {
 
     /// The user's own file: the first with text.
     fn choose_home(&mut self) {
-        let Some(home) = self.request.profile.home.filter(|_| self.request.settings.enabled) else { return };
+        let Some(home) = self.request.profile.home else { return };
         let surroundings = self.request.surroundings;
         let directory = match home.directory {
             HomeDirectory::Foreword => &surroundings.foreword_home,
             HomeDirectory::Codex => &surroundings.codex_home,
         };
         let Some(directory) = directory else { return };
+        if !self.request.settings.enabled {
+            if self.survey == Survey::Everything {
+                self.switched_off(directory, home.names, SWITCHED_OFF);
+            }
+            return;
+        }
         let mut winner: Option<PathBuf> = None;
         for (index, name) in home.names.iter().enumerate() {
             let path = directory.join(name);
@@ -185,7 +194,7 @@ impl<'a> Chain<'a> {
             self.look.bound_by(None);
         }
         let off = match (self.request.settings.enabled, effective.distrusted, max_bytes) {
-            (false, ..) => Some("instruction files are switched off (agents.enabled)".to_owned()),
+            (false, ..) => Some(SWITCHED_OFF.to_owned()),
             (_, Some(reason), _) => Some(reason.to_owned()),
             (_, _, 0) => {
                 Some("the limit is 0 bytes, so no project file is read (agents.initial.max_bytes)".to_owned())
@@ -207,7 +216,7 @@ impl<'a> Chain<'a> {
         Ok(directories)
     }
 
-    fn switched_off(&mut self, directory: &Path, names: &[String], reason: &str) {
+    fn switched_off(&mut self, directory: &Path, names: &[impl AsRef<Path>], reason: &str) {
         for name in names {
             let path = directory.join(name);
             if path.symlink_metadata().is_ok() {
@@ -236,7 +245,7 @@ impl<'a> Chain<'a> {
                         (chosen.stamp.device, chosen.stamp.inode) == (stamp.device, stamp.inode)
                     });
                     let decision = Decision::new(path, Outcome::Duplicate)
-                        .because("the same file is already used under another name");
+                        .because("it is the same file, under another name");
                     match first.map(|chosen| chosen.path.clone()) {
                         Some(first) => decision.by(first),
                         None => decision,
@@ -288,11 +297,11 @@ impl<'a> Chain<'a> {
             files.push(InstructionFile {
                 path: chosen.path.clone(),
                 scope: chosen.scope,
-                bytes: chosen.stamp.size,
+                bytes: size(chosen),
                 kept_bytes: kept as u64,
                 sha256: chosen.content.sha256.clone(),
                 mtime_ms: chosen.stamp.modified_ms(),
-                truncated: (kept as u64) < chosen.stamp.size,
+                truncated: (kept as u64) < size(chosen),
                 text,
             });
             marks.push(mark);
@@ -373,11 +382,17 @@ impl<'a> Chain<'a> {
                 ));
                 kept
             }
-            Share::Nothing => {
+            Share::Nothing | Share::TooMany => {
                 decision.outcome = Outcome::OverBudget;
-                decision.detail = Some(format!(
-                    "nothing of the limit of {max_bytes} bytes is left for it; shorten the files, or raise agents.initial.max_bytes"
-                ));
+                decision.detail = Some(match share {
+                    Share::TooMany => {
+                        "there are as many files as the limit allows without it; raise agents.initial.max_files"
+                            .to_owned()
+                    }
+                    _ => format!(
+                        "nothing of the limit of {max_bytes} bytes is left for it; shorten the files, or raise agents.initial.max_bytes"
+                    ),
+                });
                 if !marked {
                     return None;
                 }
@@ -424,7 +439,9 @@ impl<'a> Chain<'a> {
 
 /// A file's size: what was read when that is all of it, because the system may say 0 for files it makes up.
 fn size(chosen: &Chosen) -> u64 {
-    if chosen.content.whole { chosen.content.bytes.len() as u64 } else { chosen.stamp.size }
+    let read = chosen.content.bytes.len() as u64;
+    // One that shrank while it was read is still larger than what was read of it.
+    if chosen.content.whole { read } else { chosen.stamp.size.max(read.saturating_add(1)) }
 }
 
 fn check_directory(path: &Path, look: &mut Look<'_>) -> Result<(), ResolveError> {

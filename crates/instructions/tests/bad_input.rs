@@ -189,3 +189,33 @@ fn a_huge_file_costs_no_more_than_the_limit() {
     assert!(found.files[0].kept_bytes <= 32_768);
     assert!(started.elapsed() < std::time::Duration::from_secs(20), "it was not read whole");
 }
+
+#[test]
+fn what_is_left_out_says_which_limit_left_it_out() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
+    let detail = |settings: Settings| {
+        let found = ask(&root.join("a"), &settings).unwrap();
+        let left_out = found.decisions.iter().find(|decision| decision.outcome == Outcome::OverBudget);
+        left_out.and_then(|decision| decision.detail.clone()).unwrap_or_default()
+    };
+    let files = detail(Settings { max_files: Some(1), ..Settings::default() });
+    assert!(files.ends_with("raise agents.initial.max_files"), "{files}");
+    let bytes = detail(Settings { max_bytes: Some(4), ..Settings::default() });
+    assert!(bytes.ends_with("raise agents.initial.max_bytes"), "{bytes}");
+}
+
+#[test]
+fn the_users_own_file_is_switched_off_with_the_others() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "root" }));
+    let home = tree.directory("home");
+    tree.fill(&home, &json!({ "AGENTS.md": "mine" }));
+    let settings = Settings { enabled: false, ..Settings::default() };
+    let surroundings = Surroundings { foreword_home: Some(home), ..Surroundings::default() };
+    let request =
+        Request { profile: &FOREWORD, cwd: &root, settings: &settings, surroundings: &surroundings };
+    let found = survey(&request).unwrap();
+    assert_eq!(found.text, None);
+    assert_eq!(fate(&found, "AGENTS.md"), [Outcome::Disabled, Outcome::Disabled]);
+}
