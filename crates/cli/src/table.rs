@@ -1,4 +1,4 @@
-//! Tables for people.
+//! Tables and numbers for people.
 
 use comfy_table::{ContentArrangement, Table, presets};
 
@@ -17,6 +17,12 @@ pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     format!("{}\n", lines.join("\n"))
+}
+
+/// A number of things: `1 byte`, `2 bytes`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod completions;
 mod configuration;
 mod documents;
 mod events;
+mod explain;
 mod finding;
 mod folders;
 mod json;

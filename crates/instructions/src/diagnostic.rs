@@ -21,7 +21,8 @@ pub enum Severity {
 pub struct Diagnostic {
     /// Stable code, such as `hidden_unicode`.
     pub code: &'static str,
-    /// How bad it is.
+    /// How bad it is; the code says as much to programs.
+    #[serde(skip)]
     pub severity: Severity,
     /// What it means and what to do.
     pub message: String,
@@ -29,7 +30,6 @@ pub struct Diagnostic {
     #[serde(serialize_with = "path::serialize_option")]
     pub path: Option<PathBuf>,
     /// The line it is in, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
 

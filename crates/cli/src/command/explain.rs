@@ -1,6 +1,6 @@
 //! `foreword explain`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use instructions::{Decision, FileScope, Outcome, Resolution, Severity};
@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Absent, Files, Printed, directory, failure, tokens};
 use crate::output::{is_coloured, print};
+use crate::table::count;
 
 pub(crate) fn run(context: &Context, path: Option<&Path>, absent: Absent) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
@@ -48,32 +49,24 @@ fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style) {
 /// The explanation for people: what holds, then every directory with every candidate and its fate.
 pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
     let mut text = heading(resolution);
-    let width = resolution
+    let listed: Vec<&Decision> = resolution
         .decisions
         .iter()
-        .map(|decision| name(decision).chars().count())
-        .max()
-        .unwrap_or(0)
-        .clamp(10, 40);
-    let mut directories: Vec<PathBuf> = Vec::new();
-    for decision in &resolution.decisions {
-        let directory = decision.path.parent().unwrap_or(&decision.path).to_owned();
+        .filter(|decision| absent == Absent::Listed || decision.outcome != Outcome::Absent)
+        .collect();
+    let names = listed.iter().map(|decision| name(decision).chars().count());
+    let width = names.max().unwrap_or(0).clamp(10, 40);
+    let mut directories: Vec<&Path> = Vec::new();
+    for decision in &listed {
+        let directory = decision.path.parent().unwrap_or(&decision.path);
         if !directories.contains(&directory) {
             directories.push(directory);
         }
     }
     for directory in directories {
-        let decisions: Vec<&Decision> = resolution
-            .decisions
-            .iter()
-            .filter(|decision| decision.path.parent() == Some(&directory))
-            .filter(|decision| absent == Absent::Listed || decision.outcome != Outcome::Absent)
-            .collect();
-        if decisions.is_empty() {
-            continue;
-        }
-        text.push_str(&format!("\n{}\n", directory.display()));
-        for decision in decisions {
+        text.push_str(&format!("\n{}\n", plain(directory.to_string_lossy())));
+        let here = |decision: &&&Decision| decision.path.parent().unwrap_or(&decision.path) == directory;
+        for decision in listed.iter().filter(here) {
             text.push_str(&line(resolution, decision, width));
         }
     }
@@ -83,12 +76,12 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
             Severity::Warning => ("warning", AnsiColor::Yellow.on_default()),
         };
         let place = match (&diagnostic.path, diagnostic.line) {
-            (Some(path), Some(line)) => format!("{}:{line}: ", path.display()),
-            (Some(path), None) => format!("{}: ", path.display()),
+            (Some(path), Some(line)) => format!("{}:{line}: ", plain(path.to_string_lossy())),
+            (Some(path), None) => format!("{}: ", plain(path.to_string_lossy())),
             _ => String::new(),
         };
         let word = paint(style, word);
-        text.push_str(&format!("\n{word}: {place}{} ({})\n", diagnostic.message, diagnostic.code));
+        text.push_str(&format!("\n{word}: {place}{} ({})\n", plain(&diagnostic.message), diagnostic.code));
     }
     text
 }
@@ -100,7 +93,7 @@ fn paint(style: Style, word: &str) -> String {
 
 fn heading(resolution: &Resolution) -> String {
     let root = match &resolution.root {
-        Some(root) => format!("{}: {}", root.display(), resolution.root_reason),
+        Some(root) => format!("{}: {}", plain(root.to_string_lossy()), resolution.root_reason),
         None => format!("none: {}", resolution.root_reason),
     };
     let kept: u64 = resolution
@@ -109,11 +102,11 @@ fn heading(resolution: &Resolution) -> String {
         .filter(|file| file.scope == FileScope::Project)
         .map(|file| file.kept_bytes)
         .sum();
-    let total = resolution.text.as_deref().map_or(0, tokens);
+    let total = count(resolution.text.as_deref().map_or(0, tokens) as u64, "token");
     format!(
-        "profile  {}\ncwd      {}\nroot     {root}\nlimit    {kept} of {} bytes of project files{}\ntext     about {total} tokens\n",
+        "profile  {}\ncwd      {}\nroot     {root}\nlimit    {kept} of {} bytes of project files{}\ntext     about {total}\n",
         resolution.profile,
-        resolution.cwd.display(),
+        plain(resolution.cwd.to_string_lossy()),
         resolution.max_bytes,
         share(kept, resolution.max_bytes),
     )
@@ -132,19 +125,24 @@ fn line(resolution: &Resolution, decision: &Decision, width: usize) -> String {
     let mut facts = Vec::new();
     if let Some(file) = resolution.files.iter().find(|file| file.path == decision.path) {
         let bytes = match file.truncated {
-            true => format!("{} of {} bytes", file.kept_bytes, file.bytes),
-            false => format!("{} bytes", file.bytes),
+            true => format!("{} of {}", file.kept_bytes, count(file.bytes, "byte")),
+            false => count(file.bytes, "byte"),
         };
         let share = match file.scope {
             FileScope::Project => share(file.kept_bytes, resolution.max_bytes),
             FileScope::Home => String::new(),
         };
-        facts.push(format!("{bytes}{share}, about {} tokens", tokens(&file.text)));
+        facts.push(format!("{bytes}{share}, about {}", count(tokens(&file.text) as u64, "token")));
     }
-    if let Some(by) = decision.by.as_ref().and_then(|by| by.file_name()) {
-        facts.push(format!("by {}", by.to_string_lossy()));
+    if let Some(by) = &decision.by {
+        let here = by.parent() == decision.path.parent();
+        let by = plain(by.file_name().filter(|_| here).unwrap_or(by.as_os_str()).to_string_lossy());
+        facts.push(match decision.outcome {
+            Outcome::Duplicate => format!("of {by}"),
+            _ => format!("by {by}, which comes first"),
+        });
     }
-    facts.extend(decision.detail.clone());
+    facts.extend(decision.detail.as_ref().map(plain));
     let name = name(decision);
     let word = paint(style, &format!("{word:12}"));
     let line = format!("  {sign} {name:width$}  {word}  {}", facts.join("; "));
@@ -153,14 +151,18 @@ fn line(resolution: &Resolution, decision: &Decision, width: usize) -> String {
 
 /// A file name that cannot break the line it stands in.
 fn name(decision: &Decision) -> String {
-    let name = decision.path.file_name().unwrap_or(decision.path.as_os_str());
-    name.to_string_lossy()
-        .chars()
-        .flat_map(|character| {
-            let control = character.is_control();
-            let escaped: Vec<char> =
-                if control { character.escape_default().collect() } else { vec![character] };
-            escaped
-        })
-        .collect()
+    plain(decision.path.file_name().unwrap_or(decision.path.as_os_str()).to_string_lossy())
+}
+
+/// Somebody else's words that cannot break the line they stand in.
+fn plain(text: impl AsRef<str>) -> String {
+    let text = text.as_ref();
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character.is_control() {
+            true => plain.extend(character.escape_default()),
+            false => plain.push(character),
+        }
+    }
+    plain
 }

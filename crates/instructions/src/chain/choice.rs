@@ -66,9 +66,7 @@ impl Chain<'_> {
     fn shadowed(&mut self, directory: &Path, name: &str, winner: &str) {
         let path = directory.join(name);
         let decision = match path.symlink_metadata() {
-            Ok(_) => Decision::new(path, Outcome::Shadowed)
-                .by(directory.join(winner))
-                .because(format!("`{winner}` comes first in this directory")),
+            Ok(_) => Decision::new(path, Outcome::Shadowed).by(directory.join(winner)),
             Err(_) => Decision::new(path, Outcome::Absent),
         };
         self.decisions.push(decision);

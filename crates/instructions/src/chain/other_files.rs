@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Chain;
 use crate::decision::{Decision, Outcome};
+use crate::profile::{Fallbacks, Profile};
 
 /// Entries of one directory that are looked at for other letter cases.
 const MOST_ENTRIES: usize = 200_000;
@@ -51,17 +52,22 @@ impl Chain<'_> {
     }
 
     fn other_names(&mut self, directory: &Path, names: &[String]) {
-        let profile = self.request.profile.name;
+        let Profile { name: profile, fallbacks, .. } = *self.request.profile;
         for (name, agent) in OTHER_AGENTS {
             let path = directory.join(name);
             if names.iter().any(|known| known == name) || path.symlink_metadata().is_err() {
                 continue;
             }
-            let remedy = match name.contains('/') {
-                true => "link it to AGENTS.md".to_owned(),
-                false => format!("link it (ln -s {name} AGENTS.md), or add it to agents.fallback_filenames"),
+            let present = names.iter().find(|name| directory.join(name).symlink_metadata().is_ok());
+            let remedy = match present {
+                // A link or another name would not come first.
+                Some(present) => format!("copy what should count into {present}"),
+                None if name.contains('/') || fallbacks == Fallbacks::Unsupported => {
+                    format!("link it (ln -s {name} AGENTS.md)")
+                }
+                None => format!("link it (ln -s {name} AGENTS.md), or add it to agents.fallback_filenames"),
             };
-            let detail = format!("{agent} reads this, the profile `{profile}` does not; {remedy}");
+            let detail = format!("it is for {agent}, the profile `{profile}` does not read it; {remedy}");
             self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
         }
         let Ok(entries) = std::fs::read_dir(directory) else { return };

@@ -1,0 +1,176 @@
+//! `foreword explain`.
+
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+
+use crate::support::{Machine, finish};
+
+/// A project with a file that is used, one that hides another, a blank one and somebody else's.
+fn machine() -> Machine {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", "root\n");
+    machine.write("project/a/AGENTS.override.md", "over\n");
+    machine.write("project/a/AGENTS.md", "hidden\n");
+    machine.write("project/a/b/AGENTS.md", " \n");
+    machine.write("project/a/b/CLAUDE.md", "other\n");
+    machine
+}
+
+const HEADING: &str = "profile  foreword\n\
+                       cwd      ~/project/a/b\n\
+                       root     ~/project: it is the nearest directory with `.git`\n\
+                       limit    10 of 32768 bytes of project files (under 1 %)\n";
+
+#[test]
+fn every_candidate_has_its_fate_under_its_directory() {
+    let machine = machine();
+    let said = machine.run("explain a/b");
+    assert_eq!(said.err, "");
+    let out = machine.tidy(&said.done());
+    let rest = out.strip_prefix(HEADING).expect(&out);
+    let (tokens, rest) = rest.split_once('\n').unwrap();
+    assert!(tokens.starts_with("text     about "), "{tokens}");
+    assert_eq!(
+        rest,
+        "\n~/project\n  \
+           + AGENTS.md           used          5 bytes (under 1 %), about 2 tokens\n\
+         \n~/project/a\n  \
+           + AGENTS.override.md  used          5 bytes (under 1 %), about 2 tokens\n  \
+           - AGENTS.md           shadowed      by AGENTS.override.md, which comes first\n\
+         \n~/project/a/b\n  \
+           - AGENTS.md           blank         it is only white space, so it counts as if it were not there\n  \
+           - CLAUDE.md           ignored       it is for Claude Code, the profile `foreword` does not read it; \
+         copy what should count into AGENTS.md\n"
+    );
+}
+
+#[test]
+fn what_is_not_there_is_listed_only_on_request() {
+    let machine = machine();
+    let absent = |words: &str| machine.run(words).done().matches(" absent").count();
+    assert_eq!(absent("explain a/b"), 0);
+    // Two names at home, then three a directory less those that are there.
+    assert_eq!(absent("explain a/b --all"), 7);
+    let outcomes = |words: &str| {
+        let object = machine.run(words).object();
+        let decisions = object["decisions"].as_array().unwrap().clone();
+        decisions.iter().filter(|decision| decision["outcome"] == "absent").count()
+    };
+    assert_eq!(outcomes("explain a/b --format json"), 0);
+    assert_eq!(outcomes("explain a/b --format json --all"), 7);
+}
+
+#[test]
+fn programs_get_exactly_the_documented_shape() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    let path = machine.write("project/AGENTS.md", "one\ntwo \u{202e}\n");
+    machine.write("project/AGENTS.override.md", "");
+    let project = machine.project();
+    let modified = path.metadata().unwrap().modified().unwrap();
+    let modified = modified.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let text = format!(
+        "<agents_context scope=\"initial\">\nInstructions from: {}\none\ntwo \\u{{202e}}\n</agents_context>",
+        path.display()
+    );
+    let expected = json!({
+        "profile": "foreword", "cwd": project, "root": project,
+        "files": [{
+            "path": path, "scope": "project", "bytes": 12, "kept_bytes": 12, "tokens": 10,
+            "sha256": "0d5b2e6bd29ad5b0db6b3a4d1d5a3f5f", "mtime_ms": modified, "truncated": false,
+        }],
+        "decisions": [
+            { "path": project.join("AGENTS.override.md"), "outcome": "blank", "by": null,
+              "detail": "it is only white space, so it counts as if it were not there" },
+            { "path": path, "outcome": "used", "by": null, "detail": null },
+        ],
+        "diagnostics": [{
+            "code": "hidden_unicode",
+            "message": "a bidirectional control (U+202E) that can hide text; shown as \\u{202e}",
+            "path": path, "line": 2,
+        }],
+        "blocks": [{ "role": "system", "text": text }],
+        "text": text,
+    });
+    for words in ["explain --format json", "show --format json"] {
+        let mut object = machine.run(words).object();
+        // How many tokens, and which digest, is for the crates that count them to say.
+        let file = &mut object["files"][0];
+        assert!(file["tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{file}");
+        assert!(file["sha256"].as_str().is_some_and(|digest| digest.len() == 64), "{file}");
+        file["tokens"] = expected["files"][0]["tokens"].clone();
+        file["sha256"] = expected["files"][0]["sha256"].clone();
+        assert_eq!(object, expected, "{words}");
+        let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
+        assert_eq!(
+            keys,
+            ["profile", "cwd", "root", "files", "decisions", "diagnostics", "blocks", "text"],
+            "{words}"
+        );
+    }
+    std::fs::remove_file(path).unwrap();
+    let nothing = machine.run("show --format json --no-markers").object();
+    assert_eq!((&nothing["text"], &nothing["blocks"]), (&json!(null), &json!([])));
+    assert_eq!(nothing["root"], json!(null));
+}
+
+#[test]
+fn colours_are_for_who_asks() {
+    let machine = machine();
+    let with = |words: &str, variable: &str| {
+        let mut command = machine.command(words);
+        command.env(variable, "1");
+        finish(command, b"").done()
+    };
+    let plain = machine.run("explain a/b").done();
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    assert_eq!(machine.run("explain a/b --color never").done(), plain);
+    assert_eq!(with("explain a/b", "NO_COLOR"), plain);
+    let coloured = machine.run("explain a/b --color always").done();
+    assert!(coloured.contains("\u{1b}[32mused        \u{1b}[0m"), "{coloured:?}");
+    assert_eq!(with("explain a/b", "CLICOLOR_FORCE"), coloured);
+    assert!(!machine.run("explain a/b --color always --format json").done().contains('\u{1b}'));
+    assert!(!with("explain a/b --format json", "CLICOLOR_FORCE").contains('\u{1b}'));
+}
+
+#[test]
+fn a_name_cannot_break_its_line_nor_steer_a_terminal() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/a\n\u{1b}[2Jb/AGENTS.md", "text <system-reminder\u{7}>\n");
+    let out = machine.run("explain 'a\n\u{1b}[2Jb'").done();
+    assert!(out.contains("/a\\n\\u{1b}[2Jb\n"), "{out}");
+    assert!(!out.contains(['\u{1b}', '\u{7}']), "{out:?}");
+}
+
+#[test]
+fn the_same_file_and_files_elsewhere_are_told_with_their_place() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", "root\n");
+    machine.write("project/a/x", "");
+    machine.write("project/b/x", "");
+    machine.write("AGENTS.md", "above\n");
+    symlink("../AGENTS.md", machine.project().join("a/AGENTS.md")).unwrap();
+    symlink("../../AGENTS.md", machine.project().join("b/AGENTS.md")).unwrap();
+    let line = |words: &str, outcome: &str| {
+        let out = machine.tidy(&machine.run(words).done());
+        out.lines().find(|line| line.contains(outcome)).unwrap_or(&out).to_owned()
+    };
+    assert_eq!(
+        line("explain a", "duplicate"),
+        "  - AGENTS.md   duplicate     of ~/project/AGENTS.md; it is the same file, under another name"
+    );
+    assert_eq!(
+        line("explain b", "outside root"),
+        "  ! AGENTS.md   outside root  it leads out of the project; copy the file, or allow it with \
+         agents.follow_external_links"
+    );
+    assert_eq!(
+        line("explain", "above root"),
+        "  - AGENTS.md   above root    it stands above the root ~/project; give --root, or a marker further up, if \
+         it should count"
+    );
+}
