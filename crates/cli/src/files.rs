@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use instructions::profile::{Fallbacks, RootOverride};
 use instructions::{Delivery, Profile, Request, Resolution, Settings, Surroundings};
 use serde::Serialize;
 
+use crate::config::origin::Origin;
 use crate::config::section::{AgentsSection, Delivery as ConfiguredDelivery};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -22,10 +24,13 @@ impl Files {
         let user_home = etcetera::home_dir().ok();
         let codex_home = std::env::var_os("CODEX_HOME")
             .filter(|home| !home.is_empty())
-            .map(PathBuf::from)
+            .map(|home| directory(Some(Path::new(&home))))
+            .transpose()?
             .or_else(|| user_home.as_ref().map(|home| home.join(".codex")));
+        let profile = profile(context, &agents.profile)?;
+        warn_of_ignored_flags(context, profile)?;
         Ok(Self {
-            profile: profile(context, &agents.profile)?,
+            profile,
             settings: settings(agents),
             surroundings: Surroundings {
                 user_home,
@@ -59,6 +64,21 @@ fn profile(context: &Context, name: &str) -> Result<&'static Profile, Failure> {
     let origin = context.configuration.origin("agents.profile")?;
     Err(Failure::usage(format!("there is no profile `{name}` (from {origin})"))
         .hint(format!("the profiles are {}", known.join(", "))))
+}
+
+/// Says when a flag has no effect on the rules in use; a setting may be meant for other rules.
+fn warn_of_ignored_flags(context: &Context, profile: &Profile) -> Result<(), Failure> {
+    let ignored = [
+        ("agents.root.project_root_override", profile.root_override == RootOverride::Ignored),
+        ("agents.fallback_filenames", profile.fallbacks == Fallbacks::Unsupported),
+    ];
+    for (key, _) in ignored.into_iter().filter(|(_, is_ignored)| *is_ignored) {
+        if let Origin::Flag(flag) = context.configuration.origin(key)? {
+            let message = format!("`{flag}` has no effect with the profile `{}`", profile.name);
+            context.output.warning(&message, None);
+        }
+    }
+    Ok(())
 }
 
 fn settings(agents: &AgentsSection) -> Settings {
@@ -96,6 +116,14 @@ pub(crate) fn failure(error: &instructions::ResolveError) -> Failure {
             Some(parent) => failure.hint(format!("for what applies to that file, name {}", parent.display())),
             None => failure,
         },
+        ResolveError::Directory { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
+            match path.ancestors().skip(1).find(|ancestor| ancestor.is_dir()) {
+                Some(nearest) => {
+                    failure.hint(format!("the nearest directory that exists is {}", nearest.display()))
+                }
+                None => failure,
+            }
+        }
         ResolveError::Settings(SettingsError::FallbackName { .. }) => failure
             .hint("fallback names are looked for in every directory; give plain names such as NOTES.md"),
         ResolveError::Settings(SettingsError::RootElsewhere { .. }) => {

@@ -10,6 +10,7 @@ mod folders;
 mod json;
 mod output;
 mod schema;
+mod show;
 mod threads;
 mod tokens;
 mod workspaces;

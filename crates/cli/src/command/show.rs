@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Absent, Files, Printed, directory, failure};
-use crate::output::print;
+use crate::output::{print, shown};
 
 pub(crate) fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
@@ -26,8 +26,9 @@ pub(crate) fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failur
     }
     match &resolution.text {
         Some(text) => {
-            print(text)?;
-            // Exactly the text for programs; people want their prompt on a line of its own.
+            print(&shown(text))?;
+            // Exactly the text for programs; people want a terminal that is not steered, and their prompt on a line
+            // of its own.
             if std::io::stdout().is_terminal() {
                 print("\n")?;
             }
