@@ -10,6 +10,7 @@ mod files;
 mod output;
 mod proxy;
 mod shell;
+mod signals;
 mod table;
 
 use std::process::ExitCode;

@@ -144,6 +144,20 @@ pub(crate) fn print(text: &str) -> Result<Reader, Failure> {
     }
 }
 
+/// Whether somebody still reads standard output, without printing anything.
+pub(crate) fn reader() -> Reader {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = io::stdout();
+    let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut asked, Some(&at_once)) {
+        Ok(_) if asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) => {
+            Reader::Gone
+        }
+        _ => Reader::Listening,
+    }
+}
+
 /// Whether what is printed may have colours.
 pub(crate) fn is_coloured() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
@@ -154,6 +168,7 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { visible(text) } else { text.into() }
 }
 
+/// The same text without what would steer a terminal; lines and tabs stay.
 fn visible(text: &str) -> Cow<'_, str> {
     let steers = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     if !text.contains(steers) {

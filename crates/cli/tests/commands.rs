@@ -13,4 +13,5 @@ mod schema;
 mod show;
 mod threads;
 mod tokens;
+mod watch;
 mod workspaces;

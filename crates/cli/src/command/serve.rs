@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::arguments::Serve;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::signals::StopSignals;
 use crate::{proxy, shell};
 
 /// How often `--stdio` looks again at a gateway that holds the data directory but cannot be reached: it is starting,
@@ -129,52 +130,4 @@ fn welcome(gateway: &Gateway, context: &Context) -> String {
         database = gateway.database(),
         token = gateway.directory().owner_token().display(),
     )
-}
-
-/// Ctrl-C, or another polite request to end.
-struct StopSignals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl StopSignals {
-    /// Ends as asked, but does not insist on doing so properly.
-    async fn unless_asked_again<T>(&mut self, ending: impl Future<Output = T>) -> Result<Exit, Failure> {
-        tokio::select! {
-            _ = ending => Ok(Exit::Done),
-            () = self.next() => Err(Failure::new(Exit::Failed, "stopped before everything was finished")),
-        }
-    }
-}
-
-#[cfg(unix)]
-impl StopSignals {
-    fn listen() -> Result<Self, Failure> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let failed = |error| Failure::new(Exit::Failed, format!("could not listen for signals: {error}"));
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
-            terminate: signal(SignalKind::terminate()).map_err(failed)?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-impl StopSignals {
-    fn listen() -> Result<Self, Failure> {
-        Ok(Self {})
-    }
-
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }

@@ -12,7 +12,8 @@ use super::explain::explain;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Absent, Files, Printed, directory, failure};
-use crate::output::Reader;
+use crate::output::{Reader, reader};
+use crate::signals::StopSignals;
 
 /// How long changes are gathered: an editor that replaces a file makes several.
 const GATHER: Duration = Duration::from_millis(100);
@@ -22,6 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     let cwd = directory(path)?;
+    let mut stop = StopSignals::listen()?;
     let (sender, mut events) = mpsc::unbounded_channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         // Reading is no change; everything else is looked into.
@@ -62,13 +64,22 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
                 }
             }
         }
-        tokio::select! {
-            _ = events.recv() => {
-                tokio::time::sleep(GATHER).await;
-                while events.try_recv().is_ok() {}
+        let wait = async {
+            tokio::select! {
+                _ = events.recv() => {
+                    tokio::time::sleep(GATHER).await;
+                    while events.try_recv().is_ok() {}
+                }
+                () = tokio::time::sleep(LOOK_EVERY) => {}
             }
-            () = tokio::time::sleep(LOOK_EVERY) => {}
-            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+        };
+        tokio::select! {
+            () = wait => {}
+            () = stop.next() => return Ok(Exit::Done),
+        }
+        // Nobody may want to know before the next change.
+        if reader() == Reader::Gone {
+            return Ok(Exit::Done);
         }
     }
 }
