@@ -1,8 +1,9 @@
 //! What every command needs: directories, configuration, and a way to the gateway.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use client::{Client, Target, TreeModel};
+use instructions::{Session as StoredSession, SessionFile};
 use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
 use protocol::{FolderId, ThreadId, Workspace, WorkspaceId};
 use secrecy::SecretString;
@@ -34,14 +35,18 @@ impl Context {
         })?;
         let flags = DirectoryFlags { home: globals.home.clone(), data: globals.data.clone() };
         let directories = Directories::find(flags, |name| std::env::var_os(name), &here)?;
+        // What is wrong with the file is for the command to say.
+        let session =
+            session_file(&arguments.command).and_then(|path| SessionFile::peek(path).ok().flatten());
         let sources = Sources {
             system: system_file(),
             user: directories.user_file(),
             named: globals.config.clone(),
-            project_start: project_start(&arguments.command).unwrap_or_else(|| here.clone()),
+            project_start: project_start(&arguments.command, session.as_ref())
+                .unwrap_or_else(|| here.clone()),
             working_directory: here,
             environment: std::env::vars_os(),
-            flags: command_flags(&arguments.command),
+            flags: command_flags(&arguments.command, session.as_ref()),
         };
         let (configuration, warnings) = Configuration::load(sources)?;
         for warning in warnings {
@@ -173,7 +178,7 @@ pub(crate) fn thread_id(text: &str) -> Result<ThreadId, Failure> {
 }
 
 /// A directory as the gateway wants it: absolute, and without `..`, which is taken lexically like everywhere else.
-pub(crate) fn absolute_directory(path: &std::path::Path) -> Result<String, Failure> {
+pub(crate) fn absolute_directory(path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path).map_err(|error| Failure::file("find", path, &error))?;
     let absolute = lexical(&absolute);
     if !absolute.is_dir() {
@@ -191,20 +196,36 @@ fn ids(workspaces: &[Workspace]) -> String {
 }
 
 /// Where the project of a command is, if not here.
-fn project_start(command: &Command) -> Option<PathBuf> {
+fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<PathBuf> {
+    let where_it_is =
+        |cwd: &Option<PathBuf>| cwd.clone().or_else(|| session.map(|session| session.cwd.clone()));
     match command {
         Command::Show { path, .. } | Command::Explain { path, .. } | Command::Watch { path, .. } => {
             path.clone()
         }
-        Command::Resolve(resolve) => resolve.cwd.clone(),
-        Command::Session(Session::Diff { cwd, .. }) => cwd.clone(),
+        Command::Resolve(resolve) => where_it_is(&resolve.cwd),
+        Command::Session(Session::Diff { cwd, .. }) => where_it_is(cwd),
         _ => None,
     }
 }
 
-/// What a command's flags set.
-fn command_flags(command: &Command) -> Vec<Flag> {
+/// The session file that a command goes on with.
+fn session_file(command: &Command) -> Option<&Path> {
     match command {
+        Command::Resolve(resolve) => Some(&resolve.session),
+        Command::Session(Session::Diff { file, .. }) => Some(file),
+        _ => None,
+    }
+}
+
+/// What a command's flags set. A session goes on with the rules it was started with.
+fn command_flags(command: &Command, session: Option<&StoredSession>) -> Vec<Flag> {
+    let of_session = session.map(|session| Flag {
+        name: "--session",
+        key: "agents.profile",
+        value: Value::Text(session.profile.clone()),
+    });
+    let flags = match command {
         Command::Serve(serve) => serve_flags(serve),
         Command::Show { files, .. } | Command::Explain { files, .. } | Command::Watch { files, .. } => {
             file_flags(files)
@@ -212,7 +233,8 @@ fn command_flags(command: &Command) -> Vec<Flag> {
         Command::Resolve(resolve) => file_flags(&resolve.files),
         Command::Session(Session::Diff { files, .. }) => file_flags(files),
         _ => Vec::new(),
-    }
+    };
+    of_session.into_iter().chain(flags).collect()
 }
 
 fn file_flags(files: &FileFlags) -> Vec<Flag> {

@@ -10,6 +10,7 @@ use crate::arguments::Resolve;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory, failure};
+use crate::output::Reader;
 
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
@@ -26,13 +27,9 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
             }
             session
         }
-        None => start(context, &files, arguments, &file)?,
+        None => start(context, &files, arguments)?,
     };
-    if session.profile != files.profile.name {
-        let message =
-            format!("the session uses the profile `{}`, not `{}`", session.profile, files.profile.name);
-        return Err(Failure::usage(message).hint(format!("give --profile {}", session.profile)));
-    }
+    check_profile(&session, &files)?;
     let profile = files.profile;
     let cwd = session.cwd.clone();
     let resolver =
@@ -50,11 +47,14 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     let removed: Vec<String> =
         announcement.removed().iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let answer = json!({ "resolved": { "files": resolved }, "removed": removed, "reminder": reminder });
-    context.output.data(&answer, || reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default())?;
+    let reader = context
+        .output
+        .data(&answer, || reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default())?;
     if reminder.is_none() {
         context.output.note(format!("nothing new applies there for the session in {}", cwd.display()));
     }
-    if arguments.peek {
+    // What nobody read was not delivered.
+    if arguments.peek || reader == Reader::Gone {
         return Ok(Exit::Done);
     }
     announcement.confirm();
@@ -62,17 +62,20 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-fn start(
-    context: &Context,
-    files: &Files,
-    arguments: &Resolve,
-    file: &SessionFile,
-) -> Result<Session, Failure> {
+fn start(context: &Context, files: &Files, arguments: &Resolve) -> Result<Session, Failure> {
     let cwd = directory(arguments.cwd.as_deref())?;
     let (session, _) = Session::start(&files.request(&cwd), None).map_err(|error| failure(&error))?;
-    file.write(&session).map_err(|error| file_failure(&error))?;
     context.output.note(format!("started a session in {}", cwd.display()));
     Ok(session)
+}
+
+/// A session is followed by the rules it was started with.
+pub(crate) fn check_profile(session: &Session, files: &Files) -> Result<(), Failure> {
+    if session.profile == files.profile.name {
+        return Ok(());
+    }
+    let message = format!("the session uses the profile `{}`, not `{}`", session.profile, files.profile.name);
+    Err(Failure::usage(message).hint("leave --profile out"))
 }
 
 /// What is wrong with a session file.

@@ -5,12 +5,12 @@ use std::path::Path;
 use instructions::{ResumeDifference, Session as Stored, SessionFile};
 use serde_json::json;
 
-use super::resolve::file_failure;
+use super::resolve::{check_profile, file_failure};
 use crate::arguments::Session;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory, failure};
-use crate::table::table;
+use crate::table::{count, table};
 
 pub(crate) fn run(context: &Context, command: &Session) -> Result<Exit, Failure> {
     match command {
@@ -20,15 +20,11 @@ pub(crate) fn run(context: &Context, command: &Session) -> Result<Exit, Failure>
 }
 
 fn read(path: &Path) -> Result<Stored, Failure> {
-    if !path.exists() {
-        return Err(Failure::usage(format!("there is no session file {}", path.display()))
-            .hint("`foreword resolve --session FILE --cwd DIR PATH` starts one"));
-    }
-    let file = SessionFile::lock(path).map_err(|error| file_failure(&error))?;
-    match file.read().map_err(|error| file_failure(&error))? {
-        Some(session) => Ok(session),
-        None => Err(Failure::usage(format!("there is no session file {}", path.display()))),
-    }
+    let session = SessionFile::peek(path).map_err(|error| file_failure(&error))?;
+    session.ok_or_else(|| {
+        Failure::usage(format!("there is no session file {}", path.display()))
+            .hint("`foreword resolve --session FILE --cwd DIR PATH` starts one")
+    })
 }
 
 fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
@@ -37,11 +33,11 @@ fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
         let root = session.root.as_ref().map_or("none".to_owned(), |root| root.display().to_string());
         let bytes = session.initial.text.as_ref().map_or(0, String::len);
         let mut text = format!(
-            "profile  {}\ncwd      {}\nroot     {root}\nmarkers  {}\ninitial  {bytes} bytes of text from {} files\n\n",
+            "profile  {}\ncwd      {}\nroot     {root}\nmarkers  {}\ninitial  {bytes} bytes of text from {}\n\n",
             session.profile,
             session.cwd.display(),
             session.markers.join(" "),
-            session.initial.files.len(),
+            count(session.initial.files.len() as u64, "file"),
         );
         let rows = session.loaded_versions.iter().map(|(path, version)| {
             let initial = if session.initial.files.contains(path) { "at the start" } else { "on the way" };
@@ -61,15 +57,13 @@ fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
 fn diff(context: &Context, path: &Path, cwd: Option<&Path>) -> Result<Exit, Failure> {
     let session = read(path)?;
     let files = Files::new(context)?;
+    check_profile(&session, &files)?;
     let cwd = match cwd {
         Some(cwd) => directory(Some(cwd))?,
         None => session.cwd.clone(),
     };
-    let profile = instructions::Profile::find(&session.profile).ok_or_else(|| {
-        Failure::usage(format!("the session uses the unknown profile `{}`", session.profile))
-    })?;
-    let request = instructions::Request { profile, ..files.request(&cwd) };
-    let difference = ResumeDifference::find(&session, &request, None).map_err(|error| failure(&error))?;
+    let difference =
+        ResumeDifference::find(&session, &files.request(&cwd), None).map_err(|error| failure(&error))?;
     let reminder = difference.reminder().map(|reminder| reminder.render());
     context.output.data(&json!({ "differs": reminder.is_some(), "reminder": reminder }), || {
         reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default()

@@ -1,0 +1,234 @@
+//! `foreword resolve`.
+
+use serde_json::{Value, json};
+
+use crate::support::{Machine, finish, start};
+
+fn machine() -> Machine {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", "root\n");
+    machine.write("project/a/AGENTS.md", "leaf\n");
+    machine.write("project/b/AGENTS.md", "other\n");
+    machine
+}
+
+/// What newly applies, by names below the project, and what no longer does.
+#[track_caller]
+fn resolve(machine: &Machine, words: &str) -> (Vec<String>, Vec<String>) {
+    let object = machine.run(&format!("resolve --session s.json --format json {words}")).object();
+    names(machine, &object)
+}
+
+#[track_caller]
+fn names(machine: &Machine, object: &Value) -> (Vec<String>, Vec<String>) {
+    let below = |path: &Value| {
+        let path = std::path::PathBuf::from(path.as_str().unwrap());
+        path.strip_prefix(machine.project()).unwrap().to_str().unwrap().to_owned()
+    };
+    let files = object["resolved"]["files"].as_array().unwrap().iter().map(|file| below(&file["path"]));
+    let removed = object["removed"].as_array().unwrap().iter().map(below);
+    (files.collect(), removed.collect())
+}
+
+fn some(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn a_file_is_announced_once() {
+    let machine = machine();
+    let said = machine.run("resolve --session s.json --cwd . a/x.rs");
+    assert_eq!(machine.tidy(&said.err), "started a session in ~/project\n");
+    let out = machine.tidy(&said.done());
+    let (before, rest) = out.split_once(" (mtime: ").unwrap();
+    let (_, after) = rest.split_once(")\n").unwrap();
+    assert_eq!(
+        before,
+        "<system-reminder type=\"agents.resolve.paths\">\nAdditional AGENTS.md may apply for this path:\n\
+         - ~/project/a/AGENTS.md"
+    );
+    assert_eq!(
+        after,
+        "Read and apply these files before editing files in this scope.\n\nInstructions from: ~/project/a/AGENTS.md\n\
+         leaf\n</system-reminder>\n"
+    );
+    let nothing = "nothing new applies there for the session in ~/project\n";
+    machine.check("resolve --session s.json a/x.rs", "", nothing);
+    machine.check("resolve --session s.json a/other/y.rs AGENTS.md", "", nothing);
+    machine.check("resolve --session s.json ../x /etc/passwd", "", nothing);
+}
+
+#[test]
+fn programs_get_files_removals_and_the_reminder() {
+    let machine = machine();
+    let object = machine.run("resolve --session s.json --format json a/x").object();
+    let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["resolved", "removed", "reminder"]);
+    let path = machine.project().join("a/AGENTS.md");
+    let modified = path.metadata().unwrap().modified().unwrap();
+    let modified = modified.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    assert_eq!(
+        object["resolved"],
+        json!({ "files": [{ "path": path, "mtimeMs": modified, "sizeBytes": 5 }] })
+    );
+    assert!(
+        object["reminder"].as_str().unwrap().starts_with("<system-reminder type=\"agents.resolve.paths\">")
+    );
+    assert_eq!(
+        machine.run("resolve --session s.json --format json a/x").object(),
+        json!({ "resolved": { "files": [] }, "removed": [], "reminder": null })
+    );
+}
+
+#[test]
+fn several_paths_are_one_answer() {
+    let machine = machine();
+    assert_eq!(resolve(&machine, "a/x b/y a/z").0, some(&["a/AGENTS.md", "b/AGENTS.md"]));
+}
+
+#[test]
+fn looking_confirms_nothing_and_leaves_no_session() {
+    let machine = machine();
+    for _ in 0..2 {
+        assert_eq!(resolve(&machine, "--peek a/x").0, some(&["a/AGENTS.md"]));
+        assert!(!machine.project().join("s.json").exists());
+    }
+    assert_eq!(resolve(&machine, "a/x").0, some(&["a/AGENTS.md"]));
+    assert_eq!(resolve(&machine, "--peek b/x").0, some(&["b/AGENTS.md"]));
+    assert_eq!(resolve(&machine, "b/x").0, some(&["b/AGENTS.md"]));
+    assert_eq!(resolve(&machine, "--peek b/x").0, some(&[]));
+}
+
+#[test]
+fn what_nobody_read_was_not_delivered() {
+    let machine = machine();
+    resolve(&machine, "x");
+    let script = "{ sleep 0.3; \"$foreword\" resolve --session s.json a/x; echo $? >code; } | true";
+    finish(machine.shell(script), b"");
+    crate::support::eventually("the end of the command", || {
+        std::fs::read_to_string(machine.project().join("code")).ok().filter(|code| !code.is_empty())
+    });
+    assert_eq!(std::fs::read_to_string(machine.project().join("code")).unwrap(), "0\n");
+    assert_eq!(resolve(&machine, "a/x").0, some(&["a/AGENTS.md"]));
+}
+
+#[test]
+fn changed_and_removed_files_are_announced() {
+    let machine = machine();
+    resolve(&machine, "a/x");
+    machine.write("project/a/AGENTS.md", "changed\n");
+    assert_eq!(resolve(&machine, "a/x"), (some(&["a/AGENTS.md"]), some(&[])));
+    assert_eq!(resolve(&machine, "a/x"), (some(&[]), some(&[])));
+    // Touched, but the same.
+    machine.write("project/a/AGENTS.md", "changed\n");
+    assert_eq!(resolve(&machine, "a/x"), (some(&[]), some(&[])));
+    std::fs::remove_file(machine.project().join("a/AGENTS.md")).unwrap();
+    let out = machine.tidy(&machine.run("resolve --session s.json a/x --peek").done());
+    assert!(out.contains("\n- ~/project/a/AGENTS.md (removed: no longer applies)\n"), "{out}");
+    assert_eq!(resolve(&machine, "a/x"), (some(&[]), some(&["a/AGENTS.md"])));
+    assert_eq!(resolve(&machine, "a/x"), (some(&[]), some(&[])));
+    machine.write("project/a/AGENTS.md", "back\n");
+    assert_eq!(resolve(&machine, "a/x"), (some(&["a/AGENTS.md"]), some(&[])));
+    machine.write("project/a/AGENTS.override.md", "over\n");
+    assert_eq!(resolve(&machine, "a/x"), (some(&["a/AGENTS.override.md"]), some(&["a/AGENTS.md"])));
+}
+
+#[test]
+fn a_session_goes_on_where_and_as_it_was_started() {
+    let machine = machine();
+    machine.write("project/.foreword/config.toml", "agents.resolver.delivery = 'pointer'");
+    machine.run("resolve --session s.json --cwd . --profile codelia x").done();
+    // From another directory: the session's own project is asked, and its own rules hold.
+    let mut command = machine.command("resolve --session project/s.json project/a/x");
+    command.current_dir(machine.root());
+    let out = machine.tidy(&finish(command, b"").done());
+    assert!(out.contains("- ~/project/a/AGENTS.md (mtime: "), "{out}");
+    assert!(!out.contains("leaf"), "the project wants paths only: {out}");
+    machine.check_code(
+        "resolve --session s.json --profile codex x",
+        2,
+        "",
+        "error: the session uses the profile `codelia`, not `codex`\nhint: leave --profile out\n",
+    );
+    machine.check_code(
+        "resolve --session s.json --cwd a x",
+        2,
+        "",
+        "error: the session was started in ~/project\n\
+         hint: leave --cwd out, or see `foreword session diff --cwd`\n",
+    );
+    machine.run("resolve --session s.json --cwd ./a/.. x").done();
+}
+
+#[test]
+fn a_broken_session_file_is_named_and_left_alone() {
+    let machine = machine();
+    let path = machine.project().join("s.json");
+    for (text, reason) in [
+        (&b"{"[..], "is not a session file: EOF while parsing"),
+        (b"", "is not a session file: EOF while parsing"),
+        (b"\xff\xfe", "is not a session file: "),
+        (b"{\"schema\":1}", "is not a session file: missing field `profile`"),
+        (b"{\"schema\":2}", "has the format 2, this version knows 1"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        for words in ["resolve --session s.json a/x", "session show s.json", "session diff s.json"] {
+            let err = machine.tidy(&machine.run(words).failed(2));
+            let message = err.strip_prefix("error: s.json ").expect(&err);
+            assert!(message.starts_with(reason), "{words}: {err}");
+            assert!(err.contains("\nhint: "), "{words}: {err}");
+            assert_eq!(std::fs::read(&path).unwrap(), text, "{words}");
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    let err = machine.run("resolve --session s.json a/x").failed(2);
+    assert!(err.starts_with("error: s.json is not a session file: it is not a regular file\n"), "{err}");
+    let err = machine.run("resolve --session no/where/s.json a/x").failed(3);
+    assert!(err.starts_with("error: could not lock no/where/s.json.lock: No such file"), "{err}");
+}
+
+#[test]
+fn commands_at_the_same_time_announce_a_file_once() {
+    let machine = machine();
+    for round in 0..3 {
+        machine.write("project/a/AGENTS.md", format!("round {round}\n"));
+        let children: Vec<_> = (0..12)
+            .map(|_| start(machine.command("resolve --session s.json --format json a/x b/y")))
+            .collect();
+        let mut announced: Vec<String> = Vec::new();
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            announced.extend(names(&machine, &serde_json::from_slice(&output.stdout).unwrap()).0);
+        }
+        announced.sort();
+        let expected =
+            if round == 0 { some(&["a/AGENTS.md", "b/AGENTS.md"]) } else { some(&["a/AGENTS.md"]) };
+        assert_eq!(announced, expected, "round {round}");
+    }
+    let left: Vec<_> = std::fs::read_dir(machine.project())
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
+        .filter(|name| name.starts_with("s.json"))
+        .collect();
+    assert_eq!(left.len(), 2, "the session, its lock and nothing else: {left:?}");
+}
+
+#[test]
+fn settings_bound_what_is_announced() {
+    let machine = machine();
+    let with = |words: &str, variable: &str, value: &str| {
+        let mut command = machine.command(&format!("resolve --session s.json --format json --peek {words}"));
+        command.env(variable, value);
+        names(&machine, &finish(command, b"").object()).0
+    };
+    let one = with("a/x b/x", "FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE", "1");
+    assert_eq!(one, some(&["a/AGENTS.md"]));
+    assert_eq!(with("a/x", "FOREWORD_AGENTS_RESOLVER_ENABLED", "false"), some(&[]));
+    assert_eq!(with("a/x", "CODELIA_AGENTS_RESOLVER_ENABLED", "false"), some(&["a/AGENTS.md"]));
+    assert_eq!(with("--profile codelia a/x", "CODELIA_AGENTS_RESOLVER_ENABLED", "false"), some(&[]));
+    let fewer = with("--profile codelia a/x b/x", "CODELIA_AGENTS_MAX_FILES_PER_RESOLVE", "1");
+    assert_eq!(fewer, some(&["a/AGENTS.md"]));
+}
