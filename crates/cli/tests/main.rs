@@ -16,3 +16,5 @@ mod stdio;
 mod support;
 #[cfg(test)]
 mod three_gateways;
+#[cfg(test)]
+mod transcript;

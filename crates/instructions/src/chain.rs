@@ -378,7 +378,7 @@ impl<'a> Chain<'a> {
             Share::Cut(kept) => {
                 decision.outcome = Outcome::Truncated;
                 decision.detail = Some(format!(
-                    "{kept} of {size} bytes fit into the limit of {max_bytes}; shorten the files, or raise agents.initial.max_bytes"
+                    "the limit of {max_bytes} bytes leaves no more room for it; shorten the files, or raise agents.initial.max_bytes"
                 ));
                 kept
             }

@@ -33,6 +33,7 @@ pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
     if !text.is_ascii() {
         hidden(text, path, &mut changes, &mut diagnostics);
     }
+    diagnostics.sort_by_key(|diagnostic| diagnostic.line);
     limit(&mut diagnostics);
     changes.sort_unstable_by_key(|(position, ..)| *position);
     Checked { text: apply(text, &changes), diagnostics }
