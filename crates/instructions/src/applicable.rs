@@ -46,7 +46,7 @@ impl Applicable {
         let checked = safety::check(&decoded.text, &self.path);
         let text = match profile.unsafe_text {
             UnsafeText::MadeHarmless => checked.text.into_owned(),
-            UnsafeText::Reported => safety::neutralise(&decoded.text).into_owned(),
+            UnsafeText::Reported => safety::neutralise_part(&decoded.text).into_owned(),
         };
         Some(block(&Part { path: &self.path, home: false, text: &text, mark: None }))
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::profile::{Profile, Rendering, Role};
-use crate::safety::neutralise;
+use crate::safety::{neutralise, neutralise_part};
 
 /// Headings named in the mark of a cut file; the rest is counted.
 const MOST_HEADINGS: usize = 30;
@@ -112,5 +112,5 @@ pub(crate) fn shown(path: &Path) -> String {
             plain.push(character);
         }
     }
-    neutralise(&plain).into_owned()
+    neutralise_part(&plain).into_owned()
 }

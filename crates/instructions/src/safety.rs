@@ -20,7 +20,7 @@ pub(crate) struct Checked<'a> {
 /// Looks for our tags and for hidden characters.
 pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
     let mut diagnostics = Vec::new();
-    let tags = tag_positions(text);
+    let tags = tag_positions(text).into_iter().chain(unfinished(text));
     let mut changes: Vec<(usize, usize, Cow<'static, str>)> = Vec::new();
     for position in tags {
         changes.push((position, 1, Cow::Borrowed("&lt;")));
@@ -41,9 +41,25 @@ pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
 
 /// Replaces the `<` of our tags, for text that is not a file, such as a tool's output.
 pub fn neutralise(text: &str) -> Cow<'_, str> {
+    without_tags(text, tag_positions(text))
+}
+
+/// The same for text that more of ours follows, which could finish a tag.
+pub(crate) fn neutralise_part(text: &str) -> Cow<'_, str> {
+    without_tags(text, tag_positions(text).into_iter().chain(unfinished(text)))
+}
+
+fn without_tags(text: &str, positions: impl IntoIterator<Item = usize>) -> Cow<'_, str> {
     let changes: Vec<(usize, usize, Cow<'static, str>)> =
-        tag_positions(text).into_iter().map(|position| (position, 1, Cow::Borrowed("&lt;"))).collect();
+        positions.into_iter().map(|position| (position, 1, Cow::Borrowed("&lt;"))).collect();
     apply(text, &changes)
+}
+
+/// Where a tag begins at the end of a text whose name is still to come: our next words may well be `Instructions from`.
+fn unfinished(text: &str) -> Option<usize> {
+    let end = text.trim_end();
+    let end = end.strip_suffix('/').unwrap_or(end).trim_end();
+    end.ends_with('<').then(|| end.len() - 1)
 }
 
 /// Where our tags begin: opening or closing, in any letter case, with white space inside.
@@ -203,9 +219,19 @@ mod tests {
             assert_eq!(text, format!("&lt;{}", &tag[1..]));
             assert_eq!(codes, ["wrapper_tag"]);
         }
-        for harmless in ["<instructions2>", "<AGENTS_MD-x>", "a < b", "<system>", "<"] {
+        for harmless in ["<instructions2>", "<AGENTS_MD-x>", "a < b", "<system>", "<p"] {
             assert_eq!(checked(harmless), (harmless.to_owned(), vec![]));
         }
+    }
+
+    #[test]
+    fn what_follows_a_text_cannot_finish_a_tag() {
+        for (text, harmless) in [("a <", "a &lt;"), ("< / \n\n", "&lt; / \n\n"), ("</", "&lt;/")] {
+            assert_eq!(checked(text), (harmless.to_owned(), vec!["wrapper_tag"]));
+            assert_eq!(neutralise_part(text), harmless);
+            assert_eq!(neutralise(text), text, "a text that stands alone is finished");
+        }
+        assert_eq!(checked("a </p> < b").1, Vec::<&str>::new());
     }
 
     #[test]

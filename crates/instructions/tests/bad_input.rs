@@ -219,3 +219,18 @@ fn the_users_own_file_is_switched_off_with_the_others() {
     assert_eq!(found.text, None);
     assert_eq!(fate(&found, "AGENTS.md"), [Outcome::Disabled, Outcome::Disabled]);
 }
+
+/// Found by the fuzz target `file_body`.
+#[test]
+fn two_files_together_make_no_tag() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "one <\n", "a/AGENTS.md": "two </ " }));
+    let text = ask(&root.join("a"), &Settings::default()).unwrap().text.unwrap();
+    assert!(text.contains("\none &lt;\n\nInstructions from: "), "{text}");
+    assert!(text.ends_with("\ntwo &lt;/\n</agents_context>"), "{text}");
+    // Nor does a file's name together with its text.
+    let root = project(&tree, json!({ "b/NOTES <": "agents_context>" }));
+    let settings = Settings { fallback_filenames: Some(vec!["NOTES <".to_owned()]), ..Settings::default() };
+    let text = ask(&root.join("b"), &settings).unwrap().text.unwrap();
+    assert!(text.contains("/b/NOTES &lt;\nagents_context>"), "{text}");
+}
