@@ -18,7 +18,14 @@ struct Check {
 
 /// The quick ones first.
 const CHECKS: &[Check] = &[
-    Check { name: "formatting", run: |_| passed(run_command(cargo().args(["fmt", "--all", "--check"]))) },
+    Check {
+        name: "formatting",
+        run: |_| {
+            run_command(cargo().args(["fmt", "--all", "--check"]))?;
+            // Not a member of the workspace.
+            passed(run_command(cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])))
+        },
+    },
     Check { name: "tidy", run: |root| passed(tidy::check(root)) },
     Check { name: "generated files", run: |root| passed(generate::check(root)) },
     Check {

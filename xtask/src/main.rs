@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod deny;
 mod failure;
+mod fuzz;
 mod gate;
 mod generate;
 mod metadata;
@@ -51,6 +52,15 @@ enum Task {
         #[arg(last = true)]
         arguments: Vec<OsString>,
     },
+    /// Feed garbage to the parts that read what others wrote
+    Fuzz {
+        /// Which; all when absent
+        #[arg(value_parser = PossibleValuesParser::new(fuzz::names().iter().copied()))]
+        target: Option<String>,
+        /// How long each
+        #[arg(long, default_value_t = 10)]
+        seconds: u64,
+    },
     /// Write schemas/ and docs/protocol.md from the types of the protocol
     Generate {
         /// Write nothing; fail when a file differs
@@ -72,6 +82,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test { arguments } => test::run(&arguments),
         Task::Bench { name, arguments } => bench::run(&name, &arguments),
+        Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),
         Task::Gate { record: true } => gate::run(root(), Gate::Record),

@@ -1,4 +1,4 @@
-//! What must be on the machine before the tests can run, and how it gets there.
+//! What must be on the machine before something can run, and how it gets there.
 
 use std::env;
 use std::fmt;
@@ -45,12 +45,13 @@ impl fmt::Display for Source {
 
 /// What happens without it.
 enum Necessity {
-    /// Nothing can be tested.
+    /// Nothing can be done.
     Required,
     /// This is done in its place.
     Optional { instead: &'static str },
 }
 
+/// For the tests.
 const PREREQUISITES: &[Prerequisite] = &[
     Prerequisite {
         name: "a C compiler",
@@ -75,9 +76,27 @@ const PREREQUISITES: &[Prerequisite] = &[
     },
 ];
 
-/// Makes sure that everything required is there: installs it where that is wanted, else says how to get it.
+/// For the fuzz targets.
+const OF_FUZZING: &[Prerequisite] = &[Prerequisite {
+    name: "a C++ compiler",
+    needed_for: "building libFuzzer",
+    found_as: Found::Command(&["c++", "g++", "clang++"]),
+    comes_with: Source::DebianPackage("g++"),
+    necessity: Necessity::Required,
+}];
+
+/// Makes sure that the tests have what they need: installs it where that is wanted, else says how to get it.
 pub(crate) fn ensure() -> Result<()> {
-    for prerequisite in PREREQUISITES {
+    ensure_all(PREREQUISITES)
+}
+
+/// The same for the fuzz targets.
+pub(crate) fn ensure_for_fuzzing() -> Result<()> {
+    ensure_all(OF_FUZZING)
+}
+
+fn ensure_all(prerequisites: &'static [Prerequisite]) -> Result<()> {
+    for prerequisite in prerequisites {
         if let Necessity::Optional { instead } = prerequisite.necessity
             && !prerequisite.is_there()
         {
@@ -85,7 +104,7 @@ pub(crate) fn ensure() -> Result<()> {
             say(format!("hint: `{}` gives it, for {}", prerequisite.comes_with, prerequisite.needed_for));
         }
     }
-    let missing = missing();
+    let missing = missing(prerequisites);
     if missing.is_empty() {
         return Ok(());
     }
@@ -102,7 +121,7 @@ pub(crate) fn ensure() -> Result<()> {
             by_hand(&packages)
         ),
     }
-    match self::missing().first() {
+    match self::missing(prerequisites).first() {
         Some(still) => bail!("{} is still not found after {} was installed", still.name, packages.join(", ")),
         None => Ok(()),
     }
@@ -126,8 +145,8 @@ pub(crate) fn is_ci() -> bool {
     env::var_os("CI").is_some_and(|value| value == "true")
 }
 
-fn missing() -> Vec<&'static Prerequisite> {
-    PREREQUISITES
+fn missing(prerequisites: &'static [Prerequisite]) -> Vec<&'static Prerequisite> {
+    prerequisites
         .iter()
         .filter(|prerequisite| {
             matches!(prerequisite.necessity, Necessity::Required) && !prerequisite.is_there()
@@ -221,7 +240,7 @@ mod tests {
 
     #[test]
     fn everything_required_can_be_installed_with_one_command() {
-        for prerequisite in PREREQUISITES {
+        for prerequisite in PREREQUISITES.iter().chain(OF_FUZZING) {
             if matches!(prerequisite.necessity, Necessity::Required) {
                 assert!(prerequisite.debian_package().is_some(), "{}", prerequisite.name);
             }

@@ -62,7 +62,7 @@ const SYNCHRONOUS: &[&str] = &["tokens", "instructions", "prompt", "protocol", "
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.
-const SOURCES: &[&str] = &["crates", "xtask"];
+const SOURCES: &[&str] = &["crates", "fuzz", "xtask"];
 /// A file that is longer has more than one idea.
 const MAX_LINES: usize = 800;
 

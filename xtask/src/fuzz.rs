@@ -1,0 +1,120 @@
+//! `cargo xtask fuzz`: feeds garbage to the parts that read what others wrote, for a while.
+//!
+//! The targets are libFuzzer programs in `fuzz/`, laid out for cargo-fuzz. That wants a nightly compiler for its
+//! sanitizers; safe code needs none, and the coverage that guides libFuzzer is there on stable, too.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use crate::process::{cargo, run as run_command, run_at_most};
+use crate::{prerequisites, root, say};
+
+/// The programs: `fuzz/fuzz_targets/NAME.rs`.
+const TARGETS: &[&str] = &["file_body", "session_file", "tree"];
+
+/// What makes the compiler count which ways an input takes.
+const COVERAGE: &[&str] = &[
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Ccodegen-units=1",
+];
+
+/// An input that takes longer is a finding.
+const LONGEST_INPUT: &str = "-timeout=20";
+/// Longest input: trees and texts that are odd are odd while they are small.
+const LARGEST_INPUT: &str = "-max_len=2048";
+/// How long a program may take to end after its time.
+const GRACE: Duration = Duration::from_secs(120);
+
+/// The names that may be asked for.
+pub(crate) fn names() -> &'static [&'static str] {
+    TARGETS
+}
+
+/// Runs one target, or all of them, each for so many seconds.
+pub(crate) fn run(target: Option<&str>, seconds: u64) -> Result<()> {
+    let wanted: Vec<&str> =
+        TARGETS.iter().copied().filter(|name| target.is_none_or(|it| it == *name)).collect();
+    prerequisites::ensure_for_fuzzing()?;
+    let directory = root().join("fuzz");
+    let platform = platform()?;
+    let mut build = cargo();
+    build.current_dir(&directory).args(["build", "--release", "--target", &platform]);
+    // With a target, these are not for build scripts and macros.
+    build.env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\u{1f}")).env_remove("RUSTFLAGS");
+    build.env("CARGO_TARGET_DIR", directory.join("target"));
+    for name in &wanted {
+        build.args(["--bin", name]);
+    }
+    run_command(&mut build)?;
+    for name in wanted {
+        let program = directory.join("target").join(&platform).join("release").join(name);
+        feed(&directory, name, &program, seconds)?;
+    }
+    Ok(())
+}
+
+/// Runs a program on what earlier runs found worth keeping and on the seeds.
+fn feed(directory: &Path, name: &str, program: &Path, seconds: u64) -> Result<()> {
+    let (corpus, seeds) = (directory.join("corpus").join(name), directory.join("seeds").join(name));
+    let artifacts = directory.join("artifacts").join(name);
+    for needed in [&corpus, &artifacts] {
+        fs::create_dir_all(needed).with_context(|| format!("could not make {}", needed.display()))?;
+    }
+    let mut command = Command::new(program);
+    let mut prefix = OsString::from("-artifact_prefix=");
+    prefix.push(artifacts.join(""));
+    command.arg(prefix).arg(format!("-max_total_time={seconds}"));
+    command.args([LONGEST_INPUT, LARGEST_INPUT, "-len_control=0", "-verbosity=0", "-print_final_stats=1"]);
+    command.arg(&corpus);
+    if seeds.is_dir() {
+        command.arg(&seeds);
+    }
+    if env::var_os("TMPDIR").is_none() && Path::new("/dev/shm").is_dir() {
+        // Thousands of small trees a second.
+        command.env("TMPDIR", "/dev/shm");
+    }
+    let result = run_at_most(&mut command, Duration::from_secs(seconds) + GRACE);
+    if result.is_err() {
+        say(format!(
+            "what was found is in {}; give it to {} as an argument",
+            artifacts.display(),
+            program.display()
+        ));
+    }
+    result
+}
+
+/// What the compiler calls this machine.
+fn platform() -> Result<String> {
+    let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--print", "host-tuple"])
+        .output()
+        .context("could not start rustc")?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_is_listed() {
+        let directory = root().join("fuzz/fuzz_targets");
+        let mut found: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+            .collect();
+        found.sort();
+        assert_eq!(found, TARGETS);
+    }
+}
