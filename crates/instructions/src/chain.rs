@@ -235,7 +235,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Notes what a candidate is; true when it was chosen.
+    /// Notes what a candidate is; true when it hides the names after it.
     pub(crate) fn consider(&mut self, path: PathBuf, scope: FileScope, found: Found) -> bool {
         let profile = self.request.profile;
         let decision = match found {
@@ -246,14 +246,15 @@ impl<'a> Chain<'a> {
                     });
                     let decision = Decision::new(path, Outcome::Duplicate)
                         .because("it is the same file, under another name");
-                    match first.map(|chosen| chosen.path.clone()) {
+                    let decision = match first.map(|chosen| chosen.path.clone()) {
                         Some(first) => decision.by(first),
                         None => decision,
-                    }
+                    };
+                    self.decisions.push(decision);
                 } else {
                     self.take(path, scope, stamp, content);
-                    return true;
                 }
+                return true;
             }
             Found::Absent if self.survey == Survey::Everything => Decision::new(path, Outcome::Absent),
             Found::Absent => return false,

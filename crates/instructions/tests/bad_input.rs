@@ -234,3 +234,21 @@ fn two_files_together_make_no_tag() {
     let text = ask(&root.join("b"), &settings).unwrap().text.unwrap();
     assert!(text.contains("/b/NOTES &lt;\nagents_context>"), "{text}");
 }
+
+/// Found by the fuzz target `tree`.
+#[test]
+fn a_duplicate_still_hides_the_names_after_it() {
+    let tree = Tree::new();
+    let root = project(
+        &tree,
+        json!({
+            "AGENTS.md": "root",
+            "a/AGENTS.override.md": { "symlink": "../AGENTS.md" },
+            "a/AGENTS.md": "hidden",
+        }),
+    );
+    let found = ask(&root.join("a"), &Settings::default()).unwrap();
+    assert_eq!(fate(&found, "a/AGENTS.override.md"), [Outcome::Duplicate]);
+    assert_eq!(fate(&found, "a/AGENTS.md"), [Outcome::Shadowed]);
+    assert!(!found.text.unwrap().contains("hidden"));
+}
