@@ -111,7 +111,8 @@ pub(crate) fn candidate_names(profile: &Profile, settings: &Settings) -> Result<
     for fallback in settings.fallback_filenames.iter().flatten() {
         let name = fallback.trim();
         let plain = !name.contains(['/', '\0']) && !matches!(name, "." | "..");
-        if name.is_empty() || names.iter().any(|known| known == name) {
+        // What is added after the winner is read in any case.
+        if name.is_empty() || names.iter().any(|known| known == name) || profile.added.contains(&name) {
             continue;
         }
         match (plain, profile.fallbacks) {

@@ -252,3 +252,14 @@ fn a_duplicate_still_hides_the_names_after_it() {
     assert_eq!(fate(&found, "a/AGENTS.md"), [Outcome::Shadowed]);
     assert!(!found.text.unwrap().contains("hidden"));
 }
+
+/// Found by the fuzz target `tree`.
+#[test]
+fn a_fallback_that_is_read_anyway_is_one_candidate() {
+    let tree = Tree::new();
+    let root = project(&tree, json!({ "AGENTS.md": "root", "AGENTS.local.md": "local" }));
+    let settings =
+        Settings { fallback_filenames: Some(vec!["AGENTS.local.md".to_owned()]), ..Settings::default() };
+    let found = ask(&root, &settings).unwrap();
+    assert_eq!(fate(&found, "AGENTS.local.md"), [Outcome::Used]);
+}
