@@ -57,7 +57,7 @@ pub use render::Block;
 pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};
 pub use resolver::{Announcement, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
-pub use safety::neutralise;
+pub use safety::{make_harmless, neutralise};
 pub use session::{Initial, LoadedVersion, SCHEMA, Session};
 pub use session_file::{ParseError, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{Delivery, INLINE_BYTES, MAX_FILES_PER_RESOLVE, Settings, SettingsError, Surroundings};

@@ -44,6 +44,17 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     without_tags(text, tag_positions(text))
 }
 
+/// Makes a text harmless that is not a file: our tags are neutralised, and characters that can hide text are made
+/// visible. The second value says how often that was needed.
+pub fn make_harmless(text: &str) -> (Cow<'_, str>, usize) {
+    let checked = check(text, Path::new(""));
+    let needed = match &checked.text {
+        Cow::Borrowed(_) => 0,
+        Cow::Owned(_) => checked.diagnostics.iter().filter(|it| it.code != "zero_width").count(),
+    };
+    (checked.text, needed)
+}
+
 /// The same for text that more of ours follows, which could finish a tag.
 pub(crate) fn neutralise_part(text: &str) -> Cow<'_, str> {
     without_tags(text, tag_positions(text).into_iter().chain(unfinished(text)))

@@ -45,7 +45,12 @@ impl Counter {
         if text.len() < WORTH_REMEMBERING {
             return count(encoding, text);
         }
-        let key = (encoding, Sha256::digest(text.as_bytes()).into());
+        self.count_hashed(encoding, text, Sha256::digest(text.as_bytes()).into())
+    }
+
+    /// Tokens of a text whose SHA-256 is known already.
+    pub fn count_hashed(&self, encoding: Encoding, text: &str, sha256: [u8; 32]) -> usize {
+        let key = (encoding, sha256);
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return *known;
         }

@@ -1,0 +1,167 @@
+//! Puts sections together.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use tokens::{Counter, Encoding};
+
+use crate::JOINT;
+use crate::fingerprint::{Prefix, hex};
+use crate::gather::{Gathered, Piece, gather};
+use crate::input::PromptCompileInput;
+use crate::manifest::{Manifest, ManifestSection};
+use crate::stability::Stability;
+use crate::texts::TEXTS_VERSION;
+
+/// Which compiler made a prompt: the version of its rules; that of its texts stands in the sources.
+pub const COMPILER_VERSION: &str = "1";
+
+/// A prompt and its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompiledPrompt {
+    /// What is the same in every session.
+    pub stable_text: String,
+    /// What is the same for this session.
+    pub session_text: String,
+    /// What is of this turn.
+    pub turn_text: String,
+    /// All of it.
+    pub full_text: String,
+    /// The sections by themselves, in the order of the manifest: what has to be kept to rebuild the prompt.
+    pub sections: Vec<SectionText>,
+    /// What it consists of.
+    pub manifest: Manifest,
+}
+
+/// One section's text, heading included, and its hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionText {
+    /// Which section.
+    pub id: String,
+    /// SHA-256 of the text, as in the manifest.
+    pub sha256: String,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// Compiles a prompt once.
+pub fn compile_prompt(input: &PromptCompileInput) -> CompiledPrompt {
+    Compiler::default().compile(input)
+}
+
+/// Compiles prompts that are like one another: what did not change since the last one is not hashed or counted again.
+#[derive(Default)]
+pub struct Compiler {
+    counter: Arc<Counter>,
+    sections: HashMap<String, Rendered>,
+    prefix: Option<(String, String, Prefix)>,
+}
+
+#[derive(Clone)]
+struct Rendered {
+    text: Arc<str>,
+    sha256: String,
+    chars: usize,
+    tokens: usize,
+}
+
+impl Compiler {
+    /// Shares what is known about tokens with others.
+    pub fn new(counter: Arc<Counter>) -> Self {
+        Self { counter, ..Self::default() }
+    }
+
+    /// Compiles one prompt.
+    pub fn compile(&mut self, input: &PromptCompileInput) -> CompiledPrompt {
+        let Gathered { pieces, mut diagnostics, hook_sources } = gather(input);
+        diagnostics.dedup();
+        let rendered: Vec<Rendered> = pieces.iter().map(|piece| self.render(piece)).collect();
+        let part = |stability: Stability| {
+            let texts = pieces.iter().zip(&rendered).filter(|(piece, _)| piece.stability == stability);
+            join(texts.map(|(_, rendered)| &*rendered.text))
+        };
+        let (stable_text, session_text, turn_text) =
+            (part(Stability::Stable), part(Stability::Session), part(Stability::Turn));
+        let parts = [stable_text.as_str(), session_text.as_str(), turn_text.as_str()];
+        let full_text = join(parts.into_iter().filter(|part| !part.is_empty()));
+        let fingerprints = self.prefix(&stable_text, &session_text).with_turn(&turn_text);
+        let sections: Vec<SectionText> = pieces
+            .iter()
+            .zip(&rendered)
+            .map(|(piece, rendered)| SectionText {
+                id: piece.id.to_owned(),
+                sha256: rendered.sha256.clone(),
+                text: Arc::clone(&rendered.text),
+            })
+            .collect();
+        let manifest = Manifest {
+            compiler_version: format!("{COMPILER_VERSION}.{TEXTS_VERSION}"),
+            profile: input.profile,
+            sections: pieces
+                .into_iter()
+                .zip(rendered)
+                .map(|(piece, rendered)| entry(piece, rendered))
+                .collect(),
+            fingerprints,
+            diagnostics,
+            hook_sources,
+        };
+        CompiledPrompt { stable_text, session_text, turn_text, full_text, sections, manifest }
+    }
+
+    fn render(&mut self, piece: &Piece<'_>) -> Rendered {
+        if let Some(known) = self.sections.get(piece.id)
+            && is_rendered(&known.text, &piece.title, &piece.content)
+        {
+            return known.clone();
+        }
+        let text: Arc<str> = ["## ", &piece.title, "\n", &piece.content].concat().into();
+        let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let rendered = Rendered {
+            sha256: hex(&digest),
+            chars: text.chars().count(),
+            tokens: self.counter.count_hashed(Encoding::Cl100k, &text, digest),
+            text,
+        };
+        self.sections.insert(piece.id.to_owned(), rendered.clone());
+        rendered
+    }
+
+    fn prefix(&mut self, stable: &str, session: &str) -> &Prefix {
+        let known = self.prefix.take().filter(|(one, other, _)| one == stable && other == session);
+        let prefix =
+            known.unwrap_or_else(|| (stable.to_owned(), session.to_owned(), Prefix::new(stable, session)));
+        &self.prefix.insert(prefix).2
+    }
+}
+
+fn entry(piece: Piece<'_>, rendered: Rendered) -> ManifestSection {
+    ManifestSection {
+        id: piece.id.to_owned(),
+        stability: piece.stability,
+        chars: rendered.chars,
+        tokens: rendered.tokens,
+        sha256: rendered.sha256,
+        truncated: piece.truncated,
+        sources: piece.sources,
+    }
+}
+
+/// Whether a text is what a section would render as.
+fn is_rendered(text: &str, title: &str, content: &str) -> bool {
+    let rest = text.strip_prefix("## ").and_then(|rest| rest.strip_prefix(title));
+    rest.and_then(|rest| rest.strip_prefix('\n')) == Some(content)
+}
+
+fn join<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> String {
+    let room: usize = texts.clone().map(|text| text.len() + JOINT.len()).sum();
+    let mut joined = String::with_capacity(room);
+    for text in texts {
+        if !joined.is_empty() {
+            joined.push_str(JOINT);
+        }
+        joined.push_str(text);
+    }
+    joined
+}

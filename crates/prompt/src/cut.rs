@@ -1,0 +1,103 @@
+//! Cuts a text to so many characters, on a line, with a mark that says so.
+
+use std::borrow::Cow;
+
+/// What is left of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cut<'a> {
+    /// All of it.
+    Whole(&'a str),
+    /// Its beginning, with a mark as its last line; never more characters than allowed.
+    Part(String),
+    /// Not even the mark fits.
+    Nothing,
+}
+
+impl<'a> Cut<'a> {
+    /// What is left, if anything.
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Cut::Whole(text) => Some(Cow::Borrowed(text)),
+            Cut::Part(text) => Some(Cow::Owned(text)),
+            Cut::Nothing => None,
+        }
+    }
+}
+
+/// The line that ends a text that was cut.
+fn mark(kept: usize, total: usize) -> String {
+    format!("[foreword: {kept} of {total} characters shown]")
+}
+
+/// Cuts a text so that it has at most `most` characters, its mark included.
+///
+/// The cut is at the end of a line if one ends in the second half of what fits, else between two characters.
+pub(crate) fn cut(text: &str, most: usize) -> Cut<'_> {
+    // A character has at most four bytes, so most texts need not be counted.
+    if text.len() <= most {
+        return Cut::Whole(text);
+    }
+    let total = text.chars().count();
+    if total <= most {
+        return Cut::Whole(text);
+    }
+    // The mark has room for the largest number it can name.
+    let room = mark(total, total).chars().count() + 1;
+    let Some(fits) = most.checked_sub(room).filter(|fits| *fits > 0) else {
+        let mark = mark(0, total);
+        return if mark.chars().count() <= most { Cut::Part(mark) } else { Cut::Nothing };
+    };
+    let end = text.char_indices().nth(fits).map_or(text.len(), |(index, _)| index);
+    let half = text.char_indices().nth(fits / 2).map_or(0, |(index, _)| index);
+    let line = text[..end].rfind('\n').filter(|line| *line >= half);
+    let kept = text[..line.unwrap_or(end)].trim_end_matches('\n');
+    let mark = mark(kept.chars().count(), total);
+    Cut::Part(if kept.is_empty() { mark } else { format!("{kept}\n{mark}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(text: &str, most: usize) -> Option<String> {
+        cut(text, most).text().map(Cow::into_owned)
+    }
+
+    #[test]
+    fn cuts_fall_on_lines_and_leave_a_mark() {
+        assert_eq!(shown("short", 5).as_deref(), Some("short"));
+        assert_eq!(shown("ééééé", 5).as_deref(), Some("ééééé"), "characters are counted, not bytes");
+        let lines = "0123456789\n".repeat(10);
+        assert_eq!(
+            shown(&lines, 80).as_deref(),
+            Some("0123456789\n0123456789\n0123456789\n[foreword: 32 of 110 characters shown]")
+        );
+        let long = "é".repeat(100);
+        assert_eq!(
+            shown(&long, 60).as_deref(),
+            Some(format!("{}\n[foreword: 20 of 100 characters shown]", "é".repeat(20)).as_str())
+        );
+        assert_eq!(shown(&long, 40).as_deref(), Some("[foreword: 0 of 100 characters shown]"));
+        assert_eq!(shown(&long, 10), None);
+        assert_eq!(shown("x", 0), None);
+        assert_eq!(shown("", 0).as_deref(), Some(""));
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_allowed(text in "(\\PC|\\n){0,300}", most in 0_usize..200) {
+            match cut(&text, most) {
+                Cut::Whole(whole) => prop_assert!(whole == text && text.chars().count() <= most),
+                Cut::Part(part) => {
+                    prop_assert!(part.chars().count() <= most);
+                    prop_assert!(part.ends_with("characters shown]"));
+                    let kept = part.rsplit_once('\n').map_or("", |(kept, _)| kept);
+                    prop_assert!(text.starts_with(kept));
+                }
+                Cut::Nothing => prop_assert!(most < 60),
+            }
+        }
+    }
+}

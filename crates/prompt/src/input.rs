@@ -1,0 +1,94 @@
+//! What a prompt is compiled from.
+
+use std::collections::BTreeSet;
+
+use crate::bootstrap::BootstrapFiles;
+use crate::budget::Budgets;
+use crate::diagnostic::Diagnostic;
+use crate::manifest::Source;
+use crate::profile::PromptProfile;
+
+/// Everything a prompt is compiled from. The same input gives the same bytes.
+#[derive(Debug, Clone, Default)]
+pub struct PromptCompileInput {
+    /// How much is made.
+    pub profile: PromptProfile,
+    /// The files of the home directory, as they were read.
+    pub bootstrap: BootstrapFiles,
+    /// Whether the model is told what to do when a tool fails.
+    pub include_tool_recovery_policy: bool,
+    /// What the model is told about AGENTS files.
+    pub agents_guidance: AgentsGuidance,
+    /// The session's frozen chain.
+    pub agents_context: Option<AgentsContext>,
+    /// Whether the model is told how to use other agents.
+    pub include_task_orchestration_policy: bool,
+    /// Which tools can be asked for.
+    pub hidden_tool_domains: Option<String>,
+    /// The skills of the turn.
+    pub skills_prompt: Option<String>,
+    /// Whether the model is told to go on with an answer that was cut off.
+    pub continue_generation_hint: bool,
+    /// What to do after a tool failed or a budget was spent.
+    pub retry_instruction: Option<String>,
+    /// Whatever the caller knows.
+    pub dynamic_context: Option<String>,
+    /// Facts such as the date and the operating system.
+    pub extra_system: Option<String>,
+    /// What hooks contributed, in the order of the hooks.
+    pub contributed: Vec<ContributedSection>,
+    /// What hooks and whoever asks want to have said in the manifest.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Sections that are switched off, by id.
+    pub disabled_sections: BTreeSet<String>,
+    /// How long everything may be.
+    pub limits: Budgets,
+}
+
+/// What the model is told about AGENTS files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AgentsGuidance {
+    /// Nothing: there are none.
+    #[default]
+    Nothing,
+    /// How to treat them.
+    Rules,
+    /// How to treat them, and how those of nested directories relate.
+    RulesAndNestedScopes,
+}
+
+/// A session's chain of instruction files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentsContext {
+    /// The text the session started with; it is used as it is.
+    pub text: String,
+    /// The files it was made from.
+    pub sources: Vec<Source>,
+}
+
+/// A section that a hook contributed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContributedSection {
+    /// Which section it is.
+    pub section_id: String,
+    /// Its heading, if it has a name of its own.
+    pub title: String,
+    /// Its text.
+    pub content: String,
+    /// Which sections give way first when all together are too long: those of lower priority.
+    pub priority: i32,
+    /// What it was made from.
+    pub sources: Vec<Source>,
+    /// Most characters it wants, if less than it may have.
+    pub max_chars: Option<usize>,
+    /// Whether it was cut before it came here.
+    pub already_cut: bool,
+    /// The hook that contributed it.
+    pub hook_id: String,
+    /// The hook's subscription.
+    pub subscription_id: String,
+    /// The contribution.
+    pub contribution_id: String,
+    /// The kind of contribution.
+    pub contribution_kind: String,
+}

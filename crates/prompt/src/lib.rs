@@ -1,0 +1,47 @@
+//! Compiles a prompt from sections: which there are, in which order, how long, from what, and a record of it all.
+//!
+//! Pure: text in, text and [`Manifest`] out. Sections stand in the order of how rarely they change, so that a
+//! provider can keep the beginning from one request to the next; [`blame`] says why it could not.
+//!
+//! ```
+//! use prompt::{PromptCompileInput, compile_prompt};
+//!
+//! let input = PromptCompileInput { extra_system: Some("Date: 2026-11-15".into()), ..Default::default() };
+//! let compiled = compile_prompt(&input);
+//! assert!(compiled.stable_text.starts_with("## Identity\n"));
+//! assert_eq!(compiled.turn_text, "## Extra System\nDate: 2026-11-15");
+//! assert_eq!(compiled.manifest.fingerprints.full, prompt::sha256(&compiled.full_text));
+//! ```
+
+mod blame;
+mod bootstrap;
+mod budget;
+mod compiler;
+mod cut;
+mod diagnostic;
+mod fingerprint;
+mod gather;
+mod input;
+mod manifest;
+mod profile;
+mod rebuild;
+mod section;
+mod stability;
+mod texts;
+
+pub use blame::{Blame, Change, Difference, blame};
+pub use bootstrap::{BOOTSTRAP_FILES, BootstrapError, BootstrapFile, BootstrapFiles, create_bootstrap_files};
+pub use budget::{BUDGETS, Budget, Budgets};
+pub use compiler::{COMPILER_VERSION, CompiledPrompt, Compiler, SectionText, compile_prompt};
+pub use diagnostic::{Diagnostic, DiagnosticCode};
+pub use fingerprint::{hex, sha256};
+pub use input::{AgentsContext, AgentsGuidance, ContributedSection, PromptCompileInput};
+pub use manifest::{Fingerprints, HookSource, Manifest, ManifestSection, Source, Truncation};
+pub use profile::PromptProfile;
+pub use rebuild::{RebuildError, Rebuilt, rebuild};
+pub use section::{AGENTS_CONTEXT, AGENTS_MD, FilledBy, SECTIONS, SectionKind, Wrapper};
+pub use stability::Stability;
+pub use texts::TEXTS_VERSION;
+
+/// Stands between two sections and between two parts.
+pub(crate) const JOINT: &str = "\n\n";

@@ -1,0 +1,86 @@
+//! A past prompt, byte for byte, from its manifest and the texts that were kept.
+
+use crate::JOINT;
+use crate::fingerprint::{Prefix, sha256};
+use crate::manifest::Manifest;
+use crate::stability::Stability;
+
+/// A prompt that was rebuilt and is proven to be the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// What was the same in every session.
+    pub stable_text: String,
+    /// What was the same for its session.
+    pub session_text: String,
+    /// What was of its turn.
+    pub turn_text: String,
+    /// All of it.
+    pub full_text: String,
+}
+
+/// A past prompt cannot be rebuilt.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RebuildError {
+    /// A text is no longer kept.
+    #[error("the text of section `{section_id}` is not kept (any more)")]
+    Missing {
+        /// The section.
+        section_id: String,
+        /// SHA-256 of its text.
+        sha256: String,
+    },
+    /// A text is not what it was.
+    #[error("the text that is kept for section `{section_id}` is not the one that was sent")]
+    Altered {
+        /// The section.
+        section_id: String,
+    },
+    /// The whole is not what it was, although its sections are.
+    #[error("the rebuilt {part} part has another fingerprint than the manifest says")]
+    Fingerprint {
+        /// Which part.
+        part: &'static str,
+    },
+}
+
+/// Rebuilds a prompt; `text_of` finds a section's text by its SHA-256.
+pub fn rebuild(
+    manifest: &Manifest,
+    mut text_of: impl FnMut(&str) -> Option<String>,
+) -> Result<Rebuilt, RebuildError> {
+    let mut parts = [String::new(), String::new(), String::new()];
+    for section in &manifest.sections {
+        let missing =
+            || RebuildError::Missing { section_id: section.id.clone(), sha256: section.sha256.clone() };
+        let text = text_of(&section.sha256).ok_or_else(missing)?;
+        if sha256(&text) != section.sha256 {
+            return Err(RebuildError::Altered { section_id: section.id.clone() });
+        }
+        let part = &mut parts[match section.stability {
+            Stability::Stable => 0,
+            Stability::Session => 1,
+            Stability::Turn => 2,
+        }];
+        if !part.is_empty() {
+            part.push_str(JOINT);
+        }
+        part.push_str(&text);
+    }
+    let [stable_text, session_text, turn_text] = parts;
+    let found = Prefix::new(&stable_text, &session_text).with_turn(&turn_text);
+    let expected = &manifest.fingerprints;
+    for (part, found, expected) in [
+        ("stable", &found.stable, &expected.stable),
+        ("session", &found.session, &expected.session),
+        ("turn", &found.turn, &expected.turn),
+        ("dynamic", &found.dynamic, &expected.dynamic),
+        ("full", &found.full, &expected.full),
+    ] {
+        if found != expected {
+            return Err(RebuildError::Fingerprint { part });
+        }
+    }
+    let texts = [stable_text.as_str(), session_text.as_str(), turn_text.as_str()];
+    let full_text = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(JOINT);
+    Ok(Rebuilt { stable_text, session_text, turn_text, full_text })
+}

@@ -1,0 +1,128 @@
+//! Every section a prompt can have, in one table: its order is the order of the text.
+
+use crate::profile::PromptProfile;
+use crate::stability::Stability;
+
+/// A section that is known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SectionKind {
+    /// Its id in manifests and settings.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// How long it stays the same.
+    pub stability: Stability,
+    /// Who fills it.
+    pub filled_by: FilledBy,
+    /// The least profile that has it.
+    pub profile: PromptProfile,
+}
+
+/// Who fills a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilledBy {
+    /// A text of ours.
+    BuiltIn,
+    /// A file in the home directory.
+    Bootstrap,
+    /// The session's frozen chain of instruction files.
+    Session,
+    /// A hook; the text stands between our own lines if it needs them.
+    Hook(Option<Wrapper>),
+    /// Whoever asks for the prompt, or a hook.
+    Caller,
+}
+
+/// Lines around a text; never cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wrapper {
+    /// What stands before it.
+    pub before: &'static str,
+    /// What stands after it.
+    pub after: &'static str,
+}
+
+const DOCUMENT: Wrapper = Wrapper {
+    before: "These instructions come from the effective AGENTS.md for this thread tree scope. \
+             System, developer, and explicit user messages take precedence.\n\n<AGENTS_MD>\n",
+    after: "\n</AGENTS_MD>",
+};
+
+/// The id of the section that an AGENTS.md document fills.
+pub const AGENTS_MD: &str = "agents_md";
+/// The id of the section of the session's chain.
+pub const AGENTS_CONTEXT: &str = "agents_context";
+
+/// All sections that are known by name.
+pub const SECTIONS: &[SectionKind] = {
+    use FilledBy::{Bootstrap, BuiltIn, Caller, Hook, Session as Chain};
+    use PromptProfile::{Full, Minimal};
+    use Stability::{Session, Stable, Turn};
+    &[
+        row("identity", "Identity", Stable, BuiltIn, Minimal),
+        row("safety", "Safety", Stable, BuiltIn, Minimal),
+        row("soul_core", "Soul Core", Stable, Bootstrap, Full),
+        row("identity_core", "Identity Core", Stable, Bootstrap, Full),
+        row("user_persona", "User Persona", Stable, Bootstrap, Full),
+        row("tool_recovery_policy", "Tool Recovery Policy", Stable, BuiltIn, Full),
+        row("agents_guidance", "AGENTS Guidance", Stable, BuiltIn, Full),
+        row(AGENTS_CONTEXT, "AGENTS Context", Session, Chain, Minimal),
+        row("task_orchestration", "Task Orchestration", Session, BuiltIn, Full),
+        row("hidden_tool_domains", "Hidden Tool Domains", Session, Hook(None), Full),
+        row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
+        row("skills_runtime", "Skills Runtime", Session, Caller, Full),
+        row("memory_recall", "Memory Recall", Turn, Hook(None), Full),
+        // What hooks bring under names of their own stands here.
+        row("recovery_continuation", "Recovery Continuation", Turn, BuiltIn, Full),
+        row("retry_instruction", "Retry Instruction", Turn, Caller, Full),
+        row("dynamic_context", "Dynamic Context", Turn, Caller, Full),
+        row("extra_system", "Extra System", Turn, Caller, Full),
+    ]
+};
+
+/// Before this section stand those that hooks bring under names of their own.
+pub(crate) const FIRST_AFTER_UNKNOWN: &str = "recovery_continuation";
+
+const fn row(
+    id: &'static str,
+    title: &'static str,
+    stability: Stability,
+    filled_by: FilledBy,
+    profile: PromptProfile,
+) -> SectionKind {
+    SectionKind { id, title, stability, filled_by, profile }
+}
+
+impl SectionKind {
+    /// The section of this id.
+    pub fn find(id: &str) -> Option<&'static SectionKind> {
+        SECTIONS.iter().find(|section| section.id == id)
+    }
+
+    /// Whether a hook may fill it.
+    pub fn is_open_to_hooks(&self) -> bool {
+        matches!(self.filled_by, FilledBy::Hook(_) | FilledBy::Caller)
+    }
+
+    pub(crate) fn wrapper(&self) -> Option<Wrapper> {
+        match self.filled_by {
+            FilledBy::Hook(wrapper) => wrapper,
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_more_often_stands_later_and_ids_are_unique() {
+        assert!(SECTIONS.is_sorted_by_key(|section| section.stability));
+        let mut ids: Vec<&str> = SECTIONS.iter().map(|section| section.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), SECTIONS.len());
+        assert!(SectionKind::find(FIRST_AFTER_UNKNOWN).is_some_and(|it| it.stability == Stability::Turn));
+    }
+}

@@ -1,0 +1,91 @@
+//! The files of the home directory: made when absent, never touched, read with bounds.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use prompt::{
+    BootstrapError, BootstrapFiles, Budgets, DiagnosticCode, PromptCompileInput, compile_prompt,
+    create_bootstrap_files,
+};
+
+#[test]
+fn made_when_absent_and_never_touched() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let home = directory.path().join("new/home");
+    assert_eq!(create_bootstrap_files(&home)?, [home.join("SOUL.md"), home.join("IDENTITY.md")]);
+    fs::write(home.join("SOUL.md"), "")?;
+    fs::write(home.join("IDENTITY.md"), "mine")?;
+    assert!(create_bootstrap_files(&home)?.is_empty());
+    assert_eq!(fs::read_to_string(home.join("SOUL.md"))?, "", "also an empty one");
+    assert_eq!(fs::read_to_string(home.join("IDENTITY.md"))?, "mine");
+    assert_eq!(fs::read_dir(&home)?.count(), 2, "nothing is left over, and USER.md is the user's to make");
+    fs::remove_file(home.join("SOUL.md"))?;
+    symlink("nowhere", home.join("SOUL.md"))?;
+    assert!(create_bootstrap_files(&home)?.is_empty());
+    assert!(!home.join("nowhere").exists());
+    Ok(())
+}
+
+#[test]
+fn a_directory_in_their_place_is_an_error_that_names_it() -> anyhow::Result<()> {
+    for name in ["SOUL.md", "IDENTITY.md", "USER.md"] {
+        let directory = tempfile::tempdir()?;
+        fs::create_dir(directory.path().join(name))?;
+        let error = create_bootstrap_files(directory.path()).err();
+        assert!(
+            matches!(&error, Some(BootstrapError::IsADirectory { path }) if path.ends_with(name)),
+            "{error:?}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn many_gateways_may_start_at_once() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let created: usize = std::thread::scope(|scope| {
+        let starts: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| create_bootstrap_files(directory.path()).map(|made| made.len())))
+            .collect();
+        starts.into_iter().filter_map(|start| start.join().ok()?.ok()).sum()
+    });
+    assert_eq!(created, 2);
+    assert!(fs::read_to_string(directory.path().join("SOUL.md"))?.starts_with("# Soul"));
+    Ok(())
+}
+
+#[test]
+fn what_is_wrong_with_them_is_said() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let home = directory.path();
+    let read = || BootstrapFiles::read(home, &Budgets::default());
+    let codes = |files: &BootstrapFiles| files.diagnostics.iter().map(|it| it.code).collect::<Vec<_>>();
+    assert_eq!(codes(&read()), [DiagnosticCode::MissingFile; 2], "USER.md may be missing");
+
+    fs::write(home.join("SOUL.md"), b"\xef\xbb\xbfbad \xff byte")?;
+    Command::new("mkfifo").arg(home.join("IDENTITY.md")).status()?;
+    fs::create_dir(home.join("USER.md"))?;
+    let files = read();
+    assert_eq!(codes(&files), [DiagnosticCode::FileReadError; 3]);
+    assert_eq!(files.files.len(), 1);
+    assert_eq!(files.files[0].text, "bad \u{fffd} byte");
+    Ok(())
+}
+
+#[test]
+fn a_file_of_a_gigabyte_is_read_as_far_as_it_can_be_used() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("USER.md");
+    fs::write(&path, "é".repeat(40_000))?;
+    fs::File::options().write(true).open(&path)?.set_len(1 << 30)?;
+    let bootstrap = BootstrapFiles::read(directory.path(), &Budgets::default());
+    let file = &bootstrap.files[0];
+    assert!(file.longer && file.text.len() <= 80_004);
+    let input = PromptCompileInput { bootstrap, ..PromptCompileInput::default() };
+    let compiled = compile_prompt(&input);
+    let section = compiled.manifest.sections.last().map(|section| (section.id.as_str(), section.truncated));
+    assert_eq!(section, Some(("user_persona", true)));
+    assert!(compiled.manifest.diagnostics.iter().any(|it| it.code == DiagnosticCode::FileTruncated));
+    Ok(())
+}

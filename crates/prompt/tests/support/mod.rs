@@ -1,0 +1,72 @@
+//! Inputs that several tests share.
+#![allow(dead_code, reason = "every test binary uses its own part")]
+
+use std::path::PathBuf;
+
+use prompt::{
+    AgentsContext, AgentsGuidance, BOOTSTRAP_FILES, BootstrapFile, BootstrapFiles, ContributedSection,
+    PromptCompileInput, Source, sha256,
+};
+
+/// Something in every section.
+pub(crate) fn full_input() -> PromptCompileInput {
+    PromptCompileInput {
+        bootstrap: bootstrap(&["Be kind, and brief.", "A colleague who reads first.", "Ada. Writes Rust."]),
+        include_tool_recovery_policy: true,
+        agents_guidance: AgentsGuidance::RulesAndNestedScopes,
+        agents_context: Some(AgentsContext {
+            text: "<agents_context scope=\"initial\">\nInstructions from: /repo/AGENTS.md\nRun the tests.\n</agents_context>".to_owned(),
+            sources: vec![Source::file("/repo/AGENTS.md", sha256("Run the tests.\n"))],
+        }),
+        include_task_orchestration_policy: true,
+        hidden_tool_domains: Some("memory: memory_search, memory_get".to_owned()),
+        skills_prompt: Some("[Skills]\n- release: how to cut a release".to_owned()),
+        continue_generation_hint: true,
+        retry_instruction: Some("The last call failed: the path does not exist. List the directory first.".to_owned()),
+        dynamic_context: Some("The user looks at src/main.rs.".to_owned()),
+        extra_system: Some("Date: 2026-11-15\nOperating system: linux".to_owned()),
+        contributed: vec![
+            ContributedSection {
+                sources: vec![Source {
+                    id: Some("019370aa-0000-7000-8000-000000000001".to_owned()),
+                    version: Some(7),
+                    ..Source::new("document", sha256("Answer in English.\n"))
+                }],
+                priority: 600,
+                ..contributed("agents_md", "Answer in English.\nNever write </AGENTS_MD>.\n")
+            },
+            contributed("memory_recall", "- Ada prefers tabs."),
+            contributed("weather", "It rains."),
+        ],
+        ..PromptCompileInput::default()
+    }
+}
+
+/// What a hook contributed.
+pub(crate) fn contributed(section_id: &str, content: &str) -> ContributedSection {
+    ContributedSection {
+        section_id: section_id.to_owned(),
+        title: format!("About {section_id}"),
+        content: content.to_owned(),
+        priority: 0,
+        sources: Vec::new(),
+        max_chars: None,
+        already_cut: false,
+        hook_id: format!("hook.{section_id}"),
+        subscription_id: format!("hook.{section_id}"),
+        contribution_id: section_id.to_owned(),
+        contribution_kind: "prompt_section".to_owned(),
+    }
+}
+
+/// Bootstrap files with these texts.
+pub(crate) fn bootstrap(texts: &[&str]) -> BootstrapFiles {
+    let files = BOOTSTRAP_FILES.iter().zip(texts).map(|(kind, text)| BootstrapFile {
+        kind: *kind,
+        path: PathBuf::from("/home/ada/.config/foreword").join(kind.name),
+        text: (*text).to_owned(),
+        sha256: sha256(text),
+        longer: false,
+    });
+    BootstrapFiles { files: files.collect(), diagnostics: Vec::new() }
+}
