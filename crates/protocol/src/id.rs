@@ -116,6 +116,12 @@ ids! {
     DocumentId,
     /// Identifies an access token (never the secret itself).
     TokenId,
+    /// Identifies a turn of a thread.
+    TurnId,
+    /// Identifies one item of a turn: a message, a tool call or its result.
+    TurnItemId,
+    /// Identifies the record of one run of a hook.
+    HookRunId,
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub mod text;
 pub mod time;
 pub mod token;
 pub mod tree;
+pub mod turn;
 
 pub use agents_config::AgentsConfig;
 pub use document::{
@@ -32,10 +33,11 @@ pub use document::{
     SaveReason, Warning,
 };
 pub use error::ErrorKind;
-pub use id::{DocumentId, FolderId, ThreadId, TokenId, WorkspaceId};
+pub use id::{DocumentId, FolderId, HookRunId, ThreadId, TokenId, TurnId, TurnItemId, WorkspaceId};
 pub use method::{Method, MethodSpec, Params};
 pub use number::{Sequence, Version};
 pub use text::ContentHash;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
 pub use tree::{Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
+pub use turn::TurnStatus;

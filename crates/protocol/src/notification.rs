@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{DocumentSummary, FolderId, Sequence, ThreadId, WorkspaceId};
+use crate::{DocumentSummary, FolderId, Sequence, ThreadId, TurnId, WorkspaceId};
 
 /// A notification: its method name and its parameters.
 pub trait Notification: Serialize + DeserializeOwned + JsonSchema {
@@ -77,6 +77,40 @@ pub struct TreeChanged {
 
 impl Notification for TreeChanged {
     const NAME: &'static str = "thread/tree/changed";
+}
+
+macro_rules! turn_notifications {
+    ($($(#[$doc:meta])* $type:ident = $name:literal),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub struct $type {
+            /// Position in the workspace's change log.
+            pub seq: Sequence,
+            /// The workspace.
+            pub workspace_id: WorkspaceId,
+            /// The thread.
+            pub thread_id: ThreadId,
+            /// The turn.
+            pub turn_id: TurnId,
+        }
+
+        impl Notification for $type {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+// The store logs them with every turn. They get their rows in `NOTIFICATIONS` together with the methods that start
+// turns: a row is a promise that a client can meet the notification.
+turn_notifications! {
+    /// A thread's turn began.
+    TurnStarted = "turn/started",
+    /// A turn has its answer.
+    TurnCompleted = "turn/completed",
+    /// A turn ended without an answer.
+    TurnFailed = "turn/failed",
+    /// A turn was stopped.
+    TurnCancelled = "turn/cancelled",
 }
 
 /// One row of the table of notifications.
