@@ -7,6 +7,8 @@ pub(crate) mod folder;
 pub(crate) mod placement;
 pub(crate) mod revision;
 pub(crate) mod thread;
+pub(crate) mod turn;
+pub(crate) mod turn_item;
 pub(crate) mod workspace;
 
 use crate::StoreError;
@@ -29,4 +31,19 @@ pub(crate) fn to_word(value: &impl serde::Serialize) -> String {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
     }
+}
+
+/// Reads a column that holds JSON.
+pub(crate) fn json(column: &'static str, text: &str) -> Result<serde_json::Value, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Database(format!("{column}: {error}")))
+}
+
+/// Reads a number that is never negative.
+pub(crate) fn count(column: i64) -> u64 {
+    u64::try_from(column).unwrap_or(0)
+}
+
+/// A number as a column holds it; numbers no column can hold become the greatest it can.
+pub(crate) fn to_column(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

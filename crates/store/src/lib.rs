@@ -1,4 +1,4 @@
-//! SQLite and PostgreSQL: migrations, entities, documents, trees, tokens and the change log.
+//! SQLite and PostgreSQL: migrations, entities, documents, trees, turns, tokens and the change log.
 //!
 //! A [`Store`] is the only way to the database. Every change of a workspace runs in one transaction that first
 //! locks the workspace's row, then changes what it came for, and last writes what happened to the change log
@@ -12,6 +12,7 @@ mod entity;
 mod error;
 mod folder;
 mod history;
+mod lease;
 mod listener;
 mod migration;
 mod name;
@@ -20,6 +21,8 @@ mod scope;
 mod thread;
 mod token;
 mod tree;
+mod turn;
+mod turn_item;
 mod workspace;
 mod write;
 
@@ -28,9 +31,12 @@ pub use database::{Database, InvalidDatabase, Store};
 pub use document::{SaveDocument, Saved};
 pub use error::StoreError;
 pub use history::HistoryPage;
+pub use lease::Lease;
 pub use scope::Scope;
 pub use thread::NewThread;
 pub use token::{NewToken, hash_secret};
+pub use turn::{FinishTurn, NewTurn, Turn, TurnEnd, TurnPage};
+pub use turn_item::{NewTurnItem, TurnItem};
 pub use workspace::{NewWorkspace, WorkspaceChanges};
 
 pub use resolution::RESOLVE_FOR_THREAD;

@@ -1,6 +1,7 @@
 //! The schema's history. A migration that was released is never edited; the next one is added below it.
 
 mod spine;
+mod turns;
 
 use sea_orm_migration::{MigrationTrait, MigratorTrait};
 
@@ -8,6 +9,6 @@ pub(crate) struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(spine::Migration)]
+        vec![Box::new(spine::Migration), Box::new(turns::Migration)]
     }
 }

@@ -20,14 +20,26 @@ pub(crate) fn check(field: &'static str, name: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Checks a text that may hold anything but what PostgreSQL has no room for.
+pub(crate) fn check_text(field: &'static str, text: &str) -> Result<(), StoreError> {
+    if text.contains('\0') {
+        return Err(StoreError::invalid(field, "must not contain a zero byte"));
+    }
+    Ok(())
+}
+
+/// Checks a path.
+pub(crate) fn check_path(field: &'static str, path: &str) -> Result<(), StoreError> {
+    check_text(field, path)?;
+    if path.len() > MAX_PATH_BYTES {
+        return Err(StoreError::invalid(field, format!("has more than {MAX_PATH_BYTES} bytes")));
+    }
+    Ok(())
+}
+
 /// Checks a workspace's directory.
 pub(crate) fn check_root_path(path: &str) -> Result<(), StoreError> {
-    if path.contains('\0') {
-        return Err(StoreError::invalid("root_path", "must not contain a zero byte"));
-    }
-    if path.len() > MAX_PATH_BYTES {
-        return Err(StoreError::invalid("root_path", format!("has more than {MAX_PATH_BYTES} bytes")));
-    }
+    check_path("root_path", path)?;
     if !std::path::Path::new(path).is_absolute() {
         return Err(StoreError::invalid("root_path", format!("must be an absolute path, not `{path}`")));
     }

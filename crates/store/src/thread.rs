@@ -159,7 +159,7 @@ async fn finish(
     Ok(thread)
 }
 
-async fn find_live(
+pub(crate) async fn find_live(
     write: &WorkspaceWrite<'_>,
     thread_id: &ThreadId,
 ) -> Result<(thread::Model, Option<FolderId>), StoreError> {
@@ -172,7 +172,7 @@ async fn find_live(
     Ok(found)
 }
 
-async fn find(
+pub(crate) async fn find(
     connection: &impl ConnectionTrait,
     workspace_id: &WorkspaceId,
     thread_id: &ThreadId,

@@ -1,7 +1,10 @@
 //! A change of one workspace: locked, logged and committed as one.
 
-use protocol::notification::{DocumentChanged, Notification, TreeChange, TreeChanged};
-use protocol::{DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, WorkspaceId};
+use protocol::notification::{
+    DocumentChanged, Notification, TreeChange, TreeChanged, TurnCancelled, TurnCompleted, TurnFailed,
+    TurnStarted,
+};
+use protocol::{DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
 use sea_orm::{
     ActiveValue::Set, ColumnTrait, DatabaseTransaction, DbBackend, EntityTrait, QueryFilter, QuerySelect,
     sea_query::Expr,
@@ -88,6 +91,22 @@ impl WorkspaceWrite<'_> {
     ) -> Result<(), StoreError> {
         let workspace_id = self.workspace_id.clone();
         self.log(|seq| TreeChanged { seq, workspace_id, reason, folder_id, thread_id })
+    }
+
+    /// Logs that a turn has come to a status.
+    pub(crate) fn turn_changed(
+        &mut self,
+        status: TurnStatus,
+        thread_id: ThreadId,
+        turn_id: TurnId,
+    ) -> Result<(), StoreError> {
+        let workspace_id = self.workspace_id.clone();
+        match status {
+            TurnStatus::Running => self.log(|seq| TurnStarted { seq, workspace_id, thread_id, turn_id }),
+            TurnStatus::Completed => self.log(|seq| TurnCompleted { seq, workspace_id, thread_id, turn_id }),
+            TurnStatus::Failed => self.log(|seq| TurnFailed { seq, workspace_id, thread_id, turn_id }),
+            TurnStatus::Cancelled => self.log(|seq| TurnCancelled { seq, workspace_id, thread_id, turn_id }),
+        }
     }
 
     fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError> {

@@ -35,7 +35,7 @@ async fn assert_tree_changed(
 async fn document_change(given: &Fixture, before: Sequence) -> DocumentChanged {
     match newest(given, before).await {
         Told::Document(change) => change,
-        Told::Tree(change) => panic!("{change:?}"),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -1,11 +1,17 @@
 //! A store with one workspace, on either database, and short ways to fill it.
 
-use protocol::notification::{DocumentChanged, Notification as _, TreeChanged};
+use protocol::notification::{
+    DocumentChanged, Notification as _, TreeChanged, TurnCancelled, TurnCompleted, TurnFailed, TurnStarted,
+};
 use protocol::{
-    Document, FolderId, RevisionSummary, SaveReason, Sequence, ThreadId, ThreadMode, Version, WorkspaceId,
+    Document, FolderId, RevisionSummary, SaveReason, Sequence, ThreadId, ThreadMode, Timestamp, TurnId,
+    TurnStatus, Version, WorkspaceId,
 };
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, Statement};
-use store::{Database, HistoryPage, NewThread, NewWorkspace, SaveDocument, Saved, Scope, Store, StoreError};
+use store::{
+    Database, FinishTurn, HistoryPage, Lease, NewThread, NewTurn, NewWorkspace, SaveDocument, Saved, Scope,
+    Store, StoreError, Turn, TurnEnd,
+};
 use testkit::postgres::{TestDatabase, test_database};
 use tokio::runtime::Runtime;
 
@@ -46,7 +52,7 @@ pub(crate) struct Fixture {
     _place: Place,
 }
 
-enum Place {
+pub(crate) enum Place {
     Directory { _directory: tempfile::TempDir },
     Postgres { _database: TestDatabase },
 }
@@ -65,7 +71,7 @@ pub(crate) fn with_runtime(engine: Engine, test: impl FnOnce(&Fixture, &Runtime)
     runtime.block_on(given.store.close());
 }
 
-fn empty_database(engine: Engine) -> Option<(Database, Place)> {
+pub(crate) fn empty_database(engine: Engine) -> Option<(Database, Place)> {
     match engine {
         Engine::Sqlite => {
             let directory = tempfile::tempdir().unwrap();
@@ -77,6 +83,15 @@ fn empty_database(engine: Engine) -> Option<(Database, Place)> {
             Some((Database::Postgres(database.url().to_owned()), Place::Postgres { _database: database }))
         }
     }
+}
+
+/// A connection to a database, which for SQLite makes the file when there is none.
+pub(crate) async fn open_connection(database: &Database) -> DatabaseConnection {
+    let address = match database {
+        Database::Sqlite(path) => format!("sqlite://{}?mode=rwc", path.display()),
+        Database::Postgres(address) => address.clone(),
+    };
+    sea_orm::Database::connect(address).await.unwrap()
 }
 
 impl Fixture {
@@ -97,11 +112,7 @@ impl Fixture {
 
     /// A connection past the store, for what only the tables can tell.
     pub(crate) async fn connection(&self) -> DatabaseConnection {
-        let address = match &self.database {
-            Database::Sqlite(path) => format!("sqlite://{}", path.display()),
-            Database::Postgres(address) => address.clone(),
-        };
-        sea_orm::Database::connect(address).await.unwrap()
+        open_connection(&self.database).await
     }
 
     /// The texts that a query selects.
@@ -127,6 +138,16 @@ impl Fixture {
 
     pub(crate) async fn thread(&self, folder: Option<&FolderId>, title: &str) -> ThreadId {
         self.store.create_thread(&self.workspace, new_thread(folder, title), None).await.unwrap().id
+    }
+
+    /// Begins a turn that [`OWNER`] runs.
+    pub(crate) async fn turn(&self, thread: &ThreadId) -> Turn {
+        self.store.create_turn(&self.workspace, new_turn(thread), None).await.unwrap()
+    }
+
+    /// Ends a turn that [`OWNER`] runs.
+    pub(crate) async fn finish(&self, turn: &TurnId, end: TurnEnd) -> Result<Turn, StoreError> {
+        self.store.finish_turn(&self.workspace, turn, OWNER, ended(end), None).await
     }
 
     /// Saves whatever is there before.
@@ -181,6 +202,10 @@ impl Fixture {
             .map(|change| match change.method.as_str() {
                 DocumentChanged::NAME => Told::Document(serde_json::from_str(&change.params).unwrap()),
                 TreeChanged::NAME => Told::Tree(serde_json::from_str(&change.params).unwrap()),
+                TurnStarted::NAME => told_turn(TurnStatus::Running, &change.params),
+                TurnCompleted::NAME => told_turn(TurnStatus::Completed, &change.params),
+                TurnFailed::NAME => told_turn(TurnStatus::Failed, &change.params),
+                TurnCancelled::NAME => told_turn(TurnStatus::Cancelled, &change.params),
                 unknown => panic!("`{unknown}` is no notification"),
             })
             .collect()
@@ -192,6 +217,12 @@ impl Fixture {
 pub(crate) enum Told {
     Document(DocumentChanged),
     Tree(TreeChanged),
+    /// All four say the same of a turn.
+    Turn(TurnStatus, TurnStarted),
+}
+
+fn told_turn(status: TurnStatus, params: &str) -> Told {
+    Told::Turn(status, serde_json::from_str(params).unwrap())
 }
 
 impl Told {
@@ -199,6 +230,7 @@ impl Told {
         match self {
             Told::Document(change) => change.seq,
             Told::Tree(change) => change.seq,
+            Told::Turn(_, change) => change.seq,
         }
     }
 }
@@ -215,6 +247,33 @@ pub(crate) fn text(scope: &Scope, content: &str) -> SaveDocument {
 
 pub(crate) fn new_thread(folder: Option<&FolderId>, title: &str) -> NewThread {
     NewThread { folder_id: folder.cloned(), title: title.to_owned(), mode: ThreadMode::Chat }
+}
+
+/// Who runs the turns of most tests.
+pub(crate) const OWNER: &str = "gateway-1";
+
+/// A turn that [`OWNER`] runs for the next minute.
+pub(crate) fn new_turn(thread: &ThreadId) -> NewTurn {
+    NewTurn {
+        thread_id: thread.clone(),
+        input: "what now?".to_owned(),
+        model: None,
+        cwd: None,
+        lease: lease(OWNER, 60_000),
+    }
+}
+
+/// A lease that is over in some milliseconds, or was over some ago.
+pub(crate) fn lease(owner: &str, milliseconds: i64) -> Lease {
+    Lease { owner: owner.to_owned(), expires_at: from_now(milliseconds) }
+}
+
+pub(crate) fn from_now(milliseconds: i64) -> Timestamp {
+    Timestamp::from_milliseconds(Timestamp::now().milliseconds() + milliseconds)
+}
+
+pub(crate) fn ended(end: TurnEnd) -> FinishTurn {
+    FinishTurn { end, error: None, usage: None }
 }
 
 async fn make_workspace(store: &Store, name: &str) -> WorkspaceId {

@@ -55,3 +55,43 @@ both_databases!(a_version_of_a_scope_has_one_revision, async |given| {
     let violation = violation(given, "UPDATE thread_agents_doc_revision SET version = 1").await;
     assert!(matches!(violation, Some(SqlErr::UniqueConstraintViolation(_))), "{violation:?}");
 });
+
+both_databases!(a_thread_has_at_most_one_running_turn, async |given| {
+    let thread = given.thread(None, "thread").await;
+    given.turn(&thread).await;
+    let copy = |ordinal: u8, status: &str, finished_at: &str| {
+        format!(
+            "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, lease_owner, lease_expires_at,
+                created_at, finished_at)
+            SELECT 'copy', workspace_id, thread_id, {ordinal}, '{status}', input, lease_owner, lease_expires_at,
+                created_at, {finished_at} FROM turn"
+        )
+    };
+    for refused in [copy(2, "running", "NULL"), copy(1, "completed", "1")] {
+        let violation = violation(given, &refused).await;
+        assert!(matches!(violation, Some(SqlErr::UniqueConstraintViolation(_))), "{violation:?}");
+    }
+    // A running turn has not ended, and one that has ended says when.
+    for refused in [copy(2, "running", "1"), copy(2, "completed", "NULL"), copy(2, "lost", "1")] {
+        assert_eq!(violation(given, &refused).await, None);
+    }
+    let connection = given.connection().await;
+    connection.execute_unprepared(&copy(2, "completed", "1")).await.unwrap();
+    connection.close().await.unwrap();
+});
+
+both_databases!(what_a_turn_leaves_behind_belongs_to_it, async |given| {
+    given.turn(&given.thread(None, "thread").await).await;
+    for statement in [
+        "INSERT INTO turn_item SELECT 'i', workspace_id, 'nowhere', 1, 'kind', '1', 1 FROM turn",
+        "INSERT INTO prompt_manifest SELECT workspace_id, 'nowhere', 1, '1', 'f', 1 FROM turn",
+        "INSERT INTO prompt_text VALUES ('nowhere', 's', 'c', 1, 1)",
+        "INSERT INTO session SELECT 'nowhere', workspace_id, '1', 1, 1 FROM turn",
+        "INSERT INTO hook_run SELECT 'h', workspace_id, thread_id, 'nowhere', 'p', 'h', 's', 'p', 's', 1, 1, '1'
+            FROM turn",
+        "DELETE FROM thread",
+    ] {
+        let violation = violation(given, statement).await;
+        assert!(matches!(violation, Some(SqlErr::ForeignKeyConstraintViolation(_))), "{statement}: {violation:?}");
+    }
+});

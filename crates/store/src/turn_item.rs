@@ -1,0 +1,98 @@
+//! Items of a turn: what was said and done, in the order it happened.
+
+use protocol::{Timestamp, TurnId, TurnItemId, WorkspaceId};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect};
+use serde_json::Value;
+
+use crate::entity::turn_item;
+use crate::{Store, StoreError, name};
+
+/// Rows that one statement inserts; their values stay below what either database takes.
+const BATCH: usize = 500;
+
+/// An item as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnItem {
+    /// Identifies the item.
+    pub id: TurnItemId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Counts the turn's items from 1.
+    pub ordinal: u64,
+    /// What it is.
+    pub kind: String,
+    /// The item itself.
+    pub content: Value,
+    /// When it was added.
+    pub created_at: Timestamp,
+}
+
+/// What a new item has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTurnItem {
+    /// What it is.
+    pub kind: String,
+    /// The item itself.
+    pub content: Value,
+}
+
+impl Store {
+    /// Adds items to the end of a turn that `owner` runs: all of them, or none.
+    pub async fn add_turn_items(
+        &self,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+        owner: &str,
+        items: Vec<NewTurnItem>,
+    ) -> Result<Vec<TurnItem>, StoreError> {
+        items.iter().try_for_each(|item| name::check("kind", &item.kind))?;
+        let transaction = self.begin_write().await?;
+        self.held_turn(&transaction, workspace_id, turn_id, owner).await?;
+        let newest: Option<i64> = turn_item::Entity::find()
+            .select_only()
+            .column(turn_item::Column::Ordinal)
+            .filter(turn_item::Column::TurnId.eq(turn_id.as_str()))
+            .order_by_desc(turn_item::Column::Ordinal)
+            .limit(1)
+            .into_tuple()
+            .one(&transaction)
+            .await?;
+        let created_at = Timestamp::now().milliseconds();
+        let rows: Vec<turn_item::Model> = (newest.unwrap_or(0) + 1..)
+            .zip(items)
+            .map(|(ordinal, item)| turn_item::Model {
+                id: TurnItemId::new().to_string(),
+                workspace_id: workspace_id.to_string(),
+                turn_id: turn_id.to_string(),
+                ordinal,
+                kind: item.kind,
+                content: item.content.to_string(),
+                created_at,
+            })
+            .collect();
+        for batch in rows.chunks(BATCH) {
+            let batch = batch.iter().cloned().map(IntoActiveModel::into_active_model);
+            turn_item::Entity::insert_many(batch).exec_without_returning(&transaction).await?;
+        }
+        transaction.commit().await?;
+        rows.into_iter().map(TurnItem::try_from).collect()
+    }
+
+    /// A turn's items, in order.
+    pub async fn turn_items(
+        &self,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+    ) -> Result<Vec<TurnItem>, StoreError> {
+        let rows = turn_item::Entity::find()
+            .filter(turn_item::Column::WorkspaceId.eq(workspace_id.as_str()))
+            .filter(turn_item::Column::TurnId.eq(turn_id.as_str()))
+            .order_by_asc(turn_item::Column::Ordinal)
+            .all(self.readers())
+            .await?;
+        if rows.is_empty() {
+            self.turn(workspace_id, turn_id).await?;
+        }
+        rows.into_iter().map(TurnItem::try_from).collect()
+    }
+}

@@ -1,0 +1,211 @@
+//! Turns: numbered by thread, one at a time, ended once.
+
+use protocol::notification::TurnStarted;
+use protocol::{Sequence, TurnStatus};
+use serde_json::json;
+use store::{FinishTurn, NewTurn, StoreError, TurnEnd, TurnPage};
+
+use crate::fixture::{OWNER, Told, assert_invalid, assert_invalid_state, ended, new_turn};
+
+const PAGE: TurnPage = TurnPage { limit: 100, before: None };
+
+both_databases!(a_turn_begins_as_it_was_asked, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let new = NewTurn {
+        model: Some("anthropic/model".to_owned()),
+        cwd: Some("/project/crate".to_owned()),
+        input: "first line\nsecond line\t✓".to_owned(),
+        ..new_turn(&thread)
+    };
+    let turn = given.store.create_turn(&given.workspace, new.clone(), Some("ada")).await.unwrap();
+    assert_eq!((turn.ordinal, turn.status), (1, TurnStatus::Running));
+    assert_eq!((&turn.input, &turn.model, &turn.cwd), (&new.input, &new.model, &new.cwd));
+    assert_eq!(
+        (turn.lease_owner.as_deref(), turn.lease_expires_at),
+        (Some(OWNER), Some(new.lease.expires_at))
+    );
+    assert_eq!((&turn.error, &turn.usage, turn.finished_at), (&None, &None, None));
+    assert_eq!((&turn.thread_id, turn.created_by.as_deref()), (&thread, Some("ada")));
+    assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), turn);
+});
+
+both_databases!(every_thread_counts_its_turns_from_1, async |given| {
+    for title in ["one", "two"] {
+        let thread = given.thread(None, title).await;
+        for ordinal in 1..=3 {
+            let turn = given.turn(&thread).await;
+            assert_eq!(turn.ordinal, ordinal);
+            given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+        }
+    }
+});
+
+both_databases!(a_turn_ends_in_one_of_three_ways, async |given| {
+    let thread = given.thread(None, "thread").await;
+    for (end, status) in [
+        (TurnEnd::Completed, TurnStatus::Completed),
+        (TurnEnd::Failed, TurnStatus::Failed),
+        (TurnEnd::Cancelled, TurnStatus::Cancelled),
+    ] {
+        let turn = given.turn(&thread).await;
+        let finish = FinishTurn {
+            end,
+            error: Some(json!({ "kind": "provider_failed", "text": "a\u{0}b" })),
+            usage: Some(json!({ "input_tokens": 12, "cost": 0.25 })),
+        };
+        let ended = given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish.clone(), None).await;
+        let ended = ended.unwrap();
+        assert_eq!((ended.status, &ended.error, &ended.usage), (status, &finish.error, &finish.usage));
+        assert!(ended.finished_at.is_some_and(|finished| finished >= ended.created_at));
+        assert_eq!((ended.lease_owner.as_deref(), ended.lease_expires_at), (Some(OWNER), None));
+        assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), ended);
+    }
+});
+
+both_databases!(ending_a_turn_the_same_way_again_changes_nothing, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let ended = given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+    let seq = given.seq().await;
+    assert_eq!(given.finish(&turn.id, TurnEnd::Completed).await.unwrap(), ended);
+    assert_eq!(given.seq().await, seq);
+});
+
+both_databases!(a_turn_that_has_ended_cannot_end_otherwise, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let ended = given.finish(&turn.id, TurnEnd::Cancelled).await.unwrap();
+    let seq = given.seq().await;
+    assert_invalid_state(given.finish(&turn.id, TurnEnd::Completed).await);
+    let another = FinishTurn { usage: Some(json!(1)), ..crate::fixture::ended(TurnEnd::Cancelled) };
+    assert_invalid_state(given.store.finish_turn(&given.workspace, &turn.id, OWNER, another, None).await);
+    assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), ended);
+    assert_eq!(given.seq().await, seq);
+});
+
+both_databases!(only_who_runs_a_turn_can_end_it, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let finish = ended(TurnEnd::Completed);
+    let stranger = given.store.finish_turn(&given.workspace, &turn.id, "gateway-2", finish, None).await;
+    match stranger {
+        Err(StoreError::InvalidState(message)) => {
+            assert!(message.contains("is run by `gateway-1`"), "{message}")
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), turn);
+});
+
+both_databases!(a_thread_has_one_running_turn_at_a_time, async |given| {
+    let (thread, other) = (given.thread(None, "thread").await, given.thread(None, "other").await);
+    let turn = given.turn(&thread).await;
+    let seq = given.seq().await;
+    match given.store.create_turn(&given.workspace, new_turn(&thread), None).await {
+        Err(StoreError::InvalidState(message)) => {
+            assert!(message.contains(turn.id.as_str()) && message.contains("still running"), "{message}");
+        }
+        refused => panic!("{refused:?}"),
+    }
+    assert_eq!(given.seq().await, seq);
+    given.turn(&other).await;
+    given.finish(&turn.id, TurnEnd::Failed).await.unwrap();
+    assert_eq!(given.turn(&thread).await.ordinal, 2);
+});
+
+both_databases!(of_two_turns_that_begin_at_once_exactly_one_does, async |given| {
+    let another = given.another_store().await;
+    let thread = given.thread(None, "thread").await;
+    for round in 1..=50 {
+        let begin = |store: &store::Store| {
+            let (store, workspace, new) = (store.clone(), given.workspace.clone(), new_turn(&thread));
+            tokio::spawn(async move { store.create_turn(&workspace, new, None).await })
+        };
+        let (one, two) = (begin(&given.store), begin(&another));
+        let (won, lost) = match (one.await.unwrap(), two.await.unwrap()) {
+            (Ok(won), lost @ Err(_)) | (lost @ Err(_), Ok(won)) => (won, lost),
+            both => panic!("round {round}: {both:?}"),
+        };
+        assert_invalid_state(lost);
+        assert_eq!(won.ordinal, round);
+        given.finish(&won.id, TurnEnd::Completed).await.unwrap();
+    }
+    another.close().await;
+});
+
+both_databases!(turns_are_listed_newest_first_in_pages, async |given| {
+    let thread = given.thread(None, "thread").await;
+    for _ in 0..5 {
+        let turn = given.turn(&thread).await;
+        given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+    }
+    let page = async |limit, before| {
+        let page = TurnPage { limit, before };
+        let turns = given.store.turns(&given.workspace, &thread, page).await.unwrap();
+        turns.into_iter().map(|turn| turn.ordinal).collect::<Vec<_>>()
+    };
+    assert_eq!(page(2, None).await, [5, 4]);
+    assert_eq!(page(2, Some(4)).await, [3, 2]);
+    assert_eq!(page(100, Some(2)).await, [1]);
+    assert_eq!(page(100, Some(1)).await, [0; 0]);
+    assert_eq!(page(1, Some(u64::MAX)).await, [5]);
+    assert_eq!(page(0, None).await, [0; 0]);
+});
+
+both_databases!(a_thread_without_turns_has_none, async |given| {
+    let thread = given.thread(None, "thread").await;
+    given.turn(&given.thread(None, "other").await).await;
+    assert_eq!(given.store.turns(&given.workspace, &thread, PAGE).await.unwrap(), []);
+});
+
+both_databases!(an_archived_thread_keeps_its_turns_and_begins_no_more, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let turn = given.turn(&thread).await;
+    given.store.archive_thread(&given.workspace, &thread, None).await.unwrap();
+    let ended = given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+    assert_invalid_state(given.store.create_turn(&given.workspace, new_turn(&thread), None).await);
+    assert_eq!(given.store.turns(&given.workspace, &thread, PAGE).await.unwrap(), [ended]);
+});
+
+both_databases!(a_turn_that_no_database_could_hold_is_refused, async |given| {
+    let new = new_turn(&given.thread(None, "thread").await);
+    let seq = given.seq().await;
+    let some = |text: &str| Some(text.to_owned());
+    let no_owner = store::Lease { owner: " ".to_owned(), ..new.lease.clone() };
+    for (field, refused) in [
+        ("input", NewTurn { input: "a\0b".to_owned(), ..new.clone() }),
+        ("model", NewTurn { model: some(""), ..new.clone() }),
+        ("model", NewTurn { model: some("a\0b"), ..new.clone() }),
+        ("cwd", NewTurn { cwd: some("/a\0b"), ..new.clone() }),
+        ("cwd", NewTurn { cwd: Some("x".repeat(4097)), ..new.clone() }),
+        ("lease_owner", NewTurn { lease: no_owner, ..new.clone() }),
+    ] {
+        assert_invalid(given.store.create_turn(&given.workspace, refused, None).await, field);
+    }
+    assert_eq!(given.seq().await, seq);
+});
+
+both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
+    let thread = given.thread(None, "thread").await;
+    for (end, status) in [
+        (TurnEnd::Completed, TurnStatus::Completed),
+        (TurnEnd::Failed, TurnStatus::Failed),
+        (TurnEnd::Cancelled, TurnStatus::Cancelled),
+    ] {
+        let seq = given.seq().await;
+        let turn = given.turn(&thread).await;
+        given.finish(&turn.id, end).await.unwrap();
+        let told = |place, status| {
+            let (workspace_id, thread_id) = (given.workspace.clone(), thread.clone());
+            let turn_id = turn.id.clone();
+            Told::Turn(status, TurnStarted { seq: Sequence(seq.0 + place), workspace_id, thread_id, turn_id })
+        };
+        assert_eq!(given.told_after(seq).await, [told(1, TurnStatus::Running), told(2, status)]);
+    }
+});
+
+both_databases!(the_log_never_holds_what_was_asked, async |given| {
+    let new = NewTurn { input: "a secret".to_owned(), ..new_turn(&given.thread(None, "thread").await) };
+    let turn = given.store.create_turn(&given.workspace, new, None).await.unwrap();
+    let finish = FinishTurn { end: TurnEnd::Failed, error: Some(json!("a secret")), usage: None };
+    given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
+    let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
+    assert!(changes.iter().all(|change| !change.params.contains("secret")));
+});
