@@ -5,6 +5,8 @@ pub(crate) mod change_log;
 pub(crate) mod document;
 pub(crate) mod folder;
 pub(crate) mod placement;
+pub(crate) mod prompt_manifest;
+pub(crate) mod prompt_text;
 pub(crate) mod revision;
 pub(crate) mod thread;
 pub(crate) mod turn;
