@@ -8,6 +8,7 @@ pub(crate) mod placement;
 pub(crate) mod prompt_manifest;
 pub(crate) mod prompt_text;
 pub(crate) mod revision;
+pub(crate) mod session;
 pub(crate) mod thread;
 pub(crate) mod turn;
 pub(crate) mod turn_item;

@@ -28,6 +28,7 @@ mod resolution;
 mod resolution_property;
 mod restore;
 mod schema;
+mod sessions;
 mod threads;
 mod tokens;
 mod tree;
