@@ -4,6 +4,7 @@ pub(crate) mod access_token;
 pub(crate) mod change_log;
 pub(crate) mod document;
 pub(crate) mod folder;
+pub(crate) mod hook_run;
 pub(crate) mod placement;
 pub(crate) mod prompt_manifest;
 pub(crate) mod prompt_text;

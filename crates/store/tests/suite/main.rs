@@ -17,6 +17,7 @@ mod documents;
 mod failures;
 mod folders;
 mod history;
+mod hook_runs;
 mod leases;
 mod manifests;
 mod migrations;

@@ -1,9 +1,10 @@
 //! Ids that name nothing here: never made, deleted, or of another workspace.
 
-use protocol::{FolderId, ThreadId, Version, WorkspaceId};
-use store::{HistoryPage, Scope, StoreError, WorkspaceChanges};
+use protocol::{FolderId, ThreadId, Timestamp, TurnId, Version, WorkspaceId};
+use serde_json::json;
+use store::{HistoryPage, PromptText, SaveManifest, Scope, StoreError, TurnEnd, TurnPage, WorkspaceChanges};
 
-use crate::fixture::{Fixture, new_thread, text};
+use crate::fixture::{Fixture, OWNER, ended, lease, new_thread, new_turn, text};
 
 const PAGE: HistoryPage = HistoryPage { limit: 50, before: None };
 
@@ -53,6 +54,33 @@ async fn uses_of_thread(
         ("move", store.move_thread(workspace, thread, None, None).await.err()),
         ("archive", store.archive_thread(workspace, thread, None).await.err()),
         ("resolve", store.resolve_for_thread(workspace, thread).await.err()),
+        ("begin turn", store.create_turn(workspace, new_turn(thread), None).await.err()),
+        ("turns", store.turns(workspace, thread, TurnPage { limit: 50, before: None }).await.err()),
+        ("latest manifest", store.latest_manifest(workspace, thread, None).await.err()),
+        ("session", store.session(workspace, thread).await.err()),
+        ("save session", store.save_session(workspace, thread, &json!({}), Version(0)).await.err()),
+        ("save session again", store.save_session(workspace, thread, &json!({}), Version(1)).await.err()),
+    ]
+}
+
+/// Every operation on a turn, by name.
+async fn uses_of_turn(
+    given: &Fixture,
+    workspace: &WorkspaceId,
+    turn: &TurnId,
+) -> Vec<(&'static str, Option<StoreError>)> {
+    let store = &given.store;
+    let manifest = SaveManifest { round: 1, manifest: json!({}), fingerprint: "f".to_owned() };
+    let end = ended(TurnEnd::Completed);
+    vec![
+        ("get", store.turn(workspace, turn).await.err()),
+        ("finish", store.finish_turn(workspace, turn, OWNER, end, None).await.err()),
+        ("renew", store.renew_lease(workspace, turn, &lease(OWNER, 1000)).await.err()),
+        ("add items", store.add_turn_items(workspace, turn, OWNER, Vec::new()).await.err()),
+        ("items", store.turn_items(workspace, turn).await.err()),
+        ("save manifest", store.save_manifest(workspace, turn, OWNER, manifest).await.err()),
+        ("manifests", store.manifests(workspace, turn).await.err()),
+        ("hook runs", store.hook_runs(workspace, turn).await.err()),
     ]
 }
 
@@ -124,6 +152,27 @@ both_databases!(a_thread_of_another_workspace_is_not_found_anywhere, async |give
     assert_eq!(given.store.thread(&given.workspace, &thread).await.unwrap().title, "thread");
 });
 
+both_databases!(an_unknown_turn_is_not_found_anywhere, async |given| {
+    let unknown = TurnId::new();
+    let uses = uses_of_turn(given, &given.workspace, &unknown).await;
+    assert_all_not_found(uses, "turn", unknown.as_str());
+});
+
+both_databases!(a_turn_of_another_workspace_is_not_found_anywhere, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let item = store::NewTurnItem { kind: "message".to_owned(), content: json!("text") };
+    given.store.add_turn_items(&given.workspace, &turn.id, OWNER, vec![item]).await.unwrap();
+    let manifest = SaveManifest { round: 1, manifest: json!({}), fingerprint: "f".to_owned() };
+    given.store.save_manifest(&given.workspace, &turn.id, OWNER, manifest).await.unwrap();
+    given.store.save_session(&given.workspace, &turn.thread_id, &json!({}), Version(0)).await.unwrap();
+    let elsewhere = given.another_workspace().await;
+    let uses = uses_of_turn(given, &elsewhere, &turn.id).await;
+    assert_all_not_found(uses, "turn", turn.id.as_str());
+    let uses = uses_of_thread(given, &elsewhere, &turn.thread_id).await;
+    assert_all_not_found(uses, "thread", turn.thread_id.as_str());
+    assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), turn);
+});
+
 both_databases!(in_an_unknown_workspace_it_is_the_workspace_that_is_not_found, async |given| {
     let unknown = WorkspaceId::new();
     let folder = given.folder(None, "folder").await;
@@ -132,12 +181,18 @@ both_databases!(in_an_unknown_workspace_it_is_the_workspace_that_is_not_found, a
     let mut uses = uses_of_scope(given, &Scope::root(unknown.clone())).await;
     uses.extend(uses_of_folder(given, &unknown, &folder).await);
     uses.extend(uses_of_thread(given, &unknown, &thread).await);
+    uses.extend(uses_of_turn(given, &unknown, &given.turn(&thread).await.id).await);
+    let texts = [PromptText::new("text")];
     let changes = WorkspaceChanges { name: Some("x".to_owned()), ..WorkspaceChanges::default() };
     uses.extend([
         ("workspace", store.workspace(&unknown).await.err()),
         ("update", store.update_workspace(&unknown, changes, None).await.err()),
         ("tree", store.tree(&unknown).await.err()),
         ("sequence", store.sequence(&unknown).await.err()),
+        ("put texts", store.put_prompt_texts(&unknown, &texts).await.err()),
+        ("texts", store.prompt_texts(&unknown, &[texts[0].sha256.clone()]).await.err()),
+        ("prune texts", store.prune_prompt_texts(Some(&unknown), Timestamp::now()).await.err()),
+        ("prune hook runs", store.prune_hook_runs(Some(&unknown), Timestamp::now()).await.err()),
         ("create folder", store.create_folder(&unknown, None, "x", None).await.err()),
         ("create thread", store.create_thread(&unknown, new_thread(None, "x"), None).await.err()),
     ]);

@@ -1,0 +1,133 @@
+//! Records of hook runs: kept in batches, found by turn, forgotten by age.
+
+use protocol::{ThreadId, Timestamp, TurnId, WorkspaceId};
+use serde_json::json;
+use store::{NewHookRun, Turn};
+
+use crate::fixture::{Fixture, assert_invalid, assert_not_found, from_now, new_thread, new_turn};
+
+/// A run that belongs to nothing.
+fn run(hook: &str, started_at: Timestamp) -> NewHookRun {
+    NewHookRun {
+        workspace_id: None,
+        thread_id: None,
+        turn_id: None,
+        package_id: "foreword.prompt".to_owned(),
+        hook_id: hook.to_owned(),
+        subscription_id: format!("{hook}#1"),
+        phase: "turn.pre_prompt_compile".to_owned(),
+        status: "completed".to_owned(),
+        started_at,
+        duration_us: 1234,
+        record: json!({ "hook_id": hook, "error_preview": "a\u{0}b", "bytes": u64::MAX }),
+    }
+}
+
+fn run_of(turn: &Turn, hook: &str, started_at: Timestamp) -> NewHookRun {
+    NewHookRun {
+        workspace_id: Some(turn.workspace_id.clone()),
+        thread_id: Some(turn.thread_id.clone()),
+        turn_id: Some(turn.id.clone()),
+        ..run(hook, started_at)
+    }
+}
+
+async fn hooks_of(given: &Fixture, turn: &TurnId) -> Vec<String> {
+    let runs = given.store.hook_runs(&given.workspace, turn).await.unwrap();
+    runs.into_iter().map(|run| run.hook_id).collect()
+}
+
+async fn count(given: &Fixture) -> String {
+    given.column("SELECT CAST(COUNT(*) AS TEXT) FROM hook_run").await.remove(0)
+}
+
+both_databases!(a_record_comes_back_as_it_went_in, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let new = NewHookRun { duration_us: u64::MAX, ..run_of(&turn, "one", from_now(0)) };
+    given.store.record_hook_runs(std::slice::from_ref(&new)).await.unwrap();
+    let kept = given.store.hook_runs(&given.workspace, &turn.id).await.unwrap().remove(0);
+    assert_eq!(
+        (kept.workspace_id, kept.thread_id, kept.turn_id),
+        (new.workspace_id, new.thread_id, new.turn_id)
+    );
+    assert_eq!((kept.package_id, kept.hook_id), (new.package_id, new.hook_id));
+    assert_eq!((kept.subscription_id, kept.phase), (new.subscription_id, new.phase));
+    assert_eq!((kept.status, kept.started_at), (new.status, new.started_at));
+    assert_eq!((kept.record, kept.duration_us), (new.record, i64::MAX.unsigned_abs()));
+});
+
+both_databases!(the_runs_of_a_turn_are_listed_by_start_and_then_as_recorded, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let other = given.turn(&given.thread(None, "other").await).await;
+    assert_eq!(hooks_of(given, &turn.id).await, [""; 0]);
+    let (now, before) = (from_now(0), from_now(-10));
+    let runs = [
+        run_of(&turn, "second", now),
+        run_of(&turn, "third", now),
+        run_of(&other, "other", now),
+        run("nobody's", now),
+        run_of(&turn, "first", before),
+    ];
+    given.store.record_hook_runs(&runs).await.unwrap();
+    assert_eq!(hooks_of(given, &turn.id).await, ["first", "second", "third"]);
+    assert_eq!(count(given).await, "5");
+});
+
+both_databases!(no_records_are_no_records, async |given| {
+    given.store.record_hook_runs(&[]).await.unwrap();
+    assert_eq!(count(given).await, "0");
+});
+
+both_databases!(more_records_than_one_statement_takes_are_kept_as_one, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let many: Vec<_> = (0..1201).map(|number| run_of(&turn, &number.to_string(), from_now(0))).collect();
+    given.store.record_hook_runs(&many).await.unwrap();
+    assert_eq!(hooks_of(given, &turn.id).await.len(), 1201);
+});
+
+both_databases!(of_a_refused_batch_nothing_is_kept, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let good = run_of(&turn, "good", from_now(0));
+    let refuse = async |bad: NewHookRun| given.store.record_hook_runs(&[good.clone(), bad]).await;
+    assert_invalid(refuse(NewHookRun { workspace_id: None, ..good.clone() }).await, "workspace_id");
+    assert_invalid(refuse(NewHookRun { hook_id: "a\0b".to_owned(), ..good.clone() }).await, "hook_id");
+    assert_invalid(refuse(NewHookRun { status: "a\0b".to_owned(), ..good.clone() }).await, "status");
+    let unknown = WorkspaceId::new();
+    let bad = NewHookRun { workspace_id: Some(unknown.clone()), ..run("bad", from_now(0)) };
+    assert_not_found(refuse(bad).await, "workspace", unknown);
+    let unknown = ThreadId::new();
+    let bad = NewHookRun { thread_id: Some(unknown.clone()), ..good.clone() };
+    assert_not_found(refuse(bad).await, "thread", unknown);
+    let unknown = TurnId::new();
+    let bad = NewHookRun { turn_id: Some(unknown.clone()), ..good.clone() };
+    assert_not_found(refuse(bad).await, "turn", unknown);
+    assert_eq!(count(given).await, "0");
+});
+
+both_databases!(a_record_is_of_one_workspace, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let elsewhere = given.another_workspace().await;
+    let thread = given.store.create_thread(&elsewhere, new_thread(None, "thread"), None).await.unwrap().id;
+    let there = given.store.create_turn(&elsewhere, new_turn(&thread), None).await.unwrap();
+    let here = run_of(&turn, "here", from_now(0));
+    let bad = NewHookRun { thread_id: Some(thread.clone()), ..here.clone() };
+    assert_not_found(given.store.record_hook_runs(&[bad]).await, "thread", thread);
+    let bad = NewHookRun { turn_id: Some(there.id.clone()), ..here.clone() };
+    assert_not_found(given.store.record_hook_runs(&[bad]).await, "turn", &there.id);
+    given.store.record_hook_runs(&[here, run_of(&there, "there", from_now(0))]).await.unwrap();
+    assert_eq!(hooks_of(given, &turn.id).await, ["here"]);
+});
+
+both_databases!(runs_are_forgotten_by_age, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let (old, new) = (from_now(-60_000), from_now(0));
+    let runs = [run_of(&turn, "old", old), run_of(&turn, "new", new), run("nobody's old", old)];
+    given.store.record_hook_runs(&runs).await.unwrap();
+    let elsewhere = given.another_workspace().await;
+    assert_eq!(given.store.prune_hook_runs(Some(&elsewhere), from_now(1000)).await.unwrap(), 0);
+    assert_eq!(given.store.prune_hook_runs(Some(&given.workspace), old).await.unwrap(), 0);
+    assert_eq!(given.store.prune_hook_runs(Some(&given.workspace), from_now(-30_000)).await.unwrap(), 1);
+    assert_eq!(hooks_of(given, &turn.id).await, ["new"]);
+    assert_eq!(given.store.prune_hook_runs(None, from_now(-30_000)).await.unwrap(), 1);
+    assert_eq!(given.store.prune_hook_runs(None, from_now(1000)).await.unwrap(), 1);
+});
