@@ -85,6 +85,8 @@ pub(crate) enum Command {
     /// Read and edit AGENTS.md documents
     #[command(subcommand)]
     Doc(Doc),
+    /// Print the prompt of a thread's next turn, without asking a model
+    Prompt(Prompt),
     /// Make and revoke access tokens
     #[command(subcommand)]
     Token(Token),
@@ -130,6 +132,38 @@ pub(crate) struct FileFlags {
     /// The project root itself
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prompt {
+    /// The thread
+    pub(crate) thread: String,
+    /// The directory the turn would work in, inside the workspace's own
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// What the user would say
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) input: Option<String>,
+    /// Print only this section
+    #[arg(long, value_name = "ID", conflicts_with_all = ["manifest", "diff"])]
+    pub(crate) section: Option<String>,
+    /// Print what the prompt consists of instead of its text
+    #[arg(long, conflicts_with = "diff")]
+    pub(crate) manifest: bool,
+    /// Say which section first differs from this turn's prompt, and what that costs
+    #[arg(long, value_name = "TURN")]
+    pub(crate) diff: Option<String>,
+    /// With --diff: the later turn, instead of the next one
+    #[arg(long, value_name = "TURN", requires = "diff", conflicts_with = "cwd")]
+    pub(crate) against: Option<String>,
+    /// Print the prompt of this past turn, byte for byte
+    #[arg(long, value_name = "TURN", conflicts_with_all = ["cwd", "input", "diff"])]
+    pub(crate) turn: Option<String>,
+    /// With --turn: the round; else the last one
+    #[arg(long, value_name = "N", requires = "turn")]
+    pub(crate) round: Option<u32>,
+    #[command(flatten)]
+    pub(crate) scope: InWorkspace,
 }
 
 #[derive(Debug, Args)]

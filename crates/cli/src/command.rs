@@ -6,6 +6,7 @@ mod doc;
 mod events;
 mod explain;
 mod folder;
+mod prompt;
 mod resolve;
 mod schema;
 mod serve;
@@ -36,6 +37,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Folder(command) => folder::run(context, command).await,
         Command::Thread(command) => thread::run(context, command).await,
         Command::Doc(command) => doc::run(context, command).await,
+        Command::Prompt(arguments) => prompt::run(context, arguments).await,
         Command::Token(command) => token::run(context, command).await,
         Command::Events(arguments) => events::run(context, arguments).await,
         Command::Schema { directory } => schema::run(&context, &directory),

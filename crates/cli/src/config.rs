@@ -30,7 +30,7 @@ use file::ConfigurationFile;
 use key::Key;
 use origin::{Layer, Origin};
 use report::Entry;
-use section::{AgentsSection, ClientSection, GatewaySection};
+use section::{AgentsSection, ClientSection, GatewaySection, PromptSection};
 use setting::{Assignment, Settings};
 use value::Value;
 
@@ -80,6 +80,7 @@ pub(crate) struct Configuration {
     gateway: GatewaySection,
     client: ClientSection,
     agents: AgentsSection,
+    prompt: PromptSection,
 }
 
 impl Configuration {
@@ -134,6 +135,7 @@ impl Configuration {
             gateway: GatewaySection::read(&settings)?,
             client: ClientSection::read(&settings)?,
             agents: AgentsSection::read(&settings)?,
+            prompt: PromptSection::read(&settings)?,
             settings,
         };
         Ok((configuration, warnings))
@@ -142,6 +144,11 @@ impl Configuration {
     /// How this machine's gateway serves.
     pub(crate) fn gateway(&self) -> &GatewaySection {
         &self.gateway
+    }
+
+    /// How the gateway compiles prompts.
+    pub(crate) fn prompt(&self) -> &PromptSection {
+        &self.prompt
     }
 
     /// How instruction files on disk are found.

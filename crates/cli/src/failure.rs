@@ -145,6 +145,7 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
                 ));
             }
         },
+        ErrorKind::Forbidden if data.needed_role.is_none() => return None,
         ErrorKind::Forbidden => "use a token with a stronger role, or ask an owner for one",
         ErrorKind::AlreadyExists => "choose another name",
         ErrorKind::NotFound => match data.what.as_deref()? {

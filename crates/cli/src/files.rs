@@ -85,6 +85,7 @@ fn settings(agents: &AgentsSection) -> Settings {
     Settings {
         enabled: agents.enabled,
         root: agents.project_root_override.clone(),
+        ceiling: None,
         markers: agents.markers.clone(),
         stop_at_fs_root: agents.stop_at_fs_root,
         max_files: agents.max_files,

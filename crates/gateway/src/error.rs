@@ -82,6 +82,7 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
     }
 }
 
-fn internal(message: impl Into<String>, reason: &str) -> Error {
+/// The gateway failed.
+pub(crate) fn internal(message: impl Into<String>, reason: &str) -> Error {
     error(ErrorKind::InternalError, message, |data| data.reason = Some(reason.to_owned()))
 }

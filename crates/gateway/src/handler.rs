@@ -4,6 +4,7 @@ mod document;
 mod events;
 mod folder;
 mod initialize;
+mod prompt;
 mod thread;
 mod token;
 mod workspace;
@@ -39,6 +40,10 @@ pub(crate) fn router() -> Router {
         .on::<method::DocumentHistory, _>(document::history)
         .on::<method::DocumentRevision, _>(document::revision)
         .on::<method::DocumentRestore, _>(document::restore)
+        .on::<method::PromptPreview, _>(prompt::preview)
+        .on::<method::PromptDiff, _>(prompt::diff)
+        .on::<method::PromptRebuild, _>(prompt::rebuild)
+        .on::<method::TurnManifest, _>(prompt::manifest)
         .on_reply::<method::EventsSubscribe, _>(events::subscribe)
         .on::<method::EventsUnsubscribe, _>(events::unsubscribe)
         .on::<method::TokenCreate, _>(token::create)

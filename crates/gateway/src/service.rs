@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use agent::Agent;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota};
 use protocol::error::ErrorKind;
@@ -23,6 +24,7 @@ use crate::settings::Settings;
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) store: Store,
+    pub(crate) agent: Agent,
     pub(crate) access: Access,
     pub(crate) feeds: Feeds,
     pub(crate) connections: Connections,
@@ -31,7 +33,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(settings: Settings, store: Store) -> Self {
+    pub(crate) fn new(settings: Settings, store: Store, agent: Agent) -> Self {
         let metrics = Arc::new(Metrics::new());
         Self {
             access: Access::new(store.clone()),
@@ -41,6 +43,7 @@ impl Shared {
             limiter: settings.rate_limit.map(|most| DefaultKeyedRateLimiter::keyed(Quota::per_second(most))),
             settings,
             store,
+            agent,
         }
     }
 }

@@ -24,13 +24,21 @@ pub struct Settings {
     pub rate_limit: Option<NonZeroU32>,
     /// Bounds of each connection.
     pub limits: rpc::Limits,
+    /// How prompts are made, and from what.
+    pub agent: agent::Settings,
 }
 
 impl Settings {
     /// The settings of a gateway on this machine alone.
     pub fn new(data: impl Into<PathBuf>) -> Self {
+        let data = data.into();
         Self {
-            data: data.into(),
+            agent: agent::Settings {
+                home: data.join("home"),
+                files: agent::FileSettings::default(),
+                prompt: agent::PromptSettings::default(),
+            },
+            data,
             database: None,
             listen: protocol::local::DEFAULT_ADDRESS.to_owned(),
             allow_remote: false,

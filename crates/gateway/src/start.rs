@@ -4,7 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agent::Agent;
 use axum::serve::ListenerExt as _;
+use hooks::{HookPackage, RegistrationError};
+use prompt::{BootstrapError, create_bootstrap_files};
 use rpc::Endpoint;
 use store::{Database, Store, StoreError, Wake};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -25,6 +28,11 @@ use crate::settings::Settings;
 /// How long open connections and their requests are waited for at shutdown.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
+/// How long background hooks are waited for at shutdown.
+const HOOK_TIME: Duration = Duration::from_secs(5);
+/// How often texts of past prompts that are old enough are forgotten.
+const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
+
 /// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -39,6 +47,12 @@ pub enum StartError {
         /// What the store said.
         source: StoreError,
     },
+    /// The files that say who the model is cannot be made.
+    #[error(transparent)]
+    Bootstrap(#[from] BootstrapError),
+    /// A hook cannot be used.
+    #[error("could not register a hook: {0}")]
+    Hooks(#[from] RegistrationError),
     /// There is no owner's token.
     #[error("could not make the owner's token: {0}")]
     Owner(#[from] OwnerError),
@@ -78,6 +92,9 @@ impl StartError {
             StartError::DataDirectory(DataDirectoryError::Locked { .. }) => Some(
                 "use that gateway, stop it first, or start this one with another --data directory".to_owned(),
             ),
+            StartError::Bootstrap(BootstrapError::IsADirectory { .. }) => {
+                Some("move it away, or use another home directory with --home".to_owned())
+            }
             StartError::Remote { .. } => Some(
                 "add --allow-remote if that is meant, put a TLS proxy in front, and name the host in \
                  gateway.allowed_hosts"
@@ -98,7 +115,7 @@ pub struct Gateway {
     shutdown: CancellationToken,
     tasks: TaskTracker,
     server: Mutex<Option<JoinHandle<()>>>,
-    background: JoinHandle<()>,
+    background: Vec<JoinHandle<()>>,
     directory: DataDirectory,
     database: Database,
 }
@@ -106,6 +123,14 @@ pub struct Gateway {
 impl Gateway {
     /// Opens everything, listens, and says so in the data directory.
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
+        Self::start_with_hooks(settings, []).await
+    }
+
+    /// The same, with hooks besides our own.
+    pub async fn start_with_hooks(
+        settings: Settings,
+        packages: impl IntoIterator<Item = HookPackage>,
+    ) -> Result<Self, StartError> {
         let address = resolve(&settings).await?;
         let directory = DataDirectory::lock(&settings.data)?;
         let database = settings.database.clone().unwrap_or_else(|| Database::Sqlite(directory.database()));
@@ -113,6 +138,8 @@ impl Gateway {
             .await
             .map_err(|source| StartError::Database { database: database.clone(), source })?;
         owner::ensure(&directory, &store).await?;
+        create_bootstrap_files(&settings.agent.home)?;
+        let agent = Agent::new(store.clone(), settings.agent.clone(), packages)?;
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
@@ -121,8 +148,11 @@ impl Gateway {
             let _ = stream.set_nodelay(true);
         });
 
-        let shared = Arc::new(Shared::new(settings, store));
-        let background = tokio::spawn(listen_for_changes(Arc::clone(&shared)));
+        let shared = Arc::new(Shared::new(settings, store, agent));
+        let background = vec![
+            tokio::spawn(listen_for_changes(Arc::clone(&shared))),
+            tokio::spawn(forget_old_texts(Arc::clone(&shared))),
+        ];
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
         let tasks = TaskTracker::new();
@@ -161,6 +191,16 @@ impl Gateway {
     /// The database, shown without its password.
     pub fn database(&self) -> &Database {
         &self.database
+    }
+
+    /// What makes prompts, for whoever runs a gateway in their own process.
+    pub fn agent(&self) -> &Agent {
+        &self.service.shared.agent
+    }
+
+    /// Where everything is kept, for whoever runs a gateway in their own process.
+    pub fn store(&self) -> &Store {
+        &self.service.shared.store
     }
 
     /// The data directory.
@@ -210,7 +250,8 @@ impl Gateway {
         if tokio::time::timeout(SHUTDOWN_TIME, finished).await.is_err() {
             tracing::warn!("some connections did not end in time");
         }
-        self.background.abort();
+        self.background.iter().for_each(JoinHandle::abort);
+        self.service.shared.agent.shutdown(HOOK_TIME).await;
         self.service.shared.store.close().await;
     }
 }
@@ -234,6 +275,18 @@ async fn resolve(settings: &Settings) -> Result<SocketAddr, StartError> {
         return Err(StartError::Remote { address });
     }
     Ok(address)
+}
+
+/// Forgets texts of past prompts that were kept long enough.
+async fn forget_old_texts(shared: Arc<Shared>) {
+    loop {
+        match shared.agent.prune().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "forgot texts of past prompts"),
+            Err(error) => tracing::warn!(%error, "texts of past prompts could not be forgotten"),
+        }
+        tokio::time::sleep(FORGET_EVERY).await;
+    }
 }
 
 /// Wakes feeds, and closes connections of revoked tokens, until the store is gone.

@@ -55,6 +55,10 @@ const TABLE: &[Row] = &[
     ("thread/agents_doc/revision",             [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("thread/agents_doc/restore",              [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("thread/agents_doc/archive",              [E, Y, Y], [E, Y, Y], [E, X, X]),
+    ("prompt/preview",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
+    ("prompt/diff",                            [E, Y, Y], [E, Y, Y], [E, X, X]),
+    ("prompt/rebuild",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
+    ("turn/manifest",                          [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("events/subscribe",                       [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("events/unsubscribe",                     [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("token/create",                           [O, O, Y], [O, O, Y], [O, O, X]),
@@ -65,11 +69,11 @@ const TABLE: &[Row] = &[
 ];
 
 /// Parameters that a method accepts in a world; `who` makes names unique.
-fn params(method: &str, world: &World, who: &str) -> Value {
+fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
     match method {
         "initialize" | "workspace/list" | "token/list" => json!({}),
-        "workspace/create" => json!({ "name": who, "root_path": "/srv", "agents": {} }),
-        "workspace/update" => world.with(json!({ "name": who, "root_path": "/srv", "agents": {} })),
+        "workspace/create" => json!({ "name": who, "root_path": "/", "agents": {} }),
+        "workspace/update" => world.with(json!({ "name": who, "root_path": "/", "agents": {} })),
         "thread/folder/create" => world.with(json!({ "name": who })),
         "thread/folder/rename" => world.with(json!({ "folder_id": world.folder, "name": who })),
         "thread/folder/get" | "thread/folder/move" | "thread/folder/delete" => {
@@ -84,6 +88,9 @@ fn params(method: &str, world: &World, who: &str) -> Value {
         "thread/agents_doc/revision" | "thread/agents_doc/restore" => {
             world.with(json!({ "folder_id": world.folder, "version": 1 }))
         }
+        "prompt/preview" => world.with(json!({ "thread_id": world.thread })),
+        "prompt/diff" => world.with(json!({ "thread_id": world.thread, "turn_id": turn })),
+        "prompt/rebuild" | "turn/manifest" => world.with(json!({ "turn_id": turn })),
         "token/create" => world.with(json!({ "name": format!("made by {who}"), "role": "reader" })),
         "token/revoke" => json!({ "name": format!("for {who}") }),
         _ if method.starts_with("thread/agents_doc/") => world.with(json!({ "folder_id": world.folder })),
@@ -127,6 +134,8 @@ async fn every_method_is_open_to_exactly_those_who_may_call_it() {
             let world = World::grow(&owner, here.clone()).await;
             let save = world.with(json!({ "folder_id": world.folder, "content": "first" }));
             ask(&owner, "thread/agents_doc/save", save).await.unwrap();
+            let (workspace_id, thread_id) = (here.parse().unwrap(), world.thread.parse().unwrap());
+            let turn = gateway.silent_turn(&workspace_id, &thread_id).await.unwrap();
             let victim = format!("for {who}");
             gateway.token(&victim, Role::Reader, Some(here.parse().unwrap())).await.unwrap();
 
@@ -139,7 +148,7 @@ async fn every_method_is_open_to_exactly_those_who_may_call_it() {
                     "this" => this,
                     _ => another,
                 };
-                let answer = socket.call(method, params(method, &world, &who)).await;
+                let answer = socket.call(method, params(method, &world, turn.as_str(), &who)).await;
                 check(method, &who, &answer, expected[role_index]);
             }
         }
@@ -155,7 +164,7 @@ async fn a_refused_call_changes_nothing() {
     let reader = gateway.token("reader", Role::Reader, None).await.unwrap();
     let mut reader = Socket::connect(&gateway, &reader).await;
     for (method, ..) in TABLE.iter().filter(|(_, all, ..)| all[0] != Y) {
-        reader.call(method, params(method, &world, "reader")).await.unwrap_err();
+        reader.call(method, params(method, &world, "none", "reader")).await.unwrap_err();
     }
     assert_eq!(ask(&owner, "thread/tree", world.with(json!({}))).await.unwrap(), before);
     let tokens = ask(&owner, "token/list", json!({})).await.unwrap();

@@ -14,6 +14,7 @@ mod documents;
 mod events;
 mod malformed;
 mod outage;
+mod prompts;
 mod rate_limit;
 mod secrets;
 mod shutdown;

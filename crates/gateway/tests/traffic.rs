@@ -9,7 +9,7 @@ use protocol::notification::NOTIFICATIONS;
 use serde_json::{Value, json};
 use testkit::TestGateway;
 
-use crate::support::{Socket, id};
+use crate::support::{Socket, World, id};
 
 /// The published schemas by type name: the files where they are, else what they are made from.
 fn schemas() -> BTreeMap<String, Validator> {
@@ -32,7 +32,7 @@ fn schemas() -> BTreeMap<String, Validator> {
 }
 
 /// Calls every method once, well, with every parameter it has; the workspace is followed from its beginning.
-async fn walk(socket: &mut Socket) {
+async fn walk(gateway: &TestGateway, socket: &mut Socket) {
     socket.ok("initialize", json!({ "client": { "name": "walk", "version": "1" } })).await;
     let agents = json!({
         "enabled": true,
@@ -89,8 +89,27 @@ async fn walk(socket: &mut Socket) {
     socket.ok("token/create", json!({ "name": "unbound", "role": "editor" })).await;
     socket.ok("token/revoke", json!({ "name": "bound" })).await;
     socket.ok("token/list", json!({})).await;
+    look_at_prompts(gateway, socket).await;
     stumble(socket, &workspace, &outer).await;
     socket.ok("events/unsubscribe", with(json!({}))).await;
+}
+
+/// In a workspace of its own, which nobody follows: turns have no notifications that are promised yet.
+async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
+    let world = World::new(gateway, "prompts").await;
+    let (workspace, thread) = (world.workspace.parse().unwrap(), world.thread.parse().unwrap());
+    socket.ok("workspace/update", world.with(json!({ "root_path": "/" }))).await;
+    socket.ok("thread/agents_doc/save", world.with(json!({ "content": "x".repeat(20_000) }))).await;
+    let turn = gateway.silent_turn(&workspace, &thread).await.unwrap();
+    socket.ok("thread/agents_doc/save", world.with(json!({ "content": "other" }))).await;
+    let other = gateway.silent_turn(&workspace, &thread).await.unwrap();
+    let preview = json!({ "thread_id": thread, "cwd": "/", "input": "hello" });
+    socket.ok("prompt/preview", world.with(preview)).await;
+    socket.ok("prompt/diff", world.with(json!({ "thread_id": thread, "turn_id": turn, "cwd": "/" }))).await;
+    let pair = json!({ "thread_id": thread, "turn_id": turn, "other_turn_id": other });
+    socket.ok("prompt/diff", world.with(pair)).await;
+    socket.ok("prompt/rebuild", world.with(json!({ "turn_id": turn, "round": 1 }))).await;
+    socket.ok("turn/manifest", world.with(json!({ "turn_id": turn }))).await;
 }
 
 /// Makes the gateway say no in every way that a client alone can bring about.
@@ -158,7 +177,7 @@ impl Recorded {
 async fn recorded_traffic_matches_the_schemas() {
     let gateway = TestGateway::start().await.unwrap();
     let mut socket = Socket::owner(&gateway).await;
-    walk(&mut socket).await;
+    walk(&gateway, &mut socket).await;
     let reader = gateway.token("reader", protocol::Role::Reader, None).await.unwrap();
     let mut forbidden = Socket::connect(&gateway, &reader).await;
     forbidden.refused(-32003, "token/list", json!({})).await;
@@ -172,8 +191,8 @@ async fn recorded_traffic_matches_the_schemas() {
     for name in methods.chain(notifications) {
         assert!(recorded.seen.contains(&name), "{name} was not part of the walk");
     }
-    // What is left takes a failing gateway, a wrong token, or a limit that is off by default.
-    let elsewhere = ["internal_error", "unauthenticated", "rate_limited"];
+    // What is left takes a failing gateway or hook, a wrong token, or a limit that is off by default.
+    let elsewhere = ["internal_error", "unauthenticated", "rate_limited", "hook_failed"];
     for (kind, ..) in protocol::ErrorKind::TABLE {
         let kind = json!(kind).as_str().unwrap().to_owned();
         let expected = !elsewhere.contains(&kind.as_str());

@@ -78,6 +78,10 @@ pub(crate) fn find(
                 Marker::Absent => {}
             }
         }
+        if settings.ceiling.as_deref() == Some(directory) {
+            let reason = "nothing is searched for above it".to_owned();
+            return Ok(Root { directory: Some(directory.to_owned()), reason });
+        }
         if is_home && !settings.stop_at_fs_root {
             break;
         }

@@ -16,6 +16,8 @@ pub struct Settings {
     pub enabled: bool,
     /// The project root itself; nothing is searched for.
     pub root: Option<PathBuf>,
+    /// A directory above which nothing is searched for; it is the root when no marker is found below.
+    pub ceiling: Option<PathBuf>,
     /// Names whose presence makes a directory the root.
     pub markers: Option<Vec<String>>,
     /// Whether the search for a marker goes up to the file system's root; if not, it ends at the user's home.
@@ -41,6 +43,7 @@ impl Default for Settings {
         Self {
             enabled: true,
             root: None,
+            ceiling: None,
             markers: None,
             stop_at_fs_root: true,
             max_files: None,

@@ -263,3 +263,27 @@ fn a_fallback_that_is_read_anyway_is_one_candidate() {
     let found = ask(&root, &settings).unwrap();
     assert_eq!(fate(&found, "AGENTS.local.md"), [Outcome::Used]);
 }
+
+#[test]
+fn nothing_is_searched_for_above_a_ceiling() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    fs::create_dir_all(root.join("workspace/a/b")).unwrap();
+    fs::create_dir(root.join(".git")).unwrap();
+    for place in [".", "workspace", "workspace/a"] {
+        fs::write(root.join(place).join("AGENTS.md"), place).unwrap();
+    }
+    let cwd = root.join("workspace/a/b");
+    let resolved = |ceiling: Option<PathBuf>, profile: &'static instructions::Profile| {
+        let settings = Settings { ceiling, ..Settings::default() };
+        let surroundings = Surroundings::default();
+        let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let resolution = resolve(&request, None).unwrap();
+        (resolution.root.clone(), resolution.files.len())
+    };
+    for profile in instructions::PROFILES {
+        assert_eq!(resolved(None, profile), (Some(root.to_owned()), 3));
+        let ceiling = root.join("workspace");
+        assert_eq!(resolved(Some(ceiling.clone()), profile), (Some(ceiling), 2));
+    }
+}

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest as _, Sha256};
@@ -107,7 +108,9 @@ pub fn create_bootstrap_files(home: &Path) -> Result<Vec<PathBuf>, BootstrapErro
 
 /// Written beside its place first, so that nobody ever reads half of it.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let beside = path.with_extension(format!("md.{}.new", std::process::id()));
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let beside = path.with_extension(format!("md.{}-{number}.new", std::process::id()));
     let written = (|| {
         let mut file = fs::File::options().write(true).create(true).truncate(true).open(&beside)?;
         file.write_all(text.as_bytes())?;

@@ -22,6 +22,8 @@ pub enum DiagnosticCode {
     HookFailed,
     /// A hook took too long.
     HookTimedOut,
+    /// A hook wants to have something said.
+    HookRemark,
     /// A text has characters that cannot be seen, or tags of ours; they were made visible.
     UnsafeText,
 }
@@ -38,6 +40,7 @@ impl DiagnosticCode {
             Self::SectionOmitted => "section_omitted",
             Self::HookFailed => "hook_failed",
             Self::HookTimedOut => "hook_timed_out",
+            Self::HookRemark => "hook_remark",
             Self::UnsafeText => "unsafe_text",
         }
     }

@@ -236,7 +236,7 @@ impl<'a> Gathered<'a> {
     fn harmless(&mut self, id: &str, text: &'a str) -> Cow<'a, str> {
         let (harmless, changes) = make_harmless(text);
         if changes > 0 {
-            let message = format!("{changes} tags of ours or hidden characters in it were made visible");
+            let message = format!("tags of ours or hidden characters in it were made visible ({changes})");
             self.diagnostics.push(Diagnostic::new(DiagnosticCode::UnsafeText, message).in_section(id));
         }
         harmless

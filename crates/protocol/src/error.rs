@@ -35,6 +35,8 @@ pub enum ErrorKind {
     TooLarge,
     /// Too many requests; try again after `retry_after_ms`.
     RateLimited,
+    /// A hook that must not fail did.
+    HookFailed,
 }
 
 impl ErrorKind {
@@ -69,6 +71,7 @@ impl ErrorKind {
         (ErrorKind::InvalidState, -32011, "the thing exists, but its state does not allow this"),
         (ErrorKind::TooLarge, -32013, "`actual` bytes are over the `limit`"),
         (ErrorKind::RateLimited, -32029, "too many requests; try again after `retry_after_ms`"),
+        (ErrorKind::HookFailed, -32051, "the hook `hook_id` failed in `phase`, and must not"),
     ];
 
     /// The JSON-RPC error code.
@@ -126,6 +129,12 @@ pub struct ErrorData {
     /// Milliseconds after which another try may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// The hook that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_id: Option<String>,
+    /// The phase it failed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
 }
 
 impl ErrorData {
@@ -142,6 +151,8 @@ impl ErrorData {
             current: None,
             limit: None,
             retry_after_ms: None,
+            hook_id: None,
+            phase: None,
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod local;
 pub mod method;
 pub mod notification;
 pub mod number;
+pub mod prompt;
 pub mod reference;
 pub mod schema;
 pub mod text;

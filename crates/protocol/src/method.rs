@@ -3,6 +3,7 @@
 mod connection;
 mod document;
 mod folder;
+mod prompt;
 mod thread;
 mod token;
 mod workspace;
@@ -10,6 +11,7 @@ mod workspace;
 pub use connection::*;
 pub use document::*;
 pub use folder::*;
+pub use prompt::*;
 pub use thread::*;
 pub use token::*;
 pub use workspace::*;
@@ -163,6 +165,15 @@ methods! {
     DocumentRevision = "thread/agents_doc/revision", Reader, DocumentRevisionParams => DocumentRevisionResult;
     /// Makes an older revision's text current again, as a new version.
     DocumentRestore = "thread/agents_doc/restore", Editor, DocumentRestoreParams => DocumentRestoreResult;
+
+    /// The prompt of a thread's next turn, without asking a model.
+    PromptPreview = "prompt/preview", Editor, PromptPreviewParams => PromptResult;
+    /// Which section first differs between a turn's prompt and a later one, from which source, and what that costs.
+    PromptDiff = "prompt/diff", Editor, PromptDiffParams => PromptDiffResult;
+    /// The prompt of a past turn, byte for byte, proven by its fingerprints.
+    PromptRebuild = "prompt/rebuild", Editor, PromptRebuildParams => PromptResult;
+    /// What the prompts of a turn consisted of.
+    TurnManifest = "turn/manifest", Reader, TurnGetParams => TurnManifestResult;
 
     /// Starts notifications of a workspace, first those after `since`. Needs a connection: not over HTTP POST.
     EventsSubscribe = "events/subscribe", Reader, EventsSubscribeParams => EventsResult;

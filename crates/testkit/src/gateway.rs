@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use agent::PromptRequest;
 use anyhow::Context as _;
 use client::{Client, Target};
 use gateway::{Database, Gateway, Settings};
 use protocol::method::{TokenCreate, TokenCreateParams, WorkspaceCreate, WorkspaceCreateParams};
-use protocol::{Role, Workspace, WorkspaceId};
+use protocol::{Role, ThreadId, Timestamp, TurnId, Workspace, WorkspaceId};
 use rpc::memory;
+use store::{FinishTurn, Lease, NewTurn, TurnEnd};
 
 /// A gateway that is gone, with everything it wrote, when it is dropped.
 pub struct TestGateway {
@@ -41,6 +43,43 @@ impl TestGateway {
         change(&mut settings);
         let gateway = std::sync::Arc::new(Gateway::start(settings).await?);
         Ok(Self { gateway, directory })
+    }
+
+    /// With hooks besides our own.
+    pub async fn start_with_hooks(
+        packages: impl IntoIterator<Item = hooks::HookPackage>,
+    ) -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir().context("make a data directory")?;
+        let mut settings = Settings::new(directory.path());
+        settings.listen = "127.0.0.1:0".to_owned();
+        let gateway = std::sync::Arc::new(Gateway::start_with_hooks(settings, packages).await?);
+        Ok(Self { gateway, directory })
+    }
+
+    /// Ends a turn of a thread without asking a model: its prompt is prepared and kept as a real turn's is.
+    pub async fn silent_turn(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+    ) -> anyhow::Result<TurnId> {
+        let (agent, store) = (self.gateway.agent(), self.gateway.store());
+        let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 60_000);
+        let lease = Lease { owner: "testkit".to_owned(), expires_at };
+        let (thread, input) = (thread_id.clone(), "hello".to_owned());
+        let new = NewTurn { thread_id: thread, input: input.clone(), model: None, cwd: None, lease };
+        let turn = store.create_turn(workspace_id, new, None).await?;
+        let request = PromptRequest {
+            workspace_id: workspace_id.clone(),
+            thread_id: thread_id.clone(),
+            turn_id: Some(turn.id.clone()),
+            cwd: None,
+            input: Some(input),
+        };
+        let prepared = agent.prepare(&request).await?;
+        agent.keep(workspace_id, &turn.id, "testkit", 1, &prepared.compiled).await?;
+        let finish = FinishTurn { end: TurnEnd::Completed, error: None, usage: None };
+        store.finish_turn(workspace_id, &turn.id, "testkit", finish, None).await?;
+        Ok(turn.id)
     }
 
     /// The gateway itself.

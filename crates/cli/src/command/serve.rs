@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::arguments::Serve;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::files::Files;
 use crate::signals::StopSignals;
 use crate::{proxy, shell};
 
@@ -101,7 +102,29 @@ fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
     settings.rate_limit = section.rate_limit_per_second;
     settings.limits.outgoing_bytes = section.outgoing_queue_bytes;
     settings.limits.patience = section.slow_client;
+    let files = Files::new(context)?;
+    settings.agent = agent::Settings {
+        home: context.directories.home.clone(),
+        files: agent::FileSettings {
+            profile: files.profile,
+            settings: files.settings,
+            surroundings: files.surroundings,
+        },
+        prompt: context.configuration.prompt().settings.clone(),
+    };
+    warn_of_unknown_sections(context);
     Ok(settings)
+}
+
+/// A section that nobody knows may be one that a hook brings, or a typing error.
+fn warn_of_unknown_sections(context: &Context) {
+    for id in &context.configuration.prompt().settings.disabled_sections {
+        if prompt::SectionKind::find(id).is_none() {
+            let known: Vec<&str> = prompt::SECTIONS.iter().map(|section| section.id).collect();
+            let message = format!("prompt.disabled_sections names `{id}`, which is no section of ours");
+            context.output.warning(&message, Some(&format!("ours are {}", known.join(", "))));
+        }
+    }
 }
 
 fn failure(error: &StartError) -> Failure {

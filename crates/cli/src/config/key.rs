@@ -285,4 +285,65 @@ pub(crate) const KEYS: &[Key] = &[
         "Announces a file by its path, with its text, or with its text when that is short.",
     )
     .project(ProjectRule::Free),
+    key(
+        "prompt.profile",
+        Kind::Words(&["full", "minimal", "none"]),
+        BuiltIn::Text("full"),
+        "How much of a prompt is made: everything, only identity, safety and instructions, or nothing.",
+    ),
+    key(
+        "prompt.disabled_sections",
+        Kind::List,
+        BuiltIn::EmptyList,
+        "Sections that are left out, by id, such as `user_persona`.",
+    ),
+    key(
+        "prompt.bootstrap_file_chars",
+        Kind::NonNegative,
+        BuiltIn::Integer(20_000),
+        "Most characters of one of `SOUL.md`, `IDENTITY.md` and `USER.md`.",
+    ),
+    key(
+        "prompt.bootstrap_total_chars",
+        Kind::NonNegative,
+        BuiltIn::Integer(150_000),
+        "Most characters of these files together.",
+    ),
+    key(
+        "prompt.agents_md_chars",
+        Kind::NonNegative,
+        BuiltIn::Integer(16_000),
+        "Most characters of an AGENTS.md document in a prompt.",
+    ),
+    key(
+        "prompt.section_chars",
+        Kind::NonNegative,
+        BuiltIn::Integer(8_000),
+        "Most characters of any other section that hooks or callers fill.",
+    ),
+    key(
+        "prompt.sections_total_chars",
+        Kind::NonNegative,
+        BuiltIn::Integer(48_000),
+        "Most characters of all sections together that hooks and callers fill.",
+    ),
+    key(
+        "prompt.nested_scope_rules",
+        Kind::Switch,
+        BuiltIn::Switch(false),
+        "Tells the model how AGENTS.md files of nested directories relate.",
+    ),
+    key("prompt.time", Kind::Switch, BuiltIn::Switch(false), "Tells the model the time besides the date."),
+    key(
+        "prompt.keep_texts",
+        Kind::Switch,
+        BuiltIn::Switch(true),
+        "Keeps the texts of prompts in the database, so that any past prompt can be shown again.",
+    ),
+    key(
+        "prompt.keep_texts_days",
+        Kind::Positive,
+        BuiltIn::Integer(90),
+        "Days that such a text is kept after it was last used.",
+    ),
 ];

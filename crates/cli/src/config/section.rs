@@ -4,6 +4,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agent::{Clock, KeepTexts};
+
 use super::error::ConfigurationError;
 use super::setting::Settings;
 use super::value::Value;
@@ -69,6 +71,13 @@ pub(crate) struct AgentsSection {
     pub(crate) delivery: Delivery,
 }
 
+/// `[prompt]`: how the gateway compiles prompts.
+#[derive(Debug, Clone)]
+pub(crate) struct PromptSection {
+    /// As the agent takes them.
+    pub(crate) settings: agent::PromptSettings,
+}
+
 /// `agents.resolver.delivery`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
@@ -125,6 +134,43 @@ impl AgentsSection {
         })
     }
 }
+
+impl PromptSection {
+    pub(super) fn read(settings: &Settings) -> Result<Self, ConfigurationError> {
+        let mut budgets = prompt::Budgets::default();
+        for (key, budget) in BUDGET_KEYS.iter().zip(prompt::BUDGETS) {
+            let characters: u64 = settings.read(key)?;
+            *(budget.field)(&mut budgets) = usize::try_from(characters).unwrap_or(usize::MAX);
+        }
+        let profile: String = settings.read("prompt.profile")?;
+        let disabled: Vec<String> = settings.read("prompt.disabled_sections")?;
+        let days: NonZeroU64 = settings.read("prompt.keep_texts_days")?;
+        let keep: bool = settings.read("prompt.keep_texts")?;
+        let time: bool = settings.read("prompt.time")?;
+        Ok(PromptSection {
+            settings: agent::PromptSettings {
+                profile: prompt::PromptProfile::find(&profile).unwrap_or_default(),
+                disabled_sections: disabled.into_iter().collect(),
+                budgets,
+                nested_scope_rules: settings.read("prompt.nested_scope_rules")?,
+                time: if time { Clock::DateAndTime } else { Clock::Date },
+                keep_texts: match keep {
+                    true => KeepTexts::For(Duration::from_secs(days.get().saturating_mul(24 * 60 * 60))),
+                    false => KeepTexts::No,
+                },
+            },
+        })
+    }
+}
+
+/// The keys of the prompt's budgets, in the order of the compiler's own table.
+const BUDGET_KEYS: [&str; 5] = [
+    "prompt.bootstrap_file_chars",
+    "prompt.bootstrap_total_chars",
+    "prompt.agents_md_chars",
+    "prompt.section_chars",
+    "prompt.sections_total_chars",
+];
 
 impl Settings {
     /// A key's value in the type the code wants; an error only if the table of keys says otherwise.
@@ -198,7 +244,7 @@ impl FromValue for Delivery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::key::{KEYS, Key};
+    use crate::config::key::{BuiltIn, KEYS, Key};
     use crate::config::origin::Origin;
     use crate::config::setting::Assignment;
     use crate::config::value::Kind;
@@ -247,5 +293,18 @@ mod tests {
             }
         }
         assert!(Key::find("agents.resolver.delivery").is_some());
+    }
+
+    #[test]
+    fn the_budgets_are_those_of_the_compiler() {
+        let mut budgets = prompt::Budgets::default();
+        assert_eq!(BUDGET_KEYS.len(), prompt::BUDGETS.len());
+        for (path, budget) in BUDGET_KEYS.iter().zip(prompt::BUDGETS) {
+            assert_eq!(path.strip_prefix("prompt."), Some(budget.name));
+            let built_in = Key::find(path).map(|key| key.built_in);
+            let expected = *(budget.field)(&mut budgets) as u64;
+            assert!(matches!(built_in, Some(BuiltIn::Integer(number)) if number == expected), "{path}");
+        }
+        assert_eq!(budgets.agents_md, protocol::limits::PROMPT_DOCUMENT_CHARACTERS);
     }
 }

@@ -1,6 +1,6 @@
 //! `thread/agents_doc/…`.
 
-use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT, PROMPT_DOCUMENT_CHARACTERS};
+use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
 use protocol::method::{
     DocumentArchiveParams, DocumentArchiveResult, DocumentGetResult, DocumentHistoryParams,
     DocumentHistoryResult, DocumentResolveForThreadParams, DocumentResolveResult, DocumentRestoreParams,
@@ -28,7 +28,8 @@ pub(crate) async fn save(context: Context, params: DocumentSaveParams) -> Result
         reason: params.save_reason.unwrap_or_default(),
     };
     let saved = context.shared.store.save_document(save, context.actor()).await.map_err(from_store)?;
-    Ok(DocumentSaveResult { warnings: warnings(&saved.document), doc: saved.document })
+    let carried = context.shared.settings.agent.prompt.budgets.agents_md;
+    Ok(DocumentSaveResult { warnings: warnings(&saved.document, carried), doc: saved.document })
 }
 
 pub(crate) async fn archive(
@@ -100,8 +101,8 @@ pub(crate) async fn restore(
 }
 
 /// What somebody who saved this should know.
-fn warnings(document: &Document) -> Vec<Warning> {
-    let limit = PROMPT_DOCUMENT_CHARACTERS as u64;
+fn warnings(document: &Document, carried: usize) -> Vec<Warning> {
+    let limit = carried as u64;
     if document.char_count <= limit {
         return Vec::new();
     }

@@ -1,0 +1,64 @@
+//! The hook that brings the effective AGENTS.md document of a thread into its prompt.
+
+use std::time::Duration;
+
+use hooks::{
+    Budget, ContributionKind, Execution, Failure, Hook, HookContext, HookFailure, HookPackage, HookResult,
+    HookSubscription, Phase, PromptSection, SourceReference, Visibility,
+};
+use prompt::AGENTS_MD;
+use protocol::limits::MAX_DOCUMENT_BYTES;
+use protocol::{ThreadId, WorkspaceId};
+use store::Store;
+
+/// The hook's id.
+pub const DOCUMENT_HOOK: &str = "foreword.thread_agents_doc_prompt";
+/// Its package.
+const PACKAGE: &str = "foreword.prompt.agents_doc";
+/// What it is about.
+const DOMAIN: &str = "foreword.thread_agents_doc";
+/// How long it may take.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// Where it stands among those that bring sections.
+const PRIORITY: i32 = 600;
+
+/// The package to register.
+pub(crate) fn package(store: Store) -> HookPackage {
+    let subscription = HookSubscription::new(DOCUMENT_HOOK, Phase::PrePromptCompile, DocumentHook { store })
+        .execution(Execution::Blocking)
+        .failure(Failure::FailClosed)
+        .timeout(TIMEOUT)
+        .priority(PRIORITY)
+        .visibility(Visibility::Internal)
+        .may_contribute([ContributionKind::PromptSection])
+        // The compiler cuts, in one place for all sections; here any document that could be saved passes.
+        .budget(Budget { text_chars: MAX_DOCUMENT_BYTES, ..Budget::default() });
+    HookPackage::new(PACKAGE, DOMAIN).with(subscription)
+}
+
+struct DocumentHook {
+    store: Store,
+}
+
+impl Hook for DocumentHook {
+    async fn run(&self, context: HookContext) -> HookResult {
+        let missing = |what: &str| HookFailure::new(format!("the turn has no {what}"));
+        let workspace_id: WorkspaceId =
+            context.workspace_id().ok_or_else(|| missing("workspace"))?.parse()?;
+        let thread_id: ThreadId = context.thread_id().ok_or_else(|| missing("thread"))?.parse()?;
+        let Some(resolved) = self.store.resolve_for_thread(&workspace_id, &thread_id).await? else {
+            return Ok(Vec::new());
+        };
+        let document = resolved.doc;
+        let mut section = PromptSection::new(document.id.as_str(), AGENTS_MD, "AGENTS.md", document.content);
+        section.priority = PRIORITY;
+        section.sources = vec![SourceReference {
+            kind: "document".to_owned(),
+            path: Some(format!("/{}", resolved.source_path.join("/"))),
+            id: Some(document.id.to_string()),
+            version: Some(document.version.0),
+            sha256: document.content_sha256.to_string(),
+        }];
+        Ok(vec![section.into()])
+    }
+}

@@ -1,0 +1,202 @@
+//! Everything a model is told before the conversation: prepared from the store, the disk and the hooks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hooks::{HookPackage, HookRegistry, HookRuntime, Limits, Phase, PhaseContext, PhaseOutcome};
+use hooks::{Recorder, RegistrationError};
+use instructions::{Cache, Session};
+use prompt::{
+    AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler, PromptCompileInput, Source,
+};
+use protocol::{Thread, ThreadId, ThreadMode, TurnId, Version, Workspace, WorkspaceId};
+use store::Store;
+use tokens::Counter;
+
+use crate::contributions;
+use crate::directory::WorkingDirectory;
+use crate::document_hook;
+use crate::error::AgentError;
+use crate::facts;
+use crate::records::Records;
+use crate::settings::Settings;
+
+/// Prepares prompts, and keeps the proof of them.
+pub struct Agent {
+    pub(crate) store: Store,
+    pub(crate) settings: Settings,
+    runtime: HookRuntime,
+    records: Arc<Records>,
+    cache: Arc<Cache>,
+    counter: Arc<Counter>,
+}
+
+/// For whom a prompt is prepared.
+#[derive(Debug, Clone)]
+pub struct PromptRequest {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The turn, if there is one already.
+    pub turn_id: Option<TurnId>,
+    /// The directory, if not the workspace's own.
+    pub cwd: Option<String>,
+    /// What the user says.
+    pub input: Option<String>,
+}
+
+/// A prompt, and what it was prepared from.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// The thread.
+    pub thread: Thread,
+    /// What the thread remembers about instruction files; none without a directory.
+    pub session: Option<PreparedSession>,
+    /// The prompt.
+    pub compiled: CompiledPrompt,
+}
+
+/// A session, and how it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedSession {
+    /// What is remembered.
+    pub session: Session,
+    /// The version that is stored; 0 when none is.
+    pub stored: Version,
+}
+
+impl Agent {
+    /// An agent with our own hooks and those of others.
+    pub fn new(
+        store: Store,
+        settings: Settings,
+        packages: impl IntoIterator<Item = HookPackage>,
+    ) -> Result<Self, RegistrationError> {
+        let mut registry = HookRegistry::new();
+        registry.register_all([document_hook::package(store.clone())].into_iter().chain(packages))?;
+        let records = Arc::new(Records::start(store.clone()));
+        let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
+        let runtime = HookRuntime::new(registry, recorder, Limits::default());
+        let (cache, counter) = (Arc::default(), Arc::default());
+        Ok(Self { store, settings, runtime, records, cache, counter })
+    }
+
+    /// Compiles the prompt of a thread's next turn. Nothing is kept but the records of the hooks that ran.
+    pub async fn prepare(&self, request: &PromptRequest) -> Result<Prepared, AgentError> {
+        let (workspace_id, thread_id) = (&request.workspace_id, &request.thread_id);
+        let workspace = self.store.workspace(workspace_id).await?;
+        let thread = self.store.thread(workspace_id, thread_id).await?;
+        let session = self.session(&workspace, thread_id, request.cwd.as_deref()).await?;
+        let mut input = self.run_hooks(request, &thread).await?;
+        input.agents_context = session.as_ref().and_then(|it| agents_context(&it.session));
+        input.agents_guidance = match (&session, self.settings.prompt.nested_scope_rules) {
+            (None, _) => AgentsGuidance::Nothing,
+            (Some(_), false) => AgentsGuidance::Rules,
+            (Some(_), true) => AgentsGuidance::RulesAndNestedScopes,
+        };
+        let home = self.settings.home.clone();
+        let counter = Arc::clone(&self.counter);
+        let compiled = blocking(move || {
+            input.bootstrap = BootstrapFiles::read(&home, &input.limits);
+            Compiler::new(counter).compile(&input)
+        })
+        .await;
+        let after = self.context(request).value("fingerprint", compiled.manifest.fingerprints.full.clone());
+        self.runtime.run_phase(Phase::PostPromptCompile, after).await?;
+        Ok(Prepared { workspace, thread, session, compiled })
+    }
+
+    /// Waits for what runs in the background and for what is being written.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.runtime.shutdown(grace).await;
+        self.records.written().await;
+    }
+
+    /// The thread's own session, or the one it would start with.
+    async fn session(
+        &self,
+        workspace: &Workspace,
+        thread_id: &ThreadId,
+        cwd: Option<&str>,
+    ) -> Result<Option<PreparedSession>, AgentError> {
+        let Some(directory) = WorkingDirectory::find(workspace, cwd, &self.settings.files)? else {
+            return Ok(None);
+        };
+        if let Some(stored) = self.store.session(&workspace.id, thread_id).await? {
+            let session = instructions::parse_session(stored.state.to_string().as_bytes())
+                .map_err(|error| AgentError::Stored { what: "session", message: format!("{error:?}") })?;
+            return Ok(Some(PreparedSession { session, stored: stored.version }));
+        }
+        let cache = Arc::clone(&self.cache);
+        let started = blocking(move || Session::start(&directory.request(), Some(&cache))).await?;
+        Ok(Some(PreparedSession { session: started.0, stored: Version(0) }))
+    }
+
+    fn context(&self, request: &PromptRequest) -> PhaseContext {
+        let mut context = PhaseContext::new()
+            .workspace(request.workspace_id.to_string())
+            .thread(request.thread_id.to_string());
+        if let Some(turn_id) = &request.turn_id {
+            context = context.turn(turn_id.to_string());
+        }
+        match &request.input {
+            Some(input) => context.value("input", input.clone()),
+            None => context,
+        }
+    }
+
+    /// Everything that hooks and settings put into the compiler.
+    async fn run_hooks(
+        &self,
+        request: &PromptRequest,
+        thread: &Thread,
+    ) -> Result<PromptCompileInput, AgentError> {
+        let mut outcomes: Vec<PhaseOutcome> = Vec::new();
+        for phase in [
+            Phase::PrePolicy,
+            Phase::PrePromptContext,
+            Phase::PreToolMaterialization,
+            Phase::PrePromptCompile,
+        ] {
+            outcomes.push(self.runtime.run_phase(phase, self.context(request)).await?);
+        }
+        let contexts: Vec<&str> = outcomes
+            .iter()
+            .flat_map(PhaseOutcome::contexts)
+            .map(|(_, context)| context.text.as_str())
+            .collect();
+        let settings = &self.settings.prompt;
+        Ok(PromptCompileInput {
+            profile: settings.profile,
+            include_tool_recovery_policy: thread.mode == ThreadMode::Agent,
+            dynamic_context: (!contexts.is_empty()).then(|| contexts.join("\n\n")),
+            extra_system: Some(facts::now(settings.time)),
+            contributed: outcomes.iter().flat_map(contributions::sections).collect(),
+            diagnostics: outcomes.iter().flat_map(contributions::diagnostics).collect(),
+            disabled_sections: settings.disabled_sections.clone(),
+            limits: settings.budgets,
+            ..PromptCompileInput::default()
+        })
+    }
+}
+
+/// The frozen start of a session.
+fn agents_context(session: &Session) -> Option<AgentsContext> {
+    let text = session.initial.text.clone()?;
+    let sources = session.initial.files.iter().map(|path| {
+        let loaded = session.loaded_versions.get(path).map(|version| version.sha256.clone());
+        Source::file(path.to_string_lossy(), loaded.unwrap_or_default())
+    });
+    Some(AgentsContext { text, sources: sources.collect() })
+}
+
+/// Runs what may wait for a disk beside the runtime's own threads.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

@@ -1,0 +1,98 @@
+//! Keeps a record of every hook that ran, without making anybody wait for the database.
+
+use std::str::FromStr;
+
+use hooks::{Contributed, HookRun, Recorder};
+use protocol::Timestamp;
+use store::{NewHookRun, Store};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+/// Records that are written in one transaction.
+const BATCH: usize = 256;
+
+/// Hands records to a task that writes them.
+pub(crate) struct Records {
+    sender: UnboundedSender<Entry>,
+}
+
+enum Entry {
+    Run(Box<HookRun>),
+    /// Whoever sends it wants to know when everything before it is written.
+    Written(oneshot::Sender<()>),
+}
+
+impl Records {
+    /// Starts the task; it ends when nobody can send any more.
+    pub(crate) fn start(store: Store) -> Self {
+        let (sender, receiver) = unbounded_channel();
+        tokio::spawn(write(store, receiver));
+        Self { sender }
+    }
+
+    /// Waits until everything so far is written.
+    pub(crate) async fn written(&self) {
+        let (sender, receiver) = oneshot::channel();
+        if self.sender.send(Entry::Written(sender)).is_ok() {
+            let _ = receiver.await;
+        }
+    }
+}
+
+impl Recorder for Records {
+    fn record(&self, run: HookRun) {
+        let _ = self.sender.send(Entry::Run(Box::new(run)));
+    }
+
+    fn deliver(&self, run: &HookRun, contributed: Vec<Contributed>) {
+        // Nothing consumes jobs of background hooks yet; that there were some is in the record.
+        tracing::debug!(hook = run.hook_id, jobs = contributed.len(), "a background hook contributed");
+    }
+}
+
+async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
+    let mut entries = Vec::new();
+    while receiver.recv_many(&mut entries, BATCH).await > 0 {
+        let mut runs = Vec::new();
+        let mut waiting = Vec::new();
+        for entry in entries.drain(..) {
+            match entry {
+                Entry::Run(run) => runs.push(to_row(*run)),
+                Entry::Written(sender) => waiting.push(sender),
+            }
+        }
+        if store.record_hook_runs(&runs).await.is_err() {
+            // One that cannot be written, such as that of a thread that is no more, must not cost the others.
+            for run in runs {
+                if let Err(error) = store.record_hook_runs(std::slice::from_ref(&run)).await {
+                    tracing::error!(%error, hook = run.hook_id, "the record of a hook could not be written");
+                }
+            }
+        }
+        for sender in waiting {
+            let _ = sender.send(());
+        }
+    }
+}
+
+/// Ids come from calls that were checked; one that is none belongs to nothing.
+fn id<Id: FromStr>(text: &Option<String>) -> Option<Id> {
+    text.as_deref().and_then(|text| text.parse().ok())
+}
+
+fn to_row(run: HookRun) -> NewHookRun {
+    let record = serde_json::to_value(&run).unwrap_or_default();
+    NewHookRun {
+        workspace_id: id(&run.workspace_id),
+        thread_id: id(&run.thread_id),
+        turn_id: id(&run.turn_id),
+        package_id: run.package_id.clone(),
+        hook_id: run.hook_id.clone(),
+        subscription_id: run.subscription_id.clone(),
+        phase: run.phase.name().to_owned(),
+        status: record["status"].as_str().unwrap_or_default().to_owned(),
+        started_at: Timestamp::from_milliseconds(i64::try_from(run.started_at_ms).unwrap_or(i64::MAX)),
+        duration_us: run.duration_us,
+        record,
+    }
+}

@@ -1,0 +1,208 @@
+//! `foreword prompt`.
+
+use protocol::ThreadId;
+use protocol::method::{
+    PromptDiff, PromptDiffParams, PromptPreview, PromptPreviewParams, PromptRebuild, PromptRebuildParams,
+    PromptResult,
+};
+use protocol::prompt::{PromptBlame, PromptChange, PromptManifest, PromptSource, Stability};
+use protocol::{TurnId, WorkspaceId};
+use serde_json::json;
+
+use crate::arguments::Prompt;
+use crate::context::{Context, thread_id};
+use crate::failure::{Exit, Failure};
+
+/// Characters of the longest bar.
+const BAR: u64 = 32;
+
+pub(crate) async fn run(context: Context, arguments: Prompt) -> Result<Exit, Failure> {
+    let output = context.output;
+    let client = context.connect().await?;
+    let workspace_id = context.workspace(&client, &arguments.scope).await?.id;
+    let thread_id = thread_id(&arguments.thread)?;
+    if let Some(turn) = &arguments.diff {
+        let params = PromptDiffParams {
+            workspace_id,
+            thread_id,
+            turn_id: turn_id(turn)?,
+            other_turn_id: arguments.against.as_deref().map(turn_id).transpose()?,
+            cwd: arguments.cwd,
+        };
+        let result = client.call::<PromptDiff>(&params).await?;
+        output.data(&result, || describe_blame(&result.blame))?;
+        return Ok(Exit::Done);
+    }
+    let result = match &arguments.turn {
+        Some(turn) => {
+            let params = rebuild_params(workspace_id, turn, arguments.round)?;
+            client.call::<PromptRebuild>(&params).await?
+        }
+        None => {
+            let params = preview_params(workspace_id, thread_id, &arguments);
+            client.call::<PromptPreview>(&params).await?
+        }
+    };
+    let manifest = &result.manifest;
+    if let Some(id) = &arguments.section {
+        let text = section(&result, id).ok_or_else(|| no_section(manifest, id))?;
+        output.data(&json!({ "id": id, "text": text }), || format!("{text}\n"))?;
+        return Ok(Exit::Done);
+    }
+    if arguments.manifest {
+        output.data(manifest, || format!("{}{}", chart(manifest), details(manifest)))?;
+        return Ok(Exit::Done);
+    }
+    output.data(&result, || format!("{}\n", result.full_text))?;
+    output.note(format!("\n{}", chart(manifest)));
+    for diagnostic in &manifest.diagnostics {
+        let about = diagnostic.section_id.as_deref().or(diagnostic.file.as_deref()).unwrap_or("prompt");
+        output.warning(&format!("{about}: {} ({})", diagnostic.message, diagnostic.code), None);
+    }
+    Ok(Exit::Done)
+}
+
+fn preview_params(workspace_id: WorkspaceId, thread_id: ThreadId, arguments: &Prompt) -> PromptPreviewParams {
+    PromptPreviewParams {
+        workspace_id,
+        thread_id,
+        cwd: arguments.cwd.clone(),
+        input: arguments.input.clone(),
+    }
+}
+
+fn rebuild_params(
+    workspace_id: WorkspaceId,
+    turn: &str,
+    round: Option<u32>,
+) -> Result<PromptRebuildParams, Failure> {
+    Ok(PromptRebuildParams { workspace_id, turn_id: turn_id(turn)?, round })
+}
+
+fn turn_id(text: &str) -> Result<TurnId, Failure> {
+    text.parse().map_err(|error| Failure::usage(format!("`{text}` is not the id of a turn: {error}")))
+}
+
+fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
+    let known: Vec<&str> = manifest.sections.iter().map(|section| section.id.as_str()).collect();
+    Failure::usage(format!("the prompt has no section `{id}`"))
+        .hint(format!("its sections are {}", known.join(", ")))
+}
+
+/// One section's text, found by the characters of those before it.
+fn section<'a>(result: &'a PromptResult, id: &str) -> Option<&'a str> {
+    const JOINT: usize = 2;
+    let mut rest = result.full_text.as_str();
+    for section in &result.manifest.sections {
+        let chars = usize::try_from(section.chars).ok()?;
+        let end = rest.char_indices().nth(chars).map_or(rest.len(), |(index, _)| index);
+        if section.id == id {
+            return Some(&rest[..end]);
+        }
+        rest = rest.get(end + JOINT..)?;
+    }
+    None
+}
+
+/// The sections with their sizes as bars, and how much each part has.
+fn chart(manifest: &PromptManifest) -> String {
+    let most = manifest.sections.iter().map(|section| section.tokens).max().unwrap_or(0).max(1);
+    let width = manifest.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for section in &manifest.sections {
+        let filled = (section.tokens * BAR).div_ceil(most);
+        let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
+        let cut = if section.truncated { ", cut" } else { "" };
+        text.push_str(&format!(
+            "{:<7}  {:<width$}  {bar:<bar_width$}  {} tokens, {} characters{cut}\n",
+            name(section.stability),
+            section.id,
+            section.tokens,
+            section.chars,
+            bar_width = BAR as usize,
+        ));
+    }
+    let of = |stability: Stability| -> u64 {
+        let sections = manifest.sections.iter().filter(|section| section.stability == stability);
+        sections.map(|section| section.tokens).sum()
+    };
+    let (stable, session, turn) = (of(Stability::Stable), of(Stability::Session), of(Stability::Turn));
+    text.push_str(&format!(
+        "{} tokens: {stable} stable, {session} of the session, {turn} of the turn\n",
+        stable + session + turn
+    ));
+    text
+}
+
+fn name(stability: Stability) -> &'static str {
+    match stability {
+        Stability::Stable => "stable",
+        Stability::Session => "session",
+        Stability::Turn => "turn",
+    }
+}
+
+/// Where every section came from, what went otherwise than asked, and the fingerprints.
+fn details(manifest: &PromptManifest) -> String {
+    let mut text = "\nsources\n".to_owned();
+    for section in &manifest.sections {
+        for source in &section.sources {
+            text.push_str(&format!("  {}: {}\n", section.id, describe_source(source)));
+        }
+    }
+    if !manifest.diagnostics.is_empty() {
+        text.push_str("\ndiagnostics\n");
+    }
+    for diagnostic in &manifest.diagnostics {
+        let about = diagnostic.section_id.as_deref().or(diagnostic.file.as_deref()).unwrap_or("prompt");
+        text.push_str(&format!("  {}: {about}: {}\n", diagnostic.code, diagnostic.message));
+    }
+    let prints = &manifest.fingerprints;
+    text.push_str("\nfingerprints\n");
+    for (part, print) in [
+        ("stable", &prints.stable),
+        ("session", &prints.session),
+        ("turn", &prints.turn),
+        ("dynamic", &prints.dynamic),
+        ("full", &prints.full),
+    ] {
+        text.push_str(&format!("  {part:<7}  {print}\n"));
+    }
+    text
+}
+
+fn describe_source(source: &PromptSource) -> String {
+    let mut words = vec![source.kind.clone()];
+    words.extend(source.path.clone());
+    words.extend(source.id.clone());
+    words.extend(source.version.map(|version| format!("version {version}")));
+    words.push(format!("sha256 {}", source.sha256.get(..12).unwrap_or(&source.sha256)));
+    words.join(" ")
+}
+
+/// What is to blame, in words.
+fn describe_blame(blame: &PromptBlame) -> String {
+    let Some(first) = &blame.first_difference else {
+        return format!("nothing differs: all {} tokens can be reused\n", blame.kept_tokens);
+    };
+    let what = match first.change {
+        PromptChange::Edited => "was edited",
+        PromptChange::Added => "was added",
+        PromptChange::Removed => "was removed",
+    };
+    let line = first.line.map_or_else(String::new, |line| format!(", from line {line} on"));
+    let mut text = format!("section `{}` ({}) {what}{line}\n", first.section_id, name(first.stability));
+    for (label, sources) in [("before", &first.sources_before), ("after", &first.sources_after)] {
+        for source in sources {
+            text.push_str(&format!("  {label:<6}  {}\n", describe_source(source)));
+        }
+    }
+    text.push_str(&format!(
+        "{} of {} tokens can be reused, {} cannot; {} of those stand before the history\n",
+        blame.kept_tokens, blame.tokens_before, blame.lost_tokens, blame.lost_prefix_tokens
+    ));
+    if blame.changed_sections.len() > 1 {
+        text.push_str(&format!("all that differ: {}\n", blame.changed_sections.join(", ")));
+    }
+    text
+}

@@ -1,0 +1,104 @@
+//! Parameters and results about prompts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::prompt::{PromptBlame, PromptManifest};
+use crate::{ThreadId, TurnId, WorkspaceId};
+
+/// Takes a thread, and where and with what its next turn would begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PromptPreviewParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The directory; absent: the workspace's own. It must be inside that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// What the user would say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+}
+
+/// Answers with a prompt and its record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptResult {
+    /// What is the same in every session.
+    pub stable_text: String,
+    /// What is the same for this session.
+    pub session_text: String,
+    /// What is of this turn.
+    pub turn_text: String,
+    /// All of it.
+    pub full_text: String,
+    /// What it consists of.
+    pub manifest: PromptManifest,
+}
+
+/// Takes a turn, and what to hold it against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PromptDiffParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The earlier turn.
+    pub turn_id: TurnId,
+    /// The later turn; absent: the thread's next one, as `prompt/preview` would have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_turn_id: Option<TurnId>,
+    /// The directory of the next turn; absent: the workspace's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+/// Answers with what is to blame.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptDiffResult {
+    /// How much can be reused, and what is to blame for the rest.
+    pub blame: PromptBlame,
+}
+
+/// Takes a round of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PromptRebuildParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The round; absent: the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
+}
+
+/// Takes a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TurnGetParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The turn.
+    pub turn_id: TurnId,
+}
+
+/// The record of one round's prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundManifest {
+    /// The round.
+    pub round: u32,
+    /// The record.
+    pub manifest: PromptManifest,
+}
+
+/// Answers with the records of a turn's prompts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnManifestResult {
+    /// One a round, the first round first.
+    pub manifests: Vec<RoundManifest>,
+}
+
+super::in_workspace!(PromptPreviewParams, PromptDiffParams, PromptRebuildParams, TurnGetParams);

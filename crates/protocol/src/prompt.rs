@@ -1,0 +1,195 @@
+//! What a compiled prompt consisted of, and why two of them differ. Never content.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How much of a prompt is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptProfile {
+    /// Everything.
+    Full,
+    /// Identity, safety and instructions.
+    Minimal,
+    /// Nothing.
+    None,
+}
+
+/// How rarely a section changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stability {
+    /// The same in every session.
+    Stable,
+    /// The same for one session, unless somebody edits what it is made from.
+    Session,
+    /// Of one turn.
+    Turn,
+}
+
+/// Where a text came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptSource {
+    /// What it is: `built_in`, `file`, `document`, `caller`, …
+    pub kind: String,
+    /// The path of a file, or of a document's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The id of something that is kept elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// SHA-256 of its text.
+    pub sha256: String,
+}
+
+/// A section that is in the prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptManifestSection {
+    /// Which.
+    pub id: String,
+    /// How rarely it changes.
+    pub stability: Stability,
+    /// Its characters, heading included.
+    pub chars: u64,
+    /// Its tokens, an estimate.
+    pub tokens: u64,
+    /// SHA-256 of its text, heading included.
+    pub sha256: String,
+    /// Whether something of it was left out.
+    pub truncated: bool,
+    /// What it was made from.
+    pub sources: Vec<PromptSource>,
+}
+
+/// SHA-256 of the parts of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptFingerprints {
+    /// Of the stable part.
+    pub stable: String,
+    /// Of the session's part.
+    pub session: String,
+    /// Of the turn's part.
+    pub turn: String,
+    /// Of the session's and the turn's part together.
+    pub dynamic: String,
+    /// Of the whole.
+    pub full: String,
+}
+
+/// What went otherwise than asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptDiagnostic {
+    /// What it is, such as `section_truncated`.
+    pub code: String,
+    /// What happened, to what, and what to do.
+    pub message: String,
+    /// The section it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section_id: Option<String>,
+    /// The file it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// Who cut a section that a hook brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptTruncation {
+    /// Nobody.
+    None,
+    /// The hook.
+    Hook,
+    /// The compiler.
+    Prompt,
+}
+
+/// What a hook brought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptHookSource {
+    /// The hook.
+    pub hook_id: String,
+    /// Its subscription.
+    pub subscription_id: String,
+    /// What it brought.
+    pub contribution_id: String,
+    /// The section it became.
+    pub section_id: String,
+    /// The kind of contribution.
+    pub contribution_kind: String,
+    /// Its priority.
+    pub priority: i32,
+    /// How many sources it named.
+    pub source_count: u64,
+    /// Who cut it.
+    pub truncation: PromptTruncation,
+}
+
+/// The record of one compiled prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptManifest {
+    /// Which compiler, and which version of its texts.
+    pub compiler_version: String,
+    /// How much was made.
+    pub profile: PromptProfile,
+    /// The sections in the order of their text.
+    pub sections: Vec<PromptManifestSection>,
+    /// Of the parts.
+    pub fingerprints: PromptFingerprints,
+    /// What went otherwise than asked.
+    pub diagnostics: Vec<PromptDiagnostic>,
+    /// What hooks brought.
+    pub hook_sources: Vec<PromptHookSource>,
+}
+
+/// What happened to a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptChange {
+    /// Its text is another.
+    Edited,
+    /// It was not there before.
+    Added,
+    /// It is no longer there.
+    Removed,
+}
+
+/// The first place where two prompts differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptDifference {
+    /// In which section.
+    pub section_id: String,
+    /// How rarely that section should change.
+    pub stability: Stability,
+    /// What happened to it.
+    pub change: PromptChange,
+    /// The line of the section's text, its heading being the first; absent when the texts are not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The sources that differ, as they were.
+    pub sources_before: Vec<PromptSource>,
+    /// The sources that differ, as they are.
+    pub sources_after: Vec<PromptSource>,
+}
+
+/// How much of a prompt a provider can reuse, and what is to blame for the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptBlame {
+    /// Where they begin to differ; absent when they are the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_difference: Option<PromptDifference>,
+    /// Every section that differs, in the order of the text.
+    pub changed_sections: Vec<String>,
+    /// Tokens of the earlier prompt.
+    pub tokens_before: u64,
+    /// Tokens of the later prompt.
+    pub tokens_after: u64,
+    /// Tokens at the beginning that are the same in both.
+    pub kept_tokens: u64,
+    /// Tokens of the earlier prompt that can no longer be reused.
+    pub lost_tokens: u64,
+    /// The same for the stable and the session's part alone, which stand before the history.
+    pub lost_prefix_tokens: u64,
+}
