@@ -23,6 +23,7 @@ enum Database {
 
 const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "instructions", database: Database::None },
+    Benchmark { name: "prompt", database: Database::None },
     Benchmark { name: "store", database: Database::Postgres },
     Benchmark { name: "gateway", database: Database::Postgres },
 ];

@@ -1,0 +1,61 @@
+//! Prompts of a given size.
+
+use prompt::{AgentsContext, Budgets, ContributedSection, PromptCompileInput};
+
+/// Limits that nothing here meets.
+pub(crate) const ENDLESS: Budgets = Budgets {
+    bootstrap_file: usize::MAX,
+    bootstrap_total: usize::MAX,
+    agents_md: usize::MAX,
+    section: usize::MAX,
+    sections_total: usize::MAX,
+};
+
+/// Text as people write it, of exactly so many characters.
+pub(crate) fn text(seed: usize, characters: usize) -> String {
+    let mut text = String::with_capacity(characters + 80);
+    let mut line = seed;
+    while text.len() < characters {
+        text.push_str(&format!(
+            "- Rule {line}: run the tests before you commit, and say plainly what failed.\n"
+        ));
+        line += 1;
+    }
+    text.truncate(characters);
+    text
+}
+
+/// A section that a hook brought.
+pub(crate) fn section(section_id: &str, content: String) -> ContributedSection {
+    ContributedSection {
+        section_id: section_id.to_owned(),
+        title: section_id.to_owned(),
+        content,
+        priority: 0,
+        sources: Vec::new(),
+        max_chars: None,
+        already_cut: false,
+        hook_id: "bench".to_owned(),
+        subscription_id: "bench".to_owned(),
+        contribution_id: section_id.to_owned(),
+        contribution_kind: "prompt_section".to_owned(),
+    }
+}
+
+/// 40 sections with 100,000 characters in all: two built-in ones, a chain of files, a document, skills, memory, 33 of
+/// hooks, and facts.
+pub(crate) fn forty_sections() -> PromptCompileInput {
+    let mut contributed = vec![
+        section("agents_md", text(1, 16_000)),
+        section("skills_runtime", text(2, 8_000)),
+        section("memory_recall", text(3, 4_000)),
+    ];
+    contributed.extend((0..33).map(|index| section(&format!("hook{index:02}"), text(index, 1_060))));
+    PromptCompileInput {
+        agents_context: Some(AgentsContext { text: text(4, 36_000), sources: Vec::new() }),
+        extra_system: Some("Date: 2026-11-15 (UTC)".to_owned()),
+        contributed,
+        limits: ENDLESS,
+        ..PromptCompileInput::default()
+    }
+}

@@ -1,0 +1,34 @@
+//! What compiling a prompt costs over hashing its bytes, and what is kept of it from turn to turn.
+//!
+//! ```text
+//! cargo bench -p prompt --bench prompt -- [--quick] [compile] [hooks] [tokens] [turns]
+//! ```
+
+#![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
+
+mod compile;
+mod fixture;
+mod hook_runtime;
+mod token_count;
+mod turns;
+
+use testkit::measure::{Arguments, Machine};
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::new(std::env::args().skip(1));
+    println!("{}\n", Machine::this());
+    let runtime = testkit::tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    if arguments.ask_for("compile") {
+        runtime.block_on(compile::measure(arguments.effort))?;
+    }
+    if arguments.ask_for("hooks") {
+        runtime.block_on(hook_runtime::measure(arguments.effort))?;
+    }
+    if arguments.ask_for("tokens") {
+        runtime.block_on(token_count::measure(arguments.effort))?;
+    }
+    if arguments.ask_for("turns") {
+        turns::simulate(arguments.effort);
+    }
+    Ok(())
+}
