@@ -3,6 +3,7 @@
 //! A package of its own, so that it builds with nothing but what it measures.
 
 mod files;
+mod prompts;
 
 use std::process::ExitCode;
 
@@ -15,6 +16,8 @@ const PIECES: &[(&str, Work)] = &[
     ("files-warm", files::warm),
     ("files-resolver", files::resolver),
     ("files-neutralise", files::neutralise),
+    ("prompt-compile", prompts::compile),
+    ("prompt-compile-again", prompts::compile_again),
 ];
 
 fn main() -> ExitCode {

@@ -1,0 +1,43 @@
+//! Prompts: thirty sections with 40,000 characters.
+
+use std::error::Error;
+
+use prompt::{AgentsContext, Compiler, ContributedSection, PromptCompileInput};
+
+fn input(turn: usize) -> PromptCompileInput {
+    let line = "- Run the tests before you commit, and say what failed.\n";
+    let contributed = (0..28).map(|index| ContributedSection {
+        section_id: format!("section{index:02}"),
+        title: "Section".to_owned(),
+        content: line.repeat(16),
+        priority: 0,
+        sources: Vec::new(),
+        max_chars: None,
+        already_cut: false,
+        hook_id: "gate".to_owned(),
+        subscription_id: "gate".to_owned(),
+        contribution_id: format!("section{index:02}"),
+        contribution_kind: "prompt_section".to_owned(),
+    });
+    PromptCompileInput {
+        agents_context: Some(AgentsContext { text: line.repeat(256), sources: Vec::new() }),
+        contributed: contributed.collect(),
+        extra_system: Some(format!("Turn {}", turn % 2)),
+        ..PromptCompileInput::default()
+    }
+}
+
+/// A prompt of which nothing is known, tokens included.
+pub(crate) fn compile(times: usize) -> Result<(), Box<dyn Error>> {
+    let input = input(0);
+    (0..times).for_each(|_| drop(std::hint::black_box(Compiler::default().compile(&input))));
+    Ok(())
+}
+
+/// A prompt of which one section of the turn has changed.
+pub(crate) fn compile_again(times: usize) -> Result<(), Box<dyn Error>> {
+    let inputs = [input(0), input(1)];
+    let mut compiler = Compiler::default();
+    (0..times).for_each(|turn| drop(std::hint::black_box(compiler.compile(&inputs[turn % 2]))));
+    Ok(())
+}
