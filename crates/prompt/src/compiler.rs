@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use tokens::{Counter, Encoding};
 
 use crate::JOINT;
-use crate::fingerprint::{Prefix, hex};
+use crate::fingerprint::{Fingerprinter, hex};
 use crate::gather::{Gathered, Piece, gather};
 use crate::input::PromptCompileInput;
 use crate::manifest::{Manifest, ManifestSection};
@@ -55,7 +55,7 @@ pub fn compile_prompt(input: &PromptCompileInput) -> CompiledPrompt {
 pub struct Compiler {
     counter: Arc<Counter>,
     sections: HashMap<String, Rendered>,
-    prefix: Option<(String, String, Prefix)>,
+    fingerprinter: Fingerprinter,
 }
 
 #[derive(Clone)]
@@ -85,7 +85,9 @@ impl Compiler {
             (part(Stability::Stable), part(Stability::Session), part(Stability::Turn));
         let parts = [stable_text.as_str(), session_text.as_str(), turn_text.as_str()];
         let full_text = join(parts.into_iter().filter(|part| !part.is_empty()));
-        let fingerprints = self.prefix(&stable_text, &session_text).with_turn(&turn_text);
+        let fingerprints = self.fingerprinter.fingerprints(
+            pieces.iter().zip(&rendered).map(|(piece, text)| (piece.stability, &*text.sha256, &*text.text)),
+        );
         let sections: Vec<SectionText> = pieces
             .iter()
             .zip(&rendered)
@@ -126,13 +128,6 @@ impl Compiler {
         };
         self.sections.insert(piece.id.to_owned(), rendered.clone());
         rendered
-    }
-
-    fn prefix(&mut self, stable: &str, session: &str) -> &Prefix {
-        let known = self.prefix.take().filter(|(one, other, _)| one == stable && other == session);
-        let prefix =
-            known.unwrap_or_else(|| (stable.to_owned(), session.to_owned(), Prefix::new(stable, session)));
-        &self.prefix.insert(prefix).2
     }
 }
 

@@ -1,9 +1,10 @@
-//! SHA-256 of texts that stand one after another, each byte hashed as rarely as possible.
+//! SHA-256 of texts that stand one after another, hashed again only from where they changed.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::JOINT;
 use crate::manifest::Fingerprints;
+use crate::stability::Stability;
 
 /// Lowercase hexadecimal digits of a digest.
 pub fn hex(digest: &[u8]) -> String {
@@ -21,81 +22,130 @@ pub fn sha256(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// A hash of texts that are joined by a blank line; empty ones do not count.
+/// A hash of texts that are joined by a blank line.
 #[derive(Clone, Default)]
-pub(crate) struct Joined {
+struct Joined {
     hasher: Sha256,
     begun: bool,
 }
 
 impl Joined {
-    pub(crate) fn with(&self, text: &str) -> Self {
-        let mut joined = self.clone();
-        if !text.is_empty() {
-            if joined.begun {
-                joined.hasher.update(JOINT.as_bytes());
-            }
-            joined.hasher.update(text.as_bytes());
-            joined.begun = true;
+    fn add(&mut self, text: &str) {
+        if self.begun {
+            self.hasher.update(JOINT.as_bytes());
         }
-        joined
+        self.hasher.update(text.as_bytes());
+        self.begun = true;
     }
 
-    pub(crate) fn digest(&self) -> String {
+    fn digest(&self) -> String {
         hex(&self.hasher.clone().finalize())
     }
 }
 
-/// The fingerprints of three parts, and what of their making can be used again while the first two stay the same.
-#[derive(Clone)]
-pub(crate) struct Prefix {
-    stable: String,
-    session: String,
-    session_hash: Joined,
-    both_hash: Joined,
+/// The hashes of the parts of a prompt, up to some section.
+#[derive(Clone, Default)]
+struct Hashes {
+    stable: Joined,
+    session: Joined,
+    turn: Joined,
+    dynamic: Joined,
+    full: Joined,
 }
 
-impl Prefix {
-    pub(crate) fn new(stable: &str, session: &str) -> Self {
-        let stable_hash = Joined::default().with(stable);
-        let session_hash = Joined::default().with(session);
-        Self {
-            stable: stable_hash.digest(),
-            session: session_hash.digest(),
-            both_hash: stable_hash.with(session),
-            session_hash,
+impl Hashes {
+    fn add(&mut self, stability: Stability, text: &str) {
+        match stability {
+            Stability::Stable => self.stable.add(text),
+            Stability::Session => self.session.add(text),
+            Stability::Turn => self.turn.add(text),
         }
+        if stability != Stability::Stable {
+            self.dynamic.add(text);
+        }
+        self.full.add(text);
     }
+}
 
-    pub(crate) fn with_turn(&self, turn: &str) -> Fingerprints {
+/// Fingerprints of prompts that begin alike: what stands before the first section that changed is not hashed again.
+#[derive(Default)]
+pub(crate) struct Fingerprinter {
+    /// After each section of the last prompt: which it was, and the hashes up to it.
+    known: Vec<(Stability, String, Hashes)>,
+}
+
+impl Fingerprinter {
+    /// The fingerprints of sections in the order of their text; each comes with the SHA-256 of its text.
+    pub(crate) fn fingerprints<'a>(
+        &mut self,
+        sections: impl Iterator<Item = (Stability, &'a str, &'a str)>,
+    ) -> Fingerprints {
+        let mut place = 0;
+        for (stability, sha256, text) in sections {
+            let same =
+                self.known.get(place).is_some_and(|(one, other, _)| *one == stability && other == sha256);
+            if !same {
+                self.known.truncate(place);
+                let mut hashes = self.known.last().map(|(.., hashes)| hashes.clone()).unwrap_or_default();
+                hashes.add(stability, text);
+                self.known.push((stability, sha256.to_owned(), hashes));
+            }
+            place += 1;
+        }
+        self.known.truncate(place);
+        let nothing = Hashes::default();
+        let hashes = self.known.last().map_or(&nothing, |(.., hashes)| hashes);
         Fingerprints {
-            stable: self.stable.clone(),
-            session: self.session.clone(),
-            turn: sha256(turn),
-            dynamic: self.session_hash.with(turn).digest(),
-            full: self.both_hash.with(turn).digest(),
+            stable: hashes.stable.digest(),
+            session: hashes.session.digest(),
+            turn: hashes.turn.digest(),
+            dynamic: hashes.dynamic.digest(),
+            full: hashes.full.digest(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn fingerprints_are_those_of_the_texts() {
-        for (stable, session, turn) in
-            [("a", "b", "c"), ("a", "", "c"), ("", "", ""), ("", "b", ""), ("", "b", "c"), ("a", "", "")]
-        {
-            let join = |parts: &[&str]| {
-                parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(JOINT)
-            };
-            let found = Prefix::new(stable, session).with_turn(turn);
-            assert_eq!(found.stable, sha256(stable));
-            assert_eq!(found.session, sha256(session));
-            assert_eq!(found.turn, sha256(turn));
-            assert_eq!(found.dynamic, sha256(&join(&[session, turn])));
-            assert_eq!(found.full, sha256(&join(&[stable, session, turn])));
+    fn expected(sections: &[(Stability, String)]) -> Fingerprints {
+        let joined = |wanted: &[Stability]| {
+            let texts = sections.iter().filter(|(stability, _)| wanted.contains(stability));
+            sha256(&texts.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(JOINT))
+        };
+        use Stability::{Session, Stable, Turn};
+        Fingerprints {
+            stable: joined(&[Stable]),
+            session: joined(&[Session]),
+            turn: joined(&[Turn]),
+            dynamic: joined(&[Session, Turn]),
+            full: joined(&[Stable, Session, Turn]),
+        }
+    }
+
+    fn prompt() -> impl Strategy<Value = Vec<(Stability, String)>> {
+        let section = (prop::sample::select(Stability::ALL.to_vec()), "[ab]{1,2}");
+        proptest::collection::vec(section, 0..8).prop_map(|mut sections| {
+            sections.sort_by_key(|(stability, _)| *stability);
+            sections
+        })
+    }
+
+    proptest! {
+        /// Prompts of few different sections, so that most begin like the one before.
+        #[test]
+        fn fingerprints_are_those_of_the_texts(prompts in proptest::collection::vec(prompt(), 1..12)) {
+            let mut fingerprinter = Fingerprinter::default();
+            for sections in prompts {
+                let hashed: Vec<(Stability, String, &str)> =
+                    sections.iter().map(|(stability, text)| (*stability, sha256(text), text.as_str())).collect();
+                let found = fingerprinter
+                    .fingerprints(hashed.iter().map(|(stability, sha256, text)| (*stability, sha256.as_str(), *text)));
+                prop_assert_eq!(found, expected(&sections));
+            }
         }
     }
 }

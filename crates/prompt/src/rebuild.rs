@@ -1,7 +1,7 @@
 //! A past prompt, byte for byte, from its manifest and the texts that were kept.
 
 use crate::JOINT;
-use crate::fingerprint::{Prefix, sha256};
+use crate::fingerprint::{Fingerprinter, sha256};
 use crate::manifest::Manifest;
 use crate::stability::Stability;
 
@@ -49,6 +49,7 @@ pub fn rebuild(
     mut text_of: impl FnMut(&str) -> Option<String>,
 ) -> Result<Rebuilt, RebuildError> {
     let mut parts = [String::new(), String::new(), String::new()];
+    let mut sections = Vec::with_capacity(manifest.sections.len());
     for section in &manifest.sections {
         let missing =
             || RebuildError::Missing { section_id: section.id.clone(), sha256: section.sha256.clone() };
@@ -65,9 +66,11 @@ pub fn rebuild(
             part.push_str(JOINT);
         }
         part.push_str(&text);
+        sections.push((section.stability, section.sha256.as_str(), text));
     }
     let [stable_text, session_text, turn_text] = parts;
-    let found = Prefix::new(&stable_text, &session_text).with_turn(&turn_text);
+    let sections = sections.iter().map(|(stability, sha256, text)| (*stability, *sha256, text.as_str()));
+    let found = Fingerprinter::default().fingerprints(sections);
     let expected = &manifest.fingerprints;
     for (part, found, expected) in [
         ("stable", &found.stable, &expected.stable),
