@@ -1,5 +1,6 @@
 //! What changed between a stored session and the present.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::applicable::applicable;
@@ -28,7 +29,13 @@ impl ResumeDifference {
     ) -> Result<Self, ResolveError> {
         let now = resolve(request, cache)?;
         let top = now.root.as_deref().unwrap_or(&now.cwd).to_owned();
-        let (applying, _) = applicable(request, &top, request.cwd, cache)?;
+        let (mut applying, _) = applicable(request, &top, request.cwd, cache)?;
+        let scope = path::chain(&top, request.cwd);
+        let elsewhere = elsewhere(session, &top, &scope);
+        for directory in &elsewhere {
+            let (there, _) = applicable(request, &top, directory, cache)?;
+            applying.extend(there.into_iter().filter(|file| file.path.parent() == Some(directory)));
+        }
         let mut files: Vec<(PathBuf, LoadedVersion)> = applying
             .iter()
             .filter(|file| file.differs(session.loaded_versions.get(&file.path), request.profile))
@@ -43,9 +50,9 @@ impl ResumeDifference {
                 files.insert(0, (file.path.clone(), version));
             }
         }
-        let scope = path::chain(&top, request.cwd);
-        let in_scope =
-            |path: &Path| path.parent().is_some_and(|parent| scope.iter().any(|known| known == parent));
+        let in_scope = |path: &Path| {
+            path.parent().is_some_and(|parent| scope.iter().chain(&elsewhere).any(|known| known == parent))
+        };
         let applies = |path: &Path| {
             applying.iter().any(|file| file.path == path) || now.files.iter().any(|file| file.path == path)
         };
@@ -109,4 +116,13 @@ impl ResumeDifference {
             session.loaded_versions.remove(&path);
         }
     }
+}
+
+/// Directories of the project that the session met on its way and that the present one is not below.
+fn elsewhere(session: &Session, top: &Path, scope: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let directories = session.loaded_versions.keys().filter_map(|path| path.parent());
+    directories
+        .filter(|directory| directory.starts_with(top) && !scope.iter().any(|known| known == directory))
+        .map(Path::to_owned)
+        .collect()
 }

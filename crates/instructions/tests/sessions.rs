@@ -257,6 +257,34 @@ fn a_resumed_session_is_told_once_what_changed() {
 }
 
 #[test]
+fn a_resumed_session_is_told_what_changed_where_it_had_been() {
+    let files = [("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b"), ("c/AGENTS.md", "c")];
+    let project = Project::new(&files);
+    let resolver = project.resolver(project.session(""));
+    for target in ["a/x", "b/x", "c/x"] {
+        resolver.resolve(Path::new(target)).unwrap().confirm();
+    }
+    let mut session = resolver.session();
+    assert!(project.difference(&session, "").is_empty());
+    project.write("a/AGENTS.md", "changed");
+    project.write("b/AGENTS.override.md", "another wins");
+    let difference = project.difference(&session, "");
+    let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");
+    let lines: Vec<&str> = text.lines().skip(6).map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(
+        lines,
+        [
+            "- {R}/a/AGENTS.md (mtime",
+            "- {R}/b/AGENTS.override.md (mtime",
+            "- {R}/b/AGENTS.md (removed",
+            "</system-reminder>"
+        ]
+    );
+    difference.confirm(&mut session);
+    assert!(project.difference(&session, "").is_empty(), "no more than once");
+}
+
+#[test]
 fn sessions_survive_a_file() {
     let project = Project::new(&[("AGENTS.md", "root")]);
     let path = project.root.join("session.json");
