@@ -10,7 +10,7 @@ use crate::profile::{Changed, Profile, UnsafeText};
 use crate::render::{Part, block};
 use crate::resolution::{Request, ResolveError, effective};
 use crate::safety;
-use crate::session::LoadedVersion;
+use crate::session::{LoadedVersion, Read};
 use crate::settings::{Delivery, INLINE_BYTES};
 use crate::text::decode;
 
@@ -26,7 +26,10 @@ impl Applicable {
     pub(crate) fn differs(&self, loaded: Option<&LoadedVersion>, profile: &Profile) -> bool {
         match (loaded, profile.changed) {
             (None, _) => true,
-            (Some(loaded), Changed::ByContent) => loaded.sha256 != self.version.sha256,
+            // Of a file that was not read whole the digest is that of its beginning.
+            (Some(loaded), Changed::ByContent) => self
+                .version
+                .content_differs(loaded, if self.content.whole { Read::Whole } else { Read::InPart }),
             (Some(loaded), Changed::ByTime) => loaded.mtime_ms != self.version.mtime_ms,
         }
     }
@@ -66,7 +69,7 @@ pub(crate) fn applicable(
         .map(|chosen| Applicable {
             version: LoadedVersion {
                 mtime_ms: chosen.stamp.modified_ms(),
-                size: chosen.stamp.size,
+                size: chosen.size(),
                 sha256: chosen.content.sha256.clone(),
             },
             path: chosen.path,

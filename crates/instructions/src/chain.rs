@@ -46,6 +46,15 @@ pub(crate) struct Chosen {
     pub(crate) decision: usize,
 }
 
+impl Chosen {
+    /// Its size: what was read when that is all of it, because the system may say 0 for files it makes up.
+    pub(crate) fn size(&self) -> u64 {
+        let read = self.content.bytes.len() as u64;
+        // One that shrank while it was read is still larger than what was read of it.
+        if self.content.whole { read } else { self.stamp.size.max(read.saturating_add(1)) }
+    }
+}
+
 /// The work of one resolution.
 pub(crate) struct Chain<'a> {
     pub(crate) request: Request<'a>,
@@ -298,11 +307,11 @@ impl<'a> Chain<'a> {
             files.push(InstructionFile {
                 path: chosen.path.clone(),
                 scope: chosen.scope,
-                bytes: size(chosen),
+                bytes: chosen.size(),
                 kept_bytes: kept as u64,
                 sha256: chosen.content.sha256.clone(),
                 mtime_ms: chosen.stamp.modified_ms(),
-                truncated: (kept as u64) < size(chosen),
+                truncated: (kept as u64) < chosen.size(),
                 text,
             });
             marks.push(mark);
@@ -344,7 +353,7 @@ impl<'a> Chain<'a> {
         let asking: Vec<Asking<'_>> = chosen
             .iter()
             .filter(|chosen| chosen.scope == FileScope::Project)
-            .map(|chosen| Asking { bytes: &chosen.content.bytes, size: size(chosen) })
+            .map(|chosen| Asking { bytes: &chosen.content.bytes, size: chosen.size() })
             .collect();
         let limit = Limit {
             bytes: max_bytes,
@@ -367,7 +376,7 @@ impl<'a> Chain<'a> {
     fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
         let marked = self.request.profile.over_limit == crate::profile::OverLimit::NearestFirst;
         let decision = &mut self.decisions[chosen.decision];
-        let size = size(chosen);
+        let size = chosen.size();
         let kept = match share {
             Share::Whole => return Some((chosen.content.bytes.len(), None)),
             Share::Blank => {
@@ -436,13 +445,6 @@ impl<'a> Chain<'a> {
             _ => text,
         }
     }
-}
-
-/// A file's size: what was read when that is all of it, because the system may say 0 for files it makes up.
-fn size(chosen: &Chosen) -> u64 {
-    let read = chosen.content.bytes.len() as u64;
-    // One that shrank while it was read is still larger than what was read of it.
-    if chosen.content.whole { read } else { chosen.stamp.size.max(read.saturating_add(1)) }
 }
 
 fn check_directory(path: &Path, look: &mut Look<'_>) -> Result<(), ResolveError> {

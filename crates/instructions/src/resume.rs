@@ -8,7 +8,7 @@ use crate::cache::Cache;
 use crate::path;
 use crate::reminder::{Reminder, ReminderFile};
 use crate::resolution::{Request, ResolveError, resolve};
-use crate::session::{LoadedVersion, Session};
+use crate::session::{LoadedVersion, Read, Session};
 
 /// The differences; nothing of them counts as told before [`ResumeDifference::confirm`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,10 +43,12 @@ impl ResumeDifference {
             .collect();
         let home = now.files.iter().filter(|file| !file.path.starts_with(&top));
         for file in home {
+            let version =
+                LoadedVersion { mtime_ms: file.mtime_ms, size: file.bytes, sha256: file.sha256.clone() };
+            // The limit does not count for the user's own file: it is cut only where it was not read further.
+            let read = if file.truncated { Read::InPart } else { Read::Whole };
             let known = session.loaded_versions.get(&file.path);
-            if known.is_none_or(|known| known.sha256 != file.sha256) {
-                let version =
-                    LoadedVersion { mtime_ms: file.mtime_ms, size: file.bytes, sha256: file.sha256.clone() };
+            if known.is_none_or(|known| version.content_differs(known, read)) {
                 files.insert(0, (file.path.clone(), version));
             }
         }

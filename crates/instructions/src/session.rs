@@ -25,6 +25,23 @@ pub struct LoadedVersion {
     pub sha256: String,
 }
 
+/// How much of a file was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Read {
+    Whole,
+    InPart,
+}
+
+impl LoadedVersion {
+    /// Whether this version of a file has another content than an earlier one, as far as that can be told: what is
+    /// beyond the part that was read shows only in the size and the time.
+    pub(crate) fn content_differs(&self, earlier: &LoadedVersion, read: Read) -> bool {
+        self.sha256 != earlier.sha256
+            || self.size != earlier.size
+            || (read == Read::InPart && self.mtime_ms != earlier.mtime_ms)
+    }
+}
+
 /// The text a session started with; it never changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Initial {

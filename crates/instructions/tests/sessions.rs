@@ -143,6 +143,33 @@ fn the_specification_announces_a_touched_file() {
     assert_eq!(project.names(&resolver.resolve(Path::new("x")).unwrap()), ["AGENTS.md"]);
 }
 
+/// Only so much of a large file is read; what changes beyond that shows in its size and time.
+#[test]
+fn a_change_beyond_what_is_read_is_announced() {
+    let large = "x\n".repeat(100_000);
+    let project = Project::new(&[("AGENTS.md", &large), ("a/AGENTS.md", &large), ("b/AGENTS.md", &large)]);
+    let touch = |path: &str, seconds: u64| {
+        let file = fs::File::options().write(true).open(project.root.join(path)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+    };
+    ["AGENTS.md", "a/AGENTS.md", "b/AGENTS.md"].iter().for_each(|path| touch(path, 1));
+    let resolver = project.resolver(project.session(""));
+    for target in ["a/x", "b/x"] {
+        resolver.resolve(Path::new(target)).unwrap().confirm();
+    }
+    assert!(project.difference(&resolver.session(), "").is_empty());
+    project.write("AGENTS.md", &format!("{large}more"));
+    touch("AGENTS.md", 1);
+    project.write("a/AGENTS.md", &format!("{}y\n", &large[..large.len() - 2]));
+    touch("a/AGENTS.md", 2);
+    assert!(!project.difference(&resolver.session(), "").is_empty());
+    let found = resolver.resolve(Path::new("a/x")).unwrap();
+    assert_eq!(project.names(&found), ["AGENTS.md", "a/AGENTS.md"]);
+    found.confirm();
+    assert!(resolver.resolve(Path::new("a/x")).unwrap().is_empty(), "no more than once");
+    assert!(resolver.resolve(Path::new("b/x")).unwrap().is_empty());
+}
+
 #[test]
 fn removed_and_overridden_files_are_announced() {
     let project = Project::new(&[("AGENTS.md", "root"), ("b/AGENTS.md", "b")]);
