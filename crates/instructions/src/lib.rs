@@ -45,6 +45,7 @@ mod safety;
 mod session;
 mod session_file;
 mod settings;
+mod stored_path;
 mod text;
 
 pub use cache::Cache;
@@ -59,5 +60,5 @@ pub use resolver::{Announcement, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
 pub use safety::{make_harmless, neutralise};
 pub use session::{Initial, LoadedVersion, SCHEMA, Session};
-pub use session_file::{ParseError, SessionFile, SessionFileError, parse as parse_session};
+pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{Delivery, INLINE_BYTES, MAX_FILES_PER_RESOLVE, Settings, SettingsError, Surroundings};

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::cache::Cache;
 use crate::file::hex;
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
+use crate::stored_path;
 
 /// The format that is written and read.
 pub const SCHEMA: u32 = 1;
@@ -50,6 +51,7 @@ pub struct Initial {
     /// SHA-256 of the text.
     pub sha256: Option<String>,
     /// The files it came from, in the order of their text.
+    #[serde(with = "stored_path::list")]
     pub files: Vec<PathBuf>,
 }
 
@@ -61,16 +63,20 @@ pub struct Session {
     /// Name of the rules.
     pub profile: String,
     /// The working directory.
+    #[serde(with = "stored_path")]
     pub cwd: PathBuf,
     /// The project root; none when only the working directory counts.
+    #[serde(with = "stored_path::option")]
     pub root: Option<PathBuf>,
     /// The markers that were looked for.
     pub markers: Vec<String>,
     /// The frozen start.
     pub initial: Initial,
     /// Directories whose files the model has.
+    #[serde(with = "stored_path::list")]
     pub covered_dirs: BTreeSet<PathBuf>,
     /// What the model has of each file.
+    #[serde(with = "stored_path::map")]
     pub loaded_versions: BTreeMap<PathBuf, LoadedVersion>,
 }
 

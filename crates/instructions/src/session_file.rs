@@ -87,19 +87,47 @@ impl SessionFile {
 
     /// Replaces the session in one step.
     pub fn write(&self, session: &Session) -> Result<(), SessionFileError> {
+        self.prepare(session)?.commit()
+    }
+
+    /// Writes the session beside the file, so that nothing but [`PreparedSession::commit`] is left to do.
+    pub fn prepare(&self, session: &Session) -> Result<PreparedSession<'_>, SessionFileError> {
         let mut temporary = self.path.as_os_str().to_owned();
         temporary.push(format!(".{}", std::process::id()));
-        let temporary = PathBuf::from(temporary);
-        let written = File::create(&temporary).and_then(|mut file| {
+        let prepared = PreparedSession { file: self, temporary: PathBuf::from(temporary) };
+        let written = File::create(&prepared.temporary).and_then(|mut file| {
             file.write_all(&serde_json::to_vec_pretty(session)?)?;
             file.write_all(b"\n")?;
-            file.sync_all()?;
-            fs::rename(&temporary, &self.path)
+            file.sync_all()
         });
-        written.map_err(|source| {
-            let _ = fs::remove_file(&temporary);
-            SessionFileError::Io { action: "write", path: self.path.clone(), source }
-        })
+        written.map_err(|source| self.unwritten(source))?;
+        Ok(prepared)
+    }
+
+    fn unwritten(&self, source: io::Error) -> SessionFileError {
+        SessionFileError::Io { action: "write", path: self.path.clone(), source }
+    }
+}
+
+/// A session that is safely on disk but does not hold yet; dropped, it never will.
+#[derive(Debug)]
+#[must_use = "what is not committed is forgotten"]
+pub struct PreparedSession<'a> {
+    file: &'a SessionFile,
+    temporary: PathBuf,
+}
+
+impl PreparedSession<'_> {
+    /// Puts it in the place of the present one.
+    pub fn commit(self) -> Result<(), SessionFileError> {
+        fs::rename(&self.temporary, &self.file.path).map_err(|source| self.file.unwritten(source))
+    }
+}
+
+impl Drop for PreparedSession<'_> {
+    fn drop(&mut self) {
+        // After a commit there is nothing left to remove.
+        let _ = fs::remove_file(&self.temporary);
     }
 }
 

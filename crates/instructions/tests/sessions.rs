@@ -4,7 +4,9 @@
 
 mod support;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -322,6 +324,37 @@ fn sessions_survive_a_file() {
         file.write(&session).unwrap();
     }
     assert_eq!(SessionFile::lock(&path).unwrap().read().unwrap(), Some(session));
+}
+
+#[test]
+fn a_session_in_a_directory_that_is_not_utf8_survives_a_file() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    let odd = project.root.join(OsStr::from_bytes(b"od\xffd 100%"));
+    fs::create_dir(&odd).unwrap();
+    fs::write(odd.join("AGENTS.md"), "odd").unwrap();
+    let surroundings = Surroundings::default();
+    let session = Session::start(&project.request(&odd, &surroundings), None).unwrap().0;
+    assert_eq!(session.loaded_versions.len(), 2);
+    let text = serde_json::to_string(&session).unwrap();
+    assert!(text.contains(&format!("\"cwd\":\"bytes:{}/od%ffd 100%25\"", project.root.display())), "{text}");
+    assert!(text.contains(&format!("\"root\":\"{}\"", project.root.display())), "{text}");
+    let file = SessionFile::lock(&project.root.join("session.json")).unwrap();
+    file.write(&session).unwrap();
+    assert_eq!(file.read().unwrap(), Some(session));
+}
+
+#[test]
+fn what_is_not_committed_leaves_the_session_as_it_was() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    let file = SessionFile::lock(&project.root.join("session.json")).unwrap();
+    drop(file.prepare(&project.session("")).unwrap());
+    assert_eq!(file.read().unwrap(), None);
+    let names = fs::read_dir(&project.root).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(
+        names.filter(|name| name.to_string_lossy().starts_with("session.json.")).count(),
+        1,
+        "the lock"
+    );
 }
 
 #[test]

@@ -47,6 +47,14 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     let removed: Vec<String> =
         announcement.removed().iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let answer = json!({ "resolved": { "files": resolved }, "removed": removed, "reminder": reminder });
+    // Saved as far as possible first: what cannot be remembered must not be said, or it is said for ever.
+    let prepared = match arguments.peek {
+        true => None,
+        false => {
+            announcement.confirm();
+            Some(file.prepare(&resolver.session()).map_err(|error| file_failure(&error))?)
+        }
+    };
     let reader = context
         .output
         .data(&answer, || reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default())?;
@@ -54,11 +62,9 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
         context.output.note(format!("nothing new applies there for the session in {}", cwd.display()));
     }
     // What nobody read was not delivered.
-    if arguments.peek || reader == Reader::Gone {
-        return Ok(Exit::Done);
+    if let (Some(prepared), Reader::Listening) = (prepared, reader) {
+        prepared.commit().map_err(|error| file_failure(&error))?;
     }
-    announcement.confirm();
-    file.write(&resolver.session()).map_err(|error| file_failure(&error))?;
     Ok(Exit::Done)
 }
 

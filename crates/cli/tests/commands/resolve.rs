@@ -1,5 +1,8 @@
 //! `foreword resolve`.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use serde_json::{Value, json};
 
 use crate::support::{Machine, finish, start};
@@ -111,6 +114,30 @@ fn what_nobody_read_was_not_delivered() {
     });
     assert_eq!(std::fs::read_to_string(machine.project().join("code")).unwrap(), "0\n");
     assert_eq!(resolve(&machine, "a/x").0, some(&["a/AGENTS.md"]));
+}
+
+#[test]
+fn what_cannot_be_saved_is_not_said() {
+    let machine = machine();
+    resolve(&machine, "x");
+    // Nothing can be written over a directory, whoever the user is.
+    let script = "mkdir s.json.$$ && exec \"$foreword\" resolve --session s.json a/x";
+    let err = finish(machine.shell(script), b"").failed(3);
+    assert!(err.starts_with("error: could not write s.json: "), "{err}");
+    assert_eq!(resolve(&machine, "a/x").0, some(&["a/AGENTS.md"]));
+}
+
+#[test]
+fn a_directory_that_is_not_utf8_is_followed() {
+    let machine = machine();
+    let odd = machine.project().join(OsStr::from_bytes(b"od\xffd"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("AGENTS.md"), "odd\n").unwrap();
+    for expected in [1, 0] {
+        let mut command = machine.command("resolve --session s.json --cwd .");
+        command.arg(odd.join("x"));
+        assert_eq!(finish(command, b"").done().matches("odd\n").count(), expected);
+    }
 }
 
 #[test]
