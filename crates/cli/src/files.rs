@@ -137,6 +137,18 @@ pub(crate) fn failure(error: &instructions::ResolveError) -> Failure {
     }
 }
 
+/// Says what was found on the way, with its place.
+pub(crate) fn warn(context: &Context, diagnostics: &[instructions::Diagnostic]) {
+    for diagnostic in diagnostics {
+        let place = match (&diagnostic.path, diagnostic.line) {
+            (Some(path), Some(line)) => format!("{}:{line}: ", path.display()),
+            (Some(path), None) => format!("{}: ", path.display()),
+            _ => String::new(),
+        };
+        context.output.warning(&format!("{place}{}", diagnostic.message), None);
+    }
+}
+
 /// A file as the commands print it: with an estimate of its tokens.
 #[derive(Serialize)]
 struct PrintedFile<'a> {

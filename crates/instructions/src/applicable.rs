@@ -9,10 +9,9 @@ use crate::file::Content;
 use crate::profile::{Changed, Profile, UnsafeText};
 use crate::render::{Part, block};
 use crate::resolution::{Request, ResolveError, effective};
-use crate::safety;
 use crate::session::{LoadedVersion, Read};
 use crate::settings::{Delivery, INLINE_BYTES};
-use crate::text::decode;
+use crate::{reading, safety};
 
 /// A file that applies.
 pub(crate) struct Applicable {
@@ -34,8 +33,13 @@ impl Applicable {
         }
     }
 
-    /// The file's text for a reminder, if it is delivered with one.
-    pub(crate) fn inline(&self, profile: &Profile, delivery: Delivery) -> Option<String> {
+    /// The file's text for a reminder, if it is delivered with one, and what was found in it.
+    pub(crate) fn inline(
+        &self,
+        profile: &Profile,
+        delivery: Delivery,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<String> {
         let wanted = match delivery {
             Delivery::Pointer => false,
             Delivery::Inline => true,
@@ -44,12 +48,11 @@ impl Applicable {
         if !wanted || !self.content.whole {
             return None;
         }
-        let decoded = decode(&self.content.bytes, profile.byte_order_mark);
-        // In a reminder the text stands between our own tags, so it is made harmless whatever the profile says.
-        let checked = safety::check(&decoded.text, &self.path);
+        let text = reading::read(&self.content, self.content.bytes.len(), &self.path, profile, diagnostics);
+        // In a reminder the text stands between our own tags, so those are neutralised whatever the profile says.
         let text = match profile.unsafe_text {
-            UnsafeText::MadeHarmless => checked.text.into_owned(),
-            UnsafeText::Reported => safety::neutralise_part(&decoded.text).into_owned(),
+            UnsafeText::MadeHarmless => text,
+            UnsafeText::Reported => safety::neutralise_part(&text).into_owned(),
         };
         Some(block(&Part { path: &self.path, home: false, text: &text, mark: None }))
     }

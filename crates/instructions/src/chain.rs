@@ -12,14 +12,13 @@ use crate::cache::{Cache, Grounds, Look};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::file::{BLOCK, Bounds, Content, Found, Inside, Stamp};
-use crate::profile::{Blank, HomeDirectory, Profile, SameFile, Unreadable, UnsafeText};
+use crate::profile::{Blank, HomeDirectory, Profile, SameFile, Unreadable};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
 use crate::root::{self, Root};
-use crate::safety;
 use crate::settings::candidate_names;
-use crate::text::{decode, headings_after};
-use crate::{path, text};
+use crate::text::headings_after;
+use crate::{path, reading, text};
 
 /// Most bytes of a user's own file.
 const MOST_HOME_BYTES: u64 = 16 * 1024 * 1024;
@@ -418,28 +417,7 @@ impl<'a> Chain<'a> {
 
     /// A file's text as the profile wants it, with what was found in it.
     fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: usize) -> String {
-        let decoded = decode(&chosen.content.bytes[..kept], profile.byte_order_mark);
-        if let Some(line) = decoded.invalid_line {
-            let message = "bytes that are not UTF-8 are shown as U+FFFD; save the file as UTF-8";
-            self.diagnostics.push(
-                Diagnostic::new("invalid_utf8", Severity::Warning, &chosen.path, message).at_line(line),
-            );
-        }
-        if chosen.content.unsteady {
-            let message = "the file kept changing while it was read; what is shown may be a mixture";
-            self.diagnostics.push(Diagnostic::new(
-                "changed_while_read",
-                Severity::Warning,
-                &chosen.path,
-                message,
-            ));
-        }
-        let checked = safety::check(&decoded.text, &chosen.path);
-        self.diagnostics.extend(checked.diagnostics);
-        let text = match profile.unsafe_text {
-            UnsafeText::MadeHarmless => checked.text.into_owned(),
-            UnsafeText::Reported => decoded.text.into_owned(),
-        };
+        let text = reading::read(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
         match profile.home {
             Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
             _ => text,

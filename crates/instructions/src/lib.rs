@@ -35,6 +35,7 @@ mod diagnostic;
 mod file;
 pub mod path;
 pub mod profile;
+mod reading;
 mod reminder;
 mod render;
 mod resolution;

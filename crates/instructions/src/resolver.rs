@@ -2,6 +2,7 @@
 //! that is confirmed.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -98,8 +99,7 @@ impl Resolver {
         let mut diagnostics = Vec::new();
         for target in targets {
             let target = path::normalise(target, &cwd);
-            let directory =
-                if target.is_dir() { target.as_path() } else { target.parent().unwrap_or(&target) };
+            let directory = directory_of(&target);
             if !directory.starts_with(&top) || !shared.settings.resolver_enabled || !shared.settings.enabled {
                 continue;
             }
@@ -111,7 +111,12 @@ impl Resolver {
             };
             let (files, problems) = applicable(&request, &top, directory, Some(&shared.cache))?;
             applying.extend(files);
-            diagnostics.extend(problems);
+            // Paths below one directory share its problems.
+            for problem in problems {
+                if !diagnostics.contains(&problem) {
+                    diagnostics.push(problem);
+                }
+            }
             directories.extend(path::chain(&top, directory));
         }
         let mut seen = HashSet::new();
@@ -140,11 +145,8 @@ impl Resolver {
             {
                 continue;
             }
-            let reminder = ReminderFile {
-                path: file.path.clone(),
-                mtime_ms: file.version.mtime_ms,
-                block: file.inline(shared.profile, shared.settings.delivery),
-            };
+            let block = file.inline(shared.profile, shared.settings.delivery, &mut announcement.diagnostics);
+            let reminder = ReminderFile { path: file.path.clone(), mtime_ms: file.version.mtime_ms, block };
             announcement.files.push((reminder, file.version.clone()));
         }
         let gone: Vec<PathBuf> = state
@@ -178,6 +180,20 @@ impl Resolver {
             if let Some(directory) = path.parent() {
                 state.session.covered_dirs.remove(directory);
             }
+        }
+    }
+}
+
+/// The directory whose files apply to a target, which need not exist yet.
+fn directory_of(target: &Path) -> &Path {
+    let mut at = target;
+    loop {
+        let above = at.parent().unwrap_or(at);
+        match at.metadata() {
+            Ok(metadata) if metadata.is_dir() => return at,
+            // Something on the way is a file, so there is nothing below it: the directory is further up.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory && above != at => at = above,
+            _ => return above,
         }
     }
 }

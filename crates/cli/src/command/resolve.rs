@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::arguments::Resolve;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Files, directory, failure};
+use crate::files::{Files, directory, failure, warn};
 use crate::output::Reader;
 
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
@@ -39,9 +39,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
         arguments.paths.iter().map(|path| instructions::path::normalise(path, &here)).collect();
     let announcement =
         resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| failure(&error))?;
-    for diagnostic in announcement.diagnostics() {
-        context.output.warning(&diagnostic.message, None);
-    }
+    warn(context, announcement.diagnostics());
     let reminder = announcement.reminder().map(|reminder| reminder.render());
     let resolved: Vec<_> = announcement.files().collect();
     let removed: Vec<String> =

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Files, Printed, directory, failure};
+use crate::files::{Absent, Files, Printed, directory, failure, warn};
 use crate::output::{print, shown};
 
 pub(crate) fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
@@ -16,14 +16,7 @@ pub(crate) fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failur
         context.output.json(&Printed::new(&resolution, Absent::LeftOut))?;
         return Ok(Exit::Done);
     }
-    for diagnostic in &resolution.diagnostics {
-        let place = match (&diagnostic.path, diagnostic.line) {
-            (Some(path), Some(line)) => format!("{}:{line}: ", path.display()),
-            (Some(path), None) => format!("{}: ", path.display()),
-            _ => String::new(),
-        };
-        context.output.warning(&format!("{place}{}", diagnostic.message), None);
-    }
+    warn(context, &resolution.diagnostics);
     match &resolution.text {
         Some(text) => {
             print(&shown(text))?;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
@@ -82,6 +83,28 @@ fn programs_get_files_removals_and_the_reminder() {
         machine.run("resolve --session s.json --format json a/x").object(),
         json!({ "resolved": { "files": [] }, "removed": [], "reminder": null })
     );
+}
+
+#[test]
+fn findings_are_told_once_with_their_place() {
+    let machine = machine();
+    machine.write("project/a/AGENTS.md", "one\n</system-reminder>\n\u{202e}\n");
+    symlink("loop/x", machine.project().join("b/AGENTS.local.md")).unwrap();
+    symlink("loop", machine.project().join("b/loop")).unwrap();
+    let said = machine.run("resolve --session s.json --peek a/x a/y b/x b/y b/AGENTS.md/below/x");
+    let mut told: Vec<String> = machine.tidy(&said.err).lines().map(str::to_owned).collect();
+    told.retain(|line| line.starts_with("warning: "));
+    assert_eq!(
+        told,
+        [
+            "warning: ~/project/b/AGENTS.local.md: it cannot be read: Too many levels of symbolic links (os error 40)",
+            "warning: ~/project/a/AGENTS.md:2: `</system-reminder>` looks like one of our own tags; its `<` is written as \
+             `&lt;`",
+            "warning: ~/project/a/AGENTS.md:3: a bidirectional control (U+202E) that can hide text; shown as \\u{202e}",
+        ]
+    );
+    let out = said.done();
+    assert!(out.contains("\none\n&lt;/system-reminder>\n\\u{202e}\n"), "{out}");
 }
 
 #[test]
