@@ -412,7 +412,8 @@ impl<'a> Chain<'a> {
             return Some((kept, None));
         }
         let omitted = headings_after(&chosen.content.bytes, kept);
-        Some((kept, Some(render::mark(&chosen.path, kept, size, &omitted))))
+        let unread = size.saturating_sub(chosen.content.bytes.len() as u64);
+        Some((kept, Some(render::mark(&chosen.path, kept, size, &omitted, unread))))
     }
 
     /// A file's text as the profile wants it, with what was found in it.

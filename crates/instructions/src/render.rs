@@ -84,16 +84,22 @@ fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
     format!("# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n{body}\n</INSTRUCTIONS>")
 }
 
-/// The line that tells what a cut left out.
-pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String]) -> String {
+/// The line that tells what a cut left out: headings, and how much was not even looked at.
+pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unread: u64) -> String {
     let mut headings: Vec<String> =
         omitted.iter().take(MOST_HEADINGS).map(|heading| neutralise(heading).into_owned()).collect();
     if omitted.len() > MOST_HEADINGS {
         headings.push(format!("and {} more", omitted.len() - MOST_HEADINGS));
     }
-    let headings = if headings.is_empty() { "none".to_owned() } else { headings.join("; ") };
+    if headings.is_empty() {
+        headings.push(if unread == 0 { "none" } else { "none in what was read" }.to_owned());
+    }
+    if unread > 0 {
+        headings.push(format!("the last {unread} bytes were not looked at"));
+    }
     format!(
-        "[foreword: {kept} of {size} bytes shown; omitted headings: {headings}. Read {} for the rest.]",
+        "[foreword: {kept} of {size} bytes shown; omitted headings: {}. Read {} for the rest.]",
+        headings.join("; "),
         shown(path)
     )
 }

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use crate::profile::ByteOrderMark;
 
+/// Characters of a heading that are named where it was cut off.
+const MOST_OF_HEADING: usize = 120;
+
 /// A file's text, and where its bytes were not UTF-8.
 pub(crate) struct Decoded<'a> {
     pub(crate) text: Cow<'a, str>,
@@ -43,7 +46,7 @@ pub(crate) fn is_blank(bytes: &[u8], mark: ByteOrderMark) -> bool {
 }
 
 /// Where to cut bytes so that at most `most` stay: at the end of a line if one ends in the second half of what
-/// fits, and not behind a heading whose text is gone; else between two characters.
+/// fits, and there neither inside a code fence nor behind a heading whose text is gone; else between two characters.
 pub(crate) fn cut(bytes: &[u8], most: usize) -> usize {
     if bytes.len() <= most {
         return bytes.len();
@@ -52,7 +55,10 @@ pub(crate) fn cut(bytes: &[u8], most: usize) -> usize {
     let half = most / 2;
     let line_end = fits.iter().rposition(|byte| *byte == b'\n').map(|position| position + 1);
     match line_end.filter(|end| *end > half) {
-        Some(end) => before_heading(&bytes[..end]).filter(|end| *end > half).unwrap_or(end),
+        Some(end) => {
+            let end = open_fence(&bytes[..end]).filter(|start| *start > half).unwrap_or(end);
+            before_heading(&bytes[..end]).filter(|start| *start > half).unwrap_or(end)
+        }
         None => character_boundary(bytes, most),
     }
 }
@@ -94,37 +100,86 @@ fn is_heading(line: &[u8]) -> bool {
     (1..=6).contains(&hashes) && line.get(hashes).is_none_or(|byte| *byte == b' ' || *byte == b'\t')
 }
 
-/// The Markdown headings that begin in `bytes` at or after `from`; code fences hide what looks like one.
-pub(crate) fn headings_after(bytes: &[u8], from: usize) -> Vec<String> {
+/// The Markdown headings in `bytes` that are not there, or not whole, before `kept`; code fences hide what looks
+/// like one.
+pub(crate) fn headings_after(bytes: &[u8], kept: usize) -> Vec<String> {
     let mut headings = Vec::new();
-    let mut fence: Option<(u8, usize)> = None;
-    let mut position = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let start = position;
-        position += line.len();
-        let content = line.trim_ascii_end();
-        let indent = content.iter().take_while(|byte| **byte == b' ').count();
-        if indent > 3 {
-            continue;
-        }
-        let content = &content[indent..];
-        let mark = content.first().copied().unwrap_or(0);
-        let run = content.iter().take_while(|byte| **byte == mark).count();
-        if matches!(mark, b'`' | b'~') && run >= 3 {
-            match fence {
-                None => fence = Some((mark, run)),
-                Some((open, length)) if open == mark && run >= length && content.len() == run => fence = None,
-                Some(_) => {}
-            }
-            continue;
-        }
-        if fence.is_none() && start >= from && is_heading(content) {
+    let mut fence = Fence::default();
+    for (start, line) in lines(bytes) {
+        let end = start + line.trim_ascii_end().len();
+        let Some(content) = fence.text(start, line) else { continue };
+        if end > kept && is_heading(content) {
             let title = String::from_utf8_lossy(content.trim_ascii_start());
-            headings.push(title.trim_start_matches('#').trim().trim_end_matches('#').trim_end().to_owned());
+            let title = title.trim_start_matches('#').trim().trim_end_matches('#').trim_end();
+            match title.char_indices().nth(MOST_OF_HEADING) {
+                Some((position, _)) => headings.push(format!("{}…", &title[..position])),
+                None => headings.push(title.to_owned()),
+            }
         }
     }
     headings.retain(|heading| !heading.is_empty());
     headings
+}
+
+/// Where a code fence begins that is still open at the end.
+fn open_fence(bytes: &[u8]) -> Option<usize> {
+    let mut fence = Fence::default();
+    for (start, line) in lines(bytes) {
+        fence.text(start, line);
+    }
+    fence.open.map(|open| open.start)
+}
+
+/// Lines with where they start.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut position = 0;
+    bytes.split_inclusive(|byte| *byte == b'\n').map(move |line| {
+        position += line.len();
+        (position - line.len(), line)
+    })
+}
+
+/// The code fence around a line, if there is one.
+#[derive(Default)]
+struct Fence {
+    open: Option<OpenFence>,
+}
+
+struct OpenFence {
+    start: usize,
+    mark: u8,
+    length: usize,
+}
+
+impl Fence {
+    /// Takes in the next line: its text without indentation, if it is neither code nor a fence itself.
+    fn text<'a>(&mut self, start: usize, line: &'a [u8]) -> Option<&'a [u8]> {
+        let content = line.trim_ascii_end();
+        let indent = content.iter().take_while(|byte| **byte == b' ').count();
+        if indent > 3 {
+            return None;
+        }
+        let content = &content[indent..];
+        let mark = content.first().copied().unwrap_or(0);
+        let length = content.iter().take_while(|byte| **byte == mark).count();
+        let is_fence = match mark {
+            // With more of them behind it, it is code within a line.
+            b'`' => length >= 3 && !content[length..].contains(&b'`'),
+            b'~' => length >= 3,
+            _ => false,
+        };
+        match &self.open {
+            None if is_fence => self.open = Some(OpenFence { start, mark, length }),
+            None => return Some(content),
+            Some(open)
+                if is_fence && open.mark == mark && length >= open.length && content.len() == length =>
+            {
+                self.open = None;
+            }
+            Some(_) => {}
+        }
+        None
+    }
 }
 
 #[cfg(test)]
@@ -147,6 +202,20 @@ mod tests {
     }
 
     #[test]
+    fn a_code_fence_is_not_left_open() {
+        let text = b"Some text that is kept.\n# Run\n```sh\nmake\nmake check\n```\nThe rest of it.\n";
+        assert_eq!(cut(text, 45), 24, "before the fence, and before the heading over it");
+        assert_eq!(cut(text, 64), 56, "behind a fence that is closed");
+        let early = b"```\none\ntwo\nthree\nfour\nfive\n```\n";
+        assert_eq!(cut(early, 24), 23, "there is nothing to keep before it");
+        assert_eq!(
+            cut(b"a line of text\n```x``` is code\nmore\n", 33),
+            31,
+            "code within a line opens nothing"
+        );
+    }
+
+    #[test]
     fn boundaries_of_characters_and_of_garbage() {
         let text = "a😀b".as_bytes();
         for most in 1..5 {
@@ -162,6 +231,10 @@ mod tests {
         let text = b"# A\n```\n# not\n```\n## B ##\n    # code\n#hashtag\n### \n   #### C\n";
         assert_eq!(headings_after(text, 0), ["A", "B", "C"]);
         assert_eq!(headings_after(text, 4), ["B", "C"]);
+        assert_eq!(headings_after(text, 3), ["B", "C"], "only the line end of the first is missing");
+        assert_eq!(headings_after(b"# One two\n", 5), ["One two"], "cut in the middle");
+        let long = format!("# {}", "é".repeat(200));
+        assert_eq!(headings_after(long.as_bytes(), 9), [format!("{}…", "é".repeat(120))]);
     }
 
     #[test]

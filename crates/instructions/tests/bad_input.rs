@@ -191,6 +191,32 @@ fn a_huge_file_costs_no_more_than_the_limit() {
 }
 
 #[test]
+fn a_mark_does_not_deny_headings_that_nobody_looked_for() {
+    let tree = Tree::new();
+    let filler = "text\n".repeat(40_000);
+    let marks = |text: String| {
+        let root = project(&tree, json!({ "AGENTS.md": text }));
+        let text = ask(&root, &Settings::default()).unwrap().text.unwrap();
+        let mark = text.lines().find(|line| line.starts_with("[foreword: ")).unwrap().to_owned();
+        mark.replace(&*root.to_string_lossy(), "{R}")
+    };
+    assert_eq!(
+        marks(format!("{filler}# Late\n")),
+        "[foreword: 32765 of 200007 bytes shown; omitted headings: none in what was read; the last 101703 bytes were \
+         not looked at. Read {R}/AGENTS.md for the rest.]"
+    );
+    assert_eq!(
+        marks(format!("{}# Early\n{filler}# Late\n", &filler[..40_000])),
+        "[foreword: 32765 of 240015 bytes shown; omitted headings: Early; the last 141711 bytes were not looked at. \
+         Read {R}/AGENTS.md for the rest.]"
+    );
+    assert_eq!(
+        marks(format!("{}# Early\n", &filler[..40_000])),
+        "[foreword: 32765 of 40008 bytes shown; omitted headings: Early. Read {R}/AGENTS.md for the rest.]"
+    );
+}
+
+#[test]
 fn what_is_left_out_says_which_limit_left_it_out() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
