@@ -30,8 +30,8 @@ struct Scene {
 const SCENES: &[Scene] = &[
     Scene {
         title: "A chain with everything in it",
-        story: "From the root down: a file that hides another, a blank one, a link to a file that is already used, a directory, a link that leads to\n\
-                itself, a link out of the project, another agent's file, and a file above the root.",
+        story: "From the root down: a file that hides another, a blank one, a link to a file that is already used, a link that leads nowhere, a\n\
+                directory, a link that leads to itself, a link out of the project, another agent's file, and a file above the root.",
         variables: &[],
         words: "explain services/billing/tests",
     },
@@ -95,6 +95,7 @@ fn machine() -> Machine {
     }
     for (target, link) in [
         ("../AGENTS.override.md", "services/billing/AGENTS.md"),
+        ("../notes/billing.md", "services/billing/AGENTS.local.md"),
         ("AGENTS.md", "services/billing/tests/AGENTS.md"),
         ("../../../../elsewhere/AGENTS.md", "services/billing/tests/AGENTS.local.md"),
     ] {

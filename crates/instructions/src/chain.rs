@@ -12,7 +12,7 @@ use crate::cache::{Cache, Grounds, Look};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::file::{BLOCK, Bounds, Content, Found, Inside, Stamp};
-use crate::profile::{Blank, HomeDirectory, Profile, SameFile, Unreadable};
+use crate::profile::{Blank, DanglingLink, HomeDirectory, Profile, SameFile, Unreadable};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
 use crate::root::{self, Root};
@@ -264,7 +264,7 @@ impl<'a> Chain<'a> {
                 }
                 return true;
             }
-            Found::Absent if self.survey == Survey::Everything => Decision::new(path, Outcome::Absent),
+            Found::Absent if self.survey == Survey::Everything => absent(path, profile),
             Found::Absent => return false,
             Found::NotAFile { kind, .. } => Decision::new(path, Outcome::NotAFile)
                 .because(format!("it is a {kind}; only regular files are read")),
@@ -423,6 +423,20 @@ impl<'a> Chain<'a> {
             Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
             _ => text,
         }
+    }
+}
+
+/// A candidate that is not there: no such name, or a link of that name that leads nowhere.
+fn absent(path: PathBuf, profile: &Profile) -> Decision {
+    match std::fs::read_link(&path) {
+        Ok(target) if profile.dangling_link == DanglingLink::NotAFile => {
+            let detail = format!(
+                "it is a link to {}, which leads nowhere; mend the link, or remove it",
+                target.display()
+            );
+            Decision::new(path, Outcome::NotAFile).because(detail)
+        }
+        _ => Decision::new(path, Outcome::Absent),
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Profile {
     pub byte_order_mark: ByteOrderMark,
     /// What a file that cannot be read does.
     pub unreadable: Unreadable,
+    /// How a link that leads nowhere is explained; it is never read.
+    pub dangling_link: DanglingLink,
     /// What happens to wrapper tags and hidden characters.
     pub unsafe_text: UnsafeText,
     /// What happens to a file that is reached twice.
@@ -172,6 +174,15 @@ pub enum Unreadable {
     /// All project files are lost.
     ChainLost,
     /// It counts as absent.
+    Absent,
+}
+
+/// How a link that leads nowhere is explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DanglingLink {
+    /// As something that is no file.
+    NotAFile,
+    /// As if it were not there.
     Absent,
 }
 

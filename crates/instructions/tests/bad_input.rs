@@ -9,8 +9,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use instructions::{
-    FOREWORD, Outcome, Request, Resolution, ResolveError, Settings, SettingsError, Surroundings, resolve,
-    survey,
+    CODELIA, CODEX, FOREWORD, Outcome, Request, Resolution, ResolveError, Settings, SettingsError,
+    Surroundings, resolve, survey,
 };
 use serde_json::json;
 use support::Tree;
@@ -59,8 +59,48 @@ fn pipes_devices_loops_and_directories_are_passed_over() {
     assert_eq!(fate(&found, "b/AGENTS.md"), [Outcome::NotAFile]);
     assert_eq!(fate(&found, "c/AGENTS.md"), [Outcome::Unreadable]);
     assert_eq!(fate(&found, "d/AGENTS.md"), [Outcome::OutsideRoot]);
-    assert_eq!(fate(&found, "e/AGENTS.md"), []);
+    assert_eq!(fate(&found, "e/AGENTS.md"), [Outcome::NotAFile]);
     assert_eq!(fate(&found, "f/AGENTS.md"), [Outcome::Used]);
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_told_of_and_hides_nothing() {
+    let tree = Tree::new();
+    let root = project(
+        &tree,
+        json!({
+            "AGENTS.override.md": { "symlink": "nowhere.md" },
+            "AGENTS.md": "root",
+            "AGENTS.local.md": { "symlink": "/no/where" },
+        }),
+    );
+    let about = |profile| {
+        let (settings, surroundings) = (Settings::default(), Surroundings::default());
+        let request = Request { profile, cwd: &root, settings: &settings, surroundings: &surroundings };
+        let found = survey(&request).unwrap();
+        assert_eq!(fate(&found, "root/AGENTS.md"), [Outcome::Used]);
+        found
+    };
+    let found = about(&FOREWORD);
+    let told: Vec<(Outcome, &str)> = found
+        .decisions
+        .iter()
+        .filter(|decision| decision.outcome != Outcome::Used)
+        .map(|decision| (decision.outcome, decision.detail.as_deref().unwrap_or_default()))
+        .collect();
+    let detail =
+        |target| format!("it is a link to {target}, which leads nowhere; mend the link, or remove it");
+    assert_eq!(
+        told,
+        [(Outcome::NotAFile, &*detail("nowhere.md")), (Outcome::NotAFile, &*detail("/no/where"))]
+    );
+    assert_eq!(fate(&about(&CODEX), "AGENTS.override.md"), []);
+    fs::remove_file(root.join("AGENTS.override.md")).unwrap();
+    fs::rename(root.join("AGENTS.md"), root.join("kept.md")).unwrap();
+    symlink("AGENTS.override.md", root.join("AGENTS.md")).unwrap();
+    let (settings, surroundings) = (Settings::default(), Surroundings::default());
+    let request = Request { profile: &CODELIA, cwd: &root, settings: &settings, surroundings: &surroundings };
+    assert_eq!(fate(&survey(&request).unwrap(), "root/AGENTS.md"), [Outcome::NotAFile]);
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub const CODELIA: Profile = Profile {
     over_limit: OverLimit::StopsAtFirst,
     byte_order_mark: ByteOrderMark::Kept,
     unreadable: Unreadable::Absent,
+    dangling_link: DanglingLink::NotAFile,
     unsafe_text: UnsafeText::Reported,
     same_file: SameFile::UsedTwice,
     changed: Changed::ByTime,

@@ -25,6 +25,7 @@ pub const CODEX: Profile = Profile {
     over_limit: OverLimit::RootFirst,
     byte_order_mark: ByteOrderMark::Kept,
     unreadable: Unreadable::ChainLost,
+    dangling_link: DanglingLink::Absent,
     unsafe_text: UnsafeText::Reported,
     same_file: SameFile::UsedTwice,
     changed: Changed::ByContent,

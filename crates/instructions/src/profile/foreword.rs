@@ -25,6 +25,7 @@ pub const FOREWORD: Profile = Profile {
     over_limit: OverLimit::NearestFirst,
     byte_order_mark: ByteOrderMark::Stripped,
     unreadable: Unreadable::FileLost,
+    dangling_link: DanglingLink::NotAFile,
     unsafe_text: UnsafeText::MadeHarmless,
     same_file: SameFile::UsedOnce,
     changed: Changed::ByContent,
