@@ -20,6 +20,10 @@ pub(crate) enum Share {
     Cut(usize),
     /// Nothing, because the limit of bytes was spent.
     Nothing,
+    /// Nothing, because not all of it fits.
+    DoesNotFit,
+    /// Nothing, because one before it did not fit.
+    Stopped,
     /// Nothing, because there were enough files already.
     TooMany,
     /// Nothing, because what is left of it is only white space.
@@ -96,13 +100,16 @@ fn stop_at_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
     files
         .iter()
         .map(|file| {
-            if stopped.is_none() && count == 0 {
-                stopped = Some(Share::TooMany);
-            } else if stopped.is_none() && file.size > left {
-                stopped = Some(Share::Nothing);
-            }
             if let Some(stopped) = stopped {
                 return stopped;
+            }
+            if count == 0 {
+                stopped = Some(Share::TooMany);
+                return Share::TooMany;
+            }
+            if file.size > left {
+                stopped = Some(Share::Stopped);
+                return Share::DoesNotFit;
             }
             count -= 1;
             left -= file.size;
@@ -146,7 +153,7 @@ mod tests {
     fn the_specification_stops_at_what_does_not_fit() {
         use Share::*;
         let stops = |bytes, files, texts| shares(OverLimit::StopsAtFirst, bytes, files, texts);
-        assert_eq!(stops(8, None, &["12345", "6789012", "3"]), [Whole, Nothing, Nothing]);
+        assert_eq!(stops(8, None, &["12345", "6789012", "3"]), [Whole, DoesNotFit, Stopped]);
         assert_eq!(stops(99, Some(2), &["0", "1", "2"]), [Whole, Whole, TooMany]);
     }
 }

@@ -205,7 +205,8 @@ impl<'a> Chain<'a> {
             (false, ..) => Some(SWITCHED_OFF.to_owned()),
             (_, Some(reason), _) => Some(reason.to_owned()),
             (_, _, 0) => {
-                Some("the limit is 0 bytes, so no project file is read (agents.initial.max_bytes)".to_owned())
+                let setting = self.request.profile.setting_names.max_bytes;
+                Some(format!("the limit is 0 bytes, so no project file is read ({setting})"))
             }
             _ => None,
         };
@@ -374,6 +375,7 @@ impl<'a> Chain<'a> {
     /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
     fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
         let marked = self.request.profile.over_limit == crate::profile::OverLimit::NearestFirst;
+        let setting = self.request.profile.setting_names.max_bytes;
         let decision = &mut self.decisions[chosen.decision];
         let size = chosen.size();
         let kept = match share {
@@ -387,20 +389,27 @@ impl<'a> Chain<'a> {
             Share::Cut(kept) => {
                 decision.outcome = Outcome::Truncated;
                 decision.detail = Some(format!(
-                    "the limit of {max_bytes} bytes leaves no more room for it; shorten the files, or raise agents.initial.max_bytes"
+                    "the limit of {max_bytes} bytes leaves no more room for it; shorten the files, or raise {setting}"
                 ));
                 kept
             }
-            Share::Nothing | Share::TooMany => {
+            Share::Nothing | Share::DoesNotFit | Share::Stopped | Share::TooMany => {
                 decision.outcome = Outcome::OverBudget;
-                decision.detail = Some(match share {
-                    Share::TooMany => {
-                        "there are as many files as the limit allows without it; raise agents.initial.max_files"
-                            .to_owned()
+                let why = match share {
+                    Share::DoesNotFit => {
+                        format!("it does not fit into what is left of the limit of {max_bytes} bytes")
                     }
-                    _ => format!(
-                        "nothing of the limit of {max_bytes} bytes is left for it; shorten the files, or raise agents.initial.max_bytes"
-                    ),
+                    Share::Stopped => {
+                        format!(
+                            "a file before it does not fit into the limit of {max_bytes} bytes, and reading stops there"
+                        )
+                    }
+                    Share::TooMany => "there are as many files as the limit allows without it".to_owned(),
+                    _ => format!("nothing of the limit of {max_bytes} bytes is left for it"),
+                };
+                decision.detail = Some(match share {
+                    Share::TooMany => format!("{why}; raise agents.initial.max_files"),
+                    _ => format!("{why}; shorten the files, or raise {setting}"),
                 });
                 if !marked {
                     return None;

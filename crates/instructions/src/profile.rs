@@ -64,8 +64,30 @@ pub struct Profile {
     pub role: Role,
     /// Whose settings file is read besides ours.
     pub settings_file: Option<SettingsFile>,
+    /// What its settings are called where its user sets them.
+    pub setting_names: SettingNames,
     /// Prefix of the environment variables that set it.
     pub variable_prefix: &'static str,
+}
+
+/// What an agent's settings are called where its user sets them, for advice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettingNames {
+    /// Most bytes of project files.
+    pub max_bytes: &'static str,
+    /// Names tried after the profile's own.
+    pub fallbacks: &'static str,
+    /// Where the root is.
+    pub root: &'static str,
+}
+
+impl SettingNames {
+    /// Ours.
+    pub(crate) const FOREWORD: Self = Self {
+        max_bytes: "agents.initial.max_bytes",
+        fallbacks: "with --fallback or in agents.fallback_filenames",
+        root: "--root, or a marker further up,",
+    };
 }
 
 /// What is done with configured fallback names.

@@ -58,6 +58,7 @@ pub(crate) fn find(
         let reason = "there are no markers, so only the working directory counts".to_owned();
         return Ok(Root { directory: None, reason });
     }
+    let mut searched = "above".to_owned();
     for directory in cwd.ancestors() {
         let is_home = surroundings.user_home.as_deref() == Some(directory);
         for (index, marker) in markers.iter().enumerate() {
@@ -83,6 +84,7 @@ pub(crate) fn find(
             return Ok(Root { directory: Some(directory.to_owned()), reason });
         }
         if is_home && !settings.stop_at_fs_root {
+            searched = format!("up to your home directory {}, where the search stops,", directory.display());
             break;
         }
     }
@@ -90,11 +92,11 @@ pub(crate) fn find(
     Ok(match profile.without_marker {
         WithoutMarker::NoRoot => Root {
             directory: None,
-            reason: format!("no directory above has `{wanted}`, so only the working directory counts"),
+            reason: format!("no directory {searched} has `{wanted}`, so only the working directory counts"),
         },
         WithoutMarker::CwdIsRoot => Root {
             directory: Some(cwd.to_owned()),
-            reason: format!("no directory above has `{wanted}`, so the working directory is the root"),
+            reason: format!("no directory {searched} has `{wanted}`, so the working directory is the root"),
         },
     })
 }

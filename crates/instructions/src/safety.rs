@@ -124,13 +124,15 @@ enum Hidden {
 
 fn hidden_kind(character: char) -> Option<Hidden> {
     match character {
-        '\u{e0000}'..='\u{e007f}' => Some(Hidden::Dangerous("tag character")),
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Hidden::Dangerous("bidirectional control")),
-        '\u{e0100}'..='\u{e01ef}' => Some(Hidden::Dangerous("variation selector supplement")),
-        '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}' => {
-            Some(Hidden::Soft("zero-width character"))
+        '\u{e0000}'..='\u{e007f}' => Some(Hidden::Dangerous("a tag character")),
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            Some(Hidden::Dangerous("a bidirectional control"))
         }
-        '\u{200e}' | '\u{200f}' | '\u{61c}' => Some(Hidden::Soft("directional mark")),
+        '\u{e0100}'..='\u{e01ef}' => Some(Hidden::Dangerous("a variation selector supplement")),
+        '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}' => {
+            Some(Hidden::Soft("a zero-width character"))
+        }
+        '\u{200e}' | '\u{200f}' | '\u{61c}' => Some(Hidden::Soft("a directional mark")),
         '\u{ad}'
         | '\u{34f}'
         | '\u{115f}'
@@ -139,7 +141,7 @@ fn hidden_kind(character: char) -> Option<Hidden> {
         | '\u{ffa0}'
         | '\u{180e}'
         | '\u{2061}'..='\u{2064}'
-        | '\u{206a}'..='\u{206f}' => Some(Hidden::Soft("invisible character")),
+        | '\u{206a}'..='\u{206f}' => Some(Hidden::Soft("an invisible character")),
         _ => None,
     }
 }
@@ -162,16 +164,14 @@ fn hidden(
             None => {}
             Some(Hidden::Soft(_)) if character == '\u{200d}' && joins_emoji(before, after) => {}
             Some(Hidden::Soft(name)) => {
-                let message = format!("a {name} (U+{:04X}) that cannot be seen", u32::from(character));
+                let message = format!("{name} (U+{:04X}) that cannot be seen", u32::from(character));
                 diagnostics
                     .push(Diagnostic::new("zero_width", Severity::Warning, path, message).at_line(line));
             }
             Some(Hidden::Dangerous(name)) => {
                 let visible = format!("\\u{{{:x}}}", u32::from(character));
-                let message = format!(
-                    "a {name} (U+{:04X}) that can hide text; shown as {visible}",
-                    u32::from(character)
-                );
+                let message =
+                    format!("{name} (U+{:04X}) that can hide text; shown as {visible}", u32::from(character));
                 diagnostics
                     .push(Diagnostic::new("hidden_unicode", Severity::Error, path, message).at_line(line));
                 changes.push((position, character.len_utf8(), Cow::Owned(visible)));
@@ -254,6 +254,15 @@ mod tests {
             checked("a\u{200b}b\u{ad}"),
             ("a\u{200b}b\u{ad}".into(), vec!["zero_width", "zero_width"])
         );
+    }
+
+    #[test]
+    fn findings_are_said_in_english() {
+        let messages = |text: &str| -> Vec<String> {
+            check(text, Path::new("/f")).diagnostics.into_iter().map(|found| found.message).collect()
+        };
+        assert_eq!(messages("\u{ad}"), ["an invisible character (U+00AD) that cannot be seen"]);
+        assert_eq!(messages("\u{200b}"), ["a zero-width character (U+200B) that cannot be seen"]);
     }
 
     #[test]

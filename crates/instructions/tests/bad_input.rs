@@ -271,6 +271,87 @@ fn what_is_left_out_says_which_limit_left_it_out() {
     assert!(bytes.ends_with("raise agents.initial.max_bytes"), "{bytes}");
 }
 
+/// What is advised, by each profile, in its own words.
+#[test]
+fn advice_names_the_settings_of_the_agent_in_question() {
+    let tree = Tree::new();
+    let root = project(
+        &tree,
+        json!({
+            "AGENTS.md": "root root", "a/AGENTS.md": "leaf leaf", "a/b/AGENTS.md": "l", "c/CLAUDE.md": "c",
+            "CLAUDE.md": { "symlink": "AGENTS.md" }, "a/GEMINI.md": { "symlink": "../AGENTS.md" },
+        }),
+    );
+    fs::write(root.parent().unwrap().join("AGENTS.md"), "above").unwrap();
+    let detail = |profile, cwd: &str, bytes: u64, name: &str| {
+        let settings = Settings { max_bytes: Some(bytes), ..Settings::default() };
+        let surroundings = Surroundings::default();
+        let cwd = root.join(cwd);
+        let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let found = survey(&request).unwrap();
+        let path = instructions::path::normalise(Path::new(name), &root);
+        let decision = found.decisions.into_iter().find(|decision| decision.path == path);
+        decision.unwrap().detail.unwrap_or_default()
+    };
+    let ends = |detail: String, end: &str| assert!(detail.ends_with(end), "{detail}");
+    ends(detail(&CODEX, "a", 9, "a/AGENTS.md"), "or raise project_doc_max_bytes in Codex's config.toml");
+    ends(detail(&CODEX, "a", 12, "a/AGENTS.md"), "or raise project_doc_max_bytes in Codex's config.toml");
+    ends(detail(&CODEX, "a", 0, "a/AGENTS.md"), "(project_doc_max_bytes in Codex's config.toml)");
+    ends(
+        detail(&CODEX, "", 99, "../AGENTS.md"),
+        "give a marker further up (project_root_markers in Codex's config.toml) if it should count",
+    );
+    ends(
+        detail(&FOREWORD, "", 99, "../AGENTS.md"),
+        "give --root, or a marker further up, if it should count",
+    );
+    ends(
+        detail(&CODELIA, "a/b", 12, "a/AGENTS.md"),
+        "it does not fit into what is left of the limit of 12 bytes; shorten the files, or raise agents.initial.max_bytes",
+    );
+    ends(
+        detail(&CODELIA, "a/b", 12, "a/b/AGENTS.md"),
+        "a file before it does not fit into the limit of 12 bytes, and reading stops there; shorten the files, or raise \
+         agents.initial.max_bytes",
+    );
+    ends(detail(&FOREWORD, "", 99, "CLAUDE.md"), "it is the same file as AGENTS.md, which is read");
+    let same = detail(&FOREWORD, "a", 99, "a/GEMINI.md");
+    ends(same, &format!("it is the same file as {}/AGENTS.md, which is read", root.display()));
+    ends(
+        detail(&FOREWORD, "c", 99, "c/CLAUDE.md"),
+        "or name it with --fallback or in agents.fallback_filenames",
+    );
+    ends(
+        detail(&CODEX, "c", 99, "c/CLAUDE.md"),
+        "or name it in project_doc_fallback_filenames in Codex's config.toml",
+    );
+}
+
+#[test]
+fn a_search_that_ends_at_home_says_so() {
+    let tree = Tree::new();
+    let home = tree.directory("home");
+    let cwd = tree.directory("home/a");
+    let settings = Settings { stop_at_fs_root: false, ..Settings::default() };
+    for (user_home, words) in [
+        (
+            Some(home.clone()),
+            format!("up to your home directory {}, where the search stops,", home.display()),
+        ),
+        (None, "above".to_owned()),
+    ] {
+        let surroundings = Surroundings { user_home, ..Surroundings::default() };
+        let markers = Some(vec!["no-such-marker".to_owned()]);
+        let settings = Settings { markers, ..settings.clone() };
+        let request =
+            Request { profile: &FOREWORD, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        assert_eq!(
+            survey(&request).unwrap().root_reason,
+            format!("no directory {words} has `no-such-marker`, so only the working directory counts")
+        );
+    }
+}
+
 #[test]
 fn the_users_own_file_is_switched_off_with_the_others() {
     let tree = Tree::new();

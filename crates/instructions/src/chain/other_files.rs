@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Chain;
+use super::{Chain, Chosen};
 use crate::decision::{Decision, Outcome};
+use crate::file::Stamp;
 use crate::profile::{Fallbacks, Profile};
 
 /// Entries of one directory that are looked at for other letter cases.
@@ -42,8 +43,9 @@ impl Chain<'_> {
                 let path = directory.join(name);
                 if path.is_file() {
                     let detail = format!(
-                        "it stands above the root {}; give --root, or a marker further up, if it should count",
-                        top.display()
+                        "it stands above the root {}; give {} if it should count",
+                        top.display(),
+                        self.request.profile.setting_names.root
                     );
                     self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(detail));
                 }
@@ -51,21 +53,38 @@ impl Chain<'_> {
         }
     }
 
+    /// The chosen file that a path leads to as well.
+    fn same_file(&self, path: &Path) -> Option<&Path> {
+        let stamp = Stamp::of(&rustix::fs::stat(path).ok()?);
+        let is_same =
+            |chosen: &&Chosen| (chosen.stamp.device, chosen.stamp.inode) == (stamp.device, stamp.inode);
+        self.chosen.iter().find(is_same).map(|chosen| chosen.path.as_path())
+    }
+
     fn other_names(&mut self, directory: &Path, names: &[String]) {
-        let Profile { name: profile, fallbacks, .. } = *self.request.profile;
+        let Profile { name: profile, fallbacks, setting_names, .. } = *self.request.profile;
         for (name, agent) in OTHER_AGENTS {
             let path = directory.join(name);
             if names.iter().any(|known| known == name) || path.symlink_metadata().is_err() {
                 continue;
             }
             let present = names.iter().find(|name| directory.join(name).symlink_metadata().is_ok());
-            let remedy = match present {
+            let remedy = match (self.same_file(&path), present) {
+                (Some(same), _) => {
+                    let same = match same.parent() == Some(directory) {
+                        true => Path::new(same.file_name().unwrap_or(same.as_os_str())),
+                        false => same,
+                    };
+                    format!("it is the same file as {}, which is read", same.display())
+                }
                 // A link or another name would not come first.
-                Some(present) => format!("copy what should count into {present}"),
-                None if name.contains('/') || fallbacks == Fallbacks::Unsupported => {
+                (None, Some(present)) => format!("copy what should count into {present}"),
+                (None, None) if name.contains('/') || fallbacks == Fallbacks::Unsupported => {
                     format!("link it (ln -s {name} AGENTS.md)")
                 }
-                None => format!("link it (ln -s {name} AGENTS.md), or add it to agents.fallback_filenames"),
+                (None, None) => {
+                    format!("link it (ln -s {name} AGENTS.md), or name it {}", setting_names.fallbacks)
+                }
             };
             let detail = format!("it is for {agent}, the profile `{profile}` does not read it; {remedy}");
             self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));

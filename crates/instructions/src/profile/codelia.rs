@@ -28,5 +28,6 @@ pub const CODELIA: Profile = Profile {
     rendering: Rendering::AgentsContext,
     role: Role::System,
     settings_file: None,
+    setting_names: SettingNames::FOREWORD,
     variable_prefix: "CODELIA_",
 };

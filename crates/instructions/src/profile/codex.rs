@@ -32,5 +32,10 @@ pub const CODEX: Profile = Profile {
     rendering: Rendering::Instructions,
     role: Role::User,
     settings_file: Some(SettingsFile::Codex),
+    setting_names: SettingNames {
+        max_bytes: "project_doc_max_bytes in Codex's config.toml",
+        fallbacks: "in project_doc_fallback_filenames in Codex's config.toml",
+        root: "a marker further up (project_root_markers in Codex's config.toml)",
+    },
     variable_prefix: "FOREWORD_",
 };

@@ -32,5 +32,6 @@ pub const FOREWORD: Profile = Profile {
     rendering: Rendering::AgentsContext,
     role: Role::System,
     settings_file: None,
+    setting_names: SettingNames::FOREWORD,
     variable_prefix: "FOREWORD_",
 };
