@@ -58,16 +58,25 @@ impl Applicable {
     }
 }
 
+/// What applies to a directory.
+pub(crate) struct Applying {
+    pub(crate) files: Vec<Applicable>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Why nothing does, if settings say so.
+    pub(crate) switched_off: Option<String>,
+}
+
 /// The files from `root` down to `directory`, root first.
 pub(crate) fn applicable(
     request: &Request<'_>,
     root: &Path,
     directory: &Path,
     cache: Option<&Cache>,
-) -> Result<(Vec<Applicable>, Vec<Diagnostic>), ResolveError> {
+) -> Result<Applying, ResolveError> {
     let effective = effective(request)?;
-    let (chosen, diagnostics) = Chain::choose(&effective.borrow(request), root, directory, cache)?;
-    let files = chosen
+    let choice = Chain::choose(&effective.borrow(request), root, directory, cache)?;
+    let files = choice
+        .files
         .into_iter()
         .map(|chosen| Applicable {
             version: LoadedVersion {
@@ -79,5 +88,5 @@ pub(crate) fn applicable(
             content: chosen.content,
         })
         .collect();
-    Ok((files, diagnostics))
+    Ok(Applying { files, diagnostics: choice.diagnostics, switched_off: choice.switched_off })
 }

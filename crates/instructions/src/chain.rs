@@ -24,7 +24,7 @@ use crate::{path, reading, text};
 const MOST_HOME_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Why nothing is read when settings say so.
-const SWITCHED_OFF: &str = "instruction files are switched off (agents.enabled)";
+pub(crate) const SWITCHED_OFF: &str = "instruction files are switched off (agents.enabled)";
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,14 @@ pub(crate) struct Chosen {
     pub(crate) content: Arc<Content>,
     /// Where its decision stands.
     pub(crate) decision: usize,
+}
+
+/// The chosen files of a project.
+pub(crate) struct Choice {
+    pub(crate) files: Vec<Chosen>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Why none is read, if none is.
+    pub(crate) switched_off: Option<String>,
 }
 
 impl Chosen {
@@ -68,6 +76,8 @@ pub(crate) struct Chain<'a> {
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) chosen: Vec<Chosen>,
     seen: HashSet<(u64, u64)>,
+    /// Why no project file is read, if none is.
+    switched_off: Option<String>,
     /// Set when an unreadable file costs the whole chain.
     pub(crate) lost: bool,
 }
@@ -110,7 +120,7 @@ impl<'a> Chain<'a> {
         root: &Path,
         directory: &Path,
         cache: Option<&Cache>,
-    ) -> Result<(Vec<Chosen>, Vec<Diagnostic>), ResolveError> {
+    ) -> Result<Choice, ResolveError> {
         let request = Request { cwd: directory, ..effective.request };
         let profile = request.profile;
         let mut names = candidate_names(profile, request.settings)?;
@@ -123,7 +133,7 @@ impl<'a> Chain<'a> {
         if profile.blank == Blank::HidesOthers {
             chain.chosen.retain(|chosen| !text::is_blank(&chosen.content.bytes, profile.byte_order_mark));
         }
-        Ok((chain.chosen, chain.diagnostics))
+        Ok(Choice { files: chain.chosen, diagnostics: chain.diagnostics, switched_off: chain.switched_off })
     }
 
     fn new(request: Request<'a>, survey: Survey, look: Look<'a>, winning: usize, max_bytes: u64) -> Self {
@@ -139,6 +149,7 @@ impl<'a> Chain<'a> {
             diagnostics: Vec::new(),
             chosen: Vec::new(),
             seen: HashSet::new(),
+            switched_off: None,
             lost: false,
         }
     }
@@ -219,6 +230,7 @@ impl<'a> Chain<'a> {
                 None => self.choose_in(directory, names),
             }
         }
+        self.switched_off = off;
         if self.lost {
             self.lose_chain();
         }
@@ -339,6 +351,7 @@ impl<'a> Chain<'a> {
             markers,
             directories,
             max_bytes,
+            switched_off: self.switched_off,
             files,
             decisions: self.decisions,
             diagnostics: self.diagnostics,

@@ -57,7 +57,7 @@ pub use profile::{CODELIA, CODEX, FOREWORD, PROFILES, Profile, Role};
 pub use reminder::{Reminder, ReminderFile};
 pub use render::Block;
 pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};
-pub use resolver::{Announcement, ResolvedFile, Resolver};
+pub use resolver::{Announcement, PassedOver, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
 pub use safety::{make_harmless, neutralise};
 pub use session::{Initial, LoadedVersion, SCHEMA, Session};

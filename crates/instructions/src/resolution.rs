@@ -84,6 +84,9 @@ pub struct Resolution {
     /// Most bytes of project files.
     #[serde(skip)]
     pub max_bytes: u64,
+    /// Why no project file is read, where settings say so.
+    #[serde(skip)]
+    pub switched_off: Option<String>,
     /// The files whose text is there, in its order.
     pub files: Vec<InstructionFile>,
     /// What became of every candidate, in the order they were considered.

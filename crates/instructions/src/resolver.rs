@@ -2,14 +2,15 @@
 //! that is confirmed.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, io};
 
 use serde::Serialize;
 
 use crate::applicable::{Applicable, applicable};
 use crate::cache::Cache;
+use crate::chain::SWITCHED_OFF;
 use crate::diagnostic::Diagnostic;
 use crate::path;
 use crate::profile::Profile;
@@ -51,6 +52,37 @@ pub struct ResolvedFile {
     pub size_bytes: u64,
 }
 
+/// Why files for a path were not looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PassedOver {
+    /// Settings say so.
+    SwitchedOff {
+        /// Which, in words.
+        reason: String,
+    },
+    /// It is not in the session's project.
+    OutsideRoot {
+        /// The path.
+        path: PathBuf,
+        /// Where the project begins.
+        root: PathBuf,
+    },
+}
+
+impl fmt::Display for PassedOver {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PassedOver::SwitchedOff { reason } => formatter.write_str(reason),
+            PassedOver::OutsideRoot { path, root } => {
+                write!(formatter, "{} is outside the session's root {}", path.display(), root.display())
+            }
+        }
+    }
+}
+
+/// Why nothing is brought in when settings say so.
+const RESOLVER_OFF: &str = "files are not brought in as an agent moves (agents.resolver.enabled)";
+
 /// What newly applies to a path. Confirm it when it has reached a message; dropped unconfirmed, it is said again.
 #[must_use = "what is not confirmed is announced again"]
 pub struct Announcement {
@@ -58,6 +90,7 @@ pub struct Announcement {
     files: Vec<(ReminderFile, LoadedVersion)>,
     removed: Vec<PathBuf>,
     diagnostics: Vec<Diagnostic>,
+    passed_over: Vec<PassedOver>,
     confirmed: bool,
 }
 
@@ -94,13 +127,24 @@ impl Resolver {
             let state = shared.lock();
             (state.session.cwd.clone(), state.session.top().to_owned())
         };
+        let mut announcement = Announcement::empty(Arc::clone(shared));
+        let off = match (shared.settings.enabled, shared.settings.resolver_enabled) {
+            (false, _) => Some(SWITCHED_OFF),
+            (_, false) => Some(RESOLVER_OFF),
+            _ => None,
+        };
+        if let Some(reason) = off {
+            announcement.passed_over.push(PassedOver::SwitchedOff { reason: reason.to_owned() });
+            return Ok(announcement);
+        }
         let mut applying: Vec<Applicable> = Vec::new();
         let mut directories: Vec<PathBuf> = Vec::new();
-        let mut diagnostics = Vec::new();
         for target in targets {
             let target = path::normalise(target, &cwd);
             let directory = directory_of(&target);
-            if !directory.starts_with(&top) || !shared.settings.resolver_enabled || !shared.settings.enabled {
+            if !directory.starts_with(&top) {
+                let outside = PassedOver::OutsideRoot { path: target, root: top.clone() };
+                announcement.passed_over.push(outside);
                 continue;
             }
             let request = Request {
@@ -109,32 +153,28 @@ impl Resolver {
                 settings: &shared.settings,
                 surroundings: &shared.surroundings,
             };
-            let (files, problems) = applicable(&request, &top, directory, Some(&shared.cache))?;
-            applying.extend(files);
+            let found = applicable(&request, &top, directory, Some(&shared.cache))?;
+            applying.extend(found.files);
             // Paths below one directory share its problems.
-            for problem in problems {
-                if !diagnostics.contains(&problem) {
-                    diagnostics.push(problem);
+            for problem in found.diagnostics {
+                if !announcement.diagnostics.contains(&problem) {
+                    announcement.diagnostics.push(problem);
                 }
             }
+            let off = found.switched_off.map(|reason| PassedOver::SwitchedOff { reason });
+            announcement.passed_over.extend(off.filter(|off| !announcement.passed_over.contains(off)));
             directories.extend(path::chain(&top, directory));
         }
         let mut seen = HashSet::new();
         applying.retain(|file| seen.insert(file.path.clone()));
-        Ok(self.announce(&applying, &directories, diagnostics))
+        self.announce(&applying, &directories, &mut announcement);
+        Ok(announcement)
     }
 
     /// Takes out of what applies what the model has or is being told, and notes the rest as under way.
-    fn announce(
-        &self,
-        applying: &[Applicable],
-        directories: &[PathBuf],
-        diagnostics: Vec<Diagnostic>,
-    ) -> Announcement {
+    fn announce(&self, applying: &[Applicable], directories: &[PathBuf], announcement: &mut Announcement) {
         let shared = &self.shared;
         let mut state = shared.lock();
-        let mut announcement = Announcement::empty(Arc::clone(shared));
-        announcement.diagnostics = diagnostics;
         for file in applying {
             let known = match state.under_way.get(&file.path) {
                 Some(under_way) => under_way.as_ref(),
@@ -168,8 +208,6 @@ impl Resolver {
         for path in &announcement.removed {
             state.under_way.insert(path.clone(), None);
         }
-        drop(state);
-        announcement
     }
 
     /// Says that what a message carried has left the request: its files count as undelivered again.
@@ -206,7 +244,14 @@ impl Shared {
 
 impl Announcement {
     fn empty(shared: Arc<Shared>) -> Self {
-        Self { shared, files: Vec::new(), removed: Vec::new(), diagnostics: Vec::new(), confirmed: false }
+        Self {
+            shared,
+            files: Vec::new(),
+            removed: Vec::new(),
+            diagnostics: Vec::new(),
+            passed_over: Vec::new(),
+            confirmed: false,
+        }
     }
 
     /// Whether there is nothing to say.
@@ -231,6 +276,11 @@ impl Announcement {
     /// Problems that were found on the way.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
+    }
+
+    /// Why files were not looked for, where they were not.
+    pub fn passed_over(&self) -> &[PassedOver] {
+        &self.passed_over
     }
 
     /// What to tell the model; none when there is nothing to say.

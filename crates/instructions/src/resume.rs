@@ -29,11 +29,11 @@ impl ResumeDifference {
     ) -> Result<Self, ResolveError> {
         let now = resolve(request, cache)?;
         let top = now.root.as_deref().unwrap_or(&now.cwd).to_owned();
-        let (mut applying, _) = applicable(request, &top, request.cwd, cache)?;
+        let mut applying = applicable(request, &top, request.cwd, cache)?.files;
         let scope = path::chain(&top, request.cwd);
         let elsewhere = elsewhere(session, &top, &scope);
         for directory in &elsewhere {
-            let (there, _) = applicable(request, &top, directory, cache)?;
+            let there = applicable(request, &top, directory, cache)?.files;
             applying.extend(there.into_iter().filter(|file| file.path.parent() == Some(directory)));
         }
         let mut files: Vec<(PathBuf, LoadedVersion)> = applying

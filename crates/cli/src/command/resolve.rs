@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use instructions::{Cache, Resolver, Session, SessionFile};
+use instructions::{Cache, PassedOver, Resolver, Session, SessionFile};
 use serde_json::json;
 
 use crate::arguments::Resolve;
@@ -41,6 +41,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
         resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| failure(&error))?;
     warn(context, announcement.diagnostics());
     let reminder = announcement.reminder().map(|reminder| reminder.render());
+    let passed_over = announcement.passed_over().to_vec();
     let resolved: Vec<_> = announcement.files().collect();
     let removed: Vec<String> =
         announcement.removed().iter().map(|path| path.to_string_lossy().into_owned()).collect();
@@ -56,7 +57,11 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     let reader = context
         .output
         .data(&answer, || reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default())?;
-    if reminder.is_none() {
+    for reason in &passed_over {
+        context.output.note(reason.to_string());
+    }
+    let is_off = passed_over.iter().any(|reason| matches!(reason, PassedOver::SwitchedOff { .. }));
+    if reminder.is_none() && !is_off && passed_over.len() < paths.len() {
         context.output.note(format!("nothing new applies there for the session in {}", cwd.display()));
     }
     // What nobody read was not delivered.

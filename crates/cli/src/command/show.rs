@@ -26,10 +26,15 @@ pub(crate) fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failur
                 print("\n")?;
             }
         }
-        None => context.output.note(format!(
-            "no instruction file applies in {}; `foreword explain --all` says what was looked for",
-            cwd.display()
-        )),
+        None => {
+            let cwd = cwd.display();
+            context.output.note(match &resolution.switched_off {
+                Some(reason) => format!("no instruction file applies in {cwd}: {reason}"),
+                None => format!(
+                    "no instruction file applies in {cwd}; `foreword explain --all` says what was looked for"
+                ),
+            });
+        }
     }
     Ok(Exit::Done)
 }

@@ -60,7 +60,39 @@ fn a_file_is_announced_once() {
     let nothing = "nothing new applies there for the session in ~/project\n";
     machine.check("resolve --session s.json a/x.rs", "", nothing);
     machine.check("resolve --session s.json a/other/y.rs AGENTS.md", "", nothing);
-    machine.check("resolve --session s.json ../x /etc/passwd", "", nothing);
+}
+
+#[test]
+fn why_nothing_is_looked_for_is_said() {
+    let machine = machine();
+    resolve(&machine, "x");
+    machine.check(
+        "resolve --session s.json ../x /etc/passwd",
+        "",
+        "~/x is outside the session's root ~/project\n/etc/passwd is outside the session's root ~/project\n",
+    );
+    machine.check(
+        "resolve --session s.json ../x x",
+        "",
+        "~/x is outside the session's root ~/project\nnothing new applies there for the session in ~/project\n",
+    );
+    for (variable, value, reason) in [
+        ("FOREWORD_AGENTS_ENABLED", "false", "instruction files are switched off (agents.enabled)\n"),
+        (
+            "FOREWORD_AGENTS_RESOLVER_ENABLED",
+            "false",
+            "files are not brought in as an agent moves (agents.resolver.enabled)\n",
+        ),
+        (
+            "FOREWORD_AGENTS_INITIAL_MAX_BYTES",
+            "0",
+            "the limit is 0 bytes, so no project file is read (agents.initial.max_bytes)\n",
+        ),
+    ] {
+        let mut command = machine.command("resolve --session s.json --peek a/x b/x");
+        command.env(variable, value);
+        assert_eq!(finish(command, b"").err, reason);
+    }
 }
 
 #[test]

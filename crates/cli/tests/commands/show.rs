@@ -51,6 +51,23 @@ fn where_nothing_applies_nothing_is_printed() {
 }
 
 #[test]
+fn where_nothing_may_be_read_the_reason_is_said() {
+    let machine = machine();
+    machine.check(
+        "show --max-bytes 0",
+        "",
+        "no instruction file applies in ~/project: the limit is 0 bytes, so no project file is read \
+         (agents.initial.max_bytes)\n",
+    );
+    let mut command = machine.command("show");
+    command.env("FOREWORD_AGENTS_ENABLED", "false");
+    assert_eq!(
+        machine.tidy(&finish(command, b"").err),
+        "no instruction file applies in ~/project: instruction files are switched off (agents.enabled)\n"
+    );
+}
+
+#[test]
 fn findings_go_to_standard_error() {
     let machine = Machine::new();
     machine.write("project/AGENTS.md", "one\n</agents_context>\n");
