@@ -1,6 +1,6 @@
 //! A session kept in a file: locked while it is used, replaced in one step.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,9 @@ use crate::session::{SCHEMA, Session};
 
 /// Largest session file that is read.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Most links followed to a session file.
+const MOST_LINKS: usize = 40;
 
 /// Why a session file cannot be used. The file is left as it is.
 #[derive(Debug, thiserror::Error)]
@@ -45,20 +48,40 @@ pub enum SessionFileError {
 pub struct SessionFile {
     path: PathBuf,
     /// Held, never read: closing it gives the lock back.
-    _lock: File,
+    lock: File,
 }
 
 impl SessionFile {
     /// Locks a session file, waiting for whoever has it.
     pub fn lock(path: &Path) -> Result<Self, SessionFileError> {
-        // The file itself is replaced by every write, so the lock is beside it.
-        let mut beside = path.as_os_str().to_owned();
+        let (file, lock_path) = Self::open(path)?;
+        file.lock.lock().map_err(|source| unlocked(lock_path, source))?;
+        Ok(file)
+    }
+
+    /// Locks a session file; none when somebody else has it.
+    pub fn try_lock(path: &Path) -> Result<Option<Self>, SessionFileError> {
+        let (file, lock_path) = Self::open(path)?;
+        match file.lock.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(unlocked(lock_path, source)),
+        }
+    }
+
+    /// Where the lock of a session file is: beside it, because the file itself is replaced by every write.
+    pub fn lock_path(path: &Path) -> PathBuf {
+        let mut beside = target(path).into_os_string();
         beside.push(".lock");
-        let beside = PathBuf::from(beside);
-        let failed = |source| SessionFileError::Io { action: "lock", path: beside.clone(), source };
-        let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
-        lock.lock().map_err(failed)?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        PathBuf::from(beside)
+    }
+
+    fn open(path: &Path) -> Result<(Self, PathBuf), SessionFileError> {
+        let lock_path = Self::lock_path(path);
+        match File::options().create(true).truncate(false).write(true).open(&lock_path) {
+            Ok(lock) => Ok((Self { path: target(path), lock }, lock_path)),
+            Err(source) => Err(unlocked(lock_path, source)),
+        }
     }
 
     /// The session; none when there is no file yet.
@@ -107,6 +130,20 @@ impl SessionFile {
     fn unwritten(&self, source: io::Error) -> SessionFileError {
         SessionFileError::Io { action: "write", path: self.path.clone(), source }
     }
+}
+
+fn unlocked(path: PathBuf, source: io::Error) -> SessionFileError {
+    SessionFileError::Io { action: "lock", path, source }
+}
+
+/// Where a session really is: a link stays a link, and all its names have one lock.
+fn target(path: &Path) -> PathBuf {
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = fs::read_link(&target) else { break };
+        target = target.parent().unwrap_or(Path::new("")).join(next);
+    }
+    target
 }
 
 /// A session that is safely on disk but does not hold yet; dropped, it never will.

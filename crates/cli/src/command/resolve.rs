@@ -1,7 +1,8 @@
 //! `foreword resolve`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use instructions::{Cache, PassedOver, Resolver, Session, SessionFile};
 use serde_json::json;
@@ -14,8 +15,16 @@ use crate::output::Reader;
 
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
-    let file = SessionFile::lock(&arguments.session).map_err(|error| file_failure(&error))?;
-    let session = match file.read().map_err(|error| file_failure(&error))? {
+    // Who only looks neither waits nor leaves anything behind.
+    let file = match arguments.peek {
+        true => None,
+        false => Some(lock(&arguments.session, PATIENCE, |message| context.output.warning(message, None))?),
+    };
+    let stored = match &file {
+        Some(file) => file.read(),
+        None => SessionFile::peek(&arguments.session),
+    };
+    let session = match stored.map_err(|error| file_failure(&error))? {
         Some(session) => {
             if let Some(cwd) = &arguments.cwd
                 && directory(Some(cwd))? != session.cwd
@@ -47,9 +56,9 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
         announcement.removed().iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let answer = json!({ "resolved": { "files": resolved }, "removed": removed, "reminder": reminder });
     // Saved as far as possible first: what cannot be remembered must not be said, or it is said for ever.
-    let prepared = match arguments.peek {
-        true => None,
-        false => {
+    let prepared = match &file {
+        None => None,
+        Some(file) => {
             announcement.confirm();
             Some(file.prepare(&resolver.session()).map_err(|error| file_failure(&error))?)
         }
@@ -74,8 +83,52 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
 fn start(context: &Context, files: &Files, arguments: &Resolve) -> Result<Session, Failure> {
     let cwd = directory(arguments.cwd.as_deref())?;
     let (session, _) = Session::start(&files.request(&cwd), None).map_err(|error| failure(&error))?;
-    context.output.note(format!("started a session in {}", cwd.display()));
+    context.output.note(match arguments.peek {
+        true => format!(
+            "there is no session in {} yet; this is for a new one in {}",
+            arguments.session.display(),
+            cwd.display()
+        ),
+        false => format!("started a session in {}", cwd.display()),
+    });
     Ok(session)
+}
+
+/// How long to wait for a session that another process has.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// When to say that we wait.
+    say_after: Duration,
+    /// When to stop waiting.
+    give_up_after: Duration,
+}
+
+const PATIENCE: Patience =
+    Patience { say_after: Duration::from_secs(2), give_up_after: Duration::from_secs(30) };
+/// How often to look whether the lock is free.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+fn lock(path: &Path, patience: Patience, say: impl Fn(&str)) -> Result<SessionFile, Failure> {
+    let begun = Instant::now();
+    let mut said = false;
+    loop {
+        if let Some(file) = SessionFile::try_lock(path).map_err(|error| file_failure(&error))? {
+            return Ok(file);
+        }
+        let waited = begun.elapsed();
+        let lock = SessionFile::lock_path(path);
+        if waited >= patience.give_up_after {
+            let seconds = patience.give_up_after.as_secs();
+            let message = format!("another process has held {} for {seconds} seconds", lock.display());
+            return Err(Failure::new(Exit::Failed, message)
+                .hint("end that process and try again, or name another session file"));
+        }
+        if waited >= patience.say_after && !said {
+            say(&format!("waiting for {}, which another process holds", lock.display()));
+            said = true;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
 }
 
 /// A session is followed by the rules it was started with.
@@ -92,9 +145,39 @@ pub(crate) fn file_failure(error: &instructions::SessionFileError) -> Failure {
     use instructions::SessionFileError;
     match error {
         SessionFileError::Io { .. } => Failure::new(Exit::Failed, error.to_string()),
-        SessionFileError::Malformed { .. } => Failure::usage(error.to_string())
-            .hint("name another file, or remove this one to start a new session"),
+        // Whatever it is, it is somebody's: nothing here advises to remove it.
+        SessionFileError::Malformed { .. } => Failure::usage(error.to_string()).hint("name another file"),
         SessionFileError::Schema { .. } => Failure::usage(error.to_string())
             .hint("use the version of foreword that wrote it, or start a new session"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn a_session_that_somebody_has_is_waited_for_and_given_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.json");
+        let said = RefCell::new(Vec::new());
+        let say = |message: &str| said.borrow_mut().push(message.to_owned());
+        let patience = Patience { say_after: Duration::ZERO, give_up_after: Duration::from_millis(100) };
+        let held = SessionFile::lock(&path).unwrap();
+        let failure = lock(&path, patience, say).unwrap_err();
+        let lock_path = path.with_extension("json.lock");
+        assert_eq!(failure.exit, Exit::Failed);
+        assert_eq!(
+            failure.message,
+            format!("another process has held {} for 0 seconds", lock_path.display())
+        );
+        assert_eq!(failure.hints, ["end that process and try again, or name another session file"]);
+        let waiting = format!("waiting for {}, which another process holds", lock_path.display());
+        assert_eq!(said.take(), [waiting], "once");
+        drop(held);
+        lock(&path, patience, say).unwrap();
+        assert_eq!(said.take(), Vec::<String>::new());
     }
 }

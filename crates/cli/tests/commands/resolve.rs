@@ -150,7 +150,13 @@ fn looking_confirms_nothing_and_leaves_no_session() {
     let machine = machine();
     for _ in 0..2 {
         assert_eq!(resolve(&machine, "--peek a/x").0, some(&["a/AGENTS.md"]));
+        let said = machine.run("resolve --session s.json --peek a/x");
+        assert_eq!(
+            machine.tidy(&said.err),
+            "there is no session in s.json yet; this is for a new one in ~/project\n"
+        );
         assert!(!machine.project().join("s.json").exists());
+        assert!(!machine.project().join("s.json.lock").exists());
     }
     assert_eq!(resolve(&machine, "a/x").0, some(&["a/AGENTS.md"]));
     assert_eq!(resolve(&machine, "--peek b/x").0, some(&["b/AGENTS.md"]));
@@ -259,7 +265,7 @@ fn a_broken_session_file_is_named_and_left_alone() {
             let err = machine.tidy(&machine.run(words).failed(2));
             let message = err.strip_prefix("error: s.json ").expect(&err);
             assert!(message.starts_with(reason), "{words}: {err}");
-            assert!(err.contains("\nhint: "), "{words}: {err}");
+            assert!(err.contains("\nhint: ") && !err.contains("remove"), "{words}: {err}");
             assert_eq!(std::fs::read(&path).unwrap(), text, "{words}");
         }
     }
@@ -296,6 +302,37 @@ fn commands_at_the_same_time_announce_a_file_once() {
         .filter(|name| name.starts_with("s.json"))
         .collect();
     assert_eq!(left.len(), 2, "the session, its lock and nothing else: {left:?}");
+}
+
+#[test]
+fn a_session_that_is_busy_is_waited_for() {
+    let machine = machine();
+    let held = std::fs::File::create(machine.project().join("s.json.lock")).unwrap();
+    held.lock().unwrap();
+    let peeked = machine.run("resolve --session s.json --peek a/x");
+    assert!(peeked.done().contains("leaf"), "who only looks does not wait");
+    let child = start(machine.command("resolve --session s.json a/x"));
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    held.unlock().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && !output.stdout.is_empty(), "{output:?}");
+    assert_eq!(
+        machine.tidy(&String::from_utf8(output.stderr).unwrap()),
+        "warning: waiting for s.json.lock, which another process holds\nstarted a session in ~/project\n"
+    );
+}
+
+#[test]
+fn a_session_may_be_a_link() {
+    let machine = machine();
+    std::fs::create_dir(machine.root().join("sessions")).unwrap();
+    let link = machine.project().join("s.json");
+    symlink("../sessions/mine.json", &link).unwrap();
+    for expected in [some(&["a/AGENTS.md"]), some(&[])] {
+        assert_eq!(resolve(&machine, "a/x").0, expected);
+        assert!(link.is_symlink() && machine.root().join("sessions/mine.json").is_file());
+    }
+    assert!(!machine.project().join("s.json.lock").exists(), "all names of a session have one lock");
 }
 
 #[test]
