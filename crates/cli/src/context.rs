@@ -30,9 +30,7 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(arguments: &Arguments, output: Output) -> Result<Self, Failure> {
         let globals = &arguments.globals;
-        let here = std::env::current_dir().map_err(|error| {
-            Failure::new(Exit::Failed, format!("could not find the current directory: {error}"))
-        })?;
+        let here = working_directory()?;
         let flags = DirectoryFlags { home: globals.home.clone(), data: globals.data.clone() };
         let directories = Directories::find(flags, |name| std::env::var_os(name), &here)?;
         // What is wrong with the file is for the command to say.
@@ -170,6 +168,17 @@ impl Context {
             }
         }
     }
+}
+
+/// What relative paths count from. Where the directory is gone, the shell's word for it: what is named absolutely
+/// needs none, and nothing is found below it by mistake.
+fn working_directory() -> Result<PathBuf, Failure> {
+    std::env::current_dir().or_else(|error| {
+        let shells = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
+        shells.ok_or_else(|| {
+            Failure::new(Exit::Failed, format!("could not find the current directory: {error}"))
+        })
+    })
 }
 
 /// A thread's id.

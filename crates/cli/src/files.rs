@@ -16,6 +16,8 @@ pub(crate) struct Files {
     pub(crate) profile: &'static Profile,
     pub(crate) settings: Settings,
     pub(crate) surroundings: Surroundings,
+    /// Where the root was set, if it was.
+    root_origin: String,
 }
 
 impl Files {
@@ -32,6 +34,7 @@ impl Files {
         Ok(Self {
             profile,
             settings: settings(agents),
+            root_origin: context.configuration.origin("agents.root.project_root_override")?.to_string(),
             surroundings: Surroundings {
                 user_home,
                 foreword_home: Some(context.directories.home.clone()),
@@ -43,13 +46,65 @@ impl Files {
     pub(crate) fn request<'a>(&'a self, cwd: &'a Path) -> Request<'a> {
         Request { profile: self.profile, cwd, settings: &self.settings, surroundings: &self.surroundings }
     }
+
+    /// What cannot be resolved.
+    pub(crate) fn failure(&self, error: &instructions::ResolveError) -> Failure {
+        use instructions::{ResolveError, SettingsError};
+        let exit = match error {
+            ResolveError::Directory { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
+                Exit::Failed
+            }
+            _ => Exit::Usage,
+        };
+        let failure = Failure::new(exit, error.to_string());
+        match error {
+            ResolveError::NotADirectory { path } => match path.parent() {
+                Some(parent) => {
+                    failure.hint(format!("for what applies to that file, name {}", parent.display()))
+                }
+                None => failure,
+            },
+            ResolveError::Directory { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
+                match path.ancestors().skip(1).find(|ancestor| ancestor.is_dir()) {
+                    Some(nearest) => {
+                        failure.hint(format!("the nearest directory that exists is {}", nearest.display()))
+                    }
+                    None => failure,
+                }
+            }
+            ResolveError::Settings(SettingsError::FallbackName { .. }) => failure
+                .hint("fallback names are looked for in every directory; give plain names such as NOTES.md"),
+            ResolveError::Settings(SettingsError::RootElsewhere { root, .. }) => {
+                let origin = &self.root_origin;
+                let message = match std::fs::metadata(root) {
+                    Ok(metadata) if metadata.is_dir() => format!("{error} (from {origin})"),
+                    Ok(_) => format!("the root {} (from {origin}) is not a directory", root.display()),
+                    Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                        format!("the root {} (from {origin}) does not exist", root.display())
+                    }
+                    Err(source) => {
+                        format!("cannot look at the root {} (from {origin}): {source}", root.display())
+                    }
+                };
+                Failure::new(exit, message).hint("name a root above the working directory, or none")
+            }
+            ResolveError::SettingsFile(_) => {
+                failure.hint("mend the file, or set CODEX_HOME to another directory")
+            }
+            _ => failure,
+        }
+    }
 }
 
 /// A directory named on the command line, taken lexically; the present one when none is named.
 pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    let here = std::env::current_dir().map_err(|error| {
-        Failure::new(Exit::Failed, format!("could not find the current directory: {error}"))
-    })?;
+    // Who names everything absolutely may stand in a directory that is gone.
+    let here = match path {
+        Some(path) if path.is_absolute() => PathBuf::new(),
+        _ => std::env::current_dir().map_err(|error| {
+            Failure::new(Exit::Failed, format!("could not find the current directory: {error}"))
+        })?,
+    };
     Ok(match path {
         Some(path) => instructions::path::normalise(path, &here),
         None => here,
@@ -99,41 +154,6 @@ fn settings(agents: &AgentsSection) -> Settings {
             ConfiguredDelivery::Inline => Delivery::Inline,
             ConfiguredDelivery::Auto => Delivery::Auto,
         },
-    }
-}
-
-/// What cannot be resolved.
-pub(crate) fn failure(error: &instructions::ResolveError) -> Failure {
-    use instructions::{ResolveError, SettingsError};
-    let exit = match error {
-        ResolveError::Directory { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
-            Exit::Failed
-        }
-        _ => Exit::Usage,
-    };
-    let failure = Failure::new(exit, error.to_string());
-    match error {
-        ResolveError::NotADirectory { path } => match path.parent() {
-            Some(parent) => failure.hint(format!("for what applies to that file, name {}", parent.display())),
-            None => failure,
-        },
-        ResolveError::Directory { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
-            match path.ancestors().skip(1).find(|ancestor| ancestor.is_dir()) {
-                Some(nearest) => {
-                    failure.hint(format!("the nearest directory that exists is {}", nearest.display()))
-                }
-                None => failure,
-            }
-        }
-        ResolveError::Settings(SettingsError::FallbackName { .. }) => failure
-            .hint("fallback names are looked for in every directory; give plain names such as NOTES.md"),
-        ResolveError::Settings(SettingsError::RootElsewhere { .. }) => {
-            failure.hint("name a root above the working directory, or none")
-        }
-        ResolveError::SettingsFile(_) => {
-            failure.hint("mend the file, or set CODEX_HOME to another directory")
-        }
-        _ => failure,
     }
 }
 

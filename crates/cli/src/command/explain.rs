@@ -7,14 +7,14 @@ use instructions::{Decision, FileScope, Outcome, Resolution, Severity};
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Files, Printed, directory, failure, tokens};
+use crate::files::{Absent, Files, Printed, directory, tokens};
 use crate::output::{is_coloured, print};
 use crate::table::count;
 
 pub(crate) fn run(context: &Context, path: Option<&Path>, absent: Absent) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     let cwd = directory(path)?;
-    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| failure(&error))?;
+    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| files.failure(&error))?;
     if context.output.is_json() {
         context.output.json(&Printed::new(&resolution, absent))?;
     } else {

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::arguments::Resolve;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Files, directory, failure, warn};
+use crate::files::{Files, directory, warn};
 use crate::output::Reader;
 
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
@@ -41,13 +41,17 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     check_profile(&session, &files)?;
     let profile = files.profile;
     let cwd = session.cwd.clone();
-    let resolver =
-        Resolver::new(session, profile, files.settings, files.surroundings, Arc::new(Cache::new()));
-    let here = directory(None)?;
+    let resolver = Resolver::new(
+        session,
+        profile,
+        files.settings.clone(),
+        files.surroundings.clone(),
+        Arc::new(Cache::new()),
+    );
     let paths: Vec<PathBuf> =
-        arguments.paths.iter().map(|path| instructions::path::normalise(path, &here)).collect();
+        arguments.paths.iter().map(|path| directory(Some(path))).collect::<Result<_, _>>()?;
     let announcement =
-        resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| failure(&error))?;
+        resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| files.failure(&error))?;
     warn(context, announcement.diagnostics());
     let reminder = announcement.reminder().map(|reminder| reminder.render());
     let passed_over = announcement.passed_over().to_vec();
@@ -82,7 +86,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
 
 fn start(context: &Context, files: &Files, arguments: &Resolve) -> Result<Session, Failure> {
     let cwd = directory(arguments.cwd.as_deref())?;
-    let (session, _) = Session::start(&files.request(&cwd), None).map_err(|error| failure(&error))?;
+    let (session, _) = Session::start(&files.request(&cwd), None).map_err(|error| files.failure(&error))?;
     context.output.note(match arguments.peek {
         true => format!(
             "there is no session in {} yet; this is for a new one in {}",

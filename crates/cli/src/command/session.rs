@@ -9,7 +9,7 @@ use super::resolve::{check_profile, file_failure};
 use crate::arguments::Session;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Files, directory, failure};
+use crate::files::{Files, directory};
 use crate::table::{count, table};
 
 pub(crate) fn run(context: &Context, command: &Session) -> Result<Exit, Failure> {
@@ -62,8 +62,8 @@ fn diff(context: &Context, path: &Path, cwd: Option<&Path>) -> Result<Exit, Fail
         Some(cwd) => directory(Some(cwd))?,
         None => session.cwd.clone(),
     };
-    let difference =
-        ResumeDifference::find(&session, &files.request(&cwd), None).map_err(|error| failure(&error))?;
+    let difference = ResumeDifference::find(&session, &files.request(&cwd), None)
+        .map_err(|error| files.failure(&error))?;
     let reminder = difference.reminder().map(|reminder| reminder.render());
     context.output.data(&json!({ "differs": reminder.is_some(), "reminder": reminder }), || {
         reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default()

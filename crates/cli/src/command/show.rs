@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Files, Printed, directory, failure, warn};
+use crate::files::{Absent, Files, Printed, directory, warn};
 use crate::output::{print, shown};
 
 pub(crate) fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     let cwd = directory(path)?;
-    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| failure(&error))?;
+    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| files.failure(&error))?;
     if context.output.is_json() {
         context.output.json(&Printed::new(&resolution, Absent::LeftOut))?;
         return Ok(Exit::Done);

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::explain::explain;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Files, Printed, directory, failure};
+use crate::files::{Absent, Files, Printed, directory};
 use crate::output::{Reader, reader};
 use crate::signals::StopSignals;
 
@@ -54,7 +54,7 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
                     last = Some(seen);
                 }
             }
-            Err(error) if last.is_none() => return Err(failure(&error)),
+            Err(error) if last.is_none() => return Err(files.failure(&error)),
             // The directory may be gone for a moment, as when a branch is changed.
             Err(error) => {
                 let message = error.to_string();

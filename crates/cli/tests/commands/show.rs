@@ -126,7 +126,17 @@ fn flags_that_cannot_be_followed_say_so() {
         ("show --marker /etc", "error: the marker `/etc` is blank, absolute or leads out of its directory\n"),
         (
             "show --root a",
-            "error: the working directory ~/project is not inside the root ~/project/a\n\
+            "error: the working directory ~/project is not inside the root ~/project/a (from flag `--root`)\n\
+             hint: name a root above the working directory, or none\n",
+        ),
+        (
+            "show --root a/nowhere",
+            "error: the root ~/project/a/nowhere (from flag `--root`) does not exist\n\
+             hint: name a root above the working directory, or none\n",
+        ),
+        (
+            "explain --root AGENTS.md",
+            "error: the root ~/project/AGENTS.md (from flag `--root`) is not a directory\n\
              hint: name a root above the working directory, or none\n",
         ),
         (
@@ -168,6 +178,36 @@ fn a_path_that_is_no_directory_is_bad_input() {
     symlink("loop", machine.project().join("loop")).unwrap();
     let err = machine.run("show loop").failed(3);
     assert!(err.contains("cannot look into ") && err.contains("symbolic links"), "{err}");
+}
+
+#[test]
+fn a_root_that_is_not_there_is_named_with_its_variable() {
+    let machine = machine();
+    let mut command = machine.command("show");
+    command.env("FOREWORD_AGENTS_ROOT", "/no/where");
+    let err = finish(command, b"").failed(2);
+    assert!(
+        err.starts_with(
+            "error: the root /no/where (from environment variable `FOREWORD_AGENTS_ROOT`) does not exist\n"
+        ),
+        "{err}"
+    );
+}
+
+#[test]
+fn an_absolute_path_needs_no_current_directory() {
+    let machine = machine();
+    let gone = |words: &str| {
+        let script = format!("mkdir gone && cd gone && rmdir ../gone && exec \"$foreword\" {words}");
+        finish(machine.shell(&script), b"")
+    };
+    let project = machine.project();
+    let project = project.display();
+    assert!(gone(&format!("show {project}/a")).done().contains("leaf"));
+    let resolve = format!("resolve --session {project}/s.json --cwd {project} {project}/a/x");
+    assert!(gone(&resolve).done().contains("leaf"));
+    let err = gone("show").failed(3);
+    assert!(err.starts_with("error: could not find the current directory: "), "{err}");
 }
 
 #[test]
