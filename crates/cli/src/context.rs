@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use client::{Client, Target, TreeModel};
-use instructions::{Session as StoredSession, SessionFile};
+use instructions::{Session as StoredSession, SessionFile, SessionSettings};
 use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
 use protocol::{FolderId, ThreadId, Workspace, WorkspaceId};
 use secrecy::SecretString;
@@ -229,11 +229,7 @@ fn session_file(command: &Command) -> Option<&Path> {
 
 /// What a command's flags set. A session goes on with the rules it was started with.
 fn command_flags(command: &Command, session: Option<&StoredSession>) -> Vec<Flag> {
-    let of_session = session.map(|session| Flag {
-        name: "--session",
-        key: "agents.profile",
-        value: Value::Text(session.profile.clone()),
-    });
+    let of_session = session.map(session_flags).unwrap_or_default();
     let flags = match command {
         Command::Serve(serve) => serve_flags(serve),
         Command::Show { files, .. } | Command::Explain { files, .. } | Command::Watch { files, .. } => {
@@ -244,6 +240,20 @@ fn command_flags(command: &Command, session: Option<&StoredSession>) -> Vec<Flag
         _ => Vec::new(),
     };
     of_session.into_iter().chain(flags).collect()
+}
+
+fn session_flags(session: &StoredSession) -> Vec<Flag> {
+    let SessionSettings { fallback_filenames, follow_external_links, max_bytes, max_files } =
+        &session.settings;
+    let values = [
+        ("agents.profile", Some(Value::Text(session.profile.clone()))),
+        ("agents.fallback_filenames", fallback_filenames.clone().map(Value::List)),
+        ("agents.follow_external_links", follow_external_links.then_some(Value::Switch(true))),
+        ("agents.initial.max_bytes", max_bytes.map(Value::Integer)),
+        ("agents.initial.max_files", max_files.map(Value::Integer)),
+    ];
+    let set = values.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    set.map(|(key, value)| Flag { name: "--session", key, value }).collect()
 }
 
 fn file_flags(files: &FileFlags) -> Vec<Flag> {

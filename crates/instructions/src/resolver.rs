@@ -95,7 +95,7 @@ pub struct Announcement {
 }
 
 impl Resolver {
-    /// Goes on with a session. The profile must be the session's own.
+    /// Goes on with a session. The profile must be the session's own, and its own settings hold.
     pub fn new(
         session: Session,
         profile: &'static Profile,
@@ -103,6 +103,7 @@ impl Resolver {
         surroundings: Surroundings,
         cache: Arc<Cache>,
     ) -> Self {
+        let settings = session.settings.over(settings);
         let state = Mutex::new(State { session, under_way: HashMap::new() });
         Self { shared: Arc::new(Shared { profile, settings, surroundings, cache, state }) }
     }

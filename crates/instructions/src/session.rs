@@ -9,7 +9,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cache::Cache;
 use crate::file::hex;
+use crate::profile::Fallbacks;
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
+use crate::settings::Settings;
 use crate::stored_path;
 
 /// The format that is written and read.
@@ -55,6 +57,53 @@ pub struct Initial {
     pub files: Vec<PathBuf>,
 }
 
+/// The settings that a session goes on with, whatever is set later; how files are delivered is not among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionSettings {
+    /// Names tried after the profile's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback_filenames: Option<Vec<String>>,
+    /// Whether links may lead out of the project.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub follow_external_links: bool,
+    /// Most bytes of project files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// Most project files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_files: Option<u64>,
+}
+
+impl SessionSettings {
+    fn of(request: &Request<'_>) -> Self {
+        let Settings { fallback_filenames, follow_external_links, max_bytes, max_files, .. } =
+            request.settings;
+        let fallbacks = fallback_filenames.clone();
+        Self {
+            fallback_filenames: fallbacks.filter(|_| request.profile.fallbacks != Fallbacks::Unsupported),
+            follow_external_links: *follow_external_links,
+            max_bytes: *max_bytes,
+            max_files: *max_files,
+        }
+    }
+
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Settings in which those of the session hold.
+    pub fn over(&self, settings: Settings) -> Settings {
+        Settings {
+            fallback_filenames: self.fallback_filenames.clone().or(settings.fallback_filenames),
+            follow_external_links: self.follow_external_links || settings.follow_external_links,
+            max_bytes: self.max_bytes.or(settings.max_bytes),
+            max_files: self.max_files.or(settings.max_files),
+            ..settings
+        }
+    }
+}
+
 /// What a session remembers. Serialises to JSON and survives a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
@@ -70,6 +119,9 @@ pub struct Session {
     pub root: Option<PathBuf>,
     /// The markers that were looked for.
     pub markers: Vec<String>,
+    /// Settings that decide what applies, as far as they were given at the start.
+    #[serde(default, skip_serializing_if = "SessionSettings::is_default")]
+    pub settings: SessionSettings,
     /// The frozen start.
     pub initial: Initial,
     /// Directories whose files the model has.
@@ -96,6 +148,7 @@ impl Session {
             cwd: resolution.cwd.clone(),
             root: resolution.root.clone(),
             markers: resolution.markers.clone(),
+            settings: SessionSettings::of(request),
             initial: Initial {
                 text: resolution.text.clone(),
                 sha256: resolution.text.as_ref().map(|text| hex(&Sha256::digest(text.as_bytes()))),

@@ -344,6 +344,22 @@ fn a_session_in_a_directory_that_is_not_utf8_survives_a_file() {
 }
 
 #[test]
+fn a_session_goes_on_with_the_settings_that_decide_what_applies() {
+    let mut project = Project::new(&[("a/NOTES.md", "notes"), ("b/NOTES.md", "notes")]);
+    let plain = serde_json::to_value(project.session("")).unwrap();
+    assert!(plain.get("settings").is_none(), "nothing was given: {plain}");
+    assert_eq!(serde_json::from_value::<Session>(plain).unwrap(), project.session(""));
+    project.settings.fallback_filenames = Some(vec!["NOTES.md".to_owned()]);
+    let session = project.session("");
+    let stored = serde_json::to_value(&session).unwrap();
+    assert_eq!(stored["settings"], json!({ "fallback_filenames": ["NOTES.md"] }));
+    assert_eq!(serde_json::from_value::<Session>(stored).unwrap(), session);
+    project.settings = Settings::default();
+    let found = project.resolver(session).resolve(&project.root.join("a/x")).unwrap();
+    assert_eq!(project.names(&found), ["a/NOTES.md"]);
+}
+
+#[test]
 fn what_is_not_committed_leaves_the_session_as_it_was() {
     let project = Project::new(&[("AGENTS.md", "root")]);
     let file = SessionFile::lock(&project.root.join("session.json")).unwrap();

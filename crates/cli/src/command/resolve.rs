@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use instructions::profile::{EmptyMarkers, Fallbacks, RootOverride};
 use instructions::{Cache, PassedOver, Resolver, Session, SessionFile};
 use serde_json::json;
 
-use crate::arguments::Resolve;
+use crate::arguments::{FileFlags, Resolve};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory, warn};
@@ -34,11 +35,12 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
                     Failure::usage(message).hint("leave --cwd out, or see `foreword session diff --cwd`")
                 );
             }
+            check_profile(&session, &files)?;
+            check_rules(&session, &files, &arguments.files)?;
             session
         }
         None => start(context, &files, arguments)?,
     };
-    check_profile(&session, &files)?;
     let profile = files.profile;
     let cwd = session.cwd.clone();
     let resolver = Resolver::new(
@@ -142,6 +144,37 @@ pub(crate) fn check_profile(session: &Session, files: &Files) -> Result<(), Fail
     }
     let message = format!("the session uses the profile `{}`, not `{}`", session.profile, files.profile.name);
     Err(Failure::usage(message).hint("leave --profile out"))
+}
+
+/// Flags may be repeated with every call, but not change what a session was started with.
+fn check_rules(session: &Session, files: &Files, flags: &FileFlags) -> Result<(), Failure> {
+    let profile = files.profile;
+    // Where an empty list means the defaults, `--no-markers` changes nothing.
+    let no_markers = flags.no_markers && profile.empty_markers == EmptyMarkers::CwdOnly;
+    let root = match &flags.root {
+        Some(root) if profile.root_override == RootOverride::Allowed => Some(directory(Some(root))?),
+        _ => None,
+    };
+    let fallbacks = match profile.fallbacks {
+        Fallbacks::Unsupported => None,
+        _ => Some(&flags.fallbacks).filter(|names| !names.is_empty()),
+    };
+    let stored = &session.settings;
+    let differs = [
+        ("--marker", !flags.markers.is_empty() && flags.markers != session.markers),
+        ("--no-markers", no_markers && !session.markers.is_empty()),
+        ("--root", root.is_some() && root != session.root),
+        ("--fallback", fallbacks.is_some() && fallbacks != stored.fallback_filenames.as_ref()),
+        ("--max-bytes", flags.max_bytes.is_some() && flags.max_bytes != stored.max_bytes),
+        ("--max-files", flags.max_files.is_some() && flags.max_files != stored.max_files),
+    ];
+    match differs.into_iter().find(|(_, differs)| *differs) {
+        None => Ok(()),
+        Some((flag, _)) => {
+            Err(Failure::usage(format!("the session was started with another `{flag}`, or without one"))
+                .hint(format!("leave {flag} out, or name another session file")))
+        }
+    }
 }
 
 /// What is wrong with a session file.

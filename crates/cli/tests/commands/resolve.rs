@@ -250,6 +250,42 @@ fn a_session_goes_on_where_and_as_it_was_started() {
 }
 
 #[test]
+fn flags_do_not_change_the_rules_of_a_session() {
+    let machine = machine();
+    machine.write("project/c/NOTES.md", "notes\n");
+    let flags = "--marker .git --root . --max-bytes 900 --max-files 5 --fallback NOTES.md";
+    resolve(&machine, &format!("{flags} x"));
+    resolve(&machine, &format!("{flags} x"));
+    for flags in [
+        "--marker .hg",
+        "--no-markers",
+        "--root ..",
+        "--max-bytes 901",
+        "--max-files 6",
+        "--fallback OTHER.md",
+    ] {
+        let flag = flags.split(' ').next().unwrap();
+        machine.check_code(
+            &format!("resolve --session s.json {flags} a/x"),
+            2,
+            "",
+            &format!(
+                "error: the session was started with another `{flag}`, or without one\n\
+                 hint: leave {flag} out, or name another session file\n"
+            ),
+        );
+    }
+    assert_eq!(resolve(&machine, "c/x").0, some(&["c/NOTES.md"]), "the names are the session's");
+    machine.write("project/c/NOTES.md", "changed\n");
+    let told = machine.tidy(&machine.run("session diff s.json --root . --marker .git").done());
+    assert!(told.contains("- ~/project/c/NOTES.md (mtime: "), "{told}");
+    // Rules that have no such setting ignore the flag, at the start and later.
+    for _ in 0..2 {
+        machine.run("resolve --session t.json --profile codelia --no-markers --fallback X.md x").done();
+    }
+}
+
+#[test]
 fn a_broken_session_file_is_named_and_left_alone() {
     let machine = machine();
     let path = machine.project().join("s.json");
