@@ -91,6 +91,7 @@ pub struct Announcement {
     removed: Vec<PathBuf>,
     diagnostics: Vec<Diagnostic>,
     passed_over: Vec<PassedOver>,
+    left_over: usize,
     confirmed: bool,
 }
 
@@ -181,9 +182,11 @@ impl Resolver {
                 Some(under_way) => under_way.as_ref(),
                 None => state.session.loaded_versions.get(&file.path),
             };
-            if !file.differs(known, shared.profile)
-                || announcement.files.len() >= shared.settings.max_files_per_resolve
-            {
+            if !file.differs(known, shared.profile) {
+                continue;
+            }
+            if announcement.files.len() >= shared.settings.max_files_per_resolve {
+                announcement.left_over += 1;
                 continue;
             }
             let block = file.inline(shared.profile, shared.settings.delivery, &mut announcement.diagnostics);
@@ -251,6 +254,7 @@ impl Announcement {
             removed: Vec::new(),
             diagnostics: Vec::new(),
             passed_over: Vec::new(),
+            left_over: 0,
             confirmed: false,
         }
     }
@@ -282,6 +286,11 @@ impl Announcement {
     /// Why files were not looked for, where they were not.
     pub fn passed_over(&self) -> &[PassedOver] {
         &self.passed_over
+    }
+
+    /// How many more files are new or changed than fit into one answer; the next one has them.
+    pub fn left_over(&self) -> usize {
+        self.left_over
     }
 
     /// What to tell the model; none when there is nothing to say.

@@ -195,8 +195,10 @@ fn at_most_so_many_at_once_and_the_rest_next_time() {
     let target = project.root.join("a/b/c/x");
     let first = resolver.resolve(&target).unwrap();
     assert_eq!(project.names(&first), ["a/AGENTS.md", "a/b/AGENTS.md"]);
+    assert_eq!(first.left_over(), 1);
     first.confirm();
-    assert_eq!(project.names(&resolver.resolve(&target).unwrap()), ["a/b/c/AGENTS.md"]);
+    let second = resolver.resolve(&target).unwrap();
+    assert_eq!((project.names(&second), second.left_over()), (vec!["a/b/c/AGENTS.md".to_owned()], 0));
 }
 
 #[test]

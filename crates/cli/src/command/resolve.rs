@@ -57,6 +57,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     warn(context, announcement.diagnostics());
     let reminder = announcement.reminder().map(|reminder| reminder.render());
     let passed_over = announcement.passed_over().to_vec();
+    let left_over = announcement.left_over();
     let resolved: Vec<_> = announcement.files().collect();
     let removed: Vec<String> =
         announcement.removed().iter().map(|path| path.to_string_lossy().into_owned()).collect();
@@ -72,6 +73,13 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     let reader = context
         .output
         .data(&answer, || reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default())?;
+    if left_over > 0 {
+        let word = if left_over == 1 { "applies" } else { "apply" };
+        context.output.note(format!(
+            "{left_over} more {word}; call again (agents.resolver.max_files_per_resolve is {})",
+            files.settings.max_files_per_resolve
+        ));
+    }
     for reason in &passed_over {
         context.output.note(reason.to_string());
     }

@@ -372,6 +372,19 @@ fn a_session_may_be_a_link() {
 }
 
 #[test]
+fn what_did_not_fit_into_one_answer_is_said() {
+    let machine = machine();
+    resolve(&machine, "x");
+    for left in ["1 more applies; call again (agents.resolver.max_files_per_resolve is 1)\n", ""] {
+        let mut command = machine.command("resolve --session s.json a/x b/x");
+        command.env("FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE", "1");
+        let said = finish(command, b"");
+        assert_eq!(said.err, left);
+        assert_eq!(said.done().matches("(mtime: ").count(), 1);
+    }
+}
+
+#[test]
 fn settings_bound_what_is_announced() {
     let machine = machine();
     let with = |words: &str, variable: &str, value: &str| {
