@@ -1,9 +1,9 @@
 //! SQLite and PostgreSQL: migrations, entities, documents, trees, turns, tokens and the change log.
 //!
 //! A [`Store`] is the only way to the database. Every change of a workspace runs in one transaction that first
-//! locks the workspace's row, then changes what it came for, and last writes what happened to the change log
-//! under the workspace's next sequence numbers. So changes of one workspace happen one after another, and a
-//! lower number never becomes visible after a higher one.
+//! takes the workspace's next sequence number and with it the lock of its row, then changes what it came for, and
+//! last writes what happened to the change log under that number and those after it. So changes of one workspace
+//! happen one after another, and a lower number never becomes visible after a higher one.
 
 mod change;
 mod database;

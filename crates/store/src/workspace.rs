@@ -40,13 +40,14 @@ impl Store {
         new.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
         let id = WorkspaceId::new();
         let transaction = self.begin_write().await?;
-        let mut write = self.writing(transaction, id.clone(), actor, Sequence(0));
+        let first = Sequence(1);
+        let mut write = self.writing(transaction, id.clone(), actor, first);
         let row = workspace::Model {
             id: id.to_string(),
             name: new.name,
             root_path: new.root_path,
             agents: to_json(new.agents.as_ref())?,
-            seq: 0,
+            seq: first.to_column(),
             created_at: write.now.milliseconds(),
             updated_at: write.now.milliseconds(),
         };

@@ -6,13 +6,19 @@ use protocol::notification::{
 };
 use protocol::{DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait, DatabaseTransaction, DbBackend, EntityTrait, QueryFilter, QuerySelect,
+    ActiveValue::Set, ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, QueryFilter, Statement,
     sea_query::Expr,
 };
 
 use crate::change::Wake;
 use crate::entity::{change_log, folder, workspace};
 use crate::{Store, StoreError};
+
+/// Takes the next sequence number of the workspace `$1`, and with it the lock of its row, which orders writers.
+///
+/// What depends on the lock is read by later statements, because on PostgreSQL a statement that waited for a lock
+/// still sees other tables as they were when it began.
+const TAKE_SEQUENCE: &str = "UPDATE workspace SET seq = seq + 1 WHERE id = $1 RETURNING seq";
 
 /// A running change. Dropped without [`WorkspaceWrite::commit`], it leaves no trace.
 pub(crate) struct WorkspaceWrite<'a> {
@@ -21,7 +27,8 @@ pub(crate) struct WorkspaceWrite<'a> {
     pub(crate) workspace_id: WorkspaceId,
     pub(crate) actor: Option<String>,
     pub(crate) now: Timestamp,
-    seq: Sequence,
+    /// The number that the workspace's row already has; the first change is logged under it.
+    taken: Sequence,
     changes: Vec<change_log::ActiveModel>,
 }
 
@@ -33,25 +40,21 @@ impl Store {
         actor: Option<&str>,
     ) -> Result<WorkspaceWrite<'_>, StoreError> {
         let transaction = self.begin_write().await?;
-        // On PostgreSQL the row lock is what orders writers; what depends on it is read by later statements,
-        // because a statement that waited for a lock still sees other tables as they were when it began.
-        let mut query =
-            workspace::Entity::find_by_id(workspace_id.as_str()).select_only().column(workspace::Column::Seq);
-        if self.backend() == DbBackend::Postgres {
-            query = query.lock_exclusive();
-        }
-        let seq: Option<i64> = query.into_tuple().one(&transaction).await?;
-        let seq = seq.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
-        Ok(self.writing(transaction, workspace_id.clone(), actor, Sequence::from_column(seq)))
+        let statement =
+            Statement::from_sql_and_values(self.backend(), TAKE_SEQUENCE, [workspace_id.as_str().into()]);
+        let row = transaction.query_one_raw(statement).await?;
+        let row = row.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
+        let taken = Sequence::from_column(row.try_get_by_index(0)?);
+        Ok(self.writing(transaction, workspace_id.clone(), actor, taken))
     }
 
-    /// A change whose workspace row is already locked, or is being made.
+    /// A change whose number is already in the workspace's row, or in the row that is being made.
     pub(crate) fn writing(
         &self,
         transaction: DatabaseTransaction,
         workspace_id: WorkspaceId,
         actor: Option<&str>,
-        seq: Sequence,
+        taken: Sequence,
     ) -> WorkspaceWrite<'_> {
         WorkspaceWrite {
             store: self,
@@ -59,7 +62,7 @@ impl Store {
             workspace_id,
             actor: actor.map(str::to_owned),
             now: Timestamp::now(),
-            seq,
+            taken,
             changes: Vec::new(),
         }
     }
@@ -110,12 +113,12 @@ impl WorkspaceWrite<'_> {
     }
 
     fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError> {
-        self.seq = self.seq.next();
-        let params = serde_json::to_string(&notification(self.seq))
+        let seq = self.number_of(self.changes.len());
+        let params = serde_json::to_string(&notification(seq))
             .map_err(|error| StoreError::Database(error.to_string()))?;
         self.changes.push(change_log::ActiveModel {
             workspace_id: Set(self.workspace_id.to_string()),
-            seq: Set(self.seq.to_column()),
+            seq: Set(seq.to_column()),
             changed_at: Set(self.now.milliseconds()),
             actor: Set(self.actor.clone()),
             method: Set(N::NAME.to_owned()),
@@ -124,13 +127,21 @@ impl WorkspaceWrite<'_> {
         Ok(())
     }
 
+    /// The sequence number of the change at an index.
+    fn number_of(&self, index: usize) -> Sequence {
+        Sequence(self.taken.0 + index as u64)
+    }
+
     /// Makes the change and its log permanent, then wakes whoever follows the workspace.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        workspace::Entity::update_many()
-            .col_expr(workspace::Column::Seq, Expr::value(self.seq.to_column()))
-            .filter(workspace::Column::Id.eq(self.workspace_id.as_str()))
-            .exec(&self.transaction)
-            .await?;
+        let newest = self.number_of(self.changes.len().saturating_sub(1));
+        if newest > self.taken {
+            workspace::Entity::update_many()
+                .col_expr(workspace::Column::Seq, Expr::value(newest.to_column()))
+                .filter(workspace::Column::Id.eq(self.workspace_id.as_str()))
+                .exec(&self.transaction)
+                .await?;
+        }
         change_log::Entity::insert_many(self.changes).exec_without_returning(&self.transaction).await?;
         self.transaction.commit().await?;
         self.store.wake(Wake::Workspace(self.workspace_id));
