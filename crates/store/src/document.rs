@@ -64,8 +64,8 @@ impl Store {
     pub async fn save_document(&self, save: SaveDocument, actor: Option<&str>) -> Result<Saved, StoreError> {
         let text = Text::new(&save.content)?;
         let write = self.write(&save.scope.workspace_id, actor).await?;
-        write.check_scope(&save.scope).await?;
-        write.put(&save.scope, text, save.expected_version, save.reason.into()).await
+        let live = write.live_document(&save.scope).await?;
+        write.put(&save.scope, live, text, save.expected_version, save.reason.into()).await
     }
 
     /// Makes an older revision's text current again, as a new version.
@@ -77,7 +77,7 @@ impl Store {
         actor: Option<&str>,
     ) -> Result<Saved, StoreError> {
         let write = self.write(&scope.workspace_id, actor).await?;
-        write.check_scope(scope).await?;
+        let live = write.live_document(scope).await?;
         let content: Option<String> = revision::Entity::find()
             .select_only()
             .column(revision::Column::Content)
@@ -87,7 +87,7 @@ impl Store {
             .one(&write.transaction)
             .await?;
         let content = content.ok_or_else(|| StoreError::not_found("revision", version))?;
-        write.put(scope, Text::new(&content)?, expected_version, RevisionReason::Restore).await
+        write.put(scope, live, Text::new(&content)?, expected_version, RevisionReason::Restore).await
     }
 
     /// Archives a scope's document; false when there is none.
@@ -98,7 +98,6 @@ impl Store {
         actor: Option<&str>,
     ) -> Result<bool, StoreError> {
         let mut write = self.write(&scope.workspace_id, actor).await?;
-        write.check_scope(scope).await?;
         let live = write.live_document(scope).await?;
         check_version(expected_version, live.as_ref())?;
         let Some(row) = live else { return Ok(false) };
@@ -144,30 +143,15 @@ fn check_version(expected: Option<Version>, live: Option<&document::Model>) -> R
 }
 
 impl WorkspaceWrite<'_> {
-    async fn check_scope(&self, scope: &Scope) -> Result<(), StoreError> {
-        if let Some(folder_id) = &scope.folder_id {
-            self.folder(folder_id).await?;
-        }
-        Ok(())
-    }
-
-    pub(crate) async fn live_document(&self, scope: &Scope) -> Result<Option<document::Model>, StoreError> {
-        Ok(document::Entity::find()
-            .filter(scope.documents())
-            .filter(document::live())
-            .one(&self.transaction)
-            .await?)
-    }
-
-    /// Writes a text as the scope's next version, unless it is the text that is there.
+    /// Writes a text as the next version of a scope whose live document is given, unless the text is the same.
     async fn put(
         mut self,
         scope: &Scope,
+        live: Option<document::Model>,
         text: Text,
         expected: Option<Version>,
         reason: RevisionReason,
     ) -> Result<Saved, StoreError> {
-        let live = self.live_document(scope).await?;
         if let Some(row) = &live
             && row.content_sha256 == text.sha256.as_str()
         {

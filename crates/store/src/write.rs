@@ -6,13 +6,13 @@ use protocol::notification::{
 };
 use protocol::{DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, QueryFilter, Statement,
-    sea_query::Expr,
+    ActiveValue::Set, ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, QueryFilter, Select,
+    Statement, sea_query::Expr,
 };
 
 use crate::change::Wake;
-use crate::entity::{change_log, folder, workspace};
-use crate::{Store, StoreError};
+use crate::entity::{change_log, document, folder, workspace};
+use crate::{Scope, Store, StoreError};
 
 /// Takes the next sequence number of the workspace `$1`, and with it the lock of its row, which orders writers.
 ///
@@ -72,6 +72,18 @@ impl WorkspaceWrite<'_> {
     /// The folder's row, unless it is deleted or of another workspace.
     pub(crate) async fn folder(&self, folder_id: &FolderId) -> Result<folder::Model, StoreError> {
         find_folder(&self.transaction, &self.workspace_id, folder_id).await
+    }
+
+    /// The document of a scope that exists, unless it is archived.
+    pub(crate) async fn live_document(&self, scope: &Scope) -> Result<Option<document::Model>, StoreError> {
+        let Some(folder_id) = &scope.folder_id else {
+            let select = document::Entity::find().filter(scope.documents()).filter(document::live());
+            return Ok(select.one(&self.transaction).await?);
+        };
+        let select = select_folder(&self.workspace_id, folder_id).find_also_related(document::Entity);
+        let found = select.one(&self.transaction).await?;
+        let (_, document) = found.ok_or_else(|| StoreError::not_found("folder", folder_id))?;
+        Ok(document)
     }
 
     /// Logs that a document changed.
@@ -155,10 +167,14 @@ pub(crate) async fn find_folder(
     workspace_id: &WorkspaceId,
     folder_id: &FolderId,
 ) -> Result<folder::Model, StoreError> {
-    folder::Entity::find_by_id(folder_id.as_str())
-        .filter(folder::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .filter(folder::Column::DeletedAt.is_null())
+    select_folder(workspace_id, folder_id)
         .one(connection)
         .await?
         .ok_or_else(|| StoreError::not_found("folder", folder_id))
+}
+
+fn select_folder(workspace_id: &WorkspaceId, folder_id: &FolderId) -> Select<folder::Entity> {
+    folder::Entity::find_by_id(folder_id.as_str())
+        .filter(folder::Column::WorkspaceId.eq(workspace_id.as_str()))
+        .filter(folder::Column::DeletedAt.is_null())
 }

@@ -19,7 +19,22 @@ pub(crate) struct Model {
 }
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub(crate) enum Relation {}
+pub(crate) enum Relation {
+    /// The folder's document, unless it is archived.
+    #[sea_orm(
+        belongs_to = "super::document::Entity",
+        from = "(Column::WorkspaceId, Column::Id)",
+        to = "(super::document::Column::WorkspaceId, super::document::Column::FolderId)",
+        on_condition = r#"super::document::live()"#
+    )]
+    LiveDocument,
+}
+
+impl Related<super::document::Entity> for Entity {
+    fn to() -> RelationDef {
+        Relation::LiveDocument.def()
+    }
+}
 
 impl ActiveModelBehavior for ActiveModel {}
 
