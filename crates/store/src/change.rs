@@ -4,6 +4,7 @@ use protocol::{Sequence, WorkspaceId};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use crate::entity::{change_log, workspace};
+use crate::only::Only as _;
 use crate::{Store, StoreError};
 
 /// Says where there may be something new. A wake may come for nothing, and is never the only word of a change.
@@ -35,7 +36,7 @@ impl Store {
             .select_only()
             .column(workspace::Column::Seq)
             .into_tuple()
-            .one(self.readers())
+            .only(self.readers())
             .await?;
         seq.map(Sequence::from_column).ok_or_else(|| StoreError::not_found("workspace", workspace_id))
     }

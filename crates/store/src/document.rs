@@ -6,11 +6,10 @@ use protocol::text::{is_blank, normalise};
 use protocol::{
     ContentHash, Document, DocumentId, DocumentStatus, ResolvedDocument, RevisionReason, SaveReason, Version,
 };
-use sea_orm::{
-    ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, sea_query::Expr,
-};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, sea_query::Expr};
 
 use crate::entity::{self, document, revision};
+use crate::only::Only as _;
 use crate::write::WorkspaceWrite;
 use crate::{Scope, Store, StoreError};
 
@@ -51,7 +50,7 @@ impl Store {
                 let row = document::Entity::find()
                     .filter(scope.documents())
                     .filter(document::live())
-                    .one(&snapshot)
+                    .only(&snapshot)
                     .await?;
                 row.map(Document::try_from).transpose()?
             }
@@ -84,7 +83,7 @@ impl Store {
             .filter(scope.revisions())
             .filter(revision::Column::Version.eq(version.to_column()))
             .into_tuple()
-            .one(&write.transaction)
+            .only(&write.transaction)
             .await?;
         let content = content.ok_or_else(|| StoreError::not_found("revision", version))?;
         write.put(scope, live, Text::new(&content)?, expected_version, RevisionReason::Restore).await
@@ -174,13 +173,12 @@ impl WorkspaceWrite<'_> {
     async fn insert(&self, scope: &Scope, text: Text) -> Result<document::Model, StoreError> {
         let newest: Option<i64> = revision::Entity::find()
             .select_only()
-            .column(revision::Column::Version)
+            .column_as(revision::Column::Version.max(), "newest")
             .filter(scope.revisions())
-            .order_by_desc(revision::Column::Version)
-            .limit(1)
             .into_tuple()
-            .one(&self.transaction)
-            .await?;
+            .only(&self.transaction)
+            .await?
+            .flatten();
         let now = self.now.milliseconds();
         let row = document::Model {
             id: DocumentId::new().to_string(),
@@ -255,7 +253,7 @@ impl WorkspaceWrite<'_> {
         if updated.rows_affected == 1 {
             return Ok(());
         }
-        let current = document::Entity::find_by_id(after.id.as_str()).one(&self.transaction).await?;
+        let current = document::Entity::find_by_id(after.id.as_str()).only(&self.transaction).await?;
         let expected = Version::from_column(after.version - 1);
         let actual = current.as_ref().map_or(Version(0), |row| Version::from_column(row.version));
         let current = current.map(|row| row.try_into().map(Box::new)).transpose()?;

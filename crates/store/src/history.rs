@@ -4,6 +4,7 @@ use protocol::{ContentHash, Revision, RevisionSummary, Timestamp, Version};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use crate::entity::{self, revision};
+use crate::only::Only as _;
 use crate::{Scope, Store, StoreError};
 
 /// Which part of a history is wanted.
@@ -51,7 +52,7 @@ impl Store {
         revision::Entity::find()
             .filter(scope.revisions())
             .filter(revision::Column::Version.eq(version.to_column()))
-            .one(self.readers())
+            .only(self.readers())
             .await?
             .ok_or_else(|| StoreError::not_found("revision", version))?
             .try_into()

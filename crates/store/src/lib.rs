@@ -18,6 +18,7 @@ mod listener;
 mod manifest;
 mod migration;
 mod name;
+mod only;
 mod prompt_text;
 mod resolution;
 mod scope;

@@ -7,6 +7,7 @@ use sea_orm::{
 };
 
 use crate::entity::{self, placement, thread};
+use crate::only::Only as _;
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError, name};
 
@@ -179,14 +180,14 @@ pub(crate) async fn find(
 ) -> Result<(thread::Model, Option<FolderId>), StoreError> {
     let row = thread::Entity::find_by_id(thread_id.as_str())
         .filter(thread::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .one(connection)
+        .only(connection)
         .await?
         .ok_or_else(|| StoreError::not_found("thread", thread_id))?;
     let folder: Option<String> = placement::Entity::find_by_id(thread_id.as_str())
         .select_only()
         .column(placement::Column::FolderId)
         .into_tuple()
-        .one(connection)
+        .only(connection)
         .await?;
     Ok((row, folder.map(entity::id).transpose()?))
 }

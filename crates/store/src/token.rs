@@ -9,6 +9,7 @@ use subtle::ConstantTimeEq as _;
 use crate::change::Wake;
 use crate::entity::access_token;
 use crate::error::is_unique_violation;
+use crate::only::Only as _;
 use crate::{Store, StoreError, name};
 
 /// What a new token has.
@@ -74,7 +75,7 @@ impl Store {
     pub async fn token_by_secret(&self, secret_sha256: &str) -> Result<Option<AccessToken>, StoreError> {
         let row = access_token::Entity::find()
             .filter(access_token::Column::SecretSha256.eq(secret_sha256))
-            .one(self.readers())
+            .only(self.readers())
             .await?;
         row.filter(|row| bool::from(row.secret_sha256.as_bytes().ct_eq(secret_sha256.as_bytes())))
             .map(AccessToken::try_from)
@@ -90,7 +91,7 @@ impl Store {
         let row = access_token::Entity::find()
             .filter(access_token::Column::Name.eq(name))
             .filter(access_token::Column::RevokedAt.is_null())
-            .one(self.readers())
+            .only(self.readers())
             .await?;
         row.ok_or_else(|| StoreError::not_found("token", name))?.try_into()
     }
@@ -103,7 +104,7 @@ impl Store {
     ) -> Result<AccessToken, StoreError> {
         let transaction = self.begin_write().await?;
         let row = access_token::Entity::find_by_id(token_id.as_str())
-            .one(&transaction)
+            .only(&transaction)
             .await?
             .ok_or_else(|| StoreError::not_found("token", token_id))?;
         if row.revoked_at.is_some() {

@@ -10,6 +10,7 @@ use sea_orm::{
 };
 
 use crate::entity::{self, document, folder, placement, thread, workspace};
+use crate::only::Only as _;
 use crate::{Store, StoreError};
 
 impl Store {
@@ -20,7 +21,7 @@ impl Store {
             .select_only()
             .column(workspace::Column::Seq)
             .into_tuple()
-            .one(&snapshot)
+            .only(&snapshot)
             .await?;
         let seq = seq.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
         let tree = ThreadTreeResult {

@@ -5,6 +5,7 @@ use protocol::{AgentsConfig, Sequence, Workspace, WorkspaceId};
 use sea_orm::{ActiveModelTrait, ActiveValue::Set, EntityTrait, IntoActiveModel, QueryOrder};
 
 use crate::entity::workspace;
+use crate::only::Only as _;
 use crate::{Store, StoreError, name};
 
 /// What a new workspace has.
@@ -115,7 +116,7 @@ async fn find(
     workspace_id: &WorkspaceId,
 ) -> Result<workspace::Model, StoreError> {
     workspace::Entity::find_by_id(workspace_id.as_str())
-        .one(connection)
+        .only(connection)
         .await?
         .ok_or_else(|| StoreError::not_found("workspace", workspace_id))
 }

@@ -12,6 +12,7 @@ use sea_orm::{
 
 use crate::change::Wake;
 use crate::entity::{change_log, document, folder, workspace};
+use crate::only::Only as _;
 use crate::{Scope, Store, StoreError};
 
 /// Takes the next sequence number of the workspace `$1`, and with it the lock of its row, which orders writers.
@@ -78,10 +79,10 @@ impl WorkspaceWrite<'_> {
     pub(crate) async fn live_document(&self, scope: &Scope) -> Result<Option<document::Model>, StoreError> {
         let Some(folder_id) = &scope.folder_id else {
             let select = document::Entity::find().filter(scope.documents()).filter(document::live());
-            return Ok(select.one(&self.transaction).await?);
+            return Ok(select.only(&self.transaction).await?);
         };
         let select = select_folder(&self.workspace_id, folder_id).find_also_related(document::Entity);
-        let found = select.one(&self.transaction).await?;
+        let found = select.only(&self.transaction).await?;
         let (_, document) = found.ok_or_else(|| StoreError::not_found("folder", folder_id))?;
         Ok(document)
     }
@@ -168,7 +169,7 @@ pub(crate) async fn find_folder(
     folder_id: &FolderId,
 ) -> Result<folder::Model, StoreError> {
     select_folder(workspace_id, folder_id)
-        .one(connection)
+        .only(connection)
         .await?
         .ok_or_else(|| StoreError::not_found("folder", folder_id))
 }
