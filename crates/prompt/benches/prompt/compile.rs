@@ -15,8 +15,13 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let compiled = Compiler::new(Arc::clone(&counter)).compile(&input);
     anyhow::ensure!(compiled.manifest.sections.len() == 40 && compiled.manifest.diagnostics.is_empty());
     let full = compiled.full_text.clone();
+    let mut knowing = Compiler::new(Arc::clone(&counter));
     let figures = Comparison::against("SHA-256 of the text, once", async || {
         std::hint::black_box(sha256(&full));
+        Ok(())
+    })
+    .with("compile again, nothing changed", async || {
+        std::hint::black_box(knowing.compile(&input));
         Ok(())
     })
     .with("compile, texts counted before", async || {
