@@ -256,6 +256,7 @@ impl<'a> Gathered<'a> {
             }
             let most = limits.bootstrap_file.min(left);
             let total = characters(&piece.content);
+            let mut kept = total;
             if total > most || file.longer {
                 let (code, which) = match limits.bootstrap_file <= left {
                     true => (DiagnosticCode::FileTruncated, "prompt.bootstrap_file_chars"),
@@ -264,8 +265,9 @@ impl<'a> Gathered<'a> {
                 diagnostics.push(about_file(file, code, most, which));
                 piece.truncated = true;
                 piece.content = cut_to(std::mem::take(&mut piece.content), most);
+                kept = characters(&piece.content);
             }
-            left = left.saturating_sub(characters(&piece.content));
+            left = left.saturating_sub(kept);
             if file.kind.evolves() && !piece.content.is_empty() {
                 let reminder = texts::EVOLVES.replace("{name}", file.kind.name);
                 piece.content = Cow::Owned(format!("{}\n\n{reminder}", piece.content.trim_end()));
@@ -288,6 +290,7 @@ impl<'a> Gathered<'a> {
             let Some(asks) = piece.asks else { continue };
             let total = characters(&piece.content);
             let most = asks.most.min(left);
+            let mut kept = total;
             let mut truncation = if piece.truncated { Truncation::Hook } else { Truncation::None };
             if total > most {
                 let code = match asks.most <= left {
@@ -305,11 +308,12 @@ impl<'a> Gathered<'a> {
                     false => (code, format!("the section has {total} characters, of which {most} may stay")),
                 };
                 diagnostics.push(Diagnostic::new(code, message).in_section(piece.id));
+                kept = characters(&content);
                 piece.content = content;
                 piece.truncated = true;
                 truncation = Truncation::Prompt;
             }
-            left -= characters(&piece.content).min(left);
+            left -= kept.min(left);
             if let Some(hook) = asks.hook {
                 hook_sources.push(hook_source(hook, truncation));
             }
