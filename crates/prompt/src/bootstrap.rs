@@ -168,7 +168,7 @@ fn read_file(path: &Path, characters: usize) -> io::Result<(Vec<u8>, bool)> {
     // A character has at most four bytes; one more tells that there is more.
     let most = characters.saturating_mul(4).saturating_add(4);
     let mut bytes = Vec::new();
-    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    file.take((most as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     let longer = bytes.len() > most;
     bytes.truncate(most);
     Ok((bytes, longer))

@@ -61,6 +61,7 @@ pub(crate) fn gather(input: &PromptCompileInput) -> Gathered<'_> {
         let by_hook = contributed.iter().find(|section| section.section_id == kind.id);
         gathered.add(input, kind, by_hook.copied());
     }
+    gathered.without_zero_bytes();
     gathered.share_bootstrap(input);
     gathered.share_common(input);
     // What is empty renders nothing.
@@ -240,6 +241,16 @@ impl<'a> Gathered<'a> {
             self.diagnostics.push(Diagnostic::new(DiagnosticCode::UnsafeText, message).in_section(id));
         }
         harmless
+    }
+
+    /// Not every database can keep a zero byte, and a prompt that cannot be kept cannot be proven.
+    fn without_zero_bytes(&mut self) {
+        for piece in self.pieces.iter_mut().filter(|piece| piece.content.contains('\0')) {
+            piece.content = Cow::Owned(piece.content.replace('\0', "\u{fffd}"));
+            let message = "zero bytes in it are shown as U+FFFD";
+            let diagnostic = Diagnostic::new(DiagnosticCode::UnsafeText, message).in_section(piece.id);
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     /// Cuts bootstrap files to what each and all of them may have, and adds what the model is told about them.

@@ -89,3 +89,16 @@ fn a_file_of_a_gigabyte_is_read_as_far_as_it_can_be_used() -> anyhow::Result<()>
     assert!(compiled.manifest.diagnostics.iter().any(|it| it.code == DiagnosticCode::FileTruncated));
     Ok(())
 }
+
+#[test]
+fn a_zero_byte_is_shown_and_a_limit_beyond_all_bounds_is_none() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    fs::write(directory.path().join("USER.md"), "zero \0 byte")?;
+    let limits = Budgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..Budgets::default() };
+    let bootstrap = BootstrapFiles::read(directory.path(), &limits);
+    let compiled = compile_prompt(&PromptCompileInput { bootstrap, limits, ..PromptCompileInput::default() });
+    assert!(compiled.stable_text.ends_with("## User Persona\nzero \u{fffd} byte"));
+    let codes: Vec<_> = compiled.manifest.diagnostics.iter().map(|it| it.code).collect();
+    assert!(codes.contains(&DiagnosticCode::UnsafeText), "{codes:?}");
+    Ok(())
+}
