@@ -24,20 +24,32 @@ impl WorkingDirectory {
         cwd: Option<&str>,
         files: &FileSettings,
     ) -> Result<Option<Self>, AgentError> {
-        let Some(root) = workspace.root_path.as_deref().map(Path::new) else {
+        let Some(root) = workspace.root_path.as_deref() else {
             return if cwd.is_some() { Err(AgentError::NoDirectory) } else { Ok(None) };
         };
-        let cwd = cwd.map_or_else(|| root.to_owned(), |cwd| normalise(Path::new(cwd), root));
+        let root = normalise(Path::new(root), Path::new("/"));
+        let cwd = cwd.map_or_else(|| root.clone(), |cwd| normalise(Path::new(cwd), &root));
         let real = |path: &Path| {
             path.canonicalize().map_err(|source| AgentError::Directory { path: path.to_owned(), source })
         };
-        let outside = || AgentError::OutsideWorkspace { cwd: cwd.clone(), root: root.to_owned() };
+        let outside = || AgentError::OutsideWorkspace { cwd: cwd.clone(), root: root.clone() };
         // What does not even look as if it were inside is refused without being looked at.
-        if !cwd.starts_with(root) || !real(&cwd)?.starts_with(real(root)?) {
+        if !cwd.starts_with(&root) {
             return Err(outside());
         }
-        let mut settings = configured(&files.settings, workspace.agents.as_ref(), root);
-        settings.ceiling = Some(root.to_owned());
+        // Files are looked for in every directory on the way, so a way that leaves and comes back is none. From the root
+        // down, so that nobody learns from the error what there is outside.
+        let real_root = real(&root)?;
+        let mut way: Vec<&Path> =
+            cwd.ancestors().take_while(|directory| directory.starts_with(&root)).collect();
+        way.reverse();
+        for directory in way {
+            if !real(directory)?.starts_with(&real_root) {
+                return Err(outside());
+            }
+        }
+        let mut settings = configured(&files.settings, workspace.agents.as_ref(), &root, &cwd)?;
+        settings.ceiling = Some(root);
         let (profile, surroundings) = (files.profile, files.surroundings.clone());
         Ok(Some(Self { cwd, profile, settings, surroundings }))
     }
@@ -57,16 +69,22 @@ fn configured(
     base: &instructions::Settings,
     config: Option<&AgentsConfig>,
     root_path: &Path,
-) -> instructions::Settings {
+    cwd: &Path,
+) -> Result<instructions::Settings, AgentError> {
     let mut settings = base.clone();
-    let Some(config) = config else { return settings };
+    // The gateway's own root is for one project, which need not be this one.
+    settings.root = settings.root.filter(|root| root.starts_with(root_path) && cwd.starts_with(root));
+    let Some(config) = config else { return Ok(settings) };
     let set = |place: &mut bool, value: Option<bool>| *place = value.unwrap_or(*place);
     set(&mut settings.enabled, config.enabled);
     if let Some(root) = &config.root {
         if let Some(path) = &root.project_root_override {
+            let wanted = normalise(Path::new(path), root_path);
             // A root outside of the workspace's directory would read what the workspace must not.
-            settings.root =
-                Some(normalise(Path::new(path), root_path)).filter(|it| it.starts_with(root_path));
+            if !wanted.starts_with(root_path) {
+                return Err(AgentError::RootOutsideWorkspace { wanted, root: root_path.to_owned() });
+            }
+            settings.root = Some(wanted);
         }
         settings.markers = root.markers.clone().or(settings.markers);
         set(&mut settings.stop_at_fs_root, root.stop_at_fs_root);
@@ -81,5 +99,5 @@ fn configured(
             settings.max_files_per_resolve = usize::try_from(most.get()).unwrap_or(usize::MAX);
         }
     }
-    settings
+    Ok(settings)
 }

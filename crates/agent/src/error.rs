@@ -27,6 +27,17 @@ pub enum AgentError {
         /// The workspace's.
         root: PathBuf,
     },
+    /// The project root that the workspace asks for is not inside its directory.
+    #[error(
+        "the workspace's `projectRootOverride` {} is not inside its directory {}",
+        wanted.display(), root.display()
+    )]
+    RootOutsideWorkspace {
+        /// The project root that is asked for.
+        wanted: PathBuf,
+        /// The workspace's directory.
+        root: PathBuf,
+    },
     /// A directory was named, but the workspace has none.
     #[error("the workspace has no directory, so `cwd` cannot be inside it")]
     NoDirectory,
@@ -47,12 +58,12 @@ pub enum AgentError {
         message: String,
     },
     /// There is nothing to compare or rebuild.
-    #[error("turn `{turn_id}` has no manifest of round {round}")]
+    #[error("turn `{turn_id}` has no manifest{}", round.map_or_else(String::new, |round| format!(" of round {round}")))]
     NoManifest {
         /// The turn.
         turn_id: String,
-        /// The round.
-        round: u32,
+        /// The round, if one was named.
+        round: Option<u32>,
     },
     /// A past prompt cannot be rebuilt.
     #[error(transparent)]

@@ -50,8 +50,7 @@ impl Agent {
             Some(round) => manifests.into_iter().find(|manifest| manifest.round == round),
             None => manifests.into_iter().next_back(),
         };
-        let missing =
-            || AgentError::NoManifest { turn_id: turn_id.to_string(), round: round.unwrap_or_default() };
+        let missing = || AgentError::NoManifest { turn_id: turn_id.to_string(), round };
         serde_json::from_value(found.ok_or_else(missing)?.manifest).map_err(broken)
     }
 

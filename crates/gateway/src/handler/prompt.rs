@@ -107,7 +107,9 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
             })
         }
         AgentError::Hook(_) => error(ErrorKind::HookFailed, message, |_| {}),
-        AgentError::OutsideWorkspace { .. } => error(ErrorKind::Forbidden, message, |_| {}),
+        AgentError::OutsideWorkspace { .. } | AgentError::RootOutsideWorkspace { .. } => {
+            error(ErrorKind::Forbidden, message, |_| {})
+        }
         AgentError::Files(_) | AgentError::NoDirectory | AgentError::Directory { .. } => {
             invalid_state(message)
         }
