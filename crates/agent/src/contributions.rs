@@ -1,6 +1,6 @@
 //! What hooks contributed, as the compiler takes it.
 
-use hooks::{Contributed, PhaseOutcome, PromptSection, Truncation};
+use hooks::{Contributed, Contribution, PhaseOutcome, PromptSection, Truncation};
 use prompt::{ContributedSection, Diagnostic, DiagnosticCode, Source};
 
 /// The sections, in the order of the hooks.
@@ -47,16 +47,36 @@ pub(crate) fn diagnostics(outcome: &PhaseOutcome) -> Vec<Diagnostic> {
                 DiagnosticCode::SectionOmitted
             }
         };
-        let message = format!("hook {}: {}", diagnostic.hook_id, diagnostic.message);
-        Diagnostic { section_id: diagnostic.section_id.clone(), ..Diagnostic::new(code, message) }
+        Diagnostic {
+            section_id: diagnostic.section_id.clone(),
+            ..Diagnostic::new(code, &*diagnostic.message)
+        }
     });
     let of_hooks = outcome.remarks().map(|(contributed, remark)| Diagnostic {
         section_id: remark.section_id.clone(),
         file: remark.file.clone(),
         ..Diagnostic::new(
             DiagnosticCode::HookRemark,
-            format!("hook {}: {} ({})", contributed.hook_id, remark.message, remark.code),
+            format!("hook `{}`: {} ({})", contributed.hook_id, remark.message, remark.code),
         )
     });
     of_runtime.chain(of_hooks).collect()
+}
+
+/// What hooks say that ran after the prompt was compiled: the same, and that nothing can be added any more.
+pub(crate) fn late_diagnostics(outcome: &PhaseOutcome) -> Vec<Diagnostic> {
+    let mut found = diagnostics(outcome);
+    found.extend(outcome.contributions.iter().filter_map(|contributed| {
+        let (what, section_id) = match &contributed.contribution {
+            Contribution::PromptSection(section) => ("the section", Some(section.section_id.clone())),
+            Contribution::PromptContext(_) => ("a text", None),
+            _ => return None,
+        };
+        let message = format!(
+            "hook `{}`: {what} is left out: the prompt was compiled before the hook ran",
+            contributed.hook_id
+        );
+        Some(Diagnostic { section_id, ..Diagnostic::new(DiagnosticCode::SectionOmitted, message) })
+    }));
+    found
 }

@@ -99,13 +99,14 @@ impl Agent {
         };
         let home = self.settings.home.clone();
         let counter = Arc::clone(&self.counter);
-        let compiled = blocking(move || {
+        let mut compiled = blocking(move || {
             input.bootstrap = BootstrapFiles::read(&home, &input.limits);
             Compiler::new(counter).compile(&input)
         })
         .await;
         let after = self.context(request).value("fingerprint", compiled.manifest.fingerprints.full.clone());
-        self.runtime.run_phase(Phase::PostPromptCompile, after).await?;
+        let after = self.runtime.run_phase(Phase::PostPromptCompile, after).await?;
+        compiled.manifest.diagnostics.extend(contributions::late_diagnostics(&after));
         Ok(Prepared { workspace, thread, session, compiled })
     }
 
