@@ -1,0 +1,58 @@
+//! Budgets of nothing, and of more than there can be.
+
+use prompt::{BUDGETS, Budgets, PromptProfile};
+
+use crate::fixture::{World, codes, ids};
+
+fn all(characters: usize) -> Budgets {
+    let mut budgets = Budgets::default();
+    for budget in BUDGETS {
+        *(budget.field)(&mut budgets) = characters;
+    }
+    budgets
+}
+
+#[tokio::test]
+async fn with_budgets_of_nothing_only_what_is_ours_and_the_chain_is_left() {
+    let mut world = World::new().await;
+    world.write("home/USER.md", "Ada.");
+    world.save("From the document.").await;
+    world.settings.prompt.budgets = all(0);
+    let compiled = world.prompt().await.unwrap();
+    assert_eq!(ids(&compiled.manifest), ["identity", "safety", "agents_guidance", "agents_context"]);
+    for id in ["agents_md", "extra_system"] {
+        assert_eq!(codes(&compiled.manifest, id), ["section_omitted"], "{id}");
+    }
+    for id in ["soul_core", "identity_core", "user_persona"] {
+        assert_eq!(codes(&compiled.manifest, id), ["file_truncated"], "{id}");
+    }
+    assert!(!compiled.full_text.contains("Ada") && !compiled.full_text.contains("yours to evolve"));
+}
+
+#[tokio::test]
+async fn with_budgets_beyond_all_bounds_everything_is_whole() {
+    let mut world = World::new().await;
+    let soul = "A long soul.\n".repeat(20_000);
+    world.write("home/SOUL.md", &soul);
+    world.save(&"A long document.\n".repeat(3_500)).await;
+    world.settings.prompt.budgets = all(usize::MAX);
+    let compiled = world.prompt().await.unwrap();
+    assert!(compiled.stable_text.contains(soul.trim_end()));
+    assert_eq!(compiled.manifest.diagnostics, []);
+    assert!(compiled.manifest.sections.iter().all(|section| !section.truncated));
+}
+
+#[tokio::test]
+async fn a_profile_decides_how_much_is_made() {
+    let mut world = World::new().await;
+    world.save("From the document.").await;
+    world.settings.prompt.profile = PromptProfile::Minimal;
+    let compiled = world.prompt().await.unwrap();
+    assert_eq!(ids(&compiled.manifest), ["identity", "safety", "agents_context", "agents_md"]);
+    world.settings.prompt.profile = PromptProfile::None;
+    let agent = world.agent();
+    let (turn, compiled) = world.keep(&agent).await;
+    assert_eq!(compiled.full_text, "");
+    let manifest = agent.manifest(&world.workspace, &turn, Some(1)).await.unwrap();
+    assert_eq!(agent.rebuild(&world.workspace, &manifest).await.unwrap().full_text, "");
+}

@@ -1,0 +1,129 @@
+//! How a workspace says which instruction files are read, and that nothing above its directory ever is.
+
+use std::os::unix::fs::symlink;
+
+use agent::AgentError;
+use serde_json::json;
+use store::WorkspaceChanges;
+
+use crate::fixture::{World, section};
+
+impl World {
+    /// The chain that an agent in a directory starts with; empty when there is none.
+    async fn chain(&self, cwd: Option<&str>) -> String {
+        let compiled = self.prompt_in(cwd).await.unwrap();
+        section(&compiled, "agents_context").unwrap_or_default().to_owned()
+    }
+
+    async fn refused(&self, cwd: Option<&str>) -> AgentError {
+        self.prompt_in(cwd).await.unwrap_err()
+    }
+
+    /// `outside/AGENTS.md` above `outside/repo/a/b`, with a text at each level.
+    async fn nested() -> Self {
+        let world = Self::new().await;
+        world.write("AGENTS.md", "secret above\n");
+        world.write("outside/AGENTS.md", "secret outside\n");
+        world.write("repo/a/AGENTS.md", "In a.\n");
+        world.write("repo/a/b/AGENTS.md", "In b.\n");
+        world
+    }
+}
+
+#[tokio::test]
+async fn files_can_be_switched_off() {
+    let world = World::nested().await;
+    world.configure(json!({ "enabled": false })).await;
+    assert_eq!(world.chain(Some("a")).await, "");
+    world.configure(json!({ "enabled": true })).await;
+    assert!(world.chain(Some("a")).await.contains("In a."));
+}
+
+#[tokio::test]
+async fn markers_decide_where_a_project_begins() {
+    let world = World::nested().await;
+    world.write("repo/a/project.toml", "");
+    world.configure(json!({ "root": { "markers": ["project.toml"] } })).await;
+    let chain = world.chain(Some("a/b")).await;
+    assert!(chain.contains("In a.") && chain.contains("In b.") && !chain.contains("At the root."), "{chain}");
+    world.configure(json!({ "root": { "markers": [] } })).await;
+    let chain = world.chain(Some("a/b")).await;
+    assert!(chain.contains("In b.") && !chain.contains("In a."), "{chain}");
+    world.configure(json!({ "root": { "markers": ["nowhere"] } })).await;
+    let chain = world.chain(Some("a/b")).await;
+    assert!(chain.contains("At the root.") && !chain.contains("secret"), "{chain}");
+}
+
+#[tokio::test]
+async fn limits_hold() {
+    let world = World::nested().await;
+    world.write("repo/a/AGENTS.md", "A long line in a.\n".repeat(100));
+    world.configure(json!({ "initial": { "maxBytes": 100 } })).await;
+    let chain = world.chain(Some("a")).await;
+    assert!(chain.contains("of 1800 bytes shown"), "{chain}");
+    world.configure(json!({ "initial": { "maxFiles": 1 } })).await;
+    let chain = world.chain(Some("a/b")).await;
+    assert!(chain.contains("In b.") && !chain.contains("A long line"), "{chain}");
+}
+
+#[tokio::test]
+async fn a_root_that_is_given_must_be_inside_the_workspace() {
+    let world = World::nested().await;
+    world.configure(json!({ "root": { "projectRootOverride": "a" } })).await;
+    let chain = world.chain(Some("a/b")).await;
+    assert!(chain.contains("In a.") && chain.contains("In b.") && !chain.contains("At the root."), "{chain}");
+    let error = world.refused(None).await;
+    assert!(matches!(error, AgentError::Files(_)), "the workspace's directory is not inside it: {error}");
+    let above = world.path("");
+    for path in ["..", "/", above.to_str().unwrap(), "a/../..", "../outside", "../repo-beside"] {
+        world.configure(json!({ "root": { "projectRootOverride": path } })).await;
+        let error = world.refused(Some("a")).await;
+        assert!(matches!(error, AgentError::RootOutsideWorkspace { .. }), "{path}: {error}");
+        assert!(error.to_string().contains("projectRootOverride"), "{error}");
+    }
+}
+
+/// It is meant for one project; other workspaces must not be read above their directories because of it.
+#[tokio::test]
+async fn the_gateways_own_root_holds_only_where_it_fits() {
+    let mut world = World::nested().await;
+    world.settings.files.settings.root = Some(world.path(""));
+    let chain = world.chain(Some("a")).await;
+    assert!(chain.contains("At the root.") && !chain.contains("secret"), "{chain}");
+    world.settings.files.settings.root = Some(world.path("repo/a"));
+    let chain = world.chain(Some("a/b")).await;
+    assert!(chain.contains("In a.") && !chain.contains("At the root."), "{chain}");
+    assert!(world.chain(None).await.contains("At the root."));
+}
+
+#[tokio::test]
+async fn a_way_that_leads_out_and_back_in_is_refused() {
+    let world = World::nested().await;
+    symlink(world.path("outside"), world.path("repo/link")).unwrap();
+    symlink(world.path("repo/a"), world.path("outside/back")).unwrap();
+    for cwd in ["link", "link/back", "link/back/b", "link/nowhere"] {
+        let error = world.refused(Some(cwd)).await;
+        assert!(matches!(error, AgentError::OutsideWorkspace { .. }), "{cwd}: {error}");
+    }
+    symlink(world.path("repo/a"), world.path("repo/inside")).unwrap();
+    assert!(world.chain(Some("inside/b")).await.contains("In a."), "a link inside is fine");
+    symlink(world.path("outside/AGENTS.md"), world.path("repo/a/AGENTS.override.md")).unwrap();
+    let chain = world.chain(Some("a")).await;
+    assert!(!chain.contains("secret"), "{chain}");
+}
+
+#[tokio::test]
+async fn a_directory_that_is_written_with_dots_has_the_same_bounds() {
+    let world = World::nested().await;
+    std::fs::remove_dir_all(world.path("repo/.git")).unwrap();
+    world.write(".git/HEAD", "");
+    for name in ["repo/", "repo/.", "outside/../repo", "repo/a/.."] {
+        let root_path = Some(format!("{}/{name}", world.path("").to_str().unwrap()));
+        world.change(WorkspaceChanges { root_path, ..WorkspaceChanges::default() }).await;
+        for cwd in [None, Some("."), Some("a")] {
+            let chain = world.chain(cwd).await;
+            assert!(chain.contains("At the root.") && !chain.contains("secret"), "{name} {cwd:?}: {chain}");
+        }
+        assert!(matches!(world.refused(Some("..")).await, AgentError::OutsideWorkspace { .. }));
+    }
+}

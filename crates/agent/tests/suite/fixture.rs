@@ -1,0 +1,173 @@
+//! A store, a home and a project in a temporary directory, and agents on them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agent::{Agent, AgentError, FileSettings, PromptRequest, PromptSettings, Settings};
+use hooks::HookPackage;
+use prompt::{CompiledPrompt, Diagnostic, Manifest};
+use protocol::{AgentsConfig, SaveReason, ThreadMode, Timestamp, TurnId, WorkspaceId};
+use store::{
+    Database, HookRun, Lease, NewThread, NewTurn, NewWorkspace, SaveDocument, Scope, Store, WorkspaceChanges,
+};
+
+/// Who runs the turns.
+pub(crate) const OWNER: &str = "test";
+
+/// A workspace whose directory is `repo`, gone when dropped.
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) settings: Settings,
+    base: PathBuf,
+    _directory: tempfile::TempDir,
+}
+
+impl World {
+    /// With `SOUL.md`, `IDENTITY.md` and an AGENTS.md at the root of the project.
+    pub(crate) async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::Sqlite(directory.path().join("foreword.db"));
+        Self::on(&database, directory).await
+    }
+
+    /// The same on a database that is given.
+    pub(crate) async fn on(database: &Database, directory: tempfile::TempDir) -> Self {
+        let base = directory.path().canonicalize().unwrap();
+        let store = Store::open(database).await.unwrap();
+        let root = base.join("repo");
+        let new = NewWorkspace {
+            name: "w".to_owned(),
+            root_path: Some(root.to_str().unwrap().to_owned()),
+            agents: None,
+        };
+        let workspace = store.create_workspace(new, None).await.unwrap().id;
+        let settings = Settings {
+            home: base.join("home"),
+            files: FileSettings::default(),
+            prompt: PromptSettings::default(),
+        };
+        let world = Self { store, workspace, settings, base, _directory: directory };
+        world.write("repo/.git/HEAD", "");
+        world.write("repo/AGENTS.md", "At the root.\n");
+        prompt::create_bootstrap_files(&world.settings.home).unwrap();
+        world
+    }
+
+    /// The same with another workspace.
+    pub(crate) fn in_workspace(self, workspace: WorkspaceId) -> Self {
+        Self { workspace, ..self }
+    }
+
+    /// A path below the temporary directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.base.join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn agent(&self) -> Agent {
+        self.agent_with([])
+    }
+
+    pub(crate) fn agent_with(&self, packages: impl IntoIterator<Item = HookPackage>) -> Agent {
+        Agent::new(self.store.clone(), self.settings.clone(), packages).unwrap()
+    }
+
+    /// Saves the document of the workspace's root.
+    pub(crate) async fn save(&self, text: &str) {
+        let scope = Scope::root(self.workspace.clone());
+        let save = SaveDocument {
+            scope,
+            content: text.to_owned(),
+            expected_version: None,
+            reason: SaveReason::Manual,
+        };
+        self.store.save_document(save, None).await.unwrap();
+    }
+
+    /// Says how instruction files are found, as the protocol spells it.
+    pub(crate) async fn configure(&self, agents: serde_json::Value) {
+        let agents: AgentsConfig = serde_json::from_value(agents).unwrap();
+        self.change(WorkspaceChanges { agents: Some(agents), ..WorkspaceChanges::default() }).await;
+    }
+
+    pub(crate) async fn change(&self, changes: WorkspaceChanges) {
+        self.store.update_workspace(&self.workspace, changes, None).await.unwrap();
+    }
+
+    /// A new thread, in which nothing runs.
+    pub(crate) async fn thread(&self) -> PromptRequest {
+        let new = NewThread { folder_id: None, title: "t".to_owned(), mode: ThreadMode::Chat };
+        let thread = self.store.create_thread(&self.workspace, new, None).await.unwrap();
+        PromptRequest {
+            workspace_id: self.workspace.clone(),
+            thread_id: thread.id,
+            turn_id: None,
+            cwd: None,
+            input: None,
+        }
+    }
+
+    /// A new thread in which a turn runs.
+    pub(crate) async fn turn(&self) -> (PromptRequest, TurnId) {
+        let mut request = self.thread().await;
+        let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 600_000);
+        let new = NewTurn {
+            thread_id: request.thread_id.clone(),
+            input: "hello".to_owned(),
+            model: None,
+            cwd: None,
+            lease: Lease { owner: OWNER.to_owned(), expires_at },
+        };
+        let turn = self.store.create_turn(&self.workspace, new, None).await.unwrap().id;
+        request.turn_id = Some(turn.clone());
+        (request, turn)
+    }
+
+    /// The next prompt of a new thread.
+    pub(crate) async fn prompt(&self) -> Result<CompiledPrompt, AgentError> {
+        self.prompt_in(None).await
+    }
+
+    /// The same in a directory.
+    pub(crate) async fn prompt_in(&self, cwd: Option<&str>) -> Result<CompiledPrompt, AgentError> {
+        let mut request = self.thread().await;
+        request.cwd = cwd.map(str::to_owned);
+        Ok(self.agent().prepare(&request).await?.compiled)
+    }
+
+    /// Prepares and keeps the prompt of a turn.
+    pub(crate) async fn keep(&self, agent: &Agent) -> (TurnId, CompiledPrompt) {
+        let (request, turn) = self.turn().await;
+        let compiled = agent.prepare(&request).await.unwrap().compiled;
+        agent.keep(&self.workspace, &turn, OWNER, 1, &compiled).await.unwrap();
+        (turn, compiled)
+    }
+
+    /// The records of a turn's hooks, once all are written.
+    pub(crate) async fn hook_runs(&self, agent: &Agent, turn: &TurnId) -> Vec<HookRun> {
+        agent.shutdown(Duration::from_secs(30)).await;
+        self.store.hook_runs(&self.workspace, turn).await.unwrap()
+    }
+}
+
+pub(crate) fn ids(manifest: &Manifest) -> Vec<&str> {
+    manifest.sections.iter().map(|section| section.id.as_str()).collect()
+}
+
+/// The text of a section, heading included; none when it is not there.
+pub(crate) fn section<'a>(compiled: &'a CompiledPrompt, id: &str) -> Option<&'a str> {
+    compiled.sections.iter().find(|section| section.id == id).map(|section| &*section.text)
+}
+
+/// The codes of what is said about a section.
+pub(crate) fn codes(manifest: &Manifest, section_id: &str) -> Vec<&'static str> {
+    let about = |it: &&Diagnostic| it.section_id.as_deref() == Some(section_id);
+    manifest.diagnostics.iter().filter(about).map(|it| it.code.name()).collect()
+}

@@ -1,0 +1,60 @@
+//! The records of hooks.
+
+use std::time::Duration;
+
+use agent::DOCUMENT_HOOK;
+use hooks::{BackgroundJob, ContributionKind, Execution, HookContext, HookPackage, HookSubscription, Phase};
+use serde_json::json;
+
+use crate::fixture::World;
+
+#[tokio::test]
+async fn our_own_hook_is_recorded_without_what_it_brought() {
+    let world = World::new().await;
+    world.save("the text of the document").await;
+    let agent = world.agent();
+    let (request, turn) = world.turn().await;
+    agent.prepare(&request).await.unwrap();
+    let runs = world.hook_runs(&agent, &turn).await;
+    assert_eq!(runs.len(), 1);
+    let run = &runs[0];
+    assert_eq!((run.hook_id.as_str(), run.status.as_str()), (DOCUMENT_HOOK, "completed"));
+    assert_eq!(run.package_id, "foreword.prompt.agents_doc");
+    assert_eq!(run.thread_id.as_ref(), Some(&request.thread_id));
+    assert_eq!(run.record["contributions"], json!({ "prompt_section": 1 }));
+    assert_eq!(run.record["failure"], "fail_closed");
+    assert!(!run.record.to_string().contains("the text of"), "{}", run.record);
+}
+
+#[tokio::test]
+async fn a_hook_in_the_background_delays_nothing_and_is_recorded() {
+    let world = World::new().await;
+    let background = HookSubscription::new("slow", Phase::PostPromptCompile, |_: HookContext| async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        Ok(vec![BackgroundJob { kind: "learn".to_owned(), payload: json!({}) }.into()])
+    })
+    .execution(Execution::Background)
+    .may_contribute([ContributionKind::BackgroundJob]);
+    let agent = world.agent_with([HookPackage::new("p", "p").with(background)]);
+    let (request, turn) = world.turn().await;
+    agent.prepare(&request).await.unwrap();
+    let before = world.store.hook_runs(&world.workspace, &turn).await.unwrap();
+    assert!(before.iter().all(|run| run.hook_id != "slow"), "it is not waited for");
+    let runs = world.hook_runs(&agent, &turn).await;
+    let run = runs.iter().find(|run| run.hook_id == "slow").unwrap();
+    assert_eq!(run.status, "completed");
+}
+
+/// A preview belongs to no turn; that its hooks ran is recorded all the same.
+#[tokio::test]
+async fn a_record_that_cannot_be_written_costs_no_other() {
+    let world = World::new().await;
+    let agent = world.agent();
+    let (mut request, turn) = world.turn().await;
+    agent.prepare(&request).await.unwrap();
+    request.turn_id = Some("019370aa-0000-7000-8000-000000000001".parse().unwrap());
+    agent.prepare(&request).await.unwrap();
+    request.turn_id = Some(turn.clone());
+    agent.prepare(&request).await.unwrap();
+    assert_eq!(world.hook_runs(&agent, &turn).await.len(), 2);
+}

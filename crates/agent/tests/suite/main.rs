@@ -1,0 +1,15 @@
+//! A turn's prompt over a real store, a real disk and hooks that misbehave.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]
+
+mod bootstrap;
+mod budgets;
+mod directories;
+mod documents;
+mod fixture;
+mod hook_runs;
+mod misbehaviour;
+mod proof;
+mod rebuilding;
+mod sessions;

@@ -1,0 +1,73 @@
+//! A session is frozen: what a thread was told at its start does not change behind its back.
+
+use std::fs;
+
+use agent::AgentError;
+use protocol::Version;
+use serde_json::json;
+use store::{SessionSave, WorkspaceChanges};
+
+use crate::fixture::{World, section};
+
+#[tokio::test]
+async fn files_that_change_do_not_change_a_session_that_was_saved() {
+    let world = World::new().await;
+    world.write("repo/a/AGENTS.md", "In a.\n");
+    let agent = world.agent();
+    let request = world.thread().await;
+    let prepared = agent.prepare(&request).await.unwrap();
+    let session = prepared.session.unwrap();
+    assert_eq!(session.stored, Version(0));
+    let was = section(&prepared.compiled, "agents_context").unwrap().to_owned();
+    assert!(was.contains("At the root."));
+
+    // Nothing is saved by looking.
+    world.write("repo/AGENTS.md", "Changed before the start.\n");
+    let next = agent.prepare(&request).await.unwrap().compiled;
+    assert!(section(&next, "agents_context").unwrap().contains("Changed before"));
+
+    let state = serde_json::to_value(&session.session).unwrap();
+    let saved = world.store.save_session(&world.workspace, &request.thread_id, &state, session.stored).await;
+    assert!(matches!(saved.unwrap(), SessionSave::Saved(_)));
+    fs::remove_file(world.path("repo/AGENTS.md")).unwrap();
+    for cwd in [None, Some("a".to_owned())] {
+        let mut request = request.clone();
+        request.cwd = cwd;
+        let next = agent.prepare(&request).await.unwrap();
+        assert_eq!(next.session.unwrap().stored, Version(1));
+        assert_eq!(section(&next.compiled, "agents_context"), Some(was.as_str()));
+        assert_eq!(
+            next.compiled.manifest.fingerprints.session,
+            prepared.compiled.manifest.fingerprints.session
+        );
+    }
+    let other = agent.prepare(&world.thread().await).await.unwrap().compiled;
+    assert_eq!(section(&other, "agents_context"), None, "another thread starts with what there is now");
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_read_is_an_error_that_says_so() {
+    let world = World::new().await;
+    let request = world.thread().await;
+    let state = json!({ "schema": 99 });
+    world.store.save_session(&world.workspace, &request.thread_id, &state, Version(0)).await.unwrap();
+    let error = world.agent().prepare(&request).await.unwrap_err();
+    assert!(matches!(error, AgentError::Stored { what: "session", .. }), "{error}");
+}
+
+#[tokio::test]
+async fn without_a_directory_there_is_no_session() {
+    let world = World::new().await;
+    let new = store::NewWorkspace { name: "elsewhere".to_owned(), ..store::NewWorkspace::default() };
+    let workspace = world.store.create_workspace(new, None).await.unwrap().id;
+    let world = world.in_workspace(workspace);
+    let prepared = world.agent().prepare(&world.thread().await).await.unwrap();
+    assert_eq!(prepared.session, None);
+    assert_eq!(section(&prepared.compiled, "agents_guidance"), None, "there are no files to treat");
+    assert!(matches!(world.prompt_in(Some("/")).await, Err(AgentError::NoDirectory)));
+    world
+        .change(WorkspaceChanges { root_path: Some("/no/such/place".to_owned()), ..Default::default() })
+        .await;
+    let error = world.prompt().await.unwrap_err();
+    assert!(error.to_string().starts_with("cannot work in /no/such/place: "), "{error}");
+}
