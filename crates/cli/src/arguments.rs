@@ -138,11 +138,11 @@ pub(crate) struct FileFlags {
 pub(crate) struct Prompt {
     /// The thread
     pub(crate) thread: String,
-    /// The directory the turn would work in, inside the workspace's own
+    /// The directory the turn would work in, inside the workspace's own and counted from it
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<String>,
-    /// What the user would say
-    #[arg(long, value_name = "TEXT")]
+    /// What the user would say, for hooks that look at it
+    #[arg(long, value_name = "TEXT", conflicts_with = "diff")]
     pub(crate) input: Option<String>,
     /// Print only this section
     #[arg(long, value_name = "ID", conflicts_with_all = ["manifest", "diff"])]

@@ -154,6 +154,9 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
             "thread" => "`foreword thread tree` shows those there are",
             "revision" => "`foreword doc history` shows those there are",
             "token" => "`foreword token list` shows those there are",
+            "prompt_text" => {
+                "prompt.keep_texts and prompt.keep_texts_days of the gateway decide what is kept"
+            }
             _ => return None,
         },
         _ => return None,

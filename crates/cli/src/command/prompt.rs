@@ -5,13 +5,16 @@ use protocol::method::{
     PromptDiff, PromptDiffParams, PromptPreview, PromptPreviewParams, PromptRebuild, PromptRebuildParams,
     PromptResult,
 };
-use protocol::prompt::{PromptBlame, PromptChange, PromptManifest, PromptSource, Stability};
+use protocol::prompt::{
+    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptTruncation, Stability,
+};
 use protocol::{TurnId, WorkspaceId};
 use serde_json::json;
 
 use crate::arguments::Prompt;
 use crate::context::{Context, thread_id};
 use crate::failure::{Exit, Failure};
+use crate::output::shown;
 
 /// Characters of the longest bar.
 const BAR: u64 = 32;
@@ -46,18 +49,24 @@ pub(crate) async fn run(context: Context, arguments: Prompt) -> Result<Exit, Fai
     let manifest = &result.manifest;
     if let Some(id) = &arguments.section {
         let text = section(&result, id).ok_or_else(|| no_section(manifest, id))?;
-        output.data(&json!({ "id": id, "text": text }), || format!("{text}\n"))?;
+        output.data(&json!({ "id": id, "text": text }), || format!("{}\n", shown(text)))?;
         return Ok(Exit::Done);
     }
     if arguments.manifest {
         output.data(manifest, || format!("{}{}", chart(manifest), details(manifest)))?;
         return Ok(Exit::Done);
     }
-    output.data(&result, || format!("{}\n", result.full_text))?;
-    output.note(format!("\n{}", chart(manifest)));
-    for diagnostic in &manifest.diagnostics {
-        let about = diagnostic.section_id.as_deref().or(diagnostic.file.as_deref()).unwrap_or("prompt");
-        output.warning(&format!("{about}: {} ({})", diagnostic.message, diagnostic.code), None);
+    let text = || match result.full_text.as_str() {
+        "" => String::new(),
+        text => format!("{}\n", shown(text)),
+    };
+    output.data(&result, text)?;
+    // Programs find all of this in the manifest.
+    if !output.is_json() {
+        output.note(format!("\n{}", chart(manifest).trim_end()));
+        for diagnostic in &manifest.diagnostics {
+            output.warning(&describe_diagnostic(diagnostic), None);
+        }
     }
     Ok(Exit::Done)
 }
@@ -106,15 +115,22 @@ fn section<'a>(result: &'a PromptResult, id: &str) -> Option<&'a str> {
 
 /// The sections with their sizes as bars, and how much each part has.
 fn chart(manifest: &PromptManifest) -> String {
-    let most = manifest.sections.iter().map(|section| section.tokens).max().unwrap_or(0).max(1);
-    let width = manifest.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
+    let sections = &manifest.sections;
+    if sections.is_empty() {
+        return "the prompt is empty\n".to_owned();
+    }
+    let most = sections.iter().map(|section| section.tokens).max().unwrap_or(0).max(1);
+    let width = sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
+    let digits = |number: u64| number.to_string().len();
+    let token_width = digits(most);
+    let char_width = sections.iter().map(|section| digits(section.chars)).max().unwrap_or(0);
     let mut text = String::new();
-    for section in &manifest.sections {
+    for section in sections {
         let filled = (section.tokens * BAR).div_ceil(most);
         let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
         let cut = if section.truncated { ", cut" } else { "" };
         text.push_str(&format!(
-            "{:<7}  {:<width$}  {bar:<bar_width$}  {} tokens, {} characters{cut}\n",
+            "{:<7}  {:<width$}  {bar:<bar_width$}  {:>token_width$} tokens, {:>char_width$} characters{cut}\n",
             name(section.stability),
             section.id,
             section.tokens,
@@ -123,7 +139,7 @@ fn chart(manifest: &PromptManifest) -> String {
         ));
     }
     let of = |stability: Stability| -> u64 {
-        let sections = manifest.sections.iter().filter(|section| section.stability == stability);
+        let sections = sections.iter().filter(|section| section.stability == stability);
         sections.map(|section| section.tokens).sum()
     };
     let (stable, session, turn) = (of(Stability::Stable), of(Stability::Session), of(Stability::Turn));
@@ -144,37 +160,58 @@ fn name(stability: Stability) -> &'static str {
 
 /// Where every section came from, what went otherwise than asked, and the fingerprints.
 fn details(manifest: &PromptManifest) -> String {
-    let mut text = "\nsources\n".to_owned();
-    for section in &manifest.sections {
-        for source in &section.sources {
-            text.push_str(&format!("  {}: {}\n", section.id, describe_source(source)));
-        }
-    }
-    if !manifest.diagnostics.is_empty() {
-        text.push_str("\ndiagnostics\n");
-    }
-    for diagnostic in &manifest.diagnostics {
-        let about = diagnostic.section_id.as_deref().or(diagnostic.file.as_deref()).unwrap_or("prompt");
-        text.push_str(&format!("  {}: {about}: {}\n", diagnostic.code, diagnostic.message));
-    }
+    let mut text = String::new();
+    let width = manifest.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
+    let sources = manifest.sections.iter().flat_map(|section| {
+        section.sources.iter().map(move |it| format!("{:<width$}  {}", section.id, describe_source(it)))
+    });
+    list(&mut text, "sources", sources);
+    let hooks = manifest.hook_sources.iter().map(|source| {
+        let cut = match source.truncation {
+            PromptTruncation::None => "",
+            PromptTruncation::Hook => ", cut to the hook's budget",
+            PromptTruncation::Prompt => ", cut to the prompt's budget",
+        };
+        format!("{:<width$}  {}, priority {}{cut}", source.section_id, source.hook_id, source.priority)
+    });
+    list(&mut text, "hooks", hooks);
+    list(&mut text, "diagnostics", manifest.diagnostics.iter().map(describe_diagnostic));
     let prints = &manifest.fingerprints;
-    text.push_str("\nfingerprints\n");
-    for (part, print) in [
+    let prints = [
         ("stable", &prints.stable),
         ("session", &prints.session),
         ("turn", &prints.turn),
         ("dynamic", &prints.dynamic),
         ("full", &prints.full),
-    ] {
-        text.push_str(&format!("  {part:<7}  {print}\n"));
-    }
+    ];
+    list(&mut text, "fingerprints", prints.map(|(part, print)| format!("{part:<7}  {print}")));
     text
 }
 
+/// A heading and lines below it, if there are any.
+fn list(text: &mut String, heading: &str, lines: impl IntoIterator<Item = String>) {
+    for (index, line) in lines.into_iter().enumerate() {
+        if index == 0 {
+            text.push_str(&format!("\n{heading}\n"));
+        }
+        text.push_str(&format!("  {line}\n"));
+    }
+}
+
+fn describe_diagnostic(diagnostic: &PromptDiagnostic) -> String {
+    let about = diagnostic.section_id.as_deref().or(diagnostic.file.as_deref()).unwrap_or("prompt");
+    format!("{about}: {} ({})", diagnostic.message, diagnostic.code)
+}
+
 fn describe_source(source: &PromptSource) -> String {
-    let mut words = vec![source.kind.clone()];
-    words.extend(source.path.clone());
-    words.extend(source.id.clone());
+    let mut words = match source.kind.as_str() {
+        "built_in" => vec!["built in".to_owned()],
+        kind => vec![kind.to_owned()],
+    };
+    // A path tells people more than an id; programs have both.
+    if source.kind != "built_in" {
+        words.extend(source.path.clone().or_else(|| source.id.clone()));
+    }
     words.extend(source.version.map(|version| format!("version {version}")));
     words.push(format!("sha256 {}", source.sha256.get(..12).unwrap_or(&source.sha256)));
     words.join(" ")
