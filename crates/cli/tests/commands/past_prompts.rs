@@ -1,0 +1,108 @@
+//! `foreword prompt --turn` and `--diff`: past prompts, and why the next one is another.
+
+use std::process::Command;
+
+use protocol::{ThreadId, WorkspaceId};
+use testkit::TestGateway;
+use tokio::runtime::Runtime;
+
+use crate::support::{Machine, Said, finish};
+
+/// A gateway in this process, because only a turn leaves a prompt behind; the commands are real.
+struct Past {
+    machine: Machine,
+    gateway: TestGateway,
+    runtime: Runtime,
+    workspace: WorkspaceId,
+    thread: ThreadId,
+}
+
+impl Past {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// With settings changed before the start.
+    fn with(change: impl FnOnce(&mut agent::Settings)) -> Self {
+        let machine = Machine::new();
+        let runtime = Runtime::new().unwrap();
+        let started = TestGateway::start_with(|settings| change(&mut settings.agent));
+        let gateway = runtime.block_on(started).unwrap();
+        let workspace = runtime.block_on(gateway.workspace("demo")).unwrap().id;
+        let mut past = Self { machine, gateway, runtime, workspace, thread: ThreadId::new() };
+        past.thread = past.run("thread create 'A thread'", "").word().parse().unwrap();
+        past.run("doc save", "One.\nTwo.\n").done();
+        past
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = self.machine.command(words);
+        command.env("FOREWORD_DATA", self.gateway.data());
+        command
+    }
+
+    #[track_caller]
+    fn run(&self, words: &str, input: &str) -> Said {
+        finish(self.command(words), input.as_bytes())
+    }
+
+    #[track_caller]
+    fn prompt(&self, words: &str) -> Said {
+        self.run(&format!("prompt {} {words}", self.thread), "")
+    }
+
+    fn turn(&self) -> String {
+        self.runtime.block_on(self.gateway.silent_turn(&self.workspace, &self.thread)).unwrap().to_string()
+    }
+}
+
+#[test]
+fn a_past_prompt_is_printed_as_it_was() {
+    let past = Past::new();
+    let was = past.prompt("").done();
+    let turn = past.turn();
+    past.run("doc save", "Other rules.\n").done();
+    assert_ne!(past.prompt("").done(), was);
+    assert_eq!(past.prompt(&format!("--turn {turn}")).done(), was);
+    assert_eq!(past.prompt(&format!("--turn {turn} --round 1")).done(), was);
+    let section = past.prompt(&format!("--turn {turn} --section agents_md")).done();
+    assert!(section.contains("\nOne.\nTwo.\n"), "{section}");
+    let error = past.prompt(&format!("--turn {turn} --round 7")).failed(2);
+    assert_eq!(error, format!("error: turn `{turn}` has no manifest of round 7\n"));
+}
+
+#[test]
+fn the_difference_names_section_line_and_cost() {
+    let past = Past::new();
+    let turn = past.turn();
+    let same = past.prompt(&format!("--diff {turn}")).done();
+    assert!(same.starts_with("nothing differs: all ") && same.ends_with(" tokens can be reused\n"), "{same}");
+    past.run("doc save", "One.\nTwo!\n").done();
+    let text = past.prompt(&format!("--diff {turn}")).done();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "section `agents_md` (session) was edited, from line 6 on");
+    assert!(lines[1].starts_with("  before  document / version 1 sha256 "), "{text}");
+    assert!(lines[2].starts_with("  after   document / version 2 sha256 "), "{text}");
+    assert!(lines[3].ends_with(" of those stand before the history"), "{text}");
+    let later = past.turn();
+    assert_eq!(past.prompt(&format!("--diff {turn} --against {later}")).done(), text);
+    let blame = past.prompt(&format!("--diff {turn} --format json")).object();
+    assert_eq!(blame["blame"]["first_difference"]["line"], 6);
+    past.run("doc archive", "").done();
+    let text = past.prompt(&format!("--diff {turn}")).done();
+    assert!(text.starts_with("section `agents_md` (session) was removed\n"), "{text}");
+}
+
+#[test]
+fn a_text_that_is_not_kept_is_said_to_be_missing_and_why() {
+    let past = Past::with(|settings| settings.prompt.keep_texts = agent::KeepTexts::No);
+    let turn = past.turn();
+    let error = past.prompt(&format!("--turn {turn}")).failed(2);
+    assert_eq!(
+        error,
+        "error: the text of section `identity` is not kept (any more)\n\
+         hint: prompt.keep_texts and prompt.keep_texts_days of the gateway decide what is kept\n"
+    );
+    let same = past.prompt(&format!("--diff {turn}")).done();
+    assert!(same.starts_with("nothing differs"), "manifests are kept: {same}");
+}
