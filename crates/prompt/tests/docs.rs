@@ -1,0 +1,63 @@
+//! The tables of `docs/prompts.md`, written from the tables that the compiler reads.
+//!
+//! Written again with `UPDATE_DOCS=1 cargo test -p prompt --test docs`.
+
+use prompt::{BOOTSTRAP_FILES, BUDGETS, Budgets, FilledBy, PromptProfile, SECTIONS, SectionKind};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prompts.md");
+
+fn sections() -> String {
+    let mut table = "| section | heading | stays the same | filled by | in `minimal` |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for section in SECTIONS {
+        let SectionKind { id, title, stability, profile, .. } = section;
+        let minimal = if *profile == PromptProfile::Minimal { "yes" } else { "" };
+        let filled_by = filled_by(section);
+        table += &format!("| `{id}` | {title} | {} | {filled_by} | {minimal} |\n", stability.name());
+    }
+    table
+}
+
+fn filled_by(section: &SectionKind) -> String {
+    match section.filled_by {
+        FilledBy::BuiltIn => "a text of ours".to_owned(),
+        FilledBy::Bootstrap => {
+            let file = BOOTSTRAP_FILES.iter().find(|file| file.section_id == section.id);
+            file.map_or_else(String::new, |file| format!("`{}` in the home directory", file.name))
+        }
+        FilledBy::Session => "AGENTS.md files on disk".to_owned(),
+        FilledBy::Hook(Some(_)) => "a hook, between tags of ours".to_owned(),
+        FilledBy::Hook(None) => "a hook".to_owned(),
+        FilledBy::Caller => "whoever asks for the prompt, or a hook".to_owned(),
+    }
+}
+
+fn budgets() -> String {
+    let mut defaults = Budgets::default();
+    let mut table = "| setting | most | default |\n| --- | --- | --- |\n".to_owned();
+    for budget in BUDGETS {
+        table +=
+            &format!("| `prompt.{}` | {} | {} |\n", budget.name, budget.about, (budget.field)(&mut defaults));
+    }
+    table
+}
+
+#[test]
+fn the_page_is_up_to_date() -> anyhow::Result<()> {
+    let mut page = std::fs::read_to_string(PAGE)?.replace("\r\n", "\n");
+    for (name, table) in [("sections", sections()), ("budgets", budgets())] {
+        let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
+        let parts =
+            page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
+        let (before, after) = parts.ok_or_else(|| anyhow::anyhow!("{PAGE} has no place for its {name}"))?;
+        page = format!("{before}{begin}\n{table}\n{end}{after}");
+    }
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(PAGE, &page)?;
+    }
+    let is_up_to_date = std::fs::read_to_string(PAGE)?.replace("\r\n", "\n") == page;
+    assert!(
+        is_up_to_date,
+        "docs/prompts.md is out of date; run: UPDATE_DOCS=1 cargo test -p prompt --test docs"
+    );
+    Ok(())
+}
