@@ -4,7 +4,6 @@ use std::ffi::OsString;
 
 use anyhow::{Context as _, Result};
 
-use crate::postgres::WithPostgres;
 use crate::{prerequisites, process};
 
 /// A benchmark: `benches/NAME.rs` of the package NAME.
@@ -45,10 +44,8 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
         Database::None => process::run(&mut command),
         Database::Postgres => {
             prerequisites::ensure()?;
-            // Built as the benchmark is, because it shares most of its dependencies.
-            let with_postgres =
-                WithPostgres::build(&["--release", "--package", "testkit", "--bin", "with-postgres"])?;
-            process::run(&mut with_postgres.around(&command))
+            // The benchmark starts its own server: that of the tests does not wait for the disk.
+            process::run(&mut command)
         }
     }
 }
