@@ -1,9 +1,10 @@
-//! What tests and benchmarks share: a gateway in a temporary directory, a throw-away PostgreSQL cluster, and
-//! measuring side by side.
+//! What tests and benchmarks share: a gateway in a temporary directory, a throw-away PostgreSQL cluster, a scripted
+//! model server, and measuring side by side.
 
 mod gateway;
 pub mod measure;
 pub mod postgres;
+pub mod scripted_model;
 pub mod workload;
 
 pub use gateway::TestGateway;
