@@ -1,0 +1,292 @@
+//! Anthropic's Messages API.
+
+use std::collections::BTreeMap;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+
+use super::{Adapter, Decoder, Step, number, parse, reasoning_values, secret_header, text};
+use crate::assembly::Assembly;
+use crate::error::Fault;
+use crate::sse::SseEvent;
+use crate::{
+    Block, ChatRequest, ModelRules, ProviderKind, ReasoningRules, Role, StopReason, ToolChoice, ToolResult,
+    Usage, cache, fault, http,
+};
+
+/// The version of the API that is spoken here.
+const VERSION: &str = "2023-06-01";
+/// The smallest budget for thinking that the API takes.
+const MIN_THINKING: u32 = 1024;
+
+pub(crate) struct Anthropic;
+
+impl Adapter for Anthropic {
+    fn path(&self) -> &'static str {
+        "/v1/messages"
+    }
+
+    fn headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, Fault> {
+        let mut headers = match key {
+            Some(key) => secret_header(HeaderName::from_static("x-api-key"), "", key)?,
+            None => HeaderMap::new(),
+        };
+        headers.insert("anthropic-version", HeaderValue::from_static(VERSION));
+        Ok(headers)
+    }
+
+    fn body(&self, request: &ChatRequest, rules: &ModelRules) -> Value {
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(request.model));
+        body.insert("max_tokens".to_owned(), json!(request.max_output_tokens));
+        body.insert("stream".to_owned(), json!(true));
+        if !request.tools.is_empty() {
+            let tools = request.tools.iter().map(|tool| {
+                json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema })
+            });
+            body.insert("tools".to_owned(), tools.collect());
+            body.insert("tool_choice".to_owned(), tool_choice(request.tool_choice));
+        }
+        body.extend(thinking(request, rules.reasoning));
+        let system: Vec<Value> = [&request.system.stable, &request.system.session]
+            .into_iter()
+            .filter(|part| !part.trim().is_empty())
+            .map(|part| json!({ "type": "text", "text": part }))
+            .collect();
+        if !system.is_empty() {
+            body.insert("system".to_owned(), Value::Array(system));
+        }
+        body.insert("messages".to_owned(), Value::Array(messages(request)));
+        cache::mark(&mut body, rules.cache);
+        Value::Object(body)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(AnthropicDecoder::default())
+    }
+}
+
+fn tool_choice(choice: ToolChoice) -> Value {
+    let word = match choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::None => "none",
+        ToolChoice::Required => "any",
+    };
+    json!({ "type": word })
+}
+
+/// How thinking is asked for. Where a tool call is forced, the API does not allow it.
+fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let Some(effort) = request.reasoning.filter(|_| request.tool_choice != ToolChoice::Required) else {
+        return fields;
+    };
+    match rules {
+        ReasoningRules::Absent => {}
+        ReasoningRules::Effort => {
+            fields.insert("thinking".to_owned(), json!({ "type": "adaptive" }));
+            fields.insert("output_config".to_owned(), json!({ "effort": effort.word() }));
+        }
+        // The budget is a part of what may be written, and something has to be left for the answer.
+        ReasoningRules::Budget => {
+            let budget = effort.budget().min(request.max_output_tokens / 2);
+            if budget >= MIN_THINKING {
+                fields.insert("thinking".to_owned(), json!({ "type": "enabled", "budget_tokens": budget }));
+            }
+        }
+    }
+    fields
+}
+
+fn messages(request: &ChatRequest) -> Vec<Value> {
+    let reasoning = reasoning_values(request, ProviderKind::Anthropic);
+    let messages = request.messages.iter().enumerate().filter_map(|(index, message)| {
+        let mut blocks: Vec<Value> =
+            message.blocks.iter().filter_map(|block| content(block, reasoning(index, block))).collect();
+        if message.role == Role::Tool {
+            // Results come first, or the API does not find them.
+            blocks.sort_by_key(|block| block["type"] != "tool_result");
+        }
+        let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+        (!blocks.is_empty()).then(|| json!({ "role": role, "content": blocks }))
+    });
+    messages.collect()
+}
+
+fn content(block: &Block, reasoning: Option<&Value>) -> Option<Value> {
+    match block {
+        Block::Text { text } if text.trim().is_empty() => None,
+        Block::Text { text } => Some(json!({ "type": "text", "text": text })),
+        Block::ToolCall(call) => Some(
+            json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.input_for_history() }),
+        ),
+        Block::ToolResult(result) => Some(tool_result(result)),
+        Block::Reasoning(_) => reasoning.cloned(),
+    }
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    let texts = result.blocks.iter().filter(|text| !text.trim().is_empty());
+    let content: Vec<Value> = texts.map(|text| json!({ "type": "text", "text": text })).collect();
+    let mut block = json!({ "type": "tool_result", "tool_use_id": result.call_id, "content": content });
+    if result.is_error {
+        block["is_error"] = json!(true);
+    }
+    block
+}
+
+/// Reads one answer.
+#[derive(Debug, Default)]
+struct AnthropicDecoder {
+    /// What kind of block each number is.
+    blocks: BTreeMap<u64, Kind>,
+    usage: RawUsage,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text,
+    /// With the input that some proxies give at once, instead of in pieces.
+    ToolUse(Option<String>),
+    /// With its signature.
+    Thinking(String),
+    /// Complete as it begins, or not known.
+    Other,
+}
+
+/// Anthropic counts what was cached beside the input, and says the numbers in two events.
+#[derive(Debug, Default)]
+struct RawUsage {
+    input: u64,
+    written: u64,
+    read: u64,
+    output: u64,
+}
+
+impl Decoder for AnthropicDecoder {
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
+        let value = parse(event)?;
+        let index = number(&value, "/index").unwrap_or_default();
+        match text(&value, "/type") {
+            "message_start" => {
+                assembly.model =
+                    Some(text(&value, "/message/model").to_owned()).filter(|model| !model.is_empty());
+                self.count(&value["message"]["usage"], assembly);
+            }
+            "content_block_start" => self.begin(index, &value["content_block"], assembly)?,
+            "content_block_delta" => self.delta(index, &value["delta"], assembly)?,
+            "content_block_stop" => self.finish(index, assembly)?,
+            "message_delta" => {
+                if let Some(reason) = value.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                    assembly.stop = Some(stop_reason(reason));
+                }
+                self.count(&value["usage"], assembly);
+            }
+            "message_stop" => {
+                // Ends blocks that a careless proxy left open.
+                assembly.all_calls_finished()?;
+                return Ok(Step::Done);
+            }
+            "error" => return Err(fault::of_event(&value)),
+            _ => {}
+        }
+        Ok(Step::GoOn)
+    }
+
+    fn end(&mut self, _assembly: &mut Assembly) -> Result<(), Fault> {
+        Err(http::interrupted("the connection was closed"))
+    }
+}
+
+impl AnthropicDecoder {
+    fn begin(&mut self, index: u64, block: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        let kind = match text(block, "/type") {
+            "text" => {
+                assembly.text(index, text(block, "/text"))?;
+                Kind::Text
+            }
+            "tool_use" => {
+                assembly.call_started(index, text(block, "/id"), text(block, "/name"))?;
+                let input = block["input"].as_object().filter(|input| !input.is_empty());
+                Kind::ToolUse(input.map(|input| Value::Object(input.clone()).to_string()))
+            }
+            "thinking" => {
+                assembly.reasoning(index, text(block, "/thinking"))?;
+                Kind::Thinking(text(block, "/signature").to_owned())
+            }
+            "redacted_thinking" => {
+                assembly.reasoning_value(index, block.clone());
+                Kind::Other
+            }
+            _ => Kind::Other,
+        };
+        self.blocks.insert(index, kind);
+        Ok(())
+    }
+
+    fn delta(&mut self, index: u64, delta: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        match (text(delta, "/type"), self.blocks.get_mut(&index)) {
+            ("text_delta", _) => assembly.text(index, text(delta, "/text")),
+            ("input_json_delta", Some(Kind::ToolUse(_)) | None) => {
+                assembly.call_arguments(index, text(delta, "/partial_json"))
+            }
+            ("thinking_delta", _) => assembly.reasoning(index, text(delta, "/thinking")),
+            ("signature_delta", Some(Kind::Thinking(signature))) => {
+                signature.push_str(text(delta, "/signature"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, index: u64, assembly: &mut Assembly) -> Result<(), Fault> {
+        match self.blocks.remove(&index) {
+            Some(Kind::ToolUse(input)) => {
+                if let Some(input) = input.filter(|_| assembly.arguments(index) == Some("")) {
+                    assembly.call_arguments(index, &input)?;
+                }
+                assembly.call_finished(index)
+            }
+            // Without a signature it could not be sent back.
+            Some(Kind::Thinking(signature)) if !signature.is_empty() => {
+                let thinking = assembly.reasoning_text(index);
+                let value = json!({ "type": "thinking", "thinking": thinking, "signature": signature });
+                assembly.reasoning_value(index, value);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&mut self, usage: &Value, assembly: &mut Assembly) {
+        let raw = &mut self.usage;
+        for (place, field) in [
+            ("/input_tokens", &mut raw.input),
+            ("/cache_creation_input_tokens", &mut raw.written),
+            ("/cache_read_input_tokens", &mut raw.read),
+            ("/output_tokens", &mut raw.output),
+        ] {
+            *field = number(usage, place).unwrap_or(*field);
+        }
+        assembly.usage = Usage {
+            input: raw.input.saturating_add(raw.written).saturating_add(raw.read),
+            output: raw.output,
+            cached_read: raw.read,
+            cached_write: raw.written,
+            reasoning: 0,
+        };
+    }
+}
+
+fn stop_reason(word: &str) -> StopReason {
+    match word {
+        "end_turn" | "stop_sequence" => StopReason::EndTurn,
+        "tool_use" => StopReason::ToolCalls,
+        "max_tokens" => StopReason::MaxOutputTokens,
+        "model_context_window_exceeded" => StopReason::ContextFull,
+        "refusal" => StopReason::Refused,
+        "pause_turn" => StopReason::Paused,
+        other => StopReason::Other(other.to_owned()),
+    }
+}

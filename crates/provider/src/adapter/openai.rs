@@ -1,0 +1,257 @@
+//! OpenAI's Responses API, without anything kept on its side.
+
+use reqwest::header::{AUTHORIZATION, HeaderMap};
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{Adapter, Decoder, Step, number, parse, reasoning_values, secret_header, text, texts};
+use crate::assembly::Assembly;
+use crate::error::Fault;
+use crate::sse::SseEvent;
+use crate::{
+    Block, ChatRequest, Message, ModelRules, ProviderKind, ReasoningRules, Role, StopReason, ToolChoice,
+    ToolResult, Usage, fault, http,
+};
+
+/// The longest cache key that the API takes.
+const MAX_CACHE_KEY_BYTES: usize = 64;
+
+pub(crate) struct Openai;
+
+impl Adapter for Openai {
+    fn path(&self) -> &'static str {
+        "/responses"
+    }
+
+    fn headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, Fault> {
+        key.map_or_else(|| Ok(HeaderMap::new()), |key| secret_header(AUTHORIZATION, "Bearer ", key))
+    }
+
+    fn body(&self, request: &ChatRequest, rules: &ModelRules) -> Value {
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(request.model));
+        body.insert("max_output_tokens".to_owned(), json!(request.max_output_tokens));
+        body.insert("stream".to_owned(), json!(true));
+        body.insert("store".to_owned(), json!(false));
+        if let Some(key) = &request.cache_key {
+            body.insert("prompt_cache_key".to_owned(), json!(cache_key(key)));
+        }
+        if rules.reasoning != ReasoningRules::Absent {
+            // Nothing is stored there, so reasoning must come back here to be sent again.
+            body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+            if let Some(effort) = request.reasoning {
+                body.insert("reasoning".to_owned(), json!({ "effort": effort.word(), "summary": "auto" }));
+            }
+        }
+        if !request.tools.is_empty() {
+            // Strict schemas would have to name every property as required; ours are anybody's.
+            let tools = request.tools.iter().map(|tool| {
+                json!({ "type": "function", "name": tool.name, "description": tool.description,
+                    "parameters": tool.schema, "strict": false })
+            });
+            body.insert("tools".to_owned(), tools.collect());
+            body.insert("tool_choice".to_owned(), json!(tool_choice(request.tool_choice)));
+        }
+        let system = request.system.joined();
+        if !system.is_empty() {
+            body.insert("instructions".to_owned(), Value::String(system));
+        }
+        body.insert("input".to_owned(), Value::Array(input(request)));
+        Value::Object(body)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(OpenaiDecoder::default())
+    }
+}
+
+pub(super) fn tool_choice(choice: ToolChoice) -> &'static str {
+    match choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::None => "none",
+        ToolChoice::Required => "required",
+    }
+}
+
+/// A key that the API takes: the caller's, or if that is too long, its digest.
+fn cache_key(key: &str) -> String {
+    if key.len() <= MAX_CACHE_KEY_BYTES {
+        return key.to_owned();
+    }
+    Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn input(request: &ChatRequest) -> Vec<Value> {
+    let reasoning = reasoning_values(request, ProviderKind::Openai);
+    let mut items = Vec::new();
+    for (index, message) in request.messages.iter().enumerate() {
+        if message.role != Role::Assistant {
+            items.extend(message.blocks.iter().filter_map(result_item));
+            items.extend(user_item(message));
+            continue;
+        }
+        for block in &message.blocks {
+            items.extend(match block {
+                Block::Text { text } if !text.trim().is_empty() => Some(json!({ "type": "message",
+                    "role": "assistant", "content": [{ "type": "output_text", "text": text }] })),
+                Block::ToolCall(call) => Some(json!({ "type": "function_call", "call_id": call.id,
+                    "name": call.name, "arguments": Value::Object(call.input_for_history()).to_string() })),
+                block => reasoning(index, block).cloned(),
+            });
+        }
+    }
+    items
+}
+
+fn user_item(message: &Message) -> Option<Value> {
+    let content: Vec<Value> =
+        texts(message).map(|text| json!({ "type": "input_text", "text": text })).collect();
+    (!content.is_empty()).then(|| json!({ "type": "message", "role": "user", "content": content }))
+}
+
+fn result_item(block: &Block) -> Option<Value> {
+    match block {
+        Block::ToolResult(result) => Some(
+            json!({ "type": "function_call_output", "call_id": result.call_id, "output": result_text(result) }),
+        ),
+        _ => None,
+    }
+}
+
+/// A result as one text. These APIs have no place for its failure: a tool that fails says so in its text.
+pub(super) fn result_text(result: &ToolResult) -> String {
+    result.blocks.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Reads one answer. Items are named by their place in the output.
+#[derive(Debug, Default)]
+struct OpenaiDecoder {
+    refused: bool,
+    /// The part of a summary that the last piece belonged to; parts are paragraphs.
+    summary: Option<(u64, u64)>,
+}
+
+impl Decoder for OpenaiDecoder {
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
+        // Some servers that borrow the API end with the word of the older one.
+        if event.data == "[DONE]" {
+            return Ok(Step::GoOn);
+        }
+        let value = parse(event)?;
+        let index = number(&value, "/output_index").unwrap_or_default();
+        let delta = text(&value, "/delta");
+        match text(&value, "/type") {
+            "response.created" => {
+                let model = text(&value, "/response/model");
+                assembly.model = Some(model.to_owned()).filter(|model| !model.is_empty());
+            }
+            "response.output_item.added" => begin(index, &value["item"], assembly)?,
+            "response.output_text.delta" => assembly.text(index, delta)?,
+            "response.refusal.delta" => {
+                self.refused = true;
+                assembly.text(index, delta)?;
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.reasoning(index, &value, assembly)?;
+            }
+            "response.function_call_arguments.delta" => assembly.call_arguments(index, delta)?,
+            "response.output_item.done" => finish(index, &value["item"], assembly)?,
+            "response.completed" | "response.incomplete" => {
+                assembly.all_calls_finished()?;
+                self.complete(&value["response"], assembly);
+                return Ok(Step::Done);
+            }
+            "response.failed" => return Err(fault::of_event(&value["response"])),
+            "error" => return Err(fault::of_event(&value)),
+            _ => {}
+        }
+        Ok(Step::GoOn)
+    }
+
+    fn end(&mut self, _assembly: &mut Assembly) -> Result<(), Fault> {
+        Err(http::interrupted("the connection was closed"))
+    }
+}
+
+impl OpenaiDecoder {
+    fn reasoning(&mut self, index: u64, value: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        let part =
+            number(value, "/summary_index").or_else(|| number(value, "/content_index")).unwrap_or_default();
+        let before = self.summary.replace((index, part));
+        if before.is_some_and(|(item, before)| item == index && before != part) {
+            assembly.reasoning(index, "\n\n")?;
+        }
+        assembly.reasoning(index, text(value, "/delta"))
+    }
+
+    fn complete(&self, response: &Value, assembly: &mut Assembly) {
+        let count = |place: &str| number(response, place).unwrap_or_default();
+        assembly.usage = Usage {
+            input: count("/usage/input_tokens"),
+            output: count("/usage/output_tokens"),
+            cached_read: count("/usage/input_tokens_details/cached_tokens"),
+            cached_write: count("/usage/input_tokens_details/cache_write_tokens"),
+            reasoning: count("/usage/output_tokens_details/reasoning_tokens"),
+        };
+        assembly.stop = Some(match text(response, "/incomplete_details/reason") {
+            "max_output_tokens" => StopReason::MaxOutputTokens,
+            "content_filter" => StopReason::Refused,
+            "" if assembly.has_calls() => StopReason::ToolCalls,
+            "" if self.refused => StopReason::Refused,
+            "" => StopReason::EndTurn,
+            other => StopReason::Other(other.to_owned()),
+        });
+    }
+}
+
+fn begin(index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+    match text(item, "/type") {
+        "function_call" => {
+            assembly.call_started(index, text(item, "/call_id"), text(item, "/name"))?;
+            assembly.call_arguments(index, text(item, "/arguments"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An item is complete, and is there as a whole once more: what was not sent in pieces is taken from it.
+fn finish(index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+    match text(item, "/type") {
+        "function_call" => {
+            if assembly.arguments(index).is_none() {
+                begin(index, item, assembly)?;
+            } else if assembly.arguments(index) == Some("") {
+                assembly.call_arguments(index, text(item, "/arguments"))?;
+            }
+            assembly.call_finished(index)
+        }
+        // Without its encrypted content it is only a reference to something that was not stored.
+        "reasoning" if !text(item, "/encrypted_content").is_empty() => {
+            assembly.reasoning_value(index, returnable(item));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The fields of a reasoning item that the API takes back.
+fn returnable(item: &Value) -> Value {
+    let fields = ["type", "id", "summary", "content", "encrypted_content"].into_iter().filter_map(|name| {
+        let value = item.get(name).filter(|value| !value.is_null())?;
+        Some((name.to_owned(), value.clone()))
+    });
+    Value::Object(fields.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_key_is_never_too_long() {
+        assert_eq!(cache_key("thread-1"), "thread-1");
+        assert_eq!(cache_key(&"x".repeat(65)).len(), MAX_CACHE_KEY_BYTES);
+        assert_ne!(cache_key(&"x".repeat(65)), cache_key(&"x".repeat(66)));
+    }
+}

@@ -1,0 +1,277 @@
+//! Chat Completions, as everybody else speaks it: Ollama, vLLM, llama.cpp, OpenRouter and many others.
+//!
+//! Only what all of them take is sent; what some of them do differently is taken as it comes.
+
+use reqwest::header::HeaderMap;
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::openai::{Openai, result_text, tool_choice};
+use super::{Adapter, Decoder, Step, number, parse, reasoning_values, text, texts};
+use crate::assembly::Assembly;
+use crate::error::Fault;
+use crate::sse::SseEvent;
+use crate::{Block, ChatRequest, Message, ModelRules, ProviderKind, Role, StopReason, Usage, fault, http};
+
+pub(crate) struct OpenaiCompatible;
+
+impl Adapter for OpenaiCompatible {
+    fn path(&self) -> &'static str {
+        "/chat/completions"
+    }
+
+    fn headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, Fault> {
+        Openai.headers(key)
+    }
+
+    fn body(&self, request: &ChatRequest, _rules: &ModelRules) -> Value {
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(request.model));
+        body.insert("max_tokens".to_owned(), json!(request.max_output_tokens));
+        body.insert("stream".to_owned(), json!(true));
+        body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
+        if let Some(effort) = request.reasoning {
+            body.insert("reasoning_effort".to_owned(), json!(effort.word()));
+        }
+        if !request.tools.is_empty() {
+            let tools = request.tools.iter().map(|tool| {
+                let function =
+                    json!({ "name": tool.name, "description": tool.description, "parameters": tool.schema });
+                json!({ "type": "function", "function": function })
+            });
+            body.insert("tools".to_owned(), tools.collect());
+            body.insert("tool_choice".to_owned(), json!(tool_choice(request.tool_choice)));
+        }
+        body.insert("messages".to_owned(), Value::Array(messages(request)));
+        Value::Object(body)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(CompatibleDecoder::default())
+    }
+}
+
+fn messages(request: &ChatRequest) -> Vec<Value> {
+    let reasoning = reasoning_values(request, ProviderKind::OpenaiCompatible);
+    let mut messages = Vec::new();
+    let system = request.system.joined();
+    if !system.is_empty() {
+        messages.push(json!({ "role": "system", "content": system }));
+    }
+    for (index, message) in request.messages.iter().enumerate() {
+        if message.role == Role::Assistant {
+            let values = message.blocks.iter().filter_map(|block| reasoning(index, block));
+            messages.extend(assistant(message, values));
+            continue;
+        }
+        for block in &message.blocks {
+            if let Block::ToolResult(result) = block {
+                messages.push(
+                    json!({ "role": "tool", "tool_call_id": result.call_id, "content": result_text(result) }),
+                );
+            }
+        }
+        // Templates of models on one's own machine often take only plain text.
+        let text = texts(message).collect::<Vec<_>>().join("\n\n");
+        if !text.is_empty() {
+            messages.push(json!({ "role": "user", "content": text }));
+        }
+    }
+    messages
+}
+
+fn assistant<'a>(message: &Message, reasoning: impl Iterator<Item = &'a Value>) -> Option<Value> {
+    let text = texts(message).collect::<Vec<_>>().concat();
+    let calls: Vec<Value> = message
+        .tool_calls()
+        .map(|call| {
+            let arguments = Value::Object(call.input_for_history()).to_string();
+            let function = json!({ "name": call.name, "arguments": arguments });
+            json!({ "id": call.id, "type": "function", "function": function })
+        })
+        .collect();
+    if text.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let content = if text.is_empty() { Value::Null } else { Value::String(text) };
+    let mut fields =
+        Map::from_iter([("role".to_owned(), json!("assistant")), ("content".to_owned(), content)]);
+    if !calls.is_empty() {
+        fields.insert("tool_calls".to_owned(), Value::Array(calls));
+    }
+    // The names under which this server sends reasoning are those under which it wants it back.
+    fields.extend(
+        reasoning.filter_map(Value::as_object).flatten().map(|(name, value)| (name.clone(), value.clone())),
+    );
+    Some(Value::Object(fields))
+}
+
+/// The number of the text; calls are numbered behind it.
+const TEXT: u64 = 0;
+const REASONING: u64 = 1;
+const FIRST_CALL: u64 = 2;
+
+/// The names under which servers send reasoning.
+const REASONING_FIELDS: &[&str] = &["reasoning_content", "reasoning"];
+
+/// Reads one answer.
+#[derive(Debug, Default)]
+struct CompatibleDecoder {
+    /// The calls so far: the number the server gave each, and its id.
+    calls: Vec<(Option<u64>, String)>,
+    reasoning: Option<&'static str>,
+    details: Vec<Value>,
+    finished: bool,
+}
+
+impl Decoder for CompatibleDecoder {
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
+        if event.data.trim() == "[DONE]" {
+            return self.end(assembly).map(|()| Step::Done);
+        }
+        let value = parse(event)?;
+        if value.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(fault::of_event(&value));
+        }
+        if assembly.model.is_none() {
+            assembly.model = Some(text(&value, "/model").to_owned()).filter(|model| !model.is_empty());
+        }
+        if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
+            assembly.usage = self::usage(usage);
+        }
+        let choice = &value["choices"][0];
+        self.delta(&choice["delta"], assembly)?;
+        if let Some(reason) = choice["finish_reason"].as_str() {
+            self.finished = true;
+            assembly.stop = Some(stop_reason(reason));
+        }
+        Ok(Step::GoOn)
+    }
+
+    /// Some servers close the connection instead of saying that it is over; the reason for stopping is said by all.
+    fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
+        if !self.finished {
+            return Err(http::interrupted("the connection was closed"));
+        }
+        assembly.all_calls_finished()?;
+        self.keep_reasoning(assembly);
+        // Some say `stop` though they have called tools.
+        if assembly.has_calls() && assembly.stop == Some(StopReason::EndTurn) {
+            assembly.stop = Some(StopReason::ToolCalls);
+        }
+        Ok(())
+    }
+}
+
+impl CompatibleDecoder {
+    fn delta(&mut self, delta: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        // Only one of them: some servers say the same under both names.
+        if let Some(field) =
+            REASONING_FIELDS.iter().find(|field| delta[**field].as_str().is_some_and(|text| !text.is_empty()))
+        {
+            self.reasoning = Some(field);
+            assembly.reasoning(REASONING, delta[*field].as_str().unwrap_or_default())?;
+        }
+        for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
+            self.detail(detail);
+        }
+        assembly.text(TEXT, text(delta, "/content"))?;
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.call(call, assembly)?;
+        }
+        Ok(())
+    }
+
+    /// Pieces belong to a call by its number, if there are numbers, else by its id, else to the last call.
+    fn call(&mut self, piece: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        let (index, id) = (number(piece, "/index"), text(piece, "/id"));
+        let name = text(piece, "/function/name");
+        let fits = |(other, known): &(Option<u64>, String)| {
+            // Some number every call zero, but give each an id.
+            *other == index && (id.is_empty() || known == id)
+        };
+        // Without number and id, a name is all that tells that another call begins.
+        let anonymous = index.is_none() && id.is_empty() && !name.is_empty();
+        let place = self.calls.iter().rposition(fits).filter(|_| !anonymous);
+        let key = match place {
+            Some(place) => FIRST_CALL + place as u64,
+            None => {
+                let key = FIRST_CALL + self.calls.len() as u64;
+                // Results need something to refer to, unlike any other in the thread.
+                let own =
+                    if id.is_empty() { format!("call_{}", Uuid::now_v7().simple()) } else { id.to_owned() };
+                assembly.call_started(key, &own, name)?;
+                self.calls.push((index, if id.is_empty() { String::new() } else { own }));
+                key
+            }
+        };
+        match &piece["function"]["arguments"] {
+            Value::String(arguments) => assembly.call_arguments(key, arguments),
+            // Some send the object itself.
+            Value::Object(arguments) => {
+                assembly.call_arguments(key, &Value::Object(arguments.clone()).to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Pieces of one detail have the same number and type: its texts grow, everything else is said once.
+    fn detail(&mut self, piece: &Value) {
+        let Some(piece) = piece.as_object() else { return };
+        let same = |known: &&mut Value| {
+            piece.contains_key("index") && known["index"] == piece["index"] && known["type"] == piece["type"]
+        };
+        let Some(known) = self.details.iter_mut().find(same).and_then(Value::as_object_mut) else {
+            self.details.push(Value::Object(piece.clone()));
+            return;
+        };
+        for (name, value) in piece {
+            match (known.get_mut(name), value) {
+                (Some(Value::String(text)), Value::String(more))
+                    if matches!(name.as_str(), "text" | "summary" | "data") =>
+                {
+                    text.push_str(more);
+                }
+                (_, Value::Null) => {}
+                _ => {
+                    known.insert(name.clone(), value.clone());
+                }
+            }
+        }
+    }
+
+    fn keep_reasoning(&mut self, assembly: &mut Assembly) {
+        let mut value = Map::new();
+        if let Some(field) = self.reasoning {
+            value.insert(field.to_owned(), Value::String(assembly.reasoning_text(REASONING)));
+        }
+        if !self.details.is_empty() {
+            value.insert("reasoning_details".to_owned(), Value::Array(std::mem::take(&mut self.details)));
+        }
+        if !value.is_empty() {
+            assembly.reasoning_value(REASONING, Value::Object(value));
+        }
+    }
+}
+
+fn usage(usage: &Value) -> Usage {
+    let count = |place: &str| number(usage, place).unwrap_or_default();
+    Usage {
+        input: count("/prompt_tokens"),
+        output: count("/completion_tokens"),
+        cached_read: count("/prompt_tokens_details/cached_tokens"),
+        cached_write: count("/prompt_tokens_details/cache_write_tokens"),
+        reasoning: count("/completion_tokens_details/reasoning_tokens"),
+    }
+}
+
+fn stop_reason(word: &str) -> StopReason {
+    match word {
+        "stop" => StopReason::EndTurn,
+        "tool_calls" | "function_call" => StopReason::ToolCalls,
+        "length" => StopReason::MaxOutputTokens,
+        "content_filter" => StopReason::Refused,
+        other => StopReason::Other(other.to_owned()),
+    }
+}

@@ -1,0 +1,224 @@
+//! An answer in the making, out of the pieces that all providers send.
+
+use serde_json::Value;
+
+use crate::error::Fault;
+use crate::{
+    Block, ChatEvent, ChatResponse, Message, PartialResponse, ProviderKind, Reasoning, StopReason, ToolCall,
+    Usage,
+};
+
+/// What has arrived so far. Pieces name their block by a number that the adapter chooses; blocks stand in the order
+/// in which they began.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    kind: ProviderKind,
+    requested_model: String,
+    limit: usize,
+    size: usize,
+    slots: Vec<(u64, Slot)>,
+    /// What the caller has not been told yet.
+    events: Vec<ChatEvent>,
+    pub(crate) usage: Usage,
+    pub(crate) model: Option<String>,
+    pub(crate) stop: Option<StopReason>,
+}
+
+#[derive(Debug)]
+enum Slot {
+    Text(String),
+    Call(ToolCall, Progress),
+    Reasoning { text: String, value: Value },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Arriving,
+    Complete,
+}
+
+impl Assembly {
+    pub(crate) fn new(kind: ProviderKind, requested_model: String, limit: usize) -> Self {
+        Self {
+            kind,
+            requested_model,
+            limit,
+            size: 0,
+            slots: Vec::new(),
+            events: Vec::new(),
+            usage: Usage::default(),
+            model: None,
+            stop: None,
+        }
+    }
+
+    /// More text.
+    pub(crate) fn text(&mut self, key: u64, delta: &str) -> Result<(), Fault> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        self.grow(delta)?;
+        match self.find(key, |slot| matches!(slot, Slot::Text(_))) {
+            Some(Slot::Text(text)) => text.push_str(delta),
+            _ => self.slots.push((key, Slot::Text(delta.to_owned()))),
+        }
+        self.events.push(ChatEvent::TextDelta { text: delta.to_owned() });
+        Ok(())
+    }
+
+    /// More reasoning that may be shown.
+    pub(crate) fn reasoning(&mut self, key: u64, delta: &str) -> Result<(), Fault> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        self.grow(delta)?;
+        self.change_reasoning(key, |text, _| text.push_str(delta));
+        self.events.push(ChatEvent::ReasoningDelta { text: delta.to_owned() });
+        Ok(())
+    }
+
+    /// What has to be sent back of a reasoning, once it is complete.
+    pub(crate) fn reasoning_value(&mut self, key: u64, value: Value) {
+        self.change_reasoning(key, |_, old| *old = value);
+    }
+
+    /// The shown text of a reasoning.
+    pub(crate) fn reasoning_text(&mut self, key: u64) -> String {
+        self.change_reasoning(key, |text, _| text.clone())
+    }
+
+    /// A tool call begins.
+    pub(crate) fn call_started(&mut self, key: u64, id: &str, name: &str) -> Result<(), Fault> {
+        self.grow(id)?;
+        self.grow(name)?;
+        let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
+        self.slots.push((key, Slot::Call(call, Progress::Arriving)));
+        self.events.push(ChatEvent::ToolCallStarted { id: id.to_owned(), name: name.to_owned() });
+        Ok(())
+    }
+
+    /// More arguments of a call.
+    pub(crate) fn call_arguments(&mut self, key: u64, delta: &str) -> Result<(), Fault> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        self.grow(delta)?;
+        let (call, progress) = self.call(key)?;
+        if *progress == Progress::Complete {
+            return Err(Fault::malformed("the answer adds arguments to a tool call that was complete"));
+        }
+        call.arguments.push_str(delta);
+        let event = ChatEvent::ToolCallDelta { id: call.id.clone(), arguments: delta.to_owned() };
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// The arguments of a call so far; `None` if there is no such call.
+    pub(crate) fn arguments(&mut self, key: u64) -> Option<&str> {
+        self.call(key).ok().map(|(call, _)| call.arguments.as_str())
+    }
+
+    /// A call is complete. To say it twice does no harm.
+    pub(crate) fn call_finished(&mut self, key: u64) -> Result<(), Fault> {
+        let (call, progress) = self.call(key)?;
+        if std::mem::replace(progress, Progress::Complete) == Progress::Complete {
+            return Ok(());
+        }
+        let call = call.clone();
+        if let Err(problem) = call.input() {
+            tracing::warn!(tool = %call.name, "a model wrote arguments that are not a JSON object: {}", problem.problem);
+        }
+        self.events.push(ChatEvent::ToolCallFinished { call });
+        Ok(())
+    }
+
+    /// All calls are complete, for APIs that do not say so of each.
+    pub(crate) fn all_calls_finished(&mut self) -> Result<(), Fault> {
+        let keys: Vec<u64> = self
+            .slots
+            .iter()
+            .filter(|(_, slot)| matches!(slot, Slot::Call(..)))
+            .map(|(key, _)| *key)
+            .collect();
+        keys.into_iter().try_for_each(|key| self.call_finished(key))
+    }
+
+    pub(crate) fn has_calls(&self) -> bool {
+        self.slots.iter().any(|(_, slot)| matches!(slot, Slot::Call(..)))
+    }
+
+    /// Whether the caller was, or is about to be, told anything of this answer.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    pub(crate) fn take_events(&mut self) -> impl Iterator<Item = ChatEvent> {
+        self.events.drain(..)
+    }
+
+    /// The whole answer.
+    pub(crate) fn into_response(self) -> ChatResponse {
+        let (stop, usage) = (self.stop.clone().unwrap_or(StopReason::EndTurn), self.usage);
+        let model = self.model.clone().unwrap_or_else(|| self.requested_model.clone());
+        let (message, _) = self.into_message();
+        ChatResponse { message, stop, usage, model }
+    }
+
+    /// What there is of an answer that broke off, if there is anything.
+    pub(crate) fn into_partial(self) -> Option<PartialResponse> {
+        if self.is_empty() {
+            return None;
+        }
+        let (usage, model) = (self.usage, self.model.clone());
+        let (message, unfinished_calls) = self.into_message();
+        Some(PartialResponse { message, unfinished_calls, usage, model })
+    }
+
+    fn into_message(self) -> (Message, Vec<ToolCall>) {
+        let (mut blocks, mut unfinished) = (Vec::new(), Vec::new());
+        for (_, slot) in self.slots {
+            match slot {
+                Slot::Text(text) => blocks.push(Block::Text { text }),
+                Slot::Call(call, Progress::Complete) => blocks.push(Block::ToolCall(call)),
+                Slot::Call(call, Progress::Arriving) => unfinished.push(call),
+                Slot::Reasoning { text, value } => {
+                    let model = self.requested_model.clone();
+                    blocks.push(Block::Reasoning(Reasoning { kind: self.kind, model, text, value }));
+                }
+            }
+        }
+        (Message::assistant(blocks), unfinished)
+    }
+
+    fn grow(&mut self, delta: &str) -> Result<(), Fault> {
+        self.size = self.size.saturating_add(delta.len());
+        match self.size > self.limit {
+            true => Err(Fault::malformed(format!("the answer is longer than {} bytes", self.limit))),
+            false => Ok(()),
+        }
+    }
+
+    fn find(&mut self, key: u64, fits: impl Fn(&Slot) -> bool) -> Option<&mut Slot> {
+        let found = self.slots.iter_mut().rev().find(|(other, slot)| *other == key && fits(slot));
+        found.map(|(_, slot)| slot)
+    }
+
+    fn call(&mut self, key: u64) -> Result<(&mut ToolCall, &mut Progress), Fault> {
+        match self.find(key, |slot| matches!(slot, Slot::Call(..))) {
+            Some(Slot::Call(call, progress)) => Ok((call, progress)),
+            _ => Err(Fault::malformed("the answer continues a tool call that was not begun")),
+        }
+    }
+
+    fn change_reasoning<T>(&mut self, key: u64, change: impl FnOnce(&mut String, &mut Value) -> T) -> T {
+        match self.find(key, |slot| matches!(slot, Slot::Reasoning { .. })) {
+            Some(Slot::Reasoning { text, value }) => change(text, value),
+            _ => {
+                let (mut text, mut value) = (String::new(), Value::Null);
+                let result = change(&mut text, &mut value);
+                self.slots.push((key, Slot::Reasoning { text, value }));
+                result
+            }
+        }
+    }
+}

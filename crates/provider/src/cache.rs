@@ -1,0 +1,98 @@
+//! Where a cached prefix may end.
+//!
+//! Anthropic caches up to each marked block, in the order tools, system, messages. Marked are the ends of what
+//! changes at different times: the tools with the stable part, the session part, the message that opened the turn,
+//! and the last message. The opening is marked because the API looks back only some twenty blocks from a mark, which
+//! one round of many parallel calls can exceed.
+
+use serde_json::{Map, Value, json};
+
+use crate::CacheRules;
+
+/// The fewest bytes that could be one token. Marking too little does no harm; not marking enough costs money.
+const BYTES_PER_TOKEN: usize = 2;
+
+/// Marks the ends of the parts that are worth it, never more than the rules allow.
+pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules) {
+    let minimum = rules.minimum_tokens as usize * BYTES_PER_TOKEN;
+    let sizes = Sizes::of(body);
+    // The most valuable first, for rules that allow fewer.
+    let places = [Place::Stable, Place::Session, Place::LastMessage, Place::Opening]
+        .map(|place| (place, sizes.until(place)));
+    let mut left = rules.breakpoints;
+    for (place, size) in places {
+        if left == 0 {
+            return;
+        }
+        if size >= minimum
+            && let Some(block) = block(body, place)
+        {
+            block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
+            left -= 1;
+        }
+    }
+}
+
+/// Where a part ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Stable,
+    Session,
+    Opening,
+    LastMessage,
+}
+
+/// How much stands before the end of each part.
+struct Sizes {
+    stable: usize,
+    system: usize,
+    all: usize,
+}
+
+impl Sizes {
+    fn of(body: &Map<String, Value>) -> Self {
+        let size = |value: Option<&Value>| value.map_or(0, |value| value.to_string().len());
+        let system = body.get("system").and_then(Value::as_array);
+        let stable = size(body.get("tools")) + size(system.and_then(|parts| parts.first()));
+        let system = size(body.get("tools")) + size(body.get("system"));
+        Self { stable, system, all: system + size(body.get("messages")) }
+    }
+
+    fn until(&self, place: Place) -> usize {
+        match place {
+            Place::Stable => self.stable,
+            Place::Session => self.system,
+            Place::Opening | Place::LastMessage => self.all,
+        }
+    }
+}
+
+/// The block to mark, unless there is none or it would be marked twice.
+fn block(body: &mut Map<String, Value>, place: Place) -> Option<&mut Map<String, Value>> {
+    let index = match place {
+        // Tools stand before the system text, so its first block ends both.
+        Place::Stable if body.contains_key("system") => {
+            return body.get_mut("system")?.as_array_mut()?.first_mut()?.as_object_mut();
+        }
+        Place::Stable => return body.get_mut("tools")?.as_array_mut()?.last_mut()?.as_object_mut(),
+        Place::Session => return body.get_mut("system")?.as_array_mut()?.get_mut(1)?.as_object_mut(),
+        Place::LastMessage => body.get("messages")?.as_array()?.len().checked_sub(1)?,
+        Place::Opening => opening(body.get("messages")?.as_array()?)?,
+    };
+    let content =
+        body.get_mut("messages")?.as_array_mut()?.get_mut(index)?.get_mut("content")?.as_array_mut()?;
+    let mut blocks = content.iter_mut().rev().filter_map(Value::as_object_mut);
+    // The API does not let thinking be marked.
+    blocks.find(|block| {
+        !block.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("thinking"))
+    })
+}
+
+/// The message that opened the present turn, if others came after it.
+fn opening(messages: &[Value]) -> Option<usize> {
+    let opens = |message: &Value| {
+        let first = message.pointer("/content/0/type").and_then(Value::as_str);
+        message["role"] == "user" && first.is_some_and(|kind| kind != "tool_result")
+    };
+    messages.iter().rposition(opens).filter(|index| index + 1 < messages.len())
+}

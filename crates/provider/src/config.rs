@@ -1,0 +1,178 @@
+//! Which providers there are, where they are and how patiently they are asked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+
+use crate::RetryPolicy;
+
+/// Which API a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKind {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses.
+    Openai,
+    /// Chat Completions, as Ollama, vLLM, llama.cpp, OpenRouter and many others speak it.
+    OpenaiCompatible,
+}
+
+/// A provider that everybody has, once there is a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// Its name, as in `anthropic/claude-opus-5`.
+    pub name: &'static str,
+    /// Which API it speaks.
+    pub kind: ProviderKind,
+    /// Where it is. Anthropic's address ends before the version and OpenAI's after it, as in their own SDKs, so that
+    /// a variable set for those works here.
+    pub base_url: &'static str,
+    /// The variable with its key.
+    pub key_variable: &'static str,
+    /// The variable with another address.
+    pub address_variable: &'static str,
+}
+
+impl BuiltIn {
+    /// All of them.
+    pub const TABLE: &[Self] = &[
+        Self {
+            name: "anthropic",
+            kind: ProviderKind::Anthropic,
+            base_url: "https://api.anthropic.com",
+            key_variable: "ANTHROPIC_API_KEY",
+            address_variable: "ANTHROPIC_BASE_URL",
+        },
+        Self {
+            name: "openai",
+            kind: ProviderKind::Openai,
+            base_url: "https://api.openai.com/v1",
+            key_variable: "OPENAI_API_KEY",
+            address_variable: "OPENAI_BASE_URL",
+        },
+    ];
+}
+
+/// One provider.
+#[derive(Clone)]
+pub struct ProviderConfig {
+    /// What it is called in models' names and in errors.
+    pub name: String,
+    /// Which API it speaks.
+    pub kind: ProviderKind,
+    /// Where it is, without the path of a method. User names and passwords do not belong here.
+    pub base_url: String,
+    /// Its key. Servers of one's own often need none.
+    pub api_key: Option<SecretString>,
+    /// The variable that the key is taken from, for hints.
+    pub api_key_env: Option<String>,
+    /// More headers. They may be keys, so they are kept like one.
+    pub headers: BTreeMap<String, SecretString>,
+    /// How long is waited for what.
+    pub timeouts: Timeouts,
+    /// How often it is asked.
+    pub retry: RetryPolicy,
+    /// How much it may answer.
+    pub limits: Limits,
+}
+
+/// How long is waited. There is no limit for a whole answer: a model may well write for an hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// From the request to the first byte of an answer's body. Large prompts on one's own machine take minutes.
+    pub first_byte: Duration,
+    /// Between two pieces of an answer.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(15),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(180),
+        }
+    }
+}
+
+/// How much a provider may answer, so that none can fill the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// In one event. The last event of some APIs repeats the whole answer.
+    pub event_bytes: usize,
+    /// In all texts, arguments and reasoning of one answer.
+    pub response_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { event_bytes: 16 << 20, response_bytes: 16 << 20 }
+    }
+}
+
+impl ProviderConfig {
+    /// A provider without a key.
+    pub fn new(name: impl Into<String>, kind: ProviderKind, base_url: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            base_url: base_url.into(),
+            api_key: None,
+            api_key_env: None,
+            headers: BTreeMap::new(),
+            timeouts: Timeouts::default(),
+            retry: RetryPolicy::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// A built-in provider, its key and perhaps its address taken from the environment that is given.
+    pub fn built_in(name: &str, environment: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let row = BuiltIn::TABLE.iter().find(|row| row.name == name)?;
+        let set = |variable: &str| environment(variable).filter(|value| !value.trim().is_empty());
+        let base_url = set(row.address_variable).unwrap_or_else(|| row.base_url.to_owned());
+        Some(Self::new(row.name, row.kind, base_url).key_from_environment(row.key_variable, environment))
+    }
+
+    /// With the key that a variable holds, if it does; hints name the variable.
+    pub fn key_from_environment(
+        mut self,
+        variable: impl Into<String>,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let variable = variable.into();
+        let value = environment(&variable).map(|value| value.trim().to_owned());
+        self.api_key = value.filter(|value| !value.is_empty()).map(SecretString::from);
+        self.api_key_env = Some(variable);
+        self
+    }
+}
+
+impl fmt::Debug for ProviderConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ProviderConfig")
+            .field("name", &self.name)
+            .field("kind", &self.kind)
+            .field("base_url", &without_credentials(&self.base_url))
+            .field("api_key", &self.api_key)
+            .field("api_key_env", &self.api_key_env)
+            .field("headers", &self.headers)
+            .field("timeouts", &self.timeouts)
+            .field("retry", &self.retry)
+            .field("limits", &self.limits)
+            .finish()
+    }
+}
+
+/// An address without what may be secret in it, even if it is none.
+fn without_credentials(url: &str) -> &str {
+    let url = url.rsplit_once('@').map_or(url, |(_, rest)| rest);
+    url.split(['?', '#']).next().unwrap_or_default()
+}

@@ -1,0 +1,72 @@
+//! Keys from files.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use secrecy::SecretString;
+use thiserror::Error;
+
+/// No key is longer.
+const MAX_KEY_BYTES: u64 = 16 * 1024;
+
+/// Why a file's key is not used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum KeyFileError {
+    /// It could not be read.
+    #[error("could not read the key file {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is a directory, a pipe or something else.
+    #[error("the key file {} is not a regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// Others may read or write it.
+    #[error(
+        "the key file {} has mode {mode:04o}, so that others could use it\nhint: chmod 600 {}",
+        path.display(), path.display()
+    )]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// There is nothing in it, or what cannot be a key.
+    #[error("the key file {} does not contain a key\nhint: one line of visible ASCII characters", .0.display())]
+    NotAKey(PathBuf),
+}
+
+/// The key that a file of mode 0600 contains.
+///
+/// What is checked is what was opened, without waiting for the other end of a pipe.
+pub fn key_from_file(path: &Path) -> Result<SecretString, KeyFileError> {
+    let unreadable = |source| KeyFileError::Unreadable { path: path.to_owned(), source };
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
+    let file = File::from(file);
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(KeyFileError::NotAFile(path.to_owned()));
+    }
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & 0o177 != 0 {
+        return Err(KeyFileError::Exposed { path: path.to_owned(), mode });
+    }
+    let mut text = String::new();
+    file.take(MAX_KEY_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
+    let key = text.trim();
+    let fits = !key.is_empty()
+        && text.len() as u64 <= MAX_KEY_BYTES
+        && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if !fits {
+        return Err(KeyFileError::NotAKey(path.to_owned()));
+    }
+    Ok(SecretString::from(key))
+}

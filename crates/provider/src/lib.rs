@@ -1,0 +1,65 @@
+//! Models: one request, and how each model API wants it.
+//!
+//! A [`ChatRequest`] says what a model is shown and may do, in no provider's words. A [`Provider`] turns it into one
+//! call of its API and streams what comes back as [`ChatEvent`]s; the last is the whole [`ChatResponse`]. Three
+//! adapters translate: Anthropic's Messages, OpenAI's Responses, and the Chat Completions of everybody else
+//! ([`ProviderKind`]). What is shared is not theirs: connections and time limits, reading of events, asking again,
+//! putting an answer together.
+//!
+//! A provider that is busy or failed is asked again, as long as nothing of an answer was delivered. An answer that
+//! breaks off ends the round with an error that can be retried and keeps what had arrived. Dropping the stream ends
+//! the request. Keys are in no error, log or `Debug`.
+//!
+//! ```
+//! use futures_util::StreamExt as _;
+//! use provider::{ChatEvent, ChatRequest, Message, Provider, ProviderConfig, ProviderKind};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! # let model = testkit::scripted_model::ScriptedModel::start().await?;
+//! # model.answer(testkit::scripted_model::Answer::text("Hello, world.").in_deltas(3));
+//! # let base_url = model.base_url(testkit::scripted_model::Wire::Anthropic);
+//! let config = ProviderConfig::new("anthropic", ProviderKind::Anthropic, base_url);
+//! let provider = Provider::new(config)?;
+//!
+//! let request = ChatRequest::new("claude-opus-5", vec![Message::user("Say hello.")]);
+//! let (mut stream, mut text) = (provider.chat(&request), String::new());
+//! while let Some(event) = stream.next().await {
+//!     match event? {
+//!         ChatEvent::TextDelta { text: delta } => text.push_str(&delta),
+//!         ChatEvent::Finished(response) => assert_eq!(response.message.text(), text),
+//!         _ => {}
+//!     }
+//! }
+//! assert_eq!(text, "Hello, world.");
+//! # anyhow::Ok(()) }).unwrap();
+//! ```
+
+mod adapter;
+mod assembly;
+mod cache;
+mod config;
+mod error;
+mod fault;
+mod http;
+mod key;
+mod message;
+mod provider;
+mod request;
+mod response;
+mod retry;
+mod round;
+mod rules;
+mod secret;
+mod sse;
+
+pub use config::{BuiltIn, Limits, ProviderConfig, ProviderKind, Timeouts};
+pub use error::{ErrorKind, ProviderError};
+pub use key::{KeyFileError, key_from_file};
+pub use message::{Block, MalformedArguments, Message, Reasoning, Role, ToolCall, ToolResult};
+pub use provider::{ChatStream, Provider};
+pub use request::{
+    ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts, ToolChoice, ToolSpec,
+};
+pub use response::{ChatEvent, ChatResponse, PartialResponse, StopReason, Usage};
+pub use retry::RetryPolicy;
+pub use rules::{CacheRules, ModelRules, ReasoningRules};

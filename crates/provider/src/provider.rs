@@ -1,0 +1,175 @@
+//! A provider that can be asked.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use secrecy::ExposeSecret as _;
+
+use crate::adapter::{self, Adapter};
+use crate::error::Fault;
+use crate::http::Http;
+use crate::round::Round;
+use crate::secret::Secrets;
+use crate::{
+    ChatEvent, ChatRequest, ChatResponse, ErrorKind, ModelRules, PartialResponse, ProviderConfig,
+    ProviderError, ProviderKind,
+};
+
+/// What happens during a round. Dropping it ends the request.
+pub type ChatStream = BoxStream<'static, Result<ChatEvent, ProviderError>>;
+
+/// A provider that can be asked. Clones share their connections.
+#[derive(Clone)]
+pub struct Provider {
+    shared: Arc<Shared>,
+}
+
+/// What rounds need of their provider.
+pub(crate) struct Shared {
+    pub(crate) config: ProviderConfig,
+    pub(crate) adapter: &'static dyn Adapter,
+    pub(crate) http: Http,
+    pub(crate) headers: HeaderMap,
+    secrets: Secrets,
+}
+
+impl Provider {
+    /// Checks a configuration; nothing is sent yet.
+    pub fn new(config: ProviderConfig) -> Result<Self, ProviderError> {
+        match prepare(&config) {
+            Ok((adapter, http, headers)) => {
+                let secrets = Secrets::of(&config);
+                Ok(Self { shared: Arc::new(Shared { config, adapter, http, headers, secrets }) })
+            }
+            Err(fault) => Err(error(&config, &Secrets::of(&config), fault, None, None)),
+        }
+    }
+
+    /// Its configured name.
+    pub fn name(&self) -> &str {
+        &self.shared.config.name
+    }
+
+    /// Which API it speaks.
+    pub fn kind(&self) -> ProviderKind {
+        self.shared.config.kind
+    }
+
+    /// Asks it. Nothing happens until the stream is polled; after an error or [`ChatEvent::Finished`] it ends.
+    pub fn chat(&self, request: &ChatRequest) -> ChatStream {
+        let rules = ModelRules::of(self.kind(), &request.model);
+        let body = self.shared.adapter.body(request, rules).to_string().into_bytes();
+        let round = Round::new(Arc::clone(&self.shared), request.model.clone(), body);
+        stream::unfold(round, async |mut round| round.next().await.map(|event| (event, round))).boxed()
+    }
+
+    /// Asks it, and waits for the whole answer.
+    pub async fn complete(&self, request: &ChatRequest) -> Result<ChatResponse, ProviderError> {
+        let mut stream = self.chat(request);
+        while let Some(event) = stream.next().await {
+            if let ChatEvent::Finished(response) = event? {
+                return Ok(response);
+            }
+        }
+        let fault = Fault::new(ErrorKind::Interrupted, "the answer ended without an end");
+        Err(self.shared.error(fault, &request.model, None))
+    }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Provider").field(&self.shared.config).finish()
+    }
+}
+
+impl Shared {
+    /// The error that a fault is to the caller.
+    pub(crate) fn error(&self, fault: Fault, model: &str, partial: Option<PartialResponse>) -> ProviderError {
+        error(&self.config, &self.secrets, fault, Some(model), partial)
+    }
+}
+
+fn error(
+    config: &ProviderConfig,
+    secrets: &Secrets,
+    fault: Fault,
+    model: Option<&str>,
+    partial: Option<PartialResponse>,
+) -> ProviderError {
+    let hint = match (fault.kind, &config.api_key, &config.api_key_env, model) {
+        (ErrorKind::Authentication, None, Some(variable), _) => {
+            format!("\nhint: there is no key; set {variable}")
+        }
+        (ErrorKind::Authentication, Some(_), Some(variable), _) => format!("\nhint: check {variable}"),
+        (ErrorKind::NotFound, _, _, Some(model)) => {
+            format!("\nhint: check the model's name `{model}` and the provider's base URL")
+        }
+        _ => String::new(),
+    };
+    ProviderError {
+        kind: fault.kind,
+        provider: config.name.clone(),
+        status: fault.status,
+        retryable: fault.kind.is_retryable(),
+        retry_after: fault.retry_after,
+        message: secrets.scrub(&fault.message) + &hint,
+        partial: partial.map(Box::new),
+    }
+}
+
+fn prepare(config: &ProviderConfig) -> Result<(&'static dyn Adapter, Http, HeaderMap), Fault> {
+    let adapter = adapter::of(config.kind);
+    let mut headers = adapter.headers(config.api_key.as_ref())?;
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(reqwest::header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+    for (name, value) in &config.headers {
+        let header = HeaderName::from_bytes(name.as_bytes());
+        let value = HeaderValue::from_str(value.expose_secret());
+        let (Ok(header), Ok(mut value)) = (header, value) else {
+            return Err(Fault::new(
+                ErrorKind::Configuration,
+                format!("{name:?} is not a header, or its value is none"),
+            ));
+        };
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    let url = url(&config.base_url, adapter.path())?;
+    Ok((adapter, Http::new(url, config.timeouts, config.limits)?, headers))
+}
+
+/// Where requests go. Messages do not repeat the address: it may be wrong because it contains a secret.
+fn url(base: &str, path: &str) -> Result<Url, Fault> {
+    let refused = |problem: &str| Fault::new(ErrorKind::Configuration, format!("the base URL {problem}"));
+    let mut url = Url::parse(base).map_err(|error| refused(&format!("is not an address: {error}")))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(refused("is not an address of HTTP\nhint: it begins with https:// or http://"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refused("contains a user name or a password\nhint: put them into a header"));
+    }
+    let joined = format!("{}{path}", url.path().trim_end_matches('/'));
+    url.set_path(&joined);
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_follow_the_base() {
+        let of = |base: &str| url(base, "/v1/messages").map(|url| url.to_string());
+        assert_eq!(of("https://a.example").unwrap(), "https://a.example/v1/messages");
+        assert_eq!(of("http://a.example:81/b/").unwrap(), "http://a.example:81/b/v1/messages");
+        assert_eq!(of("https://a.example/b?version=2").unwrap(), "https://a.example/b/v1/messages?version=2");
+        for wrong in ["a.example", "ftp://a.example", "https://u:secret@a.example", "unix:/a"] {
+            let fault = of(wrong).unwrap_err();
+            assert_eq!(fault.kind, ErrorKind::Configuration, "{wrong}");
+            assert!(!fault.message.contains("secret"));
+        }
+    }
+}

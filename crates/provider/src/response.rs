@@ -1,0 +1,126 @@
+//! What a model answers: events while it does, and the whole at the end.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Message, ProviderError, ToolCall};
+
+/// What happens during a round. The last event of a round that went well is [`ChatEvent::Finished`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ChatEvent {
+    /// The provider could not take the request and is asked again; nothing of an answer was delivered yet.
+    Retrying {
+        /// How many times it was asked.
+        attempt: u32,
+        /// How long is waited before the next time.
+        delay: Duration,
+        /// What it said.
+        error: ProviderError,
+    },
+    /// More text.
+    TextDelta {
+        /// What comes after the text so far.
+        text: String,
+    },
+    /// More of what the model thinks, as far as it is shown.
+    ReasoningDelta {
+        /// What comes after the reasoning so far.
+        text: String,
+    },
+    /// A tool call begins; several may be under way at once.
+    ToolCallStarted {
+        /// The call.
+        id: String,
+        /// The tool.
+        name: String,
+    },
+    /// More of a call's arguments.
+    ToolCallDelta {
+        /// The call.
+        id: String,
+        /// What comes after the arguments so far.
+        arguments: String,
+    },
+    /// A tool call is complete. Whether its arguments are what they should be, [`ToolCall::input`] tells.
+    ToolCallFinished {
+        /// The call.
+        call: ToolCall,
+    },
+    /// The round is over.
+    Finished(ChatResponse),
+}
+
+/// A complete answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChatResponse {
+    /// What the model said, thought and called, to be appended to the messages as it is.
+    pub message: Message,
+    /// Why it stopped.
+    pub stop: StopReason,
+    /// What it cost.
+    pub usage: Usage,
+    /// The model that answered, as the provider names it.
+    pub model: String,
+}
+
+/// What had arrived when a round broke off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartialResponse {
+    /// What was complete or is useful incomplete: text, reasoning, complete tool calls.
+    pub message: Message,
+    /// Tool calls whose arguments were still arriving: to be shown, never to be run.
+    pub unfinished_calls: Vec<ToolCall>,
+    /// What it cost, as far as the provider had said.
+    pub usage: Usage,
+    /// The model that answered, if the provider had named it.
+    pub model: Option<String>,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// It has said what it wanted to.
+    EndTurn,
+    /// It waits for the results of its tool calls.
+    ToolCalls,
+    /// It has written as much as it may; what it was writing is cut.
+    MaxOutputTokens,
+    /// The context is full; what it was writing is cut.
+    ContextFull,
+    /// It, or a filter behind it, refused.
+    Refused,
+    /// The provider paused it; sending the messages again continues.
+    Paused,
+    /// Something we have no word for.
+    Other(String),
+}
+
+/// Tokens of one round. The parts are parts of the sums with every provider, whichever way it counts itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// All that was read, cached or not.
+    pub input: u64,
+    /// All that was written, reasoning included.
+    pub output: u64,
+    /// The part of `input` that came from a cache.
+    pub cached_read: u64,
+    /// The part of `input` that was written to a cache.
+    pub cached_write: u64,
+    /// The part of `output` that was reasoning, where the provider tells.
+    pub reasoning: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached_read = self.cached_read.saturating_add(other.cached_read);
+        self.cached_write = self.cached_write.saturating_add(other.cached_write);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+    }
+}

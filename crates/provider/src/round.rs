@@ -1,0 +1,126 @@
+//! One round: asking, waiting, asking again, and reading the answer.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::adapter::{Decoder, Step};
+use crate::assembly::Assembly;
+use crate::error::Fault;
+use crate::http::{Answer, More};
+use crate::provider::Shared;
+use crate::sse::SseEvent;
+use crate::{ChatEvent, ProviderError};
+
+/// A request under way. Nothing runs but inside [`Round::next`], so dropping it ends everything.
+pub(crate) struct Round {
+    shared: Arc<Shared>,
+    model: String,
+    body: Vec<u8>,
+    attempts: u32,
+    state: State,
+    /// What the caller is told before anything else happens.
+    queue: VecDeque<ChatEvent>,
+}
+
+enum State {
+    Asking,
+    Waiting(Duration),
+    Reading(Box<Reading>),
+    Failed(Fault, Option<Box<Assembly>>),
+    Over,
+}
+
+struct Reading {
+    answer: Answer,
+    decoder: Box<dyn Decoder>,
+    assembly: Assembly,
+}
+
+impl Round {
+    pub(crate) fn new(shared: Arc<Shared>, model: String, body: Vec<u8>) -> Self {
+        Self { shared, model, body, attempts: 0, state: State::Asking, queue: VecDeque::new() }
+    }
+
+    /// What happens next, or `None` when the round is over.
+    pub(crate) async fn next(&mut self) -> Option<Result<ChatEvent, ProviderError>> {
+        loop {
+            if let Some(event) = self.queue.pop_front() {
+                return Some(Ok(event));
+            }
+            self.state = match std::mem::replace(&mut self.state, State::Over) {
+                State::Over => return None,
+                State::Waiting(delay) => {
+                    tokio::time::sleep(delay).await;
+                    State::Asking
+                }
+                State::Asking => self.ask().await,
+                State::Reading(reading) => self.read(reading).await,
+                State::Failed(fault, assembly) => match self.again(&fault, assembly.as_deref()) {
+                    Some(delay) => State::Waiting(delay),
+                    None => {
+                        let partial = assembly.and_then(|assembly| assembly.into_partial());
+                        return Some(Err(self.shared.error(fault, &self.model, partial)));
+                    }
+                },
+            };
+        }
+    }
+
+    async fn ask(&mut self) -> State {
+        self.attempts += 1;
+        let shared = &self.shared;
+        tracing::debug!(provider = %shared.config.name, model = %self.model, attempt = self.attempts, "asking a model");
+        match shared.http.post(shared.headers.clone(), self.body.clone()).await {
+            Ok(answer) => {
+                let (kind, limit) = (shared.config.kind, shared.config.limits.response_bytes);
+                let assembly = Assembly::new(kind, self.model.clone(), limit);
+                State::Reading(Box::new(Reading { answer, decoder: shared.adapter.decoder(), assembly }))
+            }
+            Err(fault) => State::Failed(fault, None),
+        }
+    }
+
+    async fn read(&mut self, mut reading: Box<Reading>) -> State {
+        let step = reading.step().await;
+        self.queue.extend(reading.assembly.take_events());
+        match step {
+            Ok(Step::GoOn) => State::Reading(reading),
+            Ok(Step::Done) => {
+                self.queue.push_back(ChatEvent::Finished(reading.assembly.into_response()));
+                State::Over
+            }
+            Err(fault) => State::Failed(fault, Some(Box::new(reading.assembly))),
+        }
+    }
+
+    /// How long to wait before asking again, if that is right: nothing may have been delivered that would come twice.
+    fn again(&mut self, fault: &Fault, assembly: Option<&Assembly>) -> Option<Duration> {
+        if !fault.kind.is_repeated() || assembly.is_some_and(|assembly| !assembly.is_empty()) {
+            return None;
+        }
+        let delay = self.shared.config.retry.delay(self.attempts, fault.retry_after)?;
+        let error = self.shared.error(fault.clone(), &self.model, None);
+        tracing::info!(attempt = self.attempts, ?delay, "asking a model again: {error}");
+        self.queue.push_back(ChatEvent::Retrying { attempt: self.attempts, delay, error });
+        Some(delay)
+    }
+}
+
+impl Reading {
+    /// Waits for a piece of the answer and reads it.
+    async fn step(&mut self) -> Result<Step, Fault> {
+        let mut events: Vec<SseEvent> = Vec::new();
+        let more = self.answer.read(&mut events).await;
+        // What was complete before a problem counts.
+        for event in &events {
+            if self.decoder.event(event, &mut self.assembly)? == Step::Done {
+                return Ok(Step::Done);
+            }
+        }
+        match more? {
+            More::Perhaps => Ok(Step::GoOn),
+            More::No => self.decoder.end(&mut self.assembly).map(|()| Step::Done),
+        }
+    }
+}

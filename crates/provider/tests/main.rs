@@ -1,0 +1,7 @@
+//! Providers against a server that says what a test tells it to.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
+
+mod retries;
+mod stage;
+mod streaming;

@@ -1,0 +1,137 @@
+//! Asking again, and when not to.
+
+use std::time::Duration;
+
+use provider::{ChatEvent, ErrorKind, Provider};
+use testkit::scripted_model::Answer;
+
+use crate::stage::{KINDS, Stage, hello, outcome};
+
+#[tokio::test]
+async fn busy_and_failing_providers_are_asked_again() {
+    for &kind in KINDS {
+        let busy = [429, 500, 502, 503, 504, 529].map(|status| match status {
+            429 => Answer::rate_limited("0"),
+            status => Answer::failure(status),
+        });
+        for answer in busy {
+            let stage = Stage::with(kind, [answer.clone(), answer, Answer::text("Hello.")]).await;
+            let outcome = stage.ask().await;
+            assert_eq!(outcome.response().message.text(), "Hello.", "{kind:?}");
+            assert_eq!((outcome.retries(), stage.model.requests().len()), (2, 3));
+            let bodies: Vec<_> = stage.model.requests().into_iter().map(|request| request.body).collect();
+            assert!(bodies.iter().all(|body| *body == bodies[0]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_last_error_is_the_callers() {
+    for &kind in KINDS {
+        let stage =
+            Stage::with(kind, [Answer::failure(502), Answer::failure(500), Answer::rate_limited("0")]).await;
+        let outcome = stage.ask().await;
+        let error = outcome.error();
+        assert_eq!((error.kind, error.status, error.retryable), (ErrorKind::RateLimited, Some(429), true));
+        assert_eq!((outcome.retries(), stage.model.requests().len()), (2, 3), "{kind:?}");
+        assert!(error.to_string().starts_with("provider `tested`: HTTP 429: too many requests"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn retry_after_is_honoured() {
+    for &kind in KINDS {
+        let stage = Stage::with(kind, [Answer::rate_limited("0.3"), Answer::text("Hello.")]).await;
+        let outcome = stage.ask().await;
+        let requests = stage.model.requests();
+        assert!(requests[1].at - requests[0].at >= Duration::from_millis(300), "{kind:?}");
+        let retried = outcome.events.iter().find_map(|event| match event {
+            ChatEvent::Retrying { attempt, delay, error } => Some((attempt, delay, error)),
+            _ => None,
+        });
+        let (attempt, delay, error) = retried.unwrap();
+        assert_eq!(*attempt, 1);
+        assert!(*delay >= Duration::from_millis(300));
+        assert_eq!(error.retry_after, Some(Duration::from_millis(300)));
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_asks_for_too_much_time_is_left_to_the_caller() {
+    let stage = Stage::with(KINDS[0], [Answer::rate_limited("3600")]).await;
+    let outcome = stage.ask().await;
+    assert_eq!(outcome.error().retry_after, Some(Duration::from_secs(3600)));
+    assert!(outcome.error().retryable);
+    assert_eq!(stage.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn connections_that_break_before_an_answer_are_tried_again() {
+    for &kind in KINDS {
+        let stage = Stage::with(kind, [Answer::text("Hello.")]).await;
+        stage.model.drop_connections(2);
+        let outcome = stage.ask().await;
+        assert_eq!(outcome.response().message.text(), "Hello.", "{kind:?}");
+        assert_eq!(outcome.retries(), 2);
+
+        // The headers came, but nothing of the answer.
+        let stage =
+            Stage::with(kind, [Answer::text("Hello.").cut_after_bytes(0), Answer::text("Hello.")]).await;
+        let outcome = stage.ask().await;
+        assert_eq!(outcome.response().message.text(), "Hello.", "{kind:?}");
+        assert_eq!(outcome.retries(), 1);
+    }
+}
+
+#[tokio::test]
+async fn nobody_at_the_address() {
+    let stage = Stage::new(KINDS[0]).await;
+    let config = stage.config();
+    drop(stage);
+    // The port is free again once the server is gone.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let outcome = outcome(&Provider::new(config).unwrap(), &hello()).await;
+    let error = outcome.error();
+    assert_eq!((error.kind, error.status, outcome.retries()), (ErrorKind::Connection, None, 2));
+    assert!(error.message.starts_with("could not connect to 127.0.0.1: "), "{error}");
+}
+
+#[tokio::test]
+async fn what_will_not_get_better_is_not_tried_again() {
+    for &kind in KINDS {
+        for (answer, expected) in [
+            (Answer::wrong_key(), ErrorKind::Authentication),
+            (Answer::unknown_model(), ErrorKind::NotFound),
+            (Answer::context_too_long(), ErrorKind::ContextTooLong),
+            (Answer::quota_used_up(), ErrorKind::Quota),
+            (Answer::raw(422, "text/plain", "no"), ErrorKind::InvalidRequest),
+            (
+                Answer::raw(307, "text/plain", "").header("location", "http://127.0.0.1:9/"),
+                ErrorKind::InvalidRequest,
+            ),
+        ] {
+            let stage = Stage::with(kind, [answer]).await;
+            let outcome = stage.ask().await;
+            let error = outcome.error();
+            assert_eq!((error.kind, error.retryable), (expected, false), "{kind:?} {error}");
+            assert_eq!(stage.model.requests().len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn wrong_keys_and_models_come_with_a_hint() {
+    for &kind in KINDS {
+        let stage = Stage::with(kind, [Answer::wrong_key(), Answer::unknown_model()]).await;
+        let error = stage.ask().await.result.unwrap_err();
+        assert!(error.message.starts_with("the key was not accepted: "), "{error}");
+        assert!(error.message.ends_with("\nhint: check TESTED_API_KEY"), "{error}");
+        let error = stage.ask().await.result.unwrap_err();
+        assert!(error.message.contains("\nhint: check the model's name `scripted-model`"), "{error}");
+
+        let mut config = stage.config();
+        config.api_key = None;
+        let error = Provider::new(config).unwrap().complete(&hello()).await.unwrap_err();
+        assert!(error.message.ends_with("\nhint: there is no key; set TESTED_API_KEY"), "{error}");
+    }
+}

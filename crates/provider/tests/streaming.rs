@@ -1,0 +1,151 @@
+//! Answers that go well.
+
+use std::time::Duration;
+
+use provider::{Block, ChatEvent, StopReason, ToolCall, Usage};
+use testkit::scripted_model::{Answer, Stop, Tokens, Wire};
+
+use crate::stage::{KINDS, Stage, hello};
+
+#[tokio::test]
+async fn text_arrives_in_pieces_and_as_a_whole() {
+    for &kind in KINDS {
+        let stage = Stage::with(kind, [Answer::text("Grüße, Welt!").in_deltas(3)]).await;
+        let outcome = stage.ask().await;
+        assert_eq!(outcome.texts(), ["Grüß", "e, W", "elt!"], "{kind:?}");
+        let response = outcome.response();
+        assert_eq!(response.message.text(), "Grüße, Welt!");
+        assert_eq!((&response.stop, response.model.as_str()), (&StopReason::EndTurn, "scripted-model-1"));
+    }
+}
+
+#[tokio::test]
+async fn bytes_may_be_parted_anywhere() {
+    for &kind in KINDS {
+        let answer = Answer::text("Grüße 👋").tool_call("call_1", "f", r#"{"ä":"ö"}"#).in_deltas(2);
+        let stage = Stage::with(kind, [answer.in_pieces_of(1)]).await;
+        let outcome = stage.ask().await;
+        assert_eq!(outcome.response().message.text(), "Grüße 👋", "{kind:?}");
+        assert_eq!(outcome.response().message.tool_calls().count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn parallel_tool_calls_keep_apart_and_in_order() {
+    let call = |id: &str, arguments: &str| ToolCall {
+        id: id.to_owned(),
+        name: "read_file".to_owned(),
+        arguments: arguments.to_owned(),
+    };
+    let (first, second) = (call("call_a", r#"{"path":"a.rs"}"#), call("call_b", r#"{"path":"b.rs"}"#));
+    for &kind in KINDS {
+        let answer = Answer::text("Reading.").tool_call(&first.id, &first.name, &first.arguments).tool_call(
+            &second.id,
+            &second.name,
+            &second.arguments,
+        );
+        let stage = Stage::with(kind, [answer.in_deltas(4)]).await;
+        let outcome = stage.ask().await;
+        let response = outcome.response();
+        assert_eq!(response.stop, StopReason::ToolCalls, "{kind:?}");
+        let blocks =
+            [Block::text("Reading."), Block::ToolCall(first.clone()), Block::ToolCall(second.clone())];
+        assert_eq!(response.message.blocks, blocks, "{kind:?}");
+        assert_eq!(first.input().unwrap()["path"], "a.rs");
+
+        let mut arguments = std::collections::BTreeMap::<&str, String>::new();
+        let mut finished = Vec::new();
+        for event in &outcome.events {
+            match event {
+                ChatEvent::ToolCallStarted { id, .. } => drop(arguments.insert(id, String::new())),
+                ChatEvent::ToolCallDelta { id, arguments: more } => {
+                    arguments.get_mut(id.as_str()).unwrap().push_str(more);
+                }
+                ChatEvent::ToolCallFinished { call } => finished.push(call.clone()),
+                _ => {}
+            }
+        }
+        assert_eq!(finished, [first.clone(), second.clone()], "{kind:?}");
+        assert_eq!(arguments["call_b"], second.arguments);
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_not_json_are_passed_on_and_flagged() {
+    for &kind in KINDS {
+        let stage = Stage::with(kind, [Answer::empty().tool_call("call_1", "f", r#"{"path": "a"#)]).await;
+        let outcome = stage.ask().await;
+        let call = outcome.response().message.tool_calls().next().unwrap().clone();
+        assert_eq!(call.arguments, r#"{"path": "a"#, "{kind:?}");
+        assert!(call.input().unwrap_err().to_string().contains("`call_1` to `f` are not a JSON object: EOF"));
+    }
+}
+
+#[tokio::test]
+async fn usage_means_the_same_everywhere() {
+    let tokens = Tokens { input: 1000, output: 50, cached_read: 800, cached_write: 0, reasoning: 30 };
+    for &(kind, wire) in KINDS {
+        let stage = Stage::with((kind, wire), [Answer::text("x").tokens(tokens)]).await;
+        // Anthropic does not say how much of the output was reasoning.
+        let reasoning = if wire == Wire::Anthropic { 0 } else { 30 };
+        let expected = Usage { input: 1000, output: 50, cached_read: 800, cached_write: 0, reasoning };
+        assert_eq!(stage.ask().await.response().usage, expected, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_to_a_cache_is_a_part_of_the_input() {
+    let tokens = Tokens { input: 1000, output: 50, cached_read: 500, cached_write: 300, reasoning: 0 };
+    let stage = Stage::with(KINDS[0], [Answer::text("x").tokens(tokens)]).await;
+    let usage = stage.ask().await.response().usage;
+    assert_eq!((usage.input, usage.cached_read, usage.cached_write), (1000, 500, 300));
+}
+
+#[tokio::test]
+async fn reasons_for_stopping() {
+    for &kind in KINDS {
+        for (stop, expected) in
+            [(Stop::MaxOutputTokens, StopReason::MaxOutputTokens), (Stop::Refused, StopReason::Refused)]
+        {
+            let stage = Stage::with(kind, [Answer::text("x").stop(stop)]).await;
+            assert_eq!(stage.ask().await.response().stop, expected, "{kind:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_that_are_not_known_are_ignored() {
+    let unknown = "event: news\ndata: {\"type\":\"news\",\"index\":9,\"object\":\"news\"}\n\n: comment\n\n";
+    for &kind in KINDS {
+        let stage = Stage::with(kind, [Answer::text("Hello.").insert(2, unknown).insert(1, unknown)]).await;
+        assert_eq!(stage.ask().await.response().message.text(), "Hello.", "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_stream_ends_the_request() {
+    use futures_util::StreamExt as _;
+    for &kind in KINDS {
+        let answers = [Answer::text("Hello, world.").in_deltas(5).stall_after_events(4), Answer::silence()];
+        let stage = Stage::with(kind, answers).await;
+        let mut stream = stage.provider().chat(&hello());
+        assert!(matches!(stream.next().await, Some(Ok(ChatEvent::TextDelta { .. }))), "{kind:?}");
+        drop(stream);
+        abandoned(&stage, 1).await;
+
+        let (provider, request) = (stage.provider(), hello());
+        let unanswered = provider.complete(&request);
+        assert!(tokio::time::timeout(Duration::from_millis(200), unanswered).await.is_err());
+        abandoned(&stage, 2).await;
+    }
+}
+
+/// Waits until the server has noticed that nobody listens.
+async fn abandoned(stage: &Stage, count: usize) {
+    let noticed = async {
+        while stage.model.abandoned() < count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), noticed).await.unwrap();
+}
