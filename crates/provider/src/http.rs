@@ -44,7 +44,7 @@ pub(crate) enum More {
 impl Http {
     pub(crate) fn new(url: Url, timeouts: Timeouts, limits: Limits) -> Result<Self, Fault> {
         let mut builder = Client::builder()
-            .tls_backend_preconfigured(tls()?)
+            .tls_backend_preconfigured(tls(&url)?)
             .connect_timeout(timeouts.connect)
             // A redirect could carry the key to somebody else.
             .redirect(reqwest::redirect::Policy::none())
@@ -160,10 +160,13 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// rustls with ring and the system's certificates. Said here, because a library must not choose for the process.
-fn tls() -> Result<rustls::ClientConfig, Fault> {
+fn tls(url: &Url) -> Result<rustls::ClientConfig, Fault> {
     let mut roots = rustls::RootCertStore::empty();
-    // Single certificates that cannot be read are left out; without any, the connection says so.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    // Reading them takes a while, and redirects are not followed.
+    if url.scheme() == "https" {
+        // Single certificates that cannot be read are left out; without any, the connection says so.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder =

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
+mod broken;
 mod retries;
+mod secrets;
 mod stage;
 mod streaming;

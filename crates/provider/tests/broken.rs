@@ -1,0 +1,200 @@
+//! Answers that break: off, in the middle, or by what is in them.
+
+use std::time::Duration;
+
+use provider::{ErrorKind, Limits, Provider, ProviderConfig};
+use testkit::scripted_model::Answer;
+
+use crate::stage::{KINDS, Outcome, Stage, hello, outcome};
+
+/// Asks with a configuration that was changed.
+async fn ask_with(stage: &Stage, change: impl FnOnce(&mut ProviderConfig)) -> Outcome {
+    let mut config = stage.config();
+    change(&mut config);
+    outcome(&Provider::new(config).unwrap(), &hello()).await
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_keeps_what_arrived() {
+    for &kind in KINDS {
+        let answer = Answer::text("Hello, world.").in_deltas(2);
+        // As many events as it takes until the first of two pieces; the APIs begin differently.
+        let events = [4, 4, 2][KINDS.iter().position(|other| *other == kind).unwrap()];
+        for answer in
+            [answer.clone().cut_after_events(events), answer.clone().cut_after_events(events).in_pieces_of(7)]
+        {
+            let stage = Stage::with(kind, [answer]).await;
+            let outcome = stage.ask().await;
+            let error = outcome.error();
+            assert_eq!((error.kind, error.retryable), (ErrorKind::Interrupted, true), "{kind:?} {error}");
+            assert!(error.message.starts_with("the answer broke off in the middle: "), "{error}");
+            assert_eq!(error.partial.as_ref().unwrap().message.text(), "Hello,", "{kind:?}");
+            // Nobody hears the beginning twice.
+            assert_eq!((outcome.texts(), stage.model.requests().len()), (vec!["Hello,"], 1));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_too_early_is_not_an_answer() {
+    for &kind in KINDS {
+        let whole = Stage::with(kind, [Answer::text("Hello.")]).await;
+        whole.ask().await.response();
+        // A body that ends properly, without the end of the answer.
+        for body in ["", "data: {}\n\n", "data: {\"type\":\"ping\"}\n\ndata: {\"type\":\"mess"] {
+            let answer = || Answer::raw(200, "text/event-stream", body);
+            let stage = Stage::with(kind, [answer(), answer(), answer()]).await;
+            let outcome = stage.ask().await;
+            assert_eq!(outcome.error().kind, ErrorKind::Interrupted, "{kind:?} {body}");
+            assert_eq!(outcome.retries(), 2, "nothing was delivered");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_cut_is_shown_but_never_run() {
+    for &kind in KINDS {
+        let complete =
+            Answer::empty().tool_call("call_1", "f", "{}").tool_call("call_2", "g", r#"{"path":"a.rs"}"#);
+        let complete = complete.in_deltas(4);
+        // Cut inside the second call's arguments, wherever they are in this API.
+        let events = [12, 13, 6][KINDS.iter().position(|other| *other == kind).unwrap()];
+        let stage = Stage::with(kind, [complete.cut_after_events(events)]).await;
+        let outcome = stage.ask().await;
+        let partial = outcome.error().partial.clone().unwrap();
+        let unfinished: Vec<&str> = partial.unfinished_calls.iter().map(|call| call.id.as_str()).collect();
+        assert!(unfinished.contains(&"call_2"), "{kind:?} {partial:?}");
+        assert!(partial.message.tool_calls().all(|call| call.id == "call_1"), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_never_answers() {
+    for &kind in KINDS {
+        let stage = Stage::with(kind, [Answer::silence()]).await;
+        let outcome =
+            ask_with(&stage, |config| config.timeouts.first_byte = Duration::from_millis(100)).await;
+        let error = outcome.error();
+        assert_eq!((error.kind, error.retryable), (ErrorKind::Timeout, true), "{kind:?}");
+        assert_eq!(error.message, "the provider did not answer for 100ms");
+        assert_eq!(stage.model.requests().len(), 1);
+
+        // Headers alone are not an answer.
+        let stage = Stage::with(kind, [Answer::text("Hello.").stall_after_bytes(0)]).await;
+        let outcome =
+            ask_with(&stage, |config| config.timeouts.first_byte = Duration::from_millis(100)).await;
+        assert_eq!(outcome.error().kind, ErrorKind::Timeout);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_stalls() {
+    for &kind in KINDS {
+        let stage =
+            Stage::with(kind, [Answer::text("Hello, world.").in_deltas(2).stall_after_events(4)]).await;
+        let outcome = ask_with(&stage, |config| config.timeouts.idle = Duration::from_millis(100)).await;
+        let error = outcome.error();
+        assert_eq!((error.kind, error.retryable), (ErrorKind::Timeout, true), "{kind:?}");
+        assert_eq!(error.message, "the answer stopped in the middle for 100ms");
+        assert!(error.partial.as_ref().unwrap().message.text().starts_with("Hello,"));
+    }
+}
+
+#[tokio::test]
+async fn a_slow_answer_is_not_a_stalled_one() {
+    for &kind in KINDS {
+        let answer = Answer::text("Hello, world.").in_deltas(10).drip(Duration::from_millis(40));
+        let stage = Stage::with(kind, [answer]).await;
+        let outcome = ask_with(&stage, |config| config.timeouts.idle = Duration::from_millis(350)).await;
+        assert_eq!(outcome.response().message.text(), "Hello, world.", "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn garbage_ends_the_round_and_keeps_what_arrived() {
+    for &kind in KINDS {
+        for (garbage, expected) in [
+            (&b"data: {\"type\": \n\n"[..], "an event of the answer is not JSON: "),
+            (b"data: hello\n\n", "an event of the answer is not JSON: "),
+            (b"data: {\"type\":\"\xff\xfe\"}\n\n", "the answer contains bytes that are not UTF-8"),
+        ] {
+            let stage =
+                Stage::with(kind, [Answer::text("Hello, world.").in_deltas(2).insert(4, garbage)]).await;
+            let outcome = stage.ask().await;
+            let error = outcome.error();
+            assert_eq!((error.kind, error.retryable), (ErrorKind::Malformed, true), "{kind:?} {error}");
+            assert!(error.message.starts_with(expected), "{error}");
+            assert!(error.partial.as_ref().unwrap().message.text().starts_with("Hello,"), "{kind:?}");
+            assert_eq!(stage.model.requests().len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_and_answers_are_bounded() {
+    for &kind in KINDS {
+        let endless = Answer::text("Hello.").insert(1, vec![b'x'; 100_000]);
+        let stage = Stage::with(kind, [endless, Answer::text(&"x".repeat(3_000)).in_deltas(3)]).await;
+        let limits = Limits { event_bytes: 50_000, response_bytes: 2_500 };
+        let outcome = ask_with(&stage, |config| config.limits = limits).await;
+        assert_eq!(outcome.error().message, "an event of the answer is longer than 50000 bytes", "{kind:?}");
+        let outcome = ask_with(&stage, |config| config.limits = limits).await;
+        assert_eq!(outcome.error().message, "the answer is longer than 2500 bytes");
+        assert_eq!(outcome.error().partial.as_ref().unwrap().message.text().len(), 2_000);
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_stream_is_said_to_be_none() {
+    for &kind in KINDS {
+        for content_type in ["text/html; charset=utf-8", "application/json"] {
+            let stage = Stage::with(kind, [Answer::raw(200, content_type, "<html>")]).await;
+            let error = stage.ask().await.result.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Malformed);
+            assert!(error.message.contains("not a stream of events\nhint: is the base URL"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn errors_inside_an_answer_are_what_they_say() {
+    let cases = [
+        (
+            0,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            ErrorKind::Overloaded,
+        ),
+        (1, r#"{"type":"error","code":"server_error","message":"Sorry"}"#, ErrorKind::Server),
+        (
+            1,
+            r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"Too long"}}}"#,
+            ErrorKind::ContextTooLong,
+        ),
+        (
+            1,
+            r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"Wait"}}}"#,
+            ErrorKind::RateLimited,
+        ),
+        (2, r#"{"error":{"code":502,"message":"Upstream failed"},"choices":[]}"#, ErrorKind::Server),
+        (
+            2,
+            r#"{"error":{"message":"This model's maximum context length is 4096 tokens"}}"#,
+            ErrorKind::ContextTooLong,
+        ),
+    ];
+    for (kind, event, expected) in cases {
+        let event = format!("data: {event}\n\n");
+        // In the middle, it is the caller's.
+        let answer = Answer::text("Hello, world.").in_deltas(2).insert(4, event.clone());
+        let stage = Stage::with(KINDS[kind], [answer]).await;
+        let outcome = stage.ask().await;
+        assert_eq!(outcome.error().kind, expected, "{event}");
+        assert!(outcome.error().partial.is_some());
+        // Before anything was delivered, it is like an answer with a status.
+        let stage =
+            Stage::with(KINDS[kind], [Answer::text("x").insert(1, event.clone()), Answer::text("Hello.")])
+                .await;
+        let outcome = stage.ask().await;
+        assert_eq!(outcome.result.is_ok(), expected != ErrorKind::ContextTooLong, "{event}");
+    }
+}

@@ -1,0 +1,135 @@
+//! Keys reach the provider and nobody else.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use provider::{BuiltIn, KeyFileError, Provider, ProviderConfig, ProviderKind, key_from_file};
+use secrecy::{ExposeSecret as _, SecretString};
+use testkit::scripted_model::Answer;
+
+use crate::stage::{KEY, KINDS, Stage, hello};
+
+const HEADER: &str = "proxy-secret-0123456789";
+
+#[tokio::test]
+async fn keys_and_headers_are_sent() {
+    for &kind in KINDS {
+        let stage = Stage::with(kind, [Answer::text("Hello.")]).await;
+        let mut config = stage.config();
+        config.headers.insert("X-Team".to_owned(), SecretString::from("blue"));
+        // The server refuses any other key.
+        Provider::new(config).unwrap().complete(&hello()).await.unwrap();
+        let request = stage.model.requests().remove(0);
+        assert_eq!((request.method.as_str(), request.headers["x-team"].as_str()), ("POST", "blue"));
+        assert!(!format!("{request:?}").contains(KEY));
+        if kind.0 == ProviderKind::Anthropic {
+            assert_eq!(request.headers["anthropic-version"], "2023-06-01");
+        }
+    }
+}
+
+#[tokio::test]
+async fn keys_are_never_shown() {
+    for &kind in KINDS {
+        // A server that quotes everything it was sent.
+        let quoting = format!("you sent {KEY} and {HEADER} and Bearer {KEY}");
+        let event = format!("data: {{\"type\":\"error\",\"error\":{{\"message\":\"{quoting}\"}}}}\n\n");
+        let answers = [
+            Answer::raw(401, "text/plain", quoting.clone()),
+            Answer::raw(400, "application/json", format!("{{\"error\":{{\"message\":\"{quoting}\"}}}}")),
+            Answer::text("Hello.").insert(4, event),
+        ];
+        let stage = Stage::with(kind, answers).await;
+        let mut config = stage.config();
+        config.headers.insert("x-proxy".to_owned(), SecretString::from(HEADER));
+        let provider = Provider::new(config.clone()).unwrap();
+        let mut shown = vec![format!("{config:?} {provider:?} {provider:#?}")];
+        for _ in 0..3 {
+            let error = provider.complete(&hello()).await.unwrap_err();
+            assert!(error.message.contains("you sent [redacted] and [redacted]"), "{error}");
+            shown.push(format!("{error} {error:?} {error:#?}"));
+        }
+        for text in shown {
+            assert!(!text.contains(KEY) && !text.contains(HEADER), "{text}");
+        }
+    }
+}
+
+#[test]
+fn addresses_with_passwords_are_refused_and_not_shown() {
+    for url in [
+        "https://user:hunter2-hunter2@api.example/v1",
+        "hunter2-hunter2@nonsense",
+        "ftp://x/?key=hunter2-hunter2",
+    ] {
+        let config = ProviderConfig::new("tested", ProviderKind::Openai, url);
+        assert!(!format!("{config:?}").contains("hunter2"), "{config:?}");
+        let error = Provider::new(config).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn keys_that_cannot_be_sent_are_refused_and_not_shown() {
+    for &(kind, _) in KINDS {
+        let mut config = ProviderConfig::new("tested", kind, "https://api.example");
+        config.api_key = Some(SecretString::from("half a key\nand the other half"));
+        let error = Provider::new(config).unwrap_err();
+        assert!(error.message.starts_with("the key contains characters"), "{error}");
+        assert!(!format!("{error:?}").contains("half"));
+
+        let mut config = ProviderConfig::new("tested", kind, "https://api.example");
+        config.headers.insert("x-proxy".to_owned(), SecretString::from("half a secret\n"));
+        let error = Provider::new(config).unwrap_err();
+        assert!(error.message.contains("x-proxy") && !error.message.contains("half"), "{error}");
+    }
+}
+
+#[test]
+fn built_in_providers_take_the_variables_of_their_own_sdks() {
+    let nothing = |_: &str| None;
+    let openai = ProviderConfig::built_in("openai", nothing).unwrap();
+    assert_eq!((openai.kind, openai.base_url.as_str()), (ProviderKind::Openai, "https://api.openai.com/v1"));
+    assert!(openai.api_key.is_none());
+    assert!(ProviderConfig::built_in("ollama", nothing).is_none());
+
+    let set = |name: &str| match name {
+        "ANTHROPIC_API_KEY" => Some(format!(" {KEY}\n")),
+        "ANTHROPIC_BASE_URL" => Some("http://127.0.0.1:9".to_owned()),
+        _ => None,
+    };
+    let anthropic = ProviderConfig::built_in("anthropic", set).unwrap();
+    assert_eq!(anthropic.base_url, "http://127.0.0.1:9");
+    assert_eq!(anthropic.api_key.unwrap().expose_secret(), KEY);
+
+    for row in BuiltIn::TABLE {
+        Provider::new(ProviderConfig::built_in(row.name, nothing).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn key_files_must_be_private() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("key");
+    let file = |text: &str, mode: u32| {
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        key_from_file(&path)
+    };
+    assert_eq!(file(&format!("{KEY}\n"), 0o600).unwrap().expose_secret(), KEY);
+    assert_eq!(file(KEY, 0o400).unwrap().expose_secret(), KEY);
+    for mode in [0o640, 0o604, 0o620, 0o644, 0o700] {
+        let error = file(KEY, mode).unwrap_err();
+        assert!(matches!(error, KeyFileError::Exposed { .. }), "{error}");
+        assert!(error.to_string().contains("hint: chmod 600 /"), "{error}");
+    }
+    for text in ["", " \n", "two words", "line\nline", &"x".repeat(20_000)] {
+        assert!(matches!(file(text, 0o600).unwrap_err(), KeyFileError::NotAKey(_)));
+    }
+    assert!(matches!(key_from_file(directory.path()).unwrap_err(), KeyFileError::NotAFile(_)));
+    let missing = key_from_file(&directory.path().join("missing")).unwrap_err();
+    assert!(matches!(missing, KeyFileError::Unreadable { .. }));
+    // A pipe without a writer must not be waited for.
+    let pipe = directory.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&pipe).status().unwrap().success());
+    assert!(matches!(key_from_file(&pipe).unwrap_err(), KeyFileError::NotAFile(_)));
+}
