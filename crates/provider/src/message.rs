@@ -153,6 +153,14 @@ impl ToolCall {
         }
     }
 
+    /// The arguments as the model wrote them, or if they are no object, as the text of one.
+    pub(crate) fn arguments_for_history(&self) -> String {
+        match self.input() {
+            Ok(_) if !self.arguments.trim().is_empty() => self.arguments.clone(),
+            _ => Value::Object(self.input_for_history()).to_string(),
+        }
+    }
+
     /// The arguments as an object in any case: providers refuse a history in which they are something else.
     pub(crate) fn input_for_history(&self) -> Map<String, Value> {
         self.input().unwrap_or_else(|_| {

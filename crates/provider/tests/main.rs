@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
 mod broken;
+mod caching;
+mod reasoning;
+mod requests;
 mod retries;
 mod secrets;
 mod stage;

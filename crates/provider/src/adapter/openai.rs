@@ -96,7 +96,7 @@ fn input(request: &ChatRequest) -> Vec<Value> {
                 Block::Text { text } if !text.trim().is_empty() => Some(json!({ "type": "message",
                     "role": "assistant", "content": [{ "type": "output_text", "text": text }] })),
                 Block::ToolCall(call) => Some(json!({ "type": "function_call", "call_id": call.id,
-                    "name": call.name, "arguments": Value::Object(call.input_for_history()).to_string() })),
+                    "name": call.name, "arguments": call.arguments_for_history() })),
                 block => reasoning(index, block).cloned(),
             });
         }

@@ -86,8 +86,7 @@ fn assistant<'a>(message: &Message, reasoning: impl Iterator<Item = &'a Value>) 
     let calls: Vec<Value> = message
         .tool_calls()
         .map(|call| {
-            let arguments = Value::Object(call.input_for_history()).to_string();
-            let function = json!({ "name": call.name, "arguments": arguments });
+            let function = json!({ "name": call.name, "arguments": call.arguments_for_history() });
             json!({ "id": call.id, "type": "function", "function": function })
         })
         .collect();

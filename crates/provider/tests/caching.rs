@@ -1,0 +1,181 @@
+//! Where Anthropic's cache may end, over everything that a request can be.
+
+use proptest::prelude::*;
+use provider::{
+    Block, ChatRequest, Message, Provider, ProviderConfig, ProviderKind, Reasoning, Role, SystemParts,
+    ToolCall, ToolResult, ToolSpec,
+};
+use serde_json::{Value, json};
+use testkit::scripted_model::{Answer, ScriptedModel, Wire};
+use testkit::tokio::runtime::{Builder, Runtime};
+
+use crate::requests::full_request;
+use crate::stage::{KINDS, Stage};
+
+/// One server for all cases of one test.
+struct Server {
+    runtime: Runtime,
+    model: ScriptedModel,
+}
+
+impl Server {
+    fn start() -> Self {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let model = runtime.block_on(ScriptedModel::start()).unwrap();
+        model.answer_by(|_| Answer::text("Hello."));
+        Self { runtime, model }
+    }
+
+    /// What Anthropic is sent.
+    fn sent(&self, request: &ChatRequest) -> Value {
+        let config =
+            ProviderConfig::new("tested", ProviderKind::Anthropic, self.model.base_url(Wire::Anthropic));
+        self.runtime.block_on(Provider::new(config).unwrap().complete(request)).unwrap();
+        self.model.requests().pop().unwrap().body
+    }
+}
+
+thread_local! {
+    /// Every test has a thread of its own, and so a server of its own.
+    static SERVER: Server = Server::start();
+}
+
+fn sent(request: &ChatRequest) -> Value {
+    SERVER.with(|server| server.sent(request))
+}
+
+/// How many places are marked, wherever they are.
+fn marks(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => {
+            usize::from(fields.contains_key("cache_control")) + fields.values().map(marks).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(marks).sum(),
+        _ => 0,
+    }
+}
+
+/// The same without marks.
+fn unmarked(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(fields) => {
+            fields.shift_remove("cache_control");
+            fields.values_mut().for_each(|field| *field = unmarked(field.take()));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = unmarked(item.take())),
+        _ => {}
+    }
+    value
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), "[a-z ]{1,20}", (1usize..8000).prop_map(|count| "x".repeat(count))]
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    prop_oneof![
+        text().prop_map(Block::text),
+        text().prop_map(|arguments| Block::ToolCall(ToolCall {
+            id: "c".to_owned(),
+            name: "f".to_owned(),
+            arguments
+        })),
+        (text(), any::<bool>()).prop_map(|(text, is_error)| {
+            Block::ToolResult(ToolResult { call_id: "c".to_owned(), blocks: vec![text], is_error })
+        }),
+        text().prop_map(|text| Block::Reasoning(Reasoning {
+            kind: ProviderKind::Anthropic,
+            model: "claude-opus-5".to_owned(),
+            value: json!({ "type": "thinking", "thinking": text, "signature": "s" }),
+            text,
+        })),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let role = prop_oneof![Just(Role::User), Just(Role::Assistant), Just(Role::Tool)];
+    (role, proptest::collection::vec(block(), 0..5)).prop_map(|(role, blocks)| Message { role, blocks })
+}
+
+fn request() -> impl Strategy<Value = ChatRequest> {
+    let models = prop_oneof![Just("claude-opus-5"), Just("claude-haiku-4-5"), Just("claude-next")];
+    let tool =
+        text().prop_map(|description| ToolSpec { name: "f".to_owned(), description, schema: json!({}) });
+    let (tools, messages) =
+        (proptest::collection::vec(tool, 0..3), proptest::collection::vec(message(), 0..9));
+    (models, text(), text(), tools, messages).prop_map(|(model, stable, session, tools, messages)| {
+        ChatRequest { system: SystemParts { stable, session }, tools, ..ChatRequest::new(model, messages) }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn never_more_than_four_places_are_marked(request in request()) {
+        let body = sent(&request);
+        prop_assert!(marks(&body) <= 4, "{body:#}");
+        // Thinking must not be marked.
+        let thinking = |block: &Value| block["type"] == "thinking" && block.get("cache_control").is_some();
+        let messages = body["messages"].as_array().unwrap();
+        prop_assert!(!messages.iter().flat_map(|message| message["content"].as_array().unwrap()).any(thinking));
+    }
+
+    #[test]
+    fn marks_change_nothing_else(request in request(), more in proptest::collection::vec(message(), 0..3)) {
+        // The prefix of a longer request is the shorter one, or nothing would be found in the cache. Reasoning is
+        // left out: it belongs to a turn, and a new turn drops it.
+        let plain = |message: Message| Message {
+            blocks: message.blocks.into_iter().filter(|block| !matches!(block, Block::Reasoning(_))).collect(),
+            ..message
+        };
+        let mut shorter = request;
+        shorter.messages = shorter.messages.into_iter().map(plain).collect();
+        let mut longer = shorter.clone();
+        longer.messages.extend(more.into_iter().map(plain));
+        let (shorter, longer) = (unmarked(sent(&shorter)), unmarked(sent(&longer)));
+        prop_assert_eq!(&shorter["system"], &longer["system"]);
+        prop_assert_eq!(&shorter["tools"], &longer["tools"]);
+        let (before, after) = (shorter["messages"].as_array().unwrap(), longer["messages"].as_array().unwrap());
+        prop_assert_eq!(&before[..], &after[..before.len()]);
+    }
+}
+
+#[tokio::test]
+async fn the_ends_of_the_parts_are_marked() {
+    let stage = Stage::with(KINDS[0], [Answer::text("Hello.")]).await;
+    stage.provider().complete(&full_request()).await.unwrap();
+    let body = stage.model.requests().remove(0).body;
+    assert_eq!(marks(&body), 4);
+    for place in [
+        // The stable part, behind the tools.
+        "/system/0",
+        "/system/1",
+        // The end of what opened the turn, and of the last message.
+        "/messages/2/content/1",
+        "/messages/4/content/2",
+    ] {
+        assert!(body.pointer(place).unwrap().get("cache_control").is_some(), "{place} {body:#}");
+    }
+}
+
+#[test]
+fn what_is_too_short_is_not_marked() {
+    assert_eq!(marks(&sent(&ChatRequest::new("claude-opus-5", vec![Message::user("Hello.")]))), 0);
+    let long = ChatRequest::new("claude-opus-5", vec![Message::user("x".repeat(2_000))]);
+    assert_eq!(marks(&sent(&long)), 1);
+    let same = ChatRequest { model: "claude-haiku-4-5".to_owned(), ..long };
+    assert_eq!(marks(&sent(&same)), 0);
+}
+
+#[test]
+fn tools_without_a_system_text_are_marked_themselves() {
+    let tool = ToolSpec { name: "f".to_owned(), description: "x".repeat(2_000), schema: json!({}) };
+    let request = ChatRequest {
+        tools: vec![tool.clone(), tool],
+        ..ChatRequest::new("claude-opus-5", vec![Message::user("Go.")])
+    };
+    let body = sent(&request);
+    assert_eq!(marks(&body["tools"][0]), 0);
+    assert_eq!(marks(&body["tools"][1]), 1);
+}
