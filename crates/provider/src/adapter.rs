@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::assembly::Assembly;
 use crate::error::Fault;
 use crate::sse::SseEvent;
-use crate::{Block, ChatRequest, Message, ModelRules, ProviderKind, Role};
+use crate::{Block, ChatRequest, ModelRules, ProviderKind, Reasoning, Role, ToolCall, ToolResult};
 
 /// One API.
 pub(crate) trait Adapter: Send + Sync {
@@ -78,27 +78,55 @@ fn secret_header(name: HeaderName, prefix: &str, key: &SecretString) -> Result<H
     Ok(HeaderMap::from_iter([(name, value)]))
 }
 
-/// The provider's own reasoning of a message that belongs to the present turn and model; nobody else can use it.
-fn reasoning_values<'a>(
-    request: &'a ChatRequest,
-    kind: ProviderKind,
-) -> impl Fn(usize, &'a Block) -> Option<&'a Value> {
-    let opening = request.messages.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
-    let model = request.model.as_str();
-    move |index, block| match block {
-        Block::Reasoning(reasoning)
-            if index > opening && reasoning.kind == kind && reasoning.model == model =>
-        {
-            Some(&reasoning.value).filter(|value| value.is_object())
-        }
-        _ => None,
-    }
+/// A part of a message that is sent.
+#[derive(Debug, Clone, Copy)]
+enum Part<'a> {
+    Text(&'a str),
+    Call(&'a ToolCall),
+    Result(&'a ToolResult),
+    /// The provider's own block.
+    Reasoning(&'a Value),
 }
 
-/// The texts of a message that are not empty; APIs refuse empty ones.
-fn texts(message: &Message) -> impl Iterator<Item = &str> {
-    message.blocks.iter().filter_map(|block| match block {
-        Block::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
+/// The messages that are sent, with what of them is.
+///
+/// Empty texts are left out, because APIs refuse them. Reasoning is sent only where it can be used: by the API and
+/// the model it came from, within the present turn, and before something that was said or done after it.
+fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (Role, Vec<Part<'_>>)> {
+    let opening = request.messages.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
+    let own = move |reasoning: &Reasoning| {
+        reasoning.kind == kind && reasoning.model == request.model && reasoning.value.is_object()
+    };
+    request.messages.iter().enumerate().filter_map(move |(index, message)| {
+        let parts = message.blocks.iter().filter_map(|block| match block {
+            Block::Text { text } if text.trim().is_empty() => None,
+            Block::Text { text } => Some(Part::Text(text)),
+            Block::ToolCall(call) => Some(Part::Call(call)),
+            Block::ToolResult(result) => Some(Part::Result(result)),
+            Block::Reasoning(reasoning) => {
+                (index > opening && own(reasoning)).then_some(Part::Reasoning(&reasoning.value))
+            }
+        });
+        let mut parts: Vec<Part<'_>> = parts.collect();
+        while let Some(Part::Reasoning(_)) = parts.last() {
+            parts.pop();
+        }
+        (!parts.is_empty()).then_some((message.role, parts))
+    })
+}
+
+/// The texts among parts.
+fn texts<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a str> {
+    parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(*text),
+        _ => None,
+    })
+}
+
+/// The tool results among parts.
+fn results<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a ToolResult> {
+    parts.iter().filter_map(|part| match part {
+        Part::Result(result) => Some(*result),
         _ => None,
     })
 }

@@ -1,6 +1,7 @@
 //! An answer in the making, out of the pieces that all providers send.
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::{
@@ -8,14 +9,15 @@ use crate::{
     Usage,
 };
 
+/// More blocks than any answer has; every piece has to find its own among them.
+const MAX_BLOCKS: usize = 4096;
+
 /// What has arrived so far. Pieces name their block by a number that the adapter chooses; blocks stand in the order
 /// in which they began.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     kind: ProviderKind,
     requested_model: String,
-    limit: usize,
-    size: usize,
     slots: Vec<(u64, Slot)>,
     /// What the caller has not been told yet.
     events: Vec<ChatEvent>,
@@ -38,12 +40,10 @@ enum Progress {
 }
 
 impl Assembly {
-    pub(crate) fn new(kind: ProviderKind, requested_model: String, limit: usize) -> Self {
+    pub(crate) fn new(kind: ProviderKind, requested_model: String) -> Self {
         Self {
             kind,
             requested_model,
-            limit,
-            size: 0,
             slots: Vec::new(),
             events: Vec::new(),
             usage: Usage::default(),
@@ -57,13 +57,17 @@ impl Assembly {
         if delta.is_empty() {
             return Ok(());
         }
-        self.grow(delta)?;
         match self.find(key, |slot| matches!(slot, Slot::Text(_))) {
             Some(Slot::Text(text)) => text.push_str(delta),
-            _ => self.slots.push((key, Slot::Text(delta.to_owned()))),
+            _ => self.add(key, Slot::Text(delta.to_owned()))?,
         }
         self.events.push(ChatEvent::TextDelta { text: delta.to_owned() });
         Ok(())
+    }
+
+    /// Whether there is any of a text.
+    pub(crate) fn has_text(&self, key: u64) -> bool {
+        self.slots.iter().any(|(other, slot)| *other == key && matches!(slot, Slot::Text(_)))
     }
 
     /// More reasoning that may be shown.
@@ -71,29 +75,27 @@ impl Assembly {
         if delta.is_empty() {
             return Ok(());
         }
-        self.grow(delta)?;
-        self.change_reasoning(key, |text, _| text.push_str(delta));
+        self.change_reasoning(key, |text, _| text.push_str(delta))?;
         self.events.push(ChatEvent::ReasoningDelta { text: delta.to_owned() });
         Ok(())
     }
 
     /// What has to be sent back of a reasoning, once it is complete.
-    pub(crate) fn reasoning_value(&mut self, key: u64, value: Value) {
-        self.change_reasoning(key, |_, old| *old = value);
+    pub(crate) fn reasoning_value(&mut self, key: u64, value: Value) -> Result<(), Fault> {
+        self.change_reasoning(key, |_, old| *old = value)
     }
 
     /// The shown text of a reasoning.
-    pub(crate) fn reasoning_text(&mut self, key: u64) -> String {
+    pub(crate) fn reasoning_text(&mut self, key: u64) -> Result<String, Fault> {
         self.change_reasoning(key, |text, _| text.clone())
     }
 
-    /// A tool call begins.
+    /// A tool call begins. Without an id it gets one, unlike any other in its thread: results have to refer to it.
     pub(crate) fn call_started(&mut self, key: u64, id: &str, name: &str) -> Result<(), Fault> {
-        self.grow(id)?;
-        self.grow(name)?;
-        let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
-        self.slots.push((key, Slot::Call(call, Progress::Arriving)));
-        self.events.push(ChatEvent::ToolCallStarted { id: id.to_owned(), name: name.to_owned() });
+        let id = if id.is_empty() { format!("call_{}", Uuid::now_v7().simple()) } else { id.to_owned() };
+        let call = ToolCall { id: id.clone(), name: name.to_owned(), arguments: String::new() };
+        self.add(key, Slot::Call(call, Progress::Arriving))?;
+        self.events.push(ChatEvent::ToolCallStarted { id, name: name.to_owned() });
         Ok(())
     }
 
@@ -102,7 +104,6 @@ impl Assembly {
         if delta.is_empty() {
             return Ok(());
         }
-        self.grow(delta)?;
         let (call, progress) = self.call(key)?;
         if *progress == Progress::Complete {
             return Err(Fault::malformed("the answer adds arguments to a tool call that was complete"));
@@ -190,14 +191,6 @@ impl Assembly {
         (Message::assistant(blocks), unfinished)
     }
 
-    fn grow(&mut self, delta: &str) -> Result<(), Fault> {
-        self.size = self.size.saturating_add(delta.len());
-        match self.size > self.limit {
-            true => Err(Fault::malformed(format!("the answer is longer than {} bytes", self.limit))),
-            false => Ok(()),
-        }
-    }
-
     fn find(&mut self, key: u64, fits: impl Fn(&Slot) -> bool) -> Option<&mut Slot> {
         let found = self.slots.iter_mut().rev().find(|(other, slot)| *other == key && fits(slot));
         found.map(|(_, slot)| slot)
@@ -210,15 +203,27 @@ impl Assembly {
         }
     }
 
-    fn change_reasoning<T>(&mut self, key: u64, change: impl FnOnce(&mut String, &mut Value) -> T) -> T {
-        match self.find(key, |slot| matches!(slot, Slot::Reasoning { .. })) {
-            Some(Slot::Reasoning { text, value }) => change(text, value),
-            _ => {
-                let (mut text, mut value) = (String::new(), Value::Null);
-                let result = change(&mut text, &mut value);
-                self.slots.push((key, Slot::Reasoning { text, value }));
-                result
-            }
+    fn change_reasoning<T>(
+        &mut self,
+        key: u64,
+        change: impl FnOnce(&mut String, &mut Value) -> T,
+    ) -> Result<T, Fault> {
+        if let Some(Slot::Reasoning { text, value }) =
+            self.find(key, |slot| matches!(slot, Slot::Reasoning { .. }))
+        {
+            return Ok(change(text, value));
         }
+        let (mut text, mut value) = (String::new(), Value::Null);
+        let result = change(&mut text, &mut value);
+        self.add(key, Slot::Reasoning { text, value })?;
+        Ok(result)
+    }
+
+    fn add(&mut self, key: u64, slot: Slot) -> Result<(), Fault> {
+        if self.slots.len() == MAX_BLOCKS {
+            return Err(Fault::malformed(format!("the answer has more than {MAX_BLOCKS} blocks")));
+        }
+        self.slots.push((key, slot));
+        Ok(())
     }
 }

@@ -106,13 +106,13 @@ impl Default for Timeouts {
 pub struct Limits {
     /// In one event. The last event of some APIs repeats the whole answer.
     pub event_bytes: usize,
-    /// In all texts, arguments and reasoning of one answer.
+    /// In one whole answer, as it is sent; a few letters come in some hundred bytes.
     pub response_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { event_bytes: 16 << 20, response_bytes: 16 << 20 }
+        Self { event_bytes: 16 << 20, response_bytes: 256 << 20 }
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Answer {
     response: Response,
     reader: SseReader,
     timeouts: Timeouts,
+    /// How many bytes may still come, and how many might at first.
+    left: (usize, usize),
     /// Until the first byte has arrived.
     deadline: Option<Instant>,
 }
@@ -68,7 +70,8 @@ impl Http {
             Err(_) => return Err(too_late("the provider did not answer", self.timeouts.first_byte)),
         };
         let reader = SseReader::new(self.limits.event_bytes);
-        let answer = Answer { response, reader, timeouts: self.timeouts, deadline: Some(deadline) };
+        let (limit, timeouts) = (self.limits.response_bytes, self.timeouts);
+        let answer = Answer { response, reader, timeouts, left: (limit, limit), deadline: Some(deadline) };
         match answer.response.status().is_success() {
             true => answer.expect_events().map(|()| answer),
             false => Err(answer.into_fault().await),
@@ -96,7 +99,13 @@ impl Answer {
         };
         self.deadline = None;
         match chunk {
-            Ok(Some(bytes)) => self.reader.push(&bytes, events).map(|()| More::Perhaps),
+            Ok(Some(bytes)) => {
+                let (left, limit) = self.left;
+                self.left.0 = left
+                    .checked_sub(bytes.len())
+                    .ok_or_else(|| Fault::malformed(format!("the answer is longer than {limit} bytes")))?;
+                self.reader.push(&bytes, events).map(|()| More::Perhaps)
+            }
             Ok(None) => Ok(More::No),
             Err(error) => Err(interrupted(&describe(error))),
         }

@@ -73,8 +73,7 @@ impl Round {
         tracing::debug!(provider = %shared.config.name, model = %self.model, attempt = self.attempts, "asking a model");
         match shared.http.post(shared.headers.clone(), self.body.clone()).await {
             Ok(answer) => {
-                let (kind, limit) = (shared.config.kind, shared.config.limits.response_bytes);
-                let assembly = Assembly::new(kind, self.model.clone(), limit);
+                let assembly = Assembly::new(shared.config.kind, self.model.clone());
                 State::Reading(Box::new(Reading { answer, decoder: shared.adapter.decoder(), assembly }))
             }
             Err(fault) => State::Failed(fault, None),

@@ -133,14 +133,14 @@ async fn garbage_ends_the_round_and_keeps_what_arrived() {
 #[tokio::test]
 async fn events_and_answers_are_bounded() {
     for &kind in KINDS {
-        let endless = Answer::text("Hello.").insert(1, vec![b'x'; 100_000]);
-        let stage = Stage::with(kind, [endless, Answer::text(&"x".repeat(3_000)).in_deltas(3)]).await;
-        let limits = Limits { event_bytes: 50_000, response_bytes: 2_500 };
+        let endless = Answer::text("Hello.").insert(1, vec![b'x'; 20_000]);
+        let stage = Stage::with(kind, [endless, Answer::text(&"x".repeat(30_000)).in_deltas(3)]).await;
+        let limits = Limits { event_bytes: 15_000, response_bytes: 29_000 };
         let outcome = ask_with(&stage, |config| config.limits = limits).await;
-        assert_eq!(outcome.error().message, "an event of the answer is longer than 50000 bytes", "{kind:?}");
+        assert_eq!(outcome.error().message, "an event of the answer is longer than 15000 bytes", "{kind:?}");
         let outcome = ask_with(&stage, |config| config.limits = limits).await;
-        assert_eq!(outcome.error().message, "the answer is longer than 2500 bytes");
-        assert_eq!(outcome.error().partial.as_ref().unwrap().message.text().len(), 2_000);
+        assert_eq!(outcome.error().message, "the answer is longer than 29000 bytes");
+        assert_eq!(outcome.error().partial.as_ref().unwrap().message.text().len(), 20_000);
     }
 }
 
@@ -197,4 +197,13 @@ async fn errors_inside_an_answer_are_what_they_say() {
         let outcome = stage.ask().await;
         assert_eq!(outcome.result.is_ok(), expected != ErrorKind::ContextTooLong, "{event}");
     }
+}
+
+#[tokio::test]
+async fn blocks_are_bounded() {
+    let begun =
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\"}}\n\n";
+    let stage = Stage::with(KINDS[0], [Answer::raw(200, "text/event-stream", begun.repeat(5_000))]).await;
+    let outcome = stage.ask().await;
+    assert_eq!(outcome.error().message, "the answer has more than 4096 blocks");
 }

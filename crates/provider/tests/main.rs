@@ -4,6 +4,7 @@
 
 mod broken;
 mod caching;
+mod dialects;
 mod reasoning;
 mod requests;
 mod retries;

@@ -1,6 +1,8 @@
 //! Keys reach the provider and nobody else.
 
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::{Arc, Mutex};
 
 use provider::{BuiltIn, KeyFileError, Provider, ProviderConfig, ProviderKind, key_from_file};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -132,4 +134,41 @@ fn key_files_must_be_private() {
     let pipe = directory.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&pipe).status().unwrap().success());
     assert!(matches!(key_from_file(&pipe).unwrap_err(), KeyFileError::NotAFile(_)));
+}
+
+/// Everything that is logged.
+#[derive(Default)]
+struct Log(Mutex<Vec<u8>>);
+
+impl Write for &Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn keys_and_texts_are_not_logged() {
+    for &kind in KINDS {
+        let quoting = Answer::raw(500, "text/plain", format!("you sent {KEY}"));
+        let stage = Stage::with(
+            kind,
+            [quoting, Answer::text("A confidential answer.").tool_call("a", "f", "nonsense")],
+        )
+        .await;
+        let log = Arc::new(Log::default());
+        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false);
+        let guard = tracing::subscriber::set_default(subscriber.with_writer(Arc::clone(&log)).finish());
+        stage.provider().complete(&hello()).await.unwrap();
+        drop(guard);
+        let lines = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert!(lines.contains("asking a model again: provider `tested`: HTTP 500"), "{lines}");
+        assert!(lines.contains("not a JSON object"), "{lines}");
+        for secret in [KEY, "confidential", "Hello."] {
+            assert!(!lines.contains(secret), "{lines}");
+        }
+    }
 }

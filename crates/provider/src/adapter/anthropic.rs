@@ -6,13 +6,13 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::{Adapter, Decoder, Step, number, parse, reasoning_values, secret_header, text};
+use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, secret_header, text};
 use crate::assembly::Assembly;
 use crate::error::Fault;
 use crate::sse::SseEvent;
 use crate::{
-    Block, ChatRequest, ModelRules, ProviderKind, ReasoningRules, Role, StopReason, ToolChoice, ToolResult,
-    Usage, cache, fault, http,
+    ChatRequest, ModelRules, ProviderKind, ReasoningRules, Role, StopReason, ToolChoice, ToolResult, Usage,
+    cache, fault, http,
 };
 
 /// The version of the API that is spoken here.
@@ -100,29 +100,23 @@ fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> 
 }
 
 fn messages(request: &ChatRequest) -> Vec<Value> {
-    let reasoning = reasoning_values(request, ProviderKind::Anthropic);
-    let messages = request.messages.iter().enumerate().filter_map(|(index, message)| {
-        let mut blocks: Vec<Value> =
-            message.blocks.iter().filter_map(|block| content(block, reasoning(index, block))).collect();
-        if message.role == Role::Tool {
-            // Results come first, or the API does not find them.
-            blocks.sort_by_key(|block| block["type"] != "tool_result");
-        }
-        let role = if message.role == Role::Assistant { "assistant" } else { "user" };
-        (!blocks.is_empty()).then(|| json!({ "role": role, "content": blocks }))
+    let messages = outgoing(request, ProviderKind::Anthropic).map(|(role, mut parts)| {
+        // Results come first, or the API does not find them.
+        parts.sort_by_key(|part| role == Role::Tool && !matches!(part, Part::Result(_)));
+        let role = if role == Role::Assistant { "assistant" } else { "user" };
+        json!({ "role": role, "content": parts.into_iter().map(content).collect::<Vec<_>>() })
     });
     messages.collect()
 }
 
-fn content(block: &Block, reasoning: Option<&Value>) -> Option<Value> {
-    match block {
-        Block::Text { text } if text.trim().is_empty() => None,
-        Block::Text { text } => Some(json!({ "type": "text", "text": text })),
-        Block::ToolCall(call) => Some(
-            json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.input_for_history() }),
-        ),
-        Block::ToolResult(result) => Some(tool_result(result)),
-        Block::Reasoning(_) => reasoning.cloned(),
+fn content(part: Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({ "type": "text", "text": text }),
+        Part::Call(call) => {
+            json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.input_for_history() })
+        }
+        Part::Result(result) => tool_result(result),
+        Part::Reasoning(value) => value.clone(),
     }
 }
 
@@ -194,8 +188,12 @@ impl Decoder for AnthropicDecoder {
         Ok(Step::GoOn)
     }
 
-    fn end(&mut self, _assembly: &mut Assembly) -> Result<(), Fault> {
-        Err(http::interrupted("the connection was closed"))
+    /// Once the reason for stopping was said, only the word that it is over is missing.
+    fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
+        match assembly.stop {
+            Some(_) => assembly.all_calls_finished(),
+            None => Err(http::interrupted("the connection was closed")),
+        }
     }
 }
 
@@ -216,7 +214,7 @@ impl AnthropicDecoder {
                 Kind::Thinking(text(block, "/signature").to_owned())
             }
             "redacted_thinking" => {
-                assembly.reasoning_value(index, block.clone());
+                assembly.reasoning_value(index, block.clone())?;
                 Kind::Other
             }
             _ => Kind::Other,
@@ -250,10 +248,9 @@ impl AnthropicDecoder {
             }
             // Without a signature it could not be sent back.
             Some(Kind::Thinking(signature)) if !signature.is_empty() => {
-                let thinking = assembly.reasoning_text(index);
+                let thinking = assembly.reasoning_text(index)?;
                 let value = json!({ "type": "thinking", "thinking": thinking, "signature": signature });
-                assembly.reasoning_value(index, value);
-                Ok(())
+                assembly.reasoning_value(index, value)
             }
             _ => Ok(()),
         }

@@ -5,13 +5,13 @@ use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Adapter, Decoder, Step, number, parse, reasoning_values, secret_header, text, texts};
+use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, secret_header, text, texts};
 use crate::assembly::Assembly;
 use crate::error::Fault;
 use crate::sse::SseEvent;
 use crate::{
-    Block, ChatRequest, Message, ModelRules, ProviderKind, ReasoningRules, Role, StopReason, ToolChoice,
-    ToolResult, Usage, fault, http,
+    ChatRequest, ModelRules, ProviderKind, ReasoningRules, Role, StopReason, ToolChoice, ToolResult, Usage,
+    fault, http,
 };
 
 /// The longest cache key that the API takes.
@@ -83,39 +83,35 @@ fn cache_key(key: &str) -> String {
 }
 
 fn input(request: &ChatRequest) -> Vec<Value> {
-    let reasoning = reasoning_values(request, ProviderKind::Openai);
     let mut items = Vec::new();
-    for (index, message) in request.messages.iter().enumerate() {
-        if message.role != Role::Assistant {
-            items.extend(message.blocks.iter().filter_map(result_item));
-            items.extend(user_item(message));
+    for (role, parts) in outgoing(request, ProviderKind::Openai) {
+        if role == Role::Assistant {
+            items.extend(parts.into_iter().filter_map(assistant_item));
             continue;
         }
-        for block in &message.blocks {
-            items.extend(match block {
-                Block::Text { text } if !text.trim().is_empty() => Some(json!({ "type": "message",
-                    "role": "assistant", "content": [{ "type": "output_text", "text": text }] })),
-                Block::ToolCall(call) => Some(json!({ "type": "function_call", "call_id": call.id,
-                    "name": call.name, "arguments": call.arguments_for_history() })),
-                block => reasoning(index, block).cloned(),
-            });
+        items.extend(results(&parts).map(|result| {
+            json!({ "type": "function_call_output", "call_id": result.call_id, "output": result_text(result) })
+        }));
+        let content: Vec<Value> =
+            texts(&parts).map(|text| json!({ "type": "input_text", "text": text })).collect();
+        if !content.is_empty() {
+            items.push(json!({ "type": "message", "role": "user", "content": content }));
         }
     }
     items
 }
 
-fn user_item(message: &Message) -> Option<Value> {
-    let content: Vec<Value> =
-        texts(message).map(|text| json!({ "type": "input_text", "text": text })).collect();
-    (!content.is_empty()).then(|| json!({ "type": "message", "role": "user", "content": content }))
-}
-
-fn result_item(block: &Block) -> Option<Value> {
-    match block {
-        Block::ToolResult(result) => Some(
-            json!({ "type": "function_call_output", "call_id": result.call_id, "output": result_text(result) }),
-        ),
-        _ => None,
+fn assistant_item(part: Part<'_>) -> Option<Value> {
+    match part {
+        Part::Text(text) => {
+            let content = json!([{ "type": "output_text", "text": text }]);
+            Some(json!({ "type": "message", "role": "assistant", "content": content }))
+        }
+        Part::Call(call) => Some(json!({ "type": "function_call", "call_id": call.id, "name": call.name,
+            "arguments": call.arguments_for_history() })),
+        Part::Reasoning(value) => Some(value.clone()),
+        // A model does not answer its own calls.
+        Part::Result(_) => None,
     }
 }
 
@@ -186,6 +182,9 @@ impl OpenaiDecoder {
     }
 
     fn complete(&self, response: &Value, assembly: &mut Assembly) {
+        if assembly.model.is_none() {
+            assembly.model = Some(text(response, "/model").to_owned()).filter(|model| !model.is_empty());
+        }
         let count = |place: &str| number(response, place).unwrap_or_default();
         assembly.usage = Usage {
             input: count("/usage/input_tokens"),
@@ -226,10 +225,13 @@ fn finish(index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault
             }
             assembly.call_finished(index)
         }
+        "message" if !assembly.has_text(index) => {
+            let parts = item["content"].as_array().into_iter().flatten();
+            parts.map(|part| text(part, "/text")).try_for_each(|text| assembly.text(index, text))
+        }
         // Without its encrypted content it is only a reference to something that was not stored.
         "reasoning" if !text(item, "/encrypted_content").is_empty() => {
-            assembly.reasoning_value(index, returnable(item));
-            Ok(())
+            assembly.reasoning_value(index, returnable(item))
         }
         _ => Ok(()),
     }

@@ -5,14 +5,13 @@
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
-use uuid::Uuid;
 
 use super::openai::{Openai, result_text, tool_choice};
-use super::{Adapter, Decoder, Step, number, parse, reasoning_values, text, texts};
+use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, text, texts};
 use crate::assembly::Assembly;
 use crate::error::Fault;
 use crate::sse::SseEvent;
-use crate::{Block, ChatRequest, Message, ModelRules, ProviderKind, Role, StopReason, Usage, fault, http};
+use crate::{ChatRequest, ModelRules, ProviderKind, Role, StopReason, Usage, fault, http};
 
 pub(crate) struct OpenaiCompatible;
 
@@ -53,27 +52,21 @@ impl Adapter for OpenaiCompatible {
 }
 
 fn messages(request: &ChatRequest) -> Vec<Value> {
-    let reasoning = reasoning_values(request, ProviderKind::OpenaiCompatible);
     let mut messages = Vec::new();
     let system = request.system.joined();
     if !system.is_empty() {
         messages.push(json!({ "role": "system", "content": system }));
     }
-    for (index, message) in request.messages.iter().enumerate() {
-        if message.role == Role::Assistant {
-            let values = message.blocks.iter().filter_map(|block| reasoning(index, block));
-            messages.extend(assistant(message, values));
+    for (role, parts) in outgoing(request, ProviderKind::OpenaiCompatible) {
+        if role == Role::Assistant {
+            messages.push(assistant(&parts));
             continue;
         }
-        for block in &message.blocks {
-            if let Block::ToolResult(result) = block {
-                messages.push(
-                    json!({ "role": "tool", "tool_call_id": result.call_id, "content": result_text(result) }),
-                );
-            }
-        }
+        messages.extend(results(&parts).map(|result| {
+            json!({ "role": "tool", "tool_call_id": result.call_id, "content": result_text(result) })
+        }));
         // Templates of models on one's own machine often take only plain text.
-        let text = texts(message).collect::<Vec<_>>().join("\n\n");
+        let text = texts(&parts).collect::<Vec<_>>().join("\n\n");
         if !text.is_empty() {
             messages.push(json!({ "role": "user", "content": text }));
         }
@@ -81,29 +74,27 @@ fn messages(request: &ChatRequest) -> Vec<Value> {
     messages
 }
 
-fn assistant<'a>(message: &Message, reasoning: impl Iterator<Item = &'a Value>) -> Option<Value> {
-    let text = texts(message).collect::<Vec<_>>().concat();
-    let calls: Vec<Value> = message
-        .tool_calls()
-        .map(|call| {
-            let function = json!({ "name": call.name, "arguments": call.arguments_for_history() });
-            json!({ "id": call.id, "type": "function", "function": function })
-        })
-        .collect();
-    if text.is_empty() && calls.is_empty() {
-        return None;
-    }
+fn assistant(parts: &[Part<'_>]) -> Value {
+    let text = texts(parts).collect::<String>();
     let content = if text.is_empty() { Value::Null } else { Value::String(text) };
     let mut fields =
         Map::from_iter([("role".to_owned(), json!("assistant")), ("content".to_owned(), content)]);
+    let mut calls = Vec::new();
+    for part in parts {
+        match part {
+            Part::Call(call) => {
+                let function = json!({ "name": call.name, "arguments": call.arguments_for_history() });
+                calls.push(json!({ "id": call.id, "type": "function", "function": function }));
+            }
+            // The names under which this server sends reasoning are those under which it wants it back.
+            Part::Reasoning(Value::Object(value)) => fields.extend(value.clone()),
+            _ => {}
+        }
+    }
     if !calls.is_empty() {
         fields.insert("tool_calls".to_owned(), Value::Array(calls));
     }
-    // The names under which this server sends reasoning are those under which it wants it back.
-    fields.extend(
-        reasoning.filter_map(Value::as_object).flatten().map(|(name, value)| (name.clone(), value.clone())),
-    );
-    Some(Value::Object(fields))
+    Value::Object(fields)
 }
 
 /// The number of the text; calls are numbered behind it.
@@ -127,6 +118,8 @@ struct CompatibleDecoder {
 impl Decoder for CompatibleDecoder {
     fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
         if event.data.trim() == "[DONE]" {
+            // Who says that it is over may forget to say why, but not to say anything at all.
+            self.finished |= !assembly.is_empty();
             return self.end(assembly).map(|()| Step::Done);
         }
         let value = parse(event)?;
@@ -148,15 +141,15 @@ impl Decoder for CompatibleDecoder {
         Ok(Step::GoOn)
     }
 
-    /// Some servers close the connection instead of saying that it is over; the reason for stopping is said by all.
+    /// Some servers close the connection instead of saying that it is over, once they have said why they stop.
     fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
         if !self.finished {
             return Err(http::interrupted("the connection was closed"));
         }
         assembly.all_calls_finished()?;
-        self.keep_reasoning(assembly);
+        self.keep_reasoning(assembly)?;
         // Some say `stop` though they have called tools.
-        if assembly.has_calls() && assembly.stop == Some(StopReason::EndTurn) {
+        if assembly.has_calls() && matches!(assembly.stop, None | Some(StopReason::EndTurn)) {
             assembly.stop = Some(StopReason::ToolCalls);
         }
         Ok(())
@@ -173,6 +166,8 @@ impl CompatibleDecoder {
             assembly.reasoning(REASONING, delta[*field].as_str().unwrap_or_default())?;
         }
         for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
+            // Its place is where it begins, though it is complete only at the end.
+            assembly.reasoning_value(REASONING, Value::Null)?;
             self.detail(detail);
         }
         assembly.text(TEXT, text(delta, "/content"))?;
@@ -197,11 +192,8 @@ impl CompatibleDecoder {
             Some(place) => FIRST_CALL + place as u64,
             None => {
                 let key = FIRST_CALL + self.calls.len() as u64;
-                // Results need something to refer to, unlike any other in the thread.
-                let own =
-                    if id.is_empty() { format!("call_{}", Uuid::now_v7().simple()) } else { id.to_owned() };
-                assembly.call_started(key, &own, name)?;
-                self.calls.push((index, if id.is_empty() { String::new() } else { own }));
+                assembly.call_started(key, id, name)?;
+                self.calls.push((index, id.to_owned()));
                 key
             }
         };
@@ -240,16 +232,17 @@ impl CompatibleDecoder {
         }
     }
 
-    fn keep_reasoning(&mut self, assembly: &mut Assembly) {
+    fn keep_reasoning(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
         let mut value = Map::new();
         if let Some(field) = self.reasoning {
-            value.insert(field.to_owned(), Value::String(assembly.reasoning_text(REASONING)));
+            value.insert(field.to_owned(), Value::String(assembly.reasoning_text(REASONING)?));
         }
         if !self.details.is_empty() {
             value.insert("reasoning_details".to_owned(), Value::Array(std::mem::take(&mut self.details)));
         }
-        if !value.is_empty() {
-            assembly.reasoning_value(REASONING, Value::Object(value));
+        match value.is_empty() {
+            true => Ok(()),
+            false => assembly.reasoning_value(REASONING, Value::Object(value)),
         }
     }
 }
