@@ -43,6 +43,7 @@ mod fault;
 mod http;
 mod key;
 mod message;
+mod model_name;
 mod provider;
 mod request;
 mod response;
@@ -56,6 +57,7 @@ pub use config::{BuiltIn, Limits, ProviderConfig, ProviderKind, Timeouts};
 pub use error::{ErrorKind, ProviderError};
 pub use key::{KeyFileError, key_from_file};
 pub use message::{Block, MalformedArguments, Message, Reasoning, Role, ToolCall, ToolResult};
+pub use model_name::{ModelName, ModelNameError, Providers};
 pub use provider::{ChatStream, Provider};
 pub use request::{
     ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts, ToolChoice, ToolSpec,
