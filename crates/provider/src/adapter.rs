@@ -130,3 +130,106 @@ fn results<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a ToolResult> {
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    /// The words that decoders look for, so that chance gets past their first question.
+    const NAMES: &[&str] = &[
+        "type",
+        "index",
+        "delta",
+        "message",
+        "content_block",
+        "usage",
+        "text",
+        "id",
+        "name",
+        "input",
+        "item",
+        "response",
+        "output_index",
+        "arguments",
+        "choices",
+        "tool_calls",
+        "function",
+        "reasoning_details",
+        "error",
+    ];
+    const WORDS: &[&str] = &[
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_stop",
+        "tool_use",
+        "thinking",
+        "input_json_delta",
+        "signature_delta",
+        "redacted_thinking",
+        "response.output_item.added",
+        "function_call",
+        "response.function_call_arguments.delta",
+        "response.output_item.done",
+        "response.completed",
+        "reasoning",
+        "ä",
+    ];
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            prop_oneof![0u64..3, any::<u64>()].prop_map(Value::from),
+            proptest::sample::select(WORDS).prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 6, |inner| {
+            let fields = proptest::collection::vec((proptest::sample::select(NAMES), inner.clone()), 0..6);
+            prop_oneof![
+                proptest::collection::vec(inner, 0..3).prop_map(Value::from),
+                fields.prop_map(|fields| {
+                    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Value>()
+                }),
+            ]
+        })
+    }
+
+    fn event() -> impl Strategy<Value = Value> {
+        (proptest::sample::select(WORDS), 0u64..3, value(), value(), value()).prop_map(|(kind, index, a, b, c)| {
+            json!({ "type": kind, "index": index, "output_index": index, "delta": a, "content_block": b, "item": b,
+                "message": c, "response": c, "choices": [{ "delta": a, "finish_reason": c }] })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_is_too_strange(events in proptest::collection::vec(prop_oneof![event(), value()], 0..12)) {
+            for kind in [ProviderKind::Anthropic, ProviderKind::Openai, ProviderKind::OpenaiCompatible] {
+                let (mut decoder, mut assembly) = (of(kind).decoder(), Assembly::new(kind, "m".to_owned()));
+                let mut whole = String::new();
+                for event in &events {
+                    let event = SseEvent { name: String::new(), data: event.to_string() };
+                    let step = decoder.event(&event, &mut assembly);
+                    for event in assembly.take_events() {
+                        if let crate::ChatEvent::TextDelta { text } = event {
+                            whole.push_str(&text);
+                        }
+                    }
+                    if step != Ok(Step::GoOn) {
+                        break;
+                    }
+                }
+                let _ = decoder.end(&mut assembly);
+                // Texts of one block are joined, so their order among blocks may differ, but nothing is lost.
+                let mut told: Vec<char> = whole.chars().collect();
+                let mut kept: Vec<char> = assembly.into_response().message.text().chars().collect();
+                told.sort_unstable();
+                kept.sort_unstable();
+                prop_assert_eq!(told, kept);
+            }
+        }
+    }
+}

@@ -92,22 +92,21 @@ async fn an_answer_that_stalls() {
     for &kind in KINDS {
         let stage =
             Stage::with(kind, [Answer::text("Hello, world.").in_deltas(2).stall_after_events(4)]).await;
-        let outcome = ask_with(&stage, |config| config.timeouts.idle = Duration::from_millis(100)).await;
+        let outcome = ask_with(&stage, |config| config.timeouts.idle = Duration::from_millis(500)).await;
         let error = outcome.error();
         assert_eq!((error.kind, error.retryable), (ErrorKind::Timeout, true), "{kind:?}");
-        assert_eq!(error.message, "the answer stopped in the middle for 100ms");
+        assert_eq!(error.message, "the answer stopped in the middle for 500ms");
         assert!(error.partial.as_ref().unwrap().message.text().starts_with("Hello,"));
     }
 }
 
 #[tokio::test]
 async fn a_slow_answer_is_not_a_stalled_one() {
-    for &kind in KINDS {
-        let answer = Answer::text("Hello, world.").in_deltas(10).drip(Duration::from_millis(40));
-        let stage = Stage::with(kind, [answer]).await;
-        let outcome = ask_with(&stage, |config| config.timeouts.idle = Duration::from_millis(350)).await;
-        assert_eq!(outcome.response().message.text(), "Hello, world.", "{kind:?}");
-    }
+    let answer = Answer::text("Hello, world.").in_deltas(10).drip(Duration::from_millis(100));
+    let stage = Stage::with(KINDS[0], [answer]).await;
+    // All of it takes longer.
+    let outcome = ask_with(&stage, |config| config.timeouts.idle = Duration::from_secs(1)).await;
+    assert_eq!(outcome.response().message.text(), "Hello, world.");
 }
 
 #[tokio::test]
