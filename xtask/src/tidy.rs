@@ -54,6 +54,8 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped { dependency: "sea-orm-migration", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "sqlx", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "axum", rooms: &["rpc", "gateway", "testkit"], tests: Tests::Free },
+    Wrapped { dependency: "reqwest", rooms: &["provider"], tests: Tests::Free },
+    Wrapped { dependency: "bpe-openai", rooms: &["tokens"], tests: Tests::Bound },
     Wrapped { dependency: "anyhow", rooms: &["testkit", "xtask"], tests: Tests::Free },
 ];
 
