@@ -1,0 +1,242 @@
+//! A call's arguments: read from the model's text and held to the tool's schema, with errors that say what to change.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Arguments that fit the schema of their tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arguments(Map<String, Value>);
+
+/// What is wrong with arguments, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ArgumentError(String);
+
+impl Arguments {
+    /// Reads a call's text and holds it to a schema.
+    ///
+    /// Of the schema, the keywords `properties`, `required`, `additionalProperties: false`, `type`, `enum`, `minimum`
+    /// and `maximum` are looked at; what else it asks for is the tool's to check.
+    pub fn parse(text: &str, schema: &Value) -> Result<Self, ArgumentError> {
+        // Some models send nothing when there is nothing to say.
+        let text = if text.trim().is_empty() { "{}" } else { text };
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            ArgumentError(format!("the arguments are not valid JSON: {error}\nhint: {}", expected(schema)))
+        })?;
+        let Value::Object(mut fields) = value else {
+            let is = type_name(&value);
+            return Err(ArgumentError(format!(
+                "the arguments are {is}, not an object\nhint: {}",
+                expected(schema)
+            )));
+        };
+        drop_empty_options(&mut fields, schema);
+        let problems = problems(&fields, schema);
+        if problems.is_empty() {
+            return Ok(Self(fields));
+        }
+        Err(ArgumentError(format!("{}\nhint: {}", problems.join("\n"), expected(schema))))
+    }
+
+    /// The arguments as a type.
+    pub fn get<T: DeserializeOwned>(&self) -> Result<T, ArgumentError> {
+        T::deserialize(Value::Object(self.0.clone())).map_err(|error| ArgumentError(error.to_string()))
+    }
+
+    /// A field that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// All of them.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+/// `null` for a field that may be left out is the field left out.
+fn drop_empty_options(fields: &mut Map<String, Value>, schema: &Value) {
+    let required = required(schema);
+    fields.retain(|name, value| !value.is_null() || required.contains(&name.as_str()));
+}
+
+fn problems(fields: &Map<String, Value>, schema: &Value) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let mut problems = Vec::new();
+    for name in required(schema) {
+        if !fields.contains_key(name) {
+            problems.push(format!("field `{name}` is missing"));
+        }
+    }
+    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    for (name, value) in fields {
+        match properties.and_then(|properties| properties.get(name)) {
+            Some(property) => problems.extend(mistake(name, value, property)),
+            None if closed => problems.push(unknown(name, properties)),
+            None => {}
+        }
+    }
+    problems
+}
+
+fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
+    let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+    match crate::nearest::nearest(name, known) {
+        Some(near) => format!("field `{name}` is unknown; is `{near}` meant?"),
+        None => format!("field `{name}` is unknown"),
+    }
+}
+
+/// What is wrong with the value of one field.
+fn mistake(name: &str, value: &Value, property: &Value) -> Option<String> {
+    let types = types(property);
+    if !types.is_empty() && !types.iter().any(|expected| is_of_type(value, expected)) {
+        let wanted: Vec<&str> = types.into_iter().filter(|name| *name != "null").collect();
+        return Some(format!("field `{name}` must be {}, not {}", with_article(&wanted), type_name(value)));
+    }
+    if let Some(values) = property.get("enum").and_then(Value::as_array)
+        && !values.contains(value)
+    {
+        let values: Vec<String> = values.iter().map(Value::to_string).collect();
+        return Some(format!("field `{name}` must be one of {}", values.join(", ")));
+    }
+    let number = value.as_f64()?;
+    let bound = |keyword: &str| property.get(keyword).and_then(Value::as_f64);
+    if let Some(least) = bound("minimum").filter(|least| number < *least) {
+        return Some(format!("field `{name}` must be at least {least}"));
+    }
+    let most = bound("maximum").filter(|most| number > *most)?;
+    Some(format!("field `{name}` must be at most {most}"))
+}
+
+fn required(schema: &Value) -> Vec<&str> {
+    let names = schema.get("required").and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn types(property: &Value) -> Vec<&str> {
+    match property.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_of_type(value: &Value, name: &str) -> bool {
+    match name {
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a number with a fraction",
+        Value::Number(_) => "an integer",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn with_article(names: &[&str]) -> String {
+    let articles = names.iter().map(|name| match name.as_bytes().first() {
+        Some(b'a' | b'i' | b'o') => format!("an {name}"),
+        _ => format!("a {name}"),
+    });
+    articles.collect::<Vec<_>>().join(" or ")
+}
+
+/// The fields of a schema in one line.
+fn expected(schema: &Value) -> String {
+    let required = required(schema);
+    let Some(properties) = schema.get("properties").and_then(Value::as_object).filter(|map| !map.is_empty())
+    else {
+        return "the tool takes no fields: {}".to_owned();
+    };
+    let fields = properties.iter().map(|(name, property)| {
+        let types: Vec<&str> = types(property).into_iter().filter(|name| *name != "null").collect();
+        let optional = if required.contains(&name.as_str()) { "" } else { "?" };
+        match types.is_empty() {
+            true => format!("{name}{optional}"),
+            false => format!("{name}{optional}: {}", types.join("|")),
+        }
+    });
+    format!("the fields are {{{}}}", fields.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(text: &str) -> String {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "path": { "type": "string" },
+                "offset": { "type": ["integer", "null"], "minimum": 1, "maximum": 9 },
+                "mode": { "enum": ["a", "b"] },
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        });
+        match Arguments::parse(text, &schema) {
+            Ok(arguments) => Value::Object(arguments.0).to_string(),
+            Err(error) => error
+                .to_string()
+                .lines()
+                .filter(|line| !line.starts_with("hint:"))
+                .collect::<Vec<_>>()
+                .join("; "),
+        }
+    }
+
+    #[test]
+    fn what_fits_is_taken() {
+        assert_eq!(check(r#"{"path":"a","offset":2}"#), r#"{"path":"a","offset":2}"#);
+        assert_eq!(check(r#"{"path":"a","offset":null,"mode":"b"}"#), r#"{"path":"a","mode":"b"}"#);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for (text, message) in [
+            ("", "field `path` is missing"),
+            ("{}", "field `path` is missing"),
+            (r#"{"path":null}"#, "field `path` must be a string, not null"),
+            (r#"{"path":["a"]}"#, "field `path` must be a string, not an array"),
+            (r#"{"paht":"a"}"#, "field `path` is missing; field `paht` is unknown; is `path` meant?"),
+            (r#"{"path":"a","zzz":1}"#, "field `zzz` is unknown"),
+            (r#"{"path":"a","offset":"2"}"#, "field `offset` must be an integer, not a string"),
+            (
+                r#"{"path":"a","offset":1.5}"#,
+                "field `offset` must be an integer, not a number with a fraction",
+            ),
+            (r#"{"path":"a","offset":0}"#, "field `offset` must be at least 1"),
+            (r#"{"path":"a","offset":-3}"#, "field `offset` must be at least 1"),
+            (r#"{"path":"a","offset":10}"#, "field `offset` must be at most 9"),
+            (r#"{"path":"a","mode":"c"}"#, r#"field `mode` must be one of "a", "b""#),
+            ("[1]", "the arguments are an array, not an object"),
+            (r#""path""#, "the arguments are a string, not an object"),
+        ] {
+            assert_eq!(check(text), message, "{text}");
+        }
+        assert!(check(r#"{"path": "a"#).starts_with("the arguments are not valid JSON: EOF"));
+    }
+
+    #[test]
+    fn the_hint_lists_the_fields() {
+        let schema = json!({ "properties": { "a": { "type": "string" }, "b": { "type": ["integer", "null"] } }, "required": ["a"] });
+        let error = Arguments::parse("{", &schema).unwrap_err().to_string();
+        assert!(error.ends_with("hint: the fields are {a: string, b?: integer}"), "{error}");
+    }
+}

@@ -1,0 +1,62 @@
+//! What a file's first bytes tell about it.
+
+/// How much is read at once.
+pub(crate) const BLOCK: usize = 65_536;
+/// How far a file is looked at to tell whether it is text.
+const LOOKED_AT: usize = 8_192;
+
+/// First bytes by which files are known.
+const KINDS: &[(&[u8], &str)] = &[
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF-", "a PDF document"),
+    (b"\x7fELF", "an ELF program or library"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip-compressed data"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard-compressed data"),
+    (b"\xfd7zXZ\0", "xz-compressed data"),
+    (b"BZh", "bzip2-compressed data"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"\0asm", "a WebAssembly module"),
+    (b"\xca\xfe\xba\xbe", "a Java class or universal binary"),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O program or library"),
+    (b"RIFF", "a RIFF container"),
+    (b"\xff\xfe", "text in UTF-16"),
+    (b"\xfe\xff", "text in UTF-16"),
+];
+
+/// What a file is that is not text, by its first bytes.
+pub(crate) fn binary_kind(first: &[u8]) -> Option<&'static str> {
+    let looked_at = &first[..first.len().min(LOOKED_AT)];
+    let known = KINDS.iter().find(|(bytes, _)| looked_at.starts_with(bytes)).map(|(_, kind)| *kind);
+    // What begins like one of these and is text all the same, is text.
+    let is_text = !looked_at.contains(&0)
+        && std::str::from_utf8(looked_at).is_ok_and(|text| !text.starts_with("%PDF-"));
+    match (known, looked_at.contains(&0)) {
+        (Some(kind), _) if !is_text => Some(kind),
+        (_, true) => Some("binary data"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds() {
+        for (bytes, kind) in [
+            (&b"\x89PNG\r\n\x1a\n\0\0"[..], Some("a PNG image")),
+            (b"\x7fELF\x02\x01\x01\0", Some("an ELF program or library")),
+            (b"a\0b", Some("binary data")),
+            (b"\xff\xfea\0", Some("text in UTF-16")),
+            (b"%PDF-1.7\n", Some("a PDF document")),
+            (b"RIFF is a format", None),
+            (b"caf\xe9 in Latin-1", None),
+            (b"", None),
+        ] {
+            assert_eq!(binary_kind(bytes), kind, "{bytes:?}");
+        }
+    }
+}

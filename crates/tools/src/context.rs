@@ -1,0 +1,227 @@
+//! Where calls run and what they may do.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use instructions::path::normalise;
+use tokio_util::sync::CancellationToken;
+
+use crate::permission::{AnyApprovals, Nobody};
+use crate::place::{Place, Root};
+use crate::protection::{self, HOME_FILES};
+use crate::work::Work;
+use crate::{Approvals, FileError, Limits, Permissions};
+
+/// Where calls run and what they may do; cheap to clone.
+#[derive(Clone)]
+pub struct ToolContext {
+    root: Arc<Root>,
+    cwd: PathBuf,
+    home: Option<Arc<Root>>,
+    permissions: Permissions,
+    protected_names: Arc<[String]>,
+    approvals: Arc<dyn AnyApprovals>,
+    limits: Limits,
+    cancellation: CancellationToken,
+    /// What this call may write, without links.
+    granted: Arc<[PathBuf]>,
+}
+
+/// Why calls cannot run somewhere.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextError {
+    /// A directory cannot be opened.
+    #[error("could not open {}: {source}", path.display())]
+    Unusable {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The working directory is not a directory inside the root.
+    #[error("{} is no directory inside the workspace {}", cwd.display(), root.display())]
+    OutsideRoot {
+        /// The working directory.
+        cwd: PathBuf,
+        /// The root.
+        root: PathBuf,
+    },
+}
+
+impl ToolContext {
+    /// Opens a workspace's root. Relative paths of calls count from `cwd`, which is inside it.
+    ///
+    /// Writes ask, and nobody is there to answer, until told otherwise.
+    pub fn open(root: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<Self, ContextError> {
+        let (root, cwd) = (root.as_ref(), cwd.as_ref());
+        let opened = Arc::new(
+            Root::open(root).map_err(|source| ContextError::Unusable { path: root.to_owned(), source })?,
+        );
+        let inside = opened.relative(cwd).and_then(|relative| opened.find(relative, cwd).ok());
+        if !inside.is_some_and(|place| place.is_directory()) {
+            return Err(ContextError::OutsideRoot { cwd: cwd.to_owned(), root: root.to_owned() });
+        }
+        Ok(Self {
+            root: opened,
+            cwd: cwd.to_owned(),
+            home: None,
+            permissions: Permissions::default(),
+            protected_names: Arc::new([]),
+            approvals: Arc::new(Nobody),
+            limits: Limits::default(),
+            cancellation: CancellationToken::new(),
+            granted: Arc::new([]),
+        })
+    }
+
+    /// Names Foreword's home directory: `SOUL.md` and `IDENTITY.md` in it can be read and written, nothing else.
+    pub fn with_home(mut self, home: impl AsRef<Path>) -> Result<Self, ContextError> {
+        let path = home.as_ref();
+        let opened =
+            Root::open(path).map_err(|source| ContextError::Unusable { path: path.to_owned(), source })?;
+        self.home = Some(Arc::new(opened));
+        Ok(self)
+    }
+
+    /// Sets what calls may do beyond reading.
+    pub fn with_permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Protects files of more names, such as configured fallback names of instruction files.
+    pub fn with_protected_names(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.protected_names = names.into_iter().collect();
+        self
+    }
+
+    /// Sets who is asked.
+    pub fn with_approvals(mut self, approvals: Arc<impl Approvals>) -> Self {
+        self.approvals = approvals;
+        self
+    }
+
+    /// Sets how much a call may cost.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets what ends all calls at once.
+    pub fn with_cancellation(mut self, cancellation: CancellationToken) -> Self {
+        self.cancellation = cancellation;
+        self
+    }
+
+    /// The workspace's root, without links.
+    pub fn root(&self) -> &Path {
+        self.root.real()
+    }
+
+    /// The directory from which relative paths count.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// What calls may do beyond reading.
+    pub fn permissions(&self) -> Permissions {
+        self.permissions
+    }
+
+    /// How much a call may cost.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Ends all calls at once.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.cancellation
+    }
+
+    /// A path as a call has it, absolute and without `.` and `..`. Nothing on disk is looked at.
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        normalise(path, &self.cwd)
+    }
+
+    pub(crate) fn approvals(&self) -> Arc<dyn AnyApprovals> {
+        self.approvals.clone()
+    }
+
+    /// The same for one call, which may write these files.
+    pub(crate) fn granting(&self, paths: Vec<PathBuf>) -> Self {
+        Self { granted: paths.into(), ..self.clone() }
+    }
+
+    /// Follows a path as a call has it.
+    pub(crate) fn find(&self, path: &Path) -> Result<Place, FileError> {
+        if path.as_os_str().is_empty() {
+            return Err(FileError::BadPath("empty"));
+        }
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return Err(FileError::BadPath("not a path: it contains a NUL character"));
+        }
+        let absolute = self.cwd.join(path);
+        if let Some((home, name)) = self.home_file(&absolute) {
+            return home.find(name, &absolute);
+        }
+        match self.root.relative(&absolute) {
+            Some(relative) => self.root.find(relative, &absolute),
+            None => Err(FileError::Outside { path: absolute, root: self.root().to_owned() }),
+        }
+    }
+
+    /// Why a place is read-only to tools; `None` if it is not.
+    pub(crate) fn protection(&self, place: &Place) -> Option<String> {
+        let real = place.real();
+        if let Some(home) = &self.home
+            && let Ok(below) = real.strip_prefix(home.real())
+        {
+            return match is_home_file(below) {
+                true => None,
+                false => Some("the home directory".to_owned()),
+            };
+        }
+        protection::reason(place.below(), &self.protected_names)
+    }
+
+    /// Writes a file, if this call was allowed to write what the path leads to now.
+    pub(crate) fn replace(&self, place: &Place, content: &[u8], work: &Work) -> Result<(), FileError> {
+        let real = place.real();
+        if !self.granted.contains(&real) {
+            return Err(FileError::NotGranted { path: real });
+        }
+        place.replace(content, work)
+    }
+
+    /// How a path is shown so that a call can use it: relative where it is below the working directory.
+    pub(crate) fn shown(&self, real: &Path) -> PathBuf {
+        let cwd = self.root.relative(&self.cwd).map(|relative| self.root().join(relative));
+        let relative = cwd.and_then(|cwd| real.strip_prefix(cwd).ok().map(Path::to_owned));
+        relative.filter(|path| !path.as_os_str().is_empty()).unwrap_or_else(|| real.to_owned())
+    }
+
+    fn home_file<'a>(&self, absolute: &'a Path) -> Option<(&Arc<Root>, &'a Path)> {
+        let home = self.home.as_ref()?;
+        let relative = home.relative(absolute)?;
+        is_home_file(relative).then_some((home, relative))
+    }
+}
+
+fn is_home_file(below: &Path) -> bool {
+    HOME_FILES.iter().any(|name| below == Path::new(name))
+}
+
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ToolContext")
+            .field("root", &self.root.real())
+            .field("cwd", &self.cwd)
+            .field("home", &self.home.as_ref().map(|home| home.real()))
+            .field("permissions", &self.permissions)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

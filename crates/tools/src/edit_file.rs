@@ -1,0 +1,65 @@
+//! `edit_file`: one exact replacement.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::replacement::{Replaced, replace};
+use crate::work::{self, Work};
+use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+
+/// Replaces a text that occurs once in a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EditFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The file, absolute or relative to the working directory.
+    path: PathBuf,
+    /// The text to replace, exactly as it is in the file. It must occur there once: add lines around it if need be.
+    old_text: String,
+    /// The text to put in its place; empty to remove it.
+    new_text: String,
+}
+
+impl Tool for EditFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::of::<Parameters>(
+            "edit_file",
+            "Replaces a text that occurs exactly once in a file. The rest of the file and its line endings stay as they are.",
+        )
+    }
+
+    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
+        arguments.text("path").map(Touch::write).into_iter().collect()
+    }
+
+    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+        let parameters: Parameters = match arguments.get() {
+            Ok(parameters) => parameters,
+            Err(error) => return ToolOutput::error(error.to_string()),
+        };
+        let inner = context.clone();
+        work::run(&context, move |work| edit(&inner, &parameters, work)).await
+    }
+}
+
+fn edit(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
+    let place = context.find(&parameters.path)?;
+    let (file, stat) = place.open_file()?;
+    let most = context.limits().edit_bytes;
+    let path = context.shown(&place.real());
+    let mut content = Vec::new();
+    file.take(most + 1).read_to_end(&mut content).map_err(|error| FileError::io(&error, &path))?;
+    if content.len() as u64 > most {
+        let size = u64::try_from(stat.st_size).unwrap_or(most + 1);
+        return Err(FileError::TooLarge { path, size, most });
+    }
+    let Replaced { content, line } = replace(&content, &parameters.old_text, &parameters.new_text)
+        .map_err(|error| FileError::Other(format!("{} was not changed: {error}", path.display())))?;
+    context.replace(&place, &content, work)?;
+    Ok(ToolOutput::text(format!("edited {} at line {line}", path.display())))
+}

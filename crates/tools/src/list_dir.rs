@@ -1,0 +1,133 @@
+//! `list_dir`: the names in a directory.
+
+use std::collections::BinaryHeap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, Dir, FileType};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::place;
+use crate::work::{self, Work};
+use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+
+/// Lists a directory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListDir;
+
+/// How many entries are read between two looks at the clock.
+const BETWEEN_CHECKS: u64 = 1_024;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The directory, absolute or relative to the working directory; `.` for the working directory itself.
+    path: PathBuf,
+}
+
+impl Tool for ListDir {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::of::<Parameters>(
+            "list_dir",
+            "Lists a directory, one name a line, sorted. Directories end with a slash, links show where they lead.",
+        )
+    }
+
+    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
+        arguments.text("path").map(Touch::read).into_iter().collect()
+    }
+
+    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+        let parameters: Parameters = match arguments.get() {
+            Ok(parameters) => parameters,
+            Err(error) => return ToolOutput::error(error.to_string()),
+        };
+        let inner = context.clone();
+        work::run(&context, move |work| list(&inner, &parameters, work)).await
+    }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Listed {
+    name: OsString,
+    is_directory: bool,
+    target: Option<OsString>,
+}
+
+fn list(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
+    let failed = |errno| FileError::of(errno, &parameters.path);
+    let descriptor = context.find(&parameters.path)?.open_directory()?;
+    let most = context.limits().list_entries.max(1);
+    // The first names by order, however many there are: the last of them goes when one before it comes.
+    let mut first: BinaryHeap<Listed> = BinaryHeap::new();
+    let mut count = 0_u64;
+    for entry in Dir::read_from(&descriptor).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
+        if name == "." || name == ".." {
+            continue;
+        }
+        count += 1;
+        if count.is_multiple_of(BETWEEN_CHECKS) {
+            work.check()?;
+        }
+        if first.len() == most && first.peek().is_some_and(|last| last.name < name) {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            // Some file systems do not say.
+            FileType::Unknown => rustix::fs::statat(&descriptor, &name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |stat| place::kind(&stat)),
+            kind => kind,
+        };
+        let target = (kind == FileType::Symlink)
+            .then(|| rustix::fs::readlinkat(&descriptor, &name, Vec::new()).ok())
+            .flatten()
+            .map(|target| OsString::from_vec(target.into_bytes()));
+        first.push(Listed { name, is_directory: kind == FileType::Directory, target });
+        if first.len() > most {
+            first.pop();
+        }
+    }
+    let mut output = ToolOutput::text(rendered(first.into_sorted_vec()))
+        .with_remedy("List a directory below, or search with a glob.");
+    if count == 0 {
+        output = output.with_note("the directory is empty");
+    }
+    if count > most as u64 {
+        output = output.with_note(format!(
+            "the first {most} of {count} entries; search with a glob finds others by their content"
+        ));
+    }
+    Ok(output)
+}
+
+fn rendered(listed: Vec<Listed>) -> String {
+    let mut text = String::new();
+    for entry in listed {
+        text.push_str(&one_line(&entry.name));
+        if entry.is_directory {
+            text.push('/');
+        }
+        if let Some(target) = entry.target {
+            let _ = write!(text, " -> {}", one_line(&target));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A name that cannot look like two.
+pub(crate) fn one_line(name: &OsString) -> String {
+    let mut line = String::new();
+    for character in name.to_string_lossy().chars() {
+        match character.is_control() {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    line
+}

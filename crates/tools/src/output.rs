@@ -1,0 +1,83 @@
+//! What a call answers, and how it is made fit to be sent.
+
+use std::path::PathBuf;
+
+use instructions::{Reminder, neutralise};
+
+use crate::trim::{Keep, trim};
+
+/// What a call answers.
+///
+/// Reminders stand beside the text as values; nothing is ever read back from the text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// What the model reads.
+    pub text: String,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// What the model is told besides, each as a block of its own after the text.
+    pub reminders: Vec<Reminder>,
+    /// Remarks of a tool that no cut removes. The router puts them under the text, as `[foreword: …]`.
+    pub notes: Vec<String>,
+    /// Which part of a text that is too long is kept.
+    pub keep: Keep,
+    /// How to get what a cut removes.
+    pub remedy: Option<String>,
+    /// Protected files that changed while the tool ran.
+    pub protected_changes: Vec<PathBuf>,
+}
+
+impl ToolOutput {
+    /// The answer of a call that did what it should.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// The answer of a call that failed.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true, ..Self::default() }
+    }
+
+    /// Adds a reminder.
+    pub fn with_reminder(mut self, reminder: Reminder) -> Self {
+        self.reminders.push(reminder);
+        self
+    }
+
+    /// Adds a remark.
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Says how to get what a cut removes.
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// Neutralises what imitates our tags, cuts what is too long, and puts the notes under the text.
+    pub(crate) fn finish(mut self, most: usize) -> Self {
+        let text = neutralise(&self.text).into_owned();
+        self.text = match trim(&text, most, self.keep) {
+            None => text,
+            Some(cut) => {
+                let remedy = self.remedy.take().unwrap_or_else(|| "Ask for less at once.".to_owned());
+                self.reminders.push(Reminder::ToolOutputTrimmed {
+                    removed_bytes: cut.removed_bytes,
+                    removed_lines: cut.removed_lines,
+                    remedy,
+                });
+                cut.text
+            }
+        };
+        for note in self.notes.drain(..) {
+            if !self.text.is_empty() && !self.text.ends_with('\n') {
+                self.text.push('\n');
+            }
+            self.text.push_str(&neutralise(&format!("[foreword: {note}]\n")));
+        }
+        self.remedy = None;
+        self
+    }
+}

@@ -1,0 +1,103 @@
+//! Who may write, and who is asked.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What happens to a call that writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// It does not run.
+    Deny,
+    /// Somebody is asked.
+    #[default]
+    Ask,
+    /// It runs.
+    Allow,
+}
+
+impl Permission {
+    /// What it is called in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// What tools may do beyond reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Permissions {
+    /// Calls that write files or run commands.
+    pub write: Permission,
+    /// Calls that write protected files; the stricter of the two counts.
+    pub protected: Permission,
+}
+
+/// Writes ask, and protected files are read-only.
+impl Default for Permissions {
+    fn default() -> Self {
+        Self { write: Permission::Ask, protected: Permission::Deny }
+    }
+}
+
+/// A call that waits for somebody to decide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApprovalRequest {
+    /// The call's id.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments it would run with.
+    pub arguments: Map<String, Value>,
+    /// The files it would write, without links; none for a command, which may write anywhere.
+    pub paths: Vec<PathBuf>,
+    /// The rule that asks, such as `permissions.write = ask`.
+    pub rule: String,
+}
+
+/// What somebody decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// The call runs.
+    Allow,
+    /// The call does not run.
+    Deny {
+        /// Why, for the model.
+        reason: Option<String>,
+    },
+}
+
+/// Somebody who can be asked.
+pub trait Approvals: Send + Sync + 'static {
+    /// Waits for a decision. The future is dropped when the decision comes too late or the call is cancelled.
+    fn ask(&self, request: ApprovalRequest) -> impl Future<Output = Decision> + Send;
+}
+
+/// Nobody is there, so nothing that asks is allowed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Approvals for Nobody {
+    async fn ask(&self, _: ApprovalRequest) -> Decision {
+        Decision::Deny { reason: Some("nobody can be asked here".to_owned()) }
+    }
+}
+
+/// [`Approvals`] in a form that can be kept.
+pub(crate) trait AnyApprovals: Send + Sync + 'static {
+    fn ask(self: Arc<Self>, request: ApprovalRequest) -> BoxFuture<'static, Decision>;
+}
+
+impl<A: Approvals> AnyApprovals for A {
+    fn ask(self: Arc<Self>, request: ApprovalRequest) -> BoxFuture<'static, Decision> {
+        Box::pin(async move { Approvals::ask(&*self, request).await })
+    }
+}

@@ -1,0 +1,173 @@
+//! Where a path leads below a directory, and what is there. What is judged is what was opened: never a path that is
+//! looked at first and opened later.
+
+mod replacement;
+mod walk;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use crate::FileError;
+
+/// A directory that nothing leads out of, opened once.
+#[derive(Debug)]
+pub(crate) struct Root {
+    /// As it was given.
+    given: PathBuf,
+    /// Without links.
+    real: PathBuf,
+    descriptor: OwnedFd,
+}
+
+impl Root {
+    pub(crate) fn open(given: &Path) -> io::Result<Self> {
+        let real = given.canonicalize()?;
+        let descriptor = rustix::fs::open(&real, directory_flags(), Mode::empty())?;
+        Ok(Self { given: given.to_owned(), real, descriptor })
+    }
+
+    /// Its path without links.
+    pub(crate) fn real(&self) -> &Path {
+        &self.real
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+
+    /// The way from here to a path that is written as one below; it may still lead out by `..` or a link.
+    pub(crate) fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        path.strip_prefix(&self.given).or_else(|_| path.strip_prefix(&self.real)).ok()
+    }
+
+    /// Follows a relative path. `shown` is what errors call it.
+    pub(crate) fn find(self: &Arc<Self>, relative: &Path, shown: &Path) -> Result<Place, FileError> {
+        match walk::walk(self, relative) {
+            Ok(place) => Ok(Place { shown: shown.to_owned(), ..place }),
+            Err(Errno::XDEV) => Err(FileError::Outside { path: shown.to_owned(), root: self.real.clone() }),
+            Err(errno) => Err(FileError::of(errno, shown)),
+        }
+    }
+}
+
+/// What a path leads to, all links followed.
+#[derive(Debug)]
+pub(crate) struct Place {
+    root: Arc<Root>,
+    /// What errors call it.
+    shown: PathBuf,
+    /// The way from the root, without links.
+    below: PathBuf,
+    /// The directory that holds it; none for the root itself.
+    holder: Option<OwnedFd>,
+    /// What is there, opened without access to its content.
+    entry: Option<Entry>,
+    /// Directories that are not there yet, between the holder and the name.
+    missing: Vec<OsString>,
+}
+
+/// Something that is there.
+#[derive(Debug)]
+struct Entry {
+    descriptor: OwnedFd,
+    stat: Stat,
+}
+
+impl Place {
+    /// Its path, without links.
+    pub(crate) fn real(&self) -> PathBuf {
+        self.root.real.join(&self.below)
+    }
+
+    /// The way from the root, without links.
+    pub(crate) fn below(&self) -> &Path {
+        &self.below
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.entry.as_ref().is_some_and(|entry| kind(&entry.stat) == FileType::Directory)
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.entry.is_some()
+    }
+
+    /// Opens a regular file to read it.
+    pub(crate) fn open_file(&self) -> Result<(File, Stat), FileError> {
+        let entry = self.entry()?;
+        let refused = |stat: &Stat| FileError::NotAFile { path: self.shown.clone(), kind: called(stat) };
+        // Opening a device can do something: what is not a file is not opened at all.
+        if kind(&entry.stat) != FileType::RegularFile {
+            return Err(refused(&entry.stat));
+        }
+        let (Some(holder), Some(name)) = (&self.holder, self.below.file_name()) else {
+            return Err(refused(&entry.stat));
+        };
+        let opened = rustix::fs::openat(holder, name, read_flags(), Mode::empty())
+            .map_err(|errno| FileError::of(errno, &self.shown))?;
+        let stat = rustix::fs::fstat(&opened).map_err(|errno| FileError::of(errno, &self.shown))?;
+        if kind(&stat) != FileType::RegularFile {
+            return Err(refused(&stat));
+        }
+        Ok((File::from(opened), stat))
+    }
+
+    /// Opens a directory to list it.
+    pub(crate) fn open_directory(&self) -> Result<OwnedFd, FileError> {
+        let entry = self.entry()?;
+        if kind(&entry.stat) != FileType::Directory {
+            return Err(FileError::NotADirectory { path: self.shown.clone(), kind: called(&entry.stat) });
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(&entry.descriptor, ".", flags, Mode::empty())
+            .map_err(|errno| FileError::of(errno, &self.shown))
+    }
+
+    fn entry(&self) -> Result<&Entry, FileError> {
+        self.entry.as_ref().ok_or_else(|| FileError::Absent { path: self.shown.clone() })
+    }
+}
+
+pub(crate) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// What something on disk is called.
+pub(crate) fn called(stat: &Stat) -> &'static str {
+    match kind(stat) {
+        FileType::RegularFile => "file",
+        FileType::Directory => "directory",
+        FileType::Fifo => "pipe",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "device",
+        FileType::Symlink => "link",
+        _ => "something else",
+    }
+}
+
+/// A pipe or device must neither block nor become a terminal, and a link that appears now is not followed.
+pub(crate) fn read_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+fn directory_flags() -> OFlags {
+    OFlags::DIRECTORY | OFlags::CLOEXEC | path_only()
+}
+
+/// Opens without access to the content, where the system knows how.
+#[cfg(target_os = "linux")]
+fn path_only() -> OFlags {
+    OFlags::PATH
+}
+
+#[cfg(not(target_os = "linux"))]
+fn path_only() -> OFlags {
+    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY
+}

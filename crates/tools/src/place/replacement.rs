@@ -1,0 +1,116 @@
+//! Replaces a file in one step: whoever reads it sees the old content or the new.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::{Place, called, directory_flags, kind};
+use crate::FileError;
+use crate::work::Work;
+
+/// What a new file may be used for, before the process's mask.
+const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
+const NEW_DIRECTORY: Mode = Mode::from_raw_mode(0o777);
+const WRITABLE: rustix::fs::RawMode = 0o222;
+/// Names tried for the file beside it.
+const TRIES: usize = 16;
+
+impl Place {
+    /// Writes a file here. An existing one keeps its mode, and its owner where the system allows it.
+    pub(crate) fn replace(&self, content: &[u8], work: &Work) -> Result<(), FileError> {
+        let (Some(holder), Some(name)) = (&self.holder, self.below.file_name()) else {
+            return Err(FileError::NotAFile { path: self.shown.clone(), kind: "directory" });
+        };
+        let before = self.entry.as_ref().map(|entry| &entry.stat);
+        if let Some(stat) = before {
+            if kind(stat) != FileType::RegularFile {
+                return Err(FileError::NotAFile { path: self.shown.clone(), kind: called(stat) });
+            }
+            if stat.st_mode & WRITABLE == 0 {
+                return Err(FileError::ReadOnly { path: self.shown.clone() });
+            }
+        }
+        let failed = |errno| FileError::of(errno, &self.shown);
+        let made = make_directories(holder.as_fd(), &self.missing).map_err(failed)?;
+        let holder = made.as_ref().map_or(holder.as_fd(), |made| made.as_fd());
+        let (beside, file) = Beside::create(holder).map_err(failed)?;
+        write(file, content, before).map_err(|error| FileError::io(&error, &self.shown))?;
+        work.check()?;
+        rustix::fs::renameat(holder, &beside.name, holder, name).map_err(failed)?;
+        beside.keep();
+        // The file is there; only a loss of power could still undo it.
+        let _ = reopened(holder).and_then(|directory| rustix::fs::fsync(&directory));
+        Ok(())
+    }
+}
+
+fn write(mut file: File, content: &[u8], before: Option<&Stat>) -> std::io::Result<()> {
+    file.write_all(content)?;
+    if let Some(stat) = before {
+        let owner = Some(rustix::fs::Uid::from_raw(stat.st_uid));
+        let group = Some(rustix::fs::Gid::from_raw(stat.st_gid));
+        // Only a privileged process may give files away, and it is the one that must.
+        let _ = rustix::fs::fchown(&file, owner, group);
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
+    }
+    file.sync_all()
+}
+
+fn make_directories(holder: BorrowedFd<'_>, names: &[OsString]) -> Result<Option<OwnedFd>, Errno> {
+    let mut made: Option<OwnedFd> = None;
+    for name in names {
+        let here = made.as_ref().map_or(holder, |made| made.as_fd());
+        match rustix::fs::mkdirat(here, name, NEW_DIRECTORY) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+        made = Some(rustix::fs::openat(here, name, directory_flags() | OFlags::NOFOLLOW, Mode::empty())?);
+    }
+    Ok(made)
+}
+
+/// A descriptor without access to the content cannot be synchronised.
+fn reopened(directory: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(directory, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// The file that is written before it takes the place of the other; removed unless it did.
+struct Beside<'a> {
+    directory: BorrowedFd<'a>,
+    name: OsString,
+    kept: bool,
+}
+
+impl<'a> Beside<'a> {
+    fn create(directory: BorrowedFd<'a>) -> Result<(Self, File), Errno> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for _ in 0..TRIES {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name: OsString = format!(".foreword-{}-{number}.tmp", std::process::id()).into();
+            match rustix::fs::openat(directory, AsRef::<OsStr>::as_ref(&name), flags, NEW_FILE) {
+                Ok(descriptor) => return Ok((Self { directory, name, kept: false }, File::from(descriptor))),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Err(Errno::EXIST)
+    }
+
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Beside<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Which files tools may read but not write: what instructs the agent, and what could give it more access than it had.
+
+use std::path::Path;
+
+use instructions::PROFILES;
+
+/// Directories whose content is protected, wherever they are.
+pub(crate) const DIRECTORIES: &[&str] = &[".git", ".foreword", ".agents"];
+/// Files that are protected besides instruction files, wherever they are.
+const FILES: &[&str] = &["USER.md"];
+/// Files of the home directory that are the model's to evolve.
+pub(crate) const HOME_FILES: &[&str] = &["SOUL.md", "IDENTITY.md"];
+
+/// Why a file is protected; `None` if it is not. `path` is the way from the root, without links.
+///
+/// Letter case does not count: on some systems `agents.MD` is the same file.
+pub(crate) fn reason(path: &Path, more_names: &[String]) -> Option<String> {
+    let names = || path.iter().filter_map(|name| name.to_str());
+    if let Some(directory) =
+        names().find_map(|name| DIRECTORIES.iter().find(|directory| directory.eq_ignore_ascii_case(name)))
+    {
+        return Some(format!("{directory}/"));
+    }
+    let name = path.file_name()?.to_str()?;
+    if is_instruction_file(name, more_names) {
+        return Some("instruction files".to_owned());
+    }
+    FILES.iter().find(|file| file.eq_ignore_ascii_case(name)).map(|file| (*file).to_owned())
+}
+
+fn is_instruction_file(name: &str, more_names: &[String]) -> bool {
+    let of_profiles = PROFILES.iter().any(|profile| {
+        let at_home = profile.home.iter().flat_map(|home| home.names.iter().copied());
+        profile.known_names().chain(at_home).any(|known| known.eq_ignore_ascii_case(name))
+    });
+    of_profiles || more_names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_protected() {
+        for (path, why) in [
+            ("AGENTS.md", Some("instruction files")),
+            ("a/b/AGENTS.override.md", Some("instruction files")),
+            ("AGENTS.local.md", Some("instruction files")),
+            ("a/agents.MD", Some("instruction files")),
+            ("GUIDE.md", Some("instruction files")),
+            ("a/USER.md", Some("USER.md")),
+            (".git", Some(".git/")),
+            ("a/.git/hooks/pre-commit", Some(".git/")),
+            (".Git/config", Some(".git/")),
+            (".foreword/config.toml", Some(".foreword/")),
+            ("x/.agents/skills/a/SKILL.md", Some(".agents/")),
+            ("AGENTS.md/file", None),
+            (".gitignore", None),
+            (".github/workflows/a.yml", None),
+            ("SOUL.md", None),
+            ("", None),
+        ] {
+            assert_eq!(reason(Path::new(path), &["GUIDE.md".to_owned()]).as_deref(), why, "{path}");
+        }
+    }
+}

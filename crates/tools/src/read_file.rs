@@ -1,0 +1,256 @@
+//! `read_file`: lines of a text file, streamed.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use instructions::{Reminder, neutralise};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::content::{BLOCK, binary_kind};
+use crate::trim::{Keep, trim};
+use crate::work::{self, Work};
+use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+
+/// Reads lines of a text file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadFile;
+
+/// How far lines are counted that are not shown.
+const MOST_COUNTED: u64 = 64 << 20;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The file, absolute or relative to the working directory.
+    path: PathBuf,
+    /// The first line to read, counted from 1. Default: 1.
+    #[schemars(range(min = 1))]
+    offset: Option<u64>,
+    /// How many lines to read. Default: as many as fit.
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+}
+
+impl Tool for ReadFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::of::<Parameters>(
+            "read_file",
+            "Reads a text file, as it is: no line numbers are added. Long files are cut; read on with offset and limit.",
+        )
+    }
+
+    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
+        arguments.text("path").map(Touch::read).into_iter().collect()
+    }
+
+    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+        let parameters: Parameters = match arguments.get() {
+            Ok(parameters) => parameters,
+            Err(error) => return ToolOutput::error(error.to_string()),
+        };
+        let inner = context.clone();
+        work::run(&context, move |work| read(&inner, &parameters, work)).await
+    }
+}
+
+fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
+    let (file, stat) = context.find(&parameters.path)?.open_file()?;
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let mut lines = Lines { file, path: &parameters.path, work, read: 0, begin: true, size };
+    let first = parameters.offset.unwrap_or(1).max(1);
+    let limit = parameters.limit.unwrap_or(u64::MAX);
+    // Every character has at least one byte and at most four.
+    let most = context.limits().output_chars;
+    let taken = lines.take(first, limit, most.saturating_mul(4).saturating_add(4))?;
+    if taken.skipped < first - 1 || (first > 1 && taken.bytes.is_empty()) {
+        let there = taken.skipped;
+        let path = parameters.path.display();
+        return Err(FileError::Other(format!("{path} has {there} lines; offset {first} is past its end")));
+    }
+    if taken.bytes.is_empty() {
+        return Ok(ToolOutput::default().with_note("the file is empty"));
+    }
+    show(&mut lines, taken, first, most)
+}
+
+/// Cuts what was taken to what fits, and says what is missing.
+fn show(lines: &mut Lines<'_>, taken: Taken, first: u64, most: usize) -> Result<ToolOutput, FileError> {
+    let decoded = String::from_utf8_lossy(&taken.bytes);
+    let invalid = matches!(decoded, std::borrow::Cow::Owned(_));
+    let text = neutralise(&decoded).into_owned();
+    let cut = trim(&text, most, Keep::Start);
+    let mut output = ToolOutput::text(cut.as_ref().map_or(&text, |cut| &cut.text));
+    if invalid {
+        output = output.with_note("bytes that are not UTF-8 are shown as \u{fffd}");
+    }
+    if cut.is_none() && taken.end != End::Full {
+        return Ok(output);
+    }
+    let whole = output.text.matches('\n').count();
+    let kept = after_line(&taken.bytes, whole);
+    let (mut missing_lines, mut missing_bytes) =
+        (count(&taken.bytes[kept..]), (taken.bytes.len() - kept) as u64);
+    let mut remedy = match output.text.ends_with('\n') {
+        true => format!("Read on with offset {}.", first + whole as u64),
+        false => format!(
+            "Line {} is longer than what can be shown at once; the lines after it are read with offset {}.",
+            first + whole as u64,
+            first + whole as u64 + 1
+        ),
+    };
+    if taken.end == End::Full {
+        let rest = lines.count_rest()?;
+        missing_bytes += lines.size.saturating_sub(taken.until);
+        missing_lines += rest.lines;
+        if rest.more {
+            remedy.push_str(" The lines of this large file were not counted to its end.");
+        }
+    }
+    Ok(output.with_reminder(Reminder::ToolOutputTrimmed {
+        removed_bytes: missing_bytes,
+        removed_lines: missing_lines.max(1),
+        remedy,
+    }))
+}
+
+/// Where a line begins, counted from 0.
+fn after_line(bytes: &[u8], lines: usize) -> usize {
+    match lines.checked_sub(1) {
+        None => 0,
+        Some(last) => {
+            let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+            ends.map(|(position, _)| position + 1).nth(last).unwrap_or(bytes.len())
+        }
+    }
+}
+
+fn count(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// A file that is read block by block.
+struct Lines<'a> {
+    file: File,
+    path: &'a Path,
+    work: &'a Work,
+    read: u64,
+    begin: bool,
+    size: u64,
+}
+
+/// Some lines of a file.
+struct Taken {
+    bytes: Vec<u8>,
+    /// Lines before them.
+    skipped: u64,
+    end: End,
+    /// How far the file was taken.
+    until: u64,
+}
+
+/// Why no more was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    File,
+    Limit,
+    Full,
+}
+
+struct Rest {
+    lines: u64,
+    more: bool,
+}
+
+impl Lines<'_> {
+    /// The next block; empty at the end.
+    fn block(&mut self, buffer: &mut [u8]) -> Result<usize, FileError> {
+        self.work.check()?;
+        loop {
+            match self.file.read(buffer) {
+                Ok(length) => {
+                    self.read += length as u64;
+                    if std::mem::take(&mut self.begin) {
+                        self.refuse_binary(&buffer[..length])?;
+                    }
+                    return Ok(length);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(FileError::io(&error, self.path)),
+            }
+        }
+    }
+
+    fn refuse_binary(&self, bytes: &[u8]) -> Result<(), FileError> {
+        match binary_kind(bytes) {
+            Some(kind) => Err(FileError::Binary { path: self.path.to_owned(), kind, size: self.size }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes lines from `first` on, at most `limit` of them and about `most` bytes.
+    fn take(&mut self, first: u64, limit: u64, most: usize) -> Result<Taken, FileError> {
+        let mut buffer = vec![0; BLOCK];
+        let mut taken = Taken { bytes: Vec::new(), skipped: 0, end: End::File, until: 0 };
+        let mut left = limit;
+        loop {
+            let length = self.block(&mut buffer)?;
+            if length == 0 {
+                // A last line without an end is a line.
+                return Ok(taken);
+            }
+            let mut block = &buffer[..length];
+            let to_skip = first - 1 - taken.skipped;
+            if to_skip > 0 {
+                let here = count(block).min(to_skip);
+                taken.skipped += here;
+                if here < to_skip {
+                    continue;
+                }
+                block = &block[after_line(block, usize::try_from(here).unwrap_or(usize::MAX))..];
+            }
+            let wanted = usize::try_from(left).ok().filter(|left| count(block) >= *left as u64);
+            let end = wanted.map_or(block.len(), |left| after_line(block, left));
+            left = left.saturating_sub(count(&block[..end]));
+            let before = self.read - block.len() as u64;
+            let room = most.saturating_sub(taken.bytes.len());
+            let kept = &block[..end.min(room)];
+            taken.bytes.extend_from_slice(kept);
+            taken.until = before + kept.len() as u64;
+            if kept.contains(&0) {
+                let kind = "binary data after text";
+                return Err(FileError::Binary { path: self.path.to_owned(), kind, size: self.size });
+            }
+            if end > room {
+                taken.end = End::Full;
+                rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Start(taken.until))
+                    .map_err(|errno| FileError::of(errno, self.path))?;
+                return Ok(taken);
+            }
+            if left == 0 {
+                taken.end = End::Limit;
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// Counts lines that are not shown, not for ever.
+    fn count_rest(&mut self) -> Result<Rest, FileError> {
+        let mut buffer = vec![0; BLOCK];
+        let mut rest = Rest { lines: 0, more: false };
+        let mut counted = 0;
+        loop {
+            let length = self.block(&mut buffer)?;
+            rest.lines += count(&buffer[..length]);
+            counted += length as u64;
+            if length == 0 {
+                return Ok(rest);
+            }
+            if counted >= MOST_COUNTED {
+                rest.more = true;
+                return Ok(rest);
+            }
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Replaces a text that occurs once, and helps where it does not.
+
+use instructions::neutralise;
+
+/// How many places of a text that occurs several times are named.
+const MOST_PLACES: usize = 10;
+/// How many bytes of a file are looked through for a line like the one that was meant, and how long that may be.
+const MOST_COMPARED: usize = 1 << 20;
+const MOST_LINE_CHARS: usize = 200;
+/// How alike two lines must be to be named, from 0 to 1.
+const ALIKE: f64 = 0.5;
+
+/// A changed content.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    pub(crate) content: Vec<u8>,
+    /// Where, counted from 1.
+    pub(crate) line: usize,
+}
+
+/// Why nothing was replaced.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ReplaceError {
+    #[error("`old_text` is empty\nhint: write_file creates a file or writes all of it")]
+    Empty,
+    #[error("`old_text` and `new_text` are the same")]
+    Same,
+    #[error("`old_text` does not occur in it{0}")]
+    Absent(String),
+    #[error(
+        "`old_text` occurs {count} times in it, at lines {lines}\nhint: add lines before or after it, so that it occurs once"
+    )]
+    Several { count: usize, lines: String },
+}
+
+/// Replaces `old` by `new` in a content that need not be UTF-8.
+///
+/// `old` may have our tags as `&lt;…`, as they are shown to a model; then `new` may, too. In a file whose lines all
+/// end with `\r\n`, `old` and `new` may have plain line ends.
+pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, ReplaceError> {
+    if old.is_empty() {
+        return Err(ReplaceError::Empty);
+    }
+    if old == new {
+        return Err(ReplaceError::Same);
+    }
+    let (old, new) = match ends_lines_with_return(content) {
+        true => (with_returns(old), with_returns(new)),
+        false => (old.to_owned(), new.to_owned()),
+    };
+    let places = places(content, &old);
+    let [place] = &places[..] else {
+        return Err(match places.is_empty() {
+            true => ReplaceError::Absent(nearest_line(content, &old)),
+            false => several(content, &places),
+        });
+    };
+    let new = if place.neutralised { restored(&new) } else { new };
+    let mut changed = content[..place.start].to_vec();
+    changed.extend_from_slice(new.as_bytes());
+    changed.extend_from_slice(&content[place.end..]);
+    Ok(Replaced { content: changed, line: line_of(content, place.start) })
+}
+
+/// Where a text occurs in a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Occurrence {
+    start: usize,
+    end: usize,
+    /// Only as it is shown to a model.
+    neutralised: bool,
+}
+
+/// Every place that looks like `old` to a model, in order.
+fn places(content: &[u8], old: &str) -> Vec<Occurrence> {
+    let mut places: Vec<Occurrence> = occurrences(content, old.as_bytes())
+        .map(|start| Occurrence { start, end: start + old.len(), neutralised: false })
+        .collect();
+    if old.contains("&lt;") {
+        let shown = Shown::of(content);
+        let as_shown = occurrences(&shown.bytes, old.as_bytes()).filter_map(|start| {
+            let (start, end) = (shown.origin(start)?, shown.origin(start + old.len())?);
+            Some(Occurrence { start, end, neutralised: true })
+        });
+        for place in as_shown {
+            if !places.iter().any(|known| known.start == place.start) {
+                places.push(place);
+            }
+        }
+        places.sort_by_key(|place| place.start);
+    }
+    places
+}
+
+/// Occurrences, overlapping ones too: each could be meant.
+fn occurrences<'a>(content: &'a [u8], text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let found = from + memchr::memmem::find(content.get(from..)?, text)?;
+        from = found + 1;
+        Some(found)
+    })
+}
+
+/// A content as a model sees it, and where each byte of it comes from.
+struct Shown {
+    bytes: Vec<u8>,
+    /// Where a `<` became four bytes: position in what is shown.
+    changes: Vec<usize>,
+}
+
+impl Shown {
+    fn of(content: &[u8]) -> Self {
+        let mut shown = Self { bytes: Vec::with_capacity(content.len()), changes: Vec::new() };
+        // Tags are ASCII: what is not UTF-8 separates texts, and stays as it is.
+        for chunk in content.utf8_chunks() {
+            shown.add(chunk.valid());
+            shown.bytes.extend_from_slice(chunk.invalid());
+        }
+        shown
+    }
+
+    fn add(&mut self, text: &str) {
+        let neutral = neutralise(text);
+        let (mut at, mut rest) = (0, text.as_bytes());
+        let neutral = neutral.as_bytes();
+        while let Some(position) = neutral[at..].iter().zip(rest).position(|(new, old)| new != old) {
+            self.changes.push(self.bytes.len() + at + position);
+            at += position + "&lt;".len();
+            rest = &rest[position + 1..];
+        }
+        self.bytes.extend_from_slice(neutral);
+    }
+
+    /// The position in the content; `None` inside of what replaces a `<`.
+    fn origin(&self, position: usize) -> Option<usize> {
+        let before = self.changes.partition_point(|change| *change < position);
+        let inside = before.checked_sub(1).is_some_and(|last| position < self.changes[last] + "&lt;".len());
+        (!inside).then(|| position - before * ("&lt;".len() - 1))
+    }
+}
+
+/// Undoes what neutralising did to our tags.
+fn restored(text: &str) -> String {
+    let mut restored = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(position) = rest.find("&lt;") {
+        let after = &rest[position + "&lt;".len()..];
+        restored.push_str(&rest[..position]);
+        // A tag's name and the white space in it are short.
+        let candidate: String = std::iter::once('<').chain(after.chars().take(100)).collect();
+        restored.push_str(if neutralise(&candidate).starts_with("&lt;") { "<" } else { "&lt;" });
+        rest = after;
+    }
+    restored.push_str(rest);
+    restored
+}
+
+/// Whether there are line ends, and all have a carriage return.
+fn ends_lines_with_return(content: &[u8]) -> bool {
+    let mut ends = content.iter().enumerate().filter(|(_, byte)| **byte == b'\n').peekable();
+    ends.peek().is_some() && ends.all(|(position, _)| position > 0 && content[position - 1] == b'\r')
+}
+
+fn with_returns(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+fn line_of(content: &[u8], position: usize) -> usize {
+    content[..position].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+fn several(content: &[u8], places: &[Occurrence]) -> ReplaceError {
+    let named = places.iter().take(MOST_PLACES).map(|place| line_of(content, place.start).to_string());
+    let mut lines = named.collect::<Vec<_>>().join(", ");
+    if places.len() > MOST_PLACES {
+        lines.push_str(", …");
+    }
+    ReplaceError::Several { count: places.len(), lines }
+}
+
+/// What to say about a text that does not occur: the line that is most like its first.
+fn nearest_line(content: &[u8], old: &str) -> String {
+    let text = String::from_utf8_lossy(&content[..content.len().min(MOST_COMPARED)]);
+    let Some(wanted) = old.lines().find(|line| !line.trim().is_empty()) else { return String::new() };
+    let short = |line: &str| line.chars().take(MOST_LINE_CHARS).collect::<String>();
+    if let Some(number) = text.lines().position(|line| line == wanted) {
+        let what = "has its first line; what follows there differs";
+        return format!("\nhint: line {} {what}. Read the file again from there", number + 1);
+    }
+    if let Some(number) = text.lines().position(|line| line.trim() == wanted.trim()) {
+        let what = "differs from its first line only in white space";
+        return format!(
+            "\nhint: line {} {what}: {:?}",
+            number + 1,
+            short(text.lines().nth(number).unwrap_or(""))
+        );
+    }
+    let wanted = short(wanted.trim());
+    let scored = text.lines().enumerate().filter_map(|(number, line)| {
+        let line = short(line.trim());
+        // Lines of very different length are not alike, and comparing costs.
+        let (a, b) = (line.len().max(1), wanted.len().max(1));
+        if a > b * 2 || b > a * 2 {
+            return None;
+        }
+        let score = strsim::normalized_levenshtein(&line, &wanted);
+        (score >= ALIKE).then_some((score, number, line))
+    });
+    match scored.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) {
+        Some((_, number, line)) => {
+            format!("\nhint: line {} is most like its first line: {line:?}", number + 1)
+        }
+        None => "\nhint: no line is like it; read the file again".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(content: &str, old: &str, new: &str) -> String {
+        match replace(content.as_bytes(), old, new) {
+            Ok(replaced) => String::from_utf8(replaced.content).unwrap(),
+            Err(error) => format!("error: {error}"),
+        }
+    }
+
+    #[test]
+    fn one_place_is_replaced() {
+        assert_eq!(check("a b c", "b", "B"), "a B c");
+        assert_eq!(check("a b c", " b", ""), "a c");
+        assert_eq!(check("b", "b", "x\ny"), "x\ny");
+        assert_eq!(replace(b"1\n2\n3\n", "3", "4").unwrap().line, 3);
+        assert_eq!(replace(b"\xff b \xfe", "b", "c").unwrap().content, b"\xff c \xfe");
+    }
+
+    #[test]
+    fn what_cannot_be_replaced_is_explained() {
+        for (content, old, new, error) in [
+            ("a", "", "x", "`old_text` is empty\nhint: write_file creates a file or writes all of it"),
+            ("a", "a", "a", "`old_text` and `new_text` are the same"),
+            (
+                "x\ny\nx\n",
+                "x",
+                "z",
+                "`old_text` occurs 2 times in it, at lines 1, 3\n\
+                 hint: add lines before or after it, so that it occurs once",
+            ),
+            (
+                "aaa",
+                "aa",
+                "b",
+                "`old_text` occurs 2 times in it, at lines 1, 1\n\
+                 hint: add lines before or after it, so that it occurs once",
+            ),
+            (
+                "fn one() {}\nfn two() {}\n",
+                "fn twoo() {}",
+                "x",
+                "`old_text` does not occur in it\nhint: line 2 is most like its first line: \"fn two() {}\"",
+            ),
+            (
+                "\tlet x = 1;\n",
+                "    let x = 1;\n",
+                "x",
+                "`old_text` does not occur in it\n\
+                 hint: line 1 differs from its first line only in white space: \"\\tlet x = 1;\"",
+            ),
+            (
+                "a\nb\n",
+                "a\nc",
+                "x",
+                "`old_text` does not occur in it\n\
+                 hint: line 1 has its first line; what follows there differs. Read the file again from there",
+            ),
+            (
+                "abc",
+                "something else",
+                "x",
+                "`old_text` does not occur in it\nhint: no line is like it; read the file again",
+            ),
+            ("", "x", "y", "`old_text` does not occur in it\nhint: no line is like it; read the file again"),
+            ("a", "\n\n", "y", "`old_text` does not occur in it"),
+        ] {
+            assert_eq!(check(content, old, new), format!("error: {error}"), "{content:?} {old:?}");
+        }
+        let many = "x\n".repeat(50);
+        assert!(
+            check(&many, "x", "y")
+                .contains("occurs 50 times in it, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …")
+        );
+    }
+
+    #[test]
+    fn line_ends_are_kept() {
+        assert_eq!(check("a\r\nb\r\nc\r\n", "a\nb", "x\ny"), "x\r\ny\r\nc\r\n");
+        assert_eq!(check("a\r\nb\r\n", "b", "x\ny"), "a\r\nx\r\ny\r\n");
+        assert_eq!(check("a\r\nb\r\n", "a\r\nb", "x\r\ny"), "x\r\ny\r\n");
+        assert_eq!(check("a\nb\n", "a\nb", "x"), "x\n");
+        assert_eq!(
+            check("a\r\nb\nc\n", "b\nc", "x\ny"),
+            "a\r\nx\ny\n",
+            "mixed line ends are taken as they are"
+        );
+        assert_eq!(check("a", "a", "x\ny"), "x\ny");
+    }
+
+    #[test]
+    fn tags_may_be_written_as_they_are_shown() {
+        let content = "ä <b>\n</system-reminder>\n&lt;p> </AGENTS_MD>!\n";
+        let shown = neutralise(content).into_owned();
+        for (old, new, changed) in [
+            ("&lt;/system-reminder>\n", "", "ä <b>\n&lt;p> </AGENTS_MD>!\n"),
+            ("</system-reminder>", "x", "ä <b>\nx\n&lt;p> </AGENTS_MD>!\n"),
+            (
+                "&lt;/system-reminder>\n&lt;p>",
+                "&lt;/system-reminder> &lt;p> &lt;/ agents_md>",
+                "ä <b>\n</system-reminder> &lt;p> </ agents_md> </AGENTS_MD>!\n",
+            ),
+            (
+                "&lt;p>",
+                "&lt;q> &lt;/AGENTS_MD>",
+                "ä <b>\n</system-reminder>\n&lt;q> &lt;/AGENTS_MD> </AGENTS_MD>!\n",
+            ),
+            (&shown, "", ""),
+        ] {
+            assert_eq!(check(content, old, new), changed, "{old:?}");
+        }
+        assert!(check(content, "lt;/system-reminder>", "").starts_with("error: `old_text` does not occur"));
+        let both = "</AGENTS_MD>\n&lt;/AGENTS_MD>\n";
+        assert!(check(both, "&lt;/AGENTS_MD>", "x").contains("occurs 2 times in it, at lines 1, 2"));
+        let invalid = b"\xff</AGENTS_MD>\xfe";
+        assert_eq!(replace(invalid, "&lt;/AGENTS_MD>", "x").unwrap().content, b"\xffx\xfe");
+    }
+
+    #[test]
+    fn positions_lead_back() {
+        let content = "</AGENTS_MD></AGENTS_MD>";
+        let shown = Shown::of(content.as_bytes());
+        assert_eq!(shown.bytes, b"&lt;/AGENTS_MD>&lt;/AGENTS_MD>");
+        let origins: Vec<Option<usize>> = [0, 1, 3, 4, 14, 15, 16, 19, 30].map(|at| shown.origin(at)).into();
+        assert_eq!(origins, [Some(0), None, None, Some(1), Some(11), Some(12), None, Some(13), Some(24)]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Takes a model's calls: only tools of this round, only arguments that fit, only what is allowed.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+
+use crate::authorisation::{authorise, called};
+use crate::nearest::nearest;
+use crate::toolbox::Entry;
+use crate::{ArgumentError, Arguments, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
+
+/// A call as a model makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// What the answer refers to.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// A JSON object, as text.
+    pub arguments: String,
+}
+
+/// Why there cannot be such a round.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no tool `{0}`")]
+pub struct UnknownTool(pub String);
+
+/// The tools of one round of a turn.
+///
+/// Cheap to clone. Calls may run at the same time; dropping the future of one cancels it.
+#[derive(Clone)]
+pub struct Router {
+    callable: Arc<[Arc<Entry>]>,
+    context: ToolContext,
+}
+
+impl Router {
+    /// A round in which the tools of these names can be called, and no others.
+    pub fn new<N: AsRef<str>>(
+        toolbox: &Toolbox,
+        callable: impl IntoIterator<Item = N>,
+        context: ToolContext,
+    ) -> Result<Self, UnknownTool> {
+        let mut names = Vec::new();
+        for name in callable {
+            let name = name.as_ref();
+            toolbox.find(name).ok_or_else(|| UnknownTool(name.to_owned()))?;
+            names.push(name.to_owned());
+        }
+        let callable = toolbox.entries().iter().filter(|entry| names.contains(&entry.spec.name)).cloned();
+        Ok(Self { callable: callable.collect(), context })
+    }
+
+    /// A round in which every tool can be called.
+    pub fn all(toolbox: &Toolbox, context: ToolContext) -> Self {
+        Self { callable: toolbox.entries().into(), context }
+    }
+
+    /// How the round's tools are described, in the order of the toolbox.
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.callable.iter().map(|entry| &entry.spec)
+    }
+
+    /// The paths that a call would touch, absolute; none for a call that could not run.
+    ///
+    /// For whoever must know before the call runs, such as a resolver of instruction files.
+    pub fn touches(&self, call: &ToolCall) -> Vec<Touch> {
+        let Ok((entry, arguments)) = self.prepare(call) else { return Vec::new() };
+        let touches = entry.tool.touches(&arguments).into_iter();
+        touches.map(|touch| Touch { path: self.context.absolute(&touch.path), ..touch }).collect()
+    }
+
+    /// Runs a call. What goes wrong is an answer, too.
+    pub async fn call(&self, call: ToolCall) -> ToolOutput {
+        let cancellation = self.context.cancellation().clone();
+        let output = tokio::select! {
+            output = self.run(&call) => output,
+            () = cancellation.cancelled() => ToolOutput::error("the call was cancelled"),
+        };
+        output.finish(self.context.limits().output_chars)
+    }
+
+    async fn run(&self, call: &ToolCall) -> ToolOutput {
+        let (entry, arguments) = match self.prepare(call) {
+            Ok(prepared) => prepared,
+            Err(refusal) => return ToolOutput::error(refusal),
+        };
+        let touches = entry.tool.touches(&arguments);
+        let granted = match authorise(&self.context, call, &arguments, touches).await {
+            Ok(granted) => granted,
+            Err(denied) => return *denied,
+        };
+        let running = entry.tool.clone().start(self.context.granting(granted), arguments);
+        match AssertUnwindSafe(running).catch_unwind().await {
+            Ok(output) => output,
+            Err(_) => {
+                tracing::error!(tool = entry.spec.name, "a tool panicked");
+                ToolOutput::error(format!(
+                    "{} failed by a fault of its own, not of the arguments",
+                    called(call)
+                ))
+            }
+        }
+    }
+
+    fn prepare(&self, call: &ToolCall) -> Result<(&Arc<Entry>, Arguments), String> {
+        let entry = self.callable.iter().find(|entry| entry.spec.name == call.name);
+        let entry = entry.ok_or_else(|| self.unknown(&call.name))?;
+        let most = self.context.limits().argument_bytes;
+        if call.arguments.len() > most {
+            return Err(format!(
+                "the arguments have {} bytes; at most {most} are taken",
+                call.arguments.len()
+            ));
+        }
+        let arguments = Arguments::parse(&call.arguments, &entry.spec.schema)
+            .map_err(|error: ArgumentError| format!("{} was not run: {error}", called(call)))?;
+        Ok((entry, arguments))
+    }
+
+    /// A tool that exists but is not of this round is as unknown as one that does not.
+    fn unknown(&self, name: &str) -> String {
+        let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
+        let shown: String = name.chars().take(100).collect();
+        let meant = nearest(name, names.iter().copied())
+            .map_or(String::new(), |near| format!("; is `{near}` meant?"));
+        match names.is_empty() {
+            true => format!("there is no tool `{shown}`\nhint: no tool can be called in this round"),
+            false => format!(
+                "there is no tool `{shown}`{meant}\nhint: the tools of this round are {}",
+                names.join(", ")
+            ),
+        }
+    }
+}
+
+impl std::fmt::Debug for Router {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
+        formatter.debug_struct("Router").field("callable", &names).field("context", &self.context).finish()
+    }
+}

@@ -1,0 +1,119 @@
+//! What a tool is.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::{Arguments, ToolContext, ToolOutput};
+
+/// How a tool is described to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// What it is called by.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments: an object.
+    pub schema: Value,
+}
+
+impl ToolSpec {
+    /// A description whose schema is that of a type.
+    pub fn of<A: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { name: name.into(), description: description.into(), schema: schema_of::<A>() }
+    }
+}
+
+/// The schema of a type, without what says nothing to a model.
+fn schema_of<A: JsonSchema>() -> Value {
+    let mut schema = schemars::generate::SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<A>()
+        .to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("$schema");
+        object.remove("title");
+        object.remove("description");
+        for property in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+            if let Some(property) = property.1.as_object_mut() {
+                property.remove("format");
+            }
+        }
+    }
+    schema
+}
+
+/// What a call does to something on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It reads.
+    Read,
+    /// It writes exactly this path.
+    Write,
+    /// It runs something there that may write anywhere.
+    Run,
+}
+
+/// A path that a call is about to touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touch {
+    /// The path: as the arguments have it when a tool says so, absolute when a router does.
+    pub path: PathBuf,
+    /// What is done to it.
+    pub access: Access,
+}
+
+impl Touch {
+    /// A path that is read.
+    pub fn read(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), access: Access::Read }
+    }
+
+    /// A path that is written.
+    pub fn write(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), access: Access::Write }
+    }
+
+    /// A directory in which something is run.
+    pub fn run(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), access: Access::Run }
+    }
+}
+
+/// Something a model can call.
+///
+/// The router calls it with arguments that fit its schema, and only after what it [touches](Tool::touches) was
+/// allowed. Several calls may run at the same time. Dropping the future of a call is how a call is cancelled.
+pub trait Tool: Send + Sync + 'static {
+    /// How it is described to a model.
+    fn spec(&self) -> ToolSpec;
+
+    /// What a call with these arguments would touch. A tool that writes and does not say so cannot write.
+    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
+        let _ = arguments;
+        Vec::new()
+    }
+
+    /// Runs once. A panic inside is a failure of this call alone.
+    fn call(&self, context: ToolContext, arguments: Arguments) -> impl Future<Output = ToolOutput> + Send;
+}
+
+/// [`Tool`] in a form that can be kept beside others.
+pub(crate) trait AnyTool: Send + Sync + 'static {
+    fn touches(&self, arguments: &Arguments) -> Vec<Touch>;
+    fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput>;
+}
+
+impl<T: Tool> AnyTool for T {
+    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
+        Tool::touches(self, arguments)
+    }
+
+    fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move { self.call(context, arguments).await })
+    }
+}

@@ -1,0 +1,49 @@
+//! Work that blocks a thread, and stops when nobody waits for it any more.
+
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{FileError, ToolContext, ToolOutput};
+
+/// What work asks whether it should go on.
+pub(crate) struct Work {
+    cancellation: CancellationToken,
+    deadline: Instant,
+    time: Duration,
+}
+
+impl Work {
+    /// Fails when the work is of no use any more.
+    pub(crate) fn check(&self) -> Result<(), FileError> {
+        if self.cancellation.is_cancelled() {
+            return Err(FileError::Cancelled);
+        }
+        if Instant::now() >= self.deadline {
+            return Err(FileError::TooSlow(self.time));
+        }
+        Ok(())
+    }
+}
+
+/// Runs work on a thread that may block. Dropping the future tells it to stop.
+pub(crate) async fn run(
+    context: &ToolContext,
+    work: impl FnOnce(&Work) -> Result<ToolOutput, FileError> + Send + 'static,
+) -> ToolOutput {
+    let time = context.limits().file_time;
+    let cancellation = context.cancellation().child_token();
+    let _stop = cancellation.clone().drop_guard();
+    let watch = Work { cancellation, deadline: Instant::now() + time, time };
+    let running = tokio::task::spawn_blocking(move || work(&watch));
+    // A file system that hangs does not ask.
+    match tokio::time::timeout(time + Duration::from_millis(500), running).await {
+        Ok(Ok(Ok(output))) => output,
+        Ok(Ok(Err(error))) => ToolOutput::error(error.to_string()),
+        Ok(Err(error)) => match error.try_into_panic() {
+            Ok(payload) => std::panic::resume_unwind(payload),
+            Err(_) => ToolOutput::error(FileError::Cancelled.to_string()),
+        },
+        Err(_) => ToolOutput::error(FileError::TooSlow(time).to_string()),
+    }
+}

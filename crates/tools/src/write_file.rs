@@ -1,0 +1,51 @@
+//! `write_file`: a whole file, in one step.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::work;
+use crate::{Arguments, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+
+/// Writes a whole file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WriteFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The file, absolute or relative to the working directory.
+    path: PathBuf,
+    /// What the file contains afterwards, all of it.
+    content: String,
+}
+
+impl Tool for WriteFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::of::<Parameters>(
+            "write_file",
+            "Writes a file: a new one, with the directories above it, or another content for an existing one. To change a part of a file use edit_file.",
+        )
+    }
+
+    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
+        arguments.text("path").map(Touch::write).into_iter().collect()
+    }
+
+    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+        let parameters: Parameters = match arguments.get() {
+            Ok(parameters) => parameters,
+            Err(error) => return ToolOutput::error(error.to_string()),
+        };
+        let inner = context.clone();
+        work::run(&context, move |work| {
+            let place = inner.find(&parameters.path)?;
+            inner.replace(&place, parameters.content.as_bytes(), work)?;
+            let did = if place.exists() { "replaced" } else { "created" };
+            let bytes = parameters.content.len();
+            Ok(ToolOutput::text(format!("{did} {}: {bytes} bytes", inner.shown(&place.real()).display())))
+        })
+        .await
+    }
+}

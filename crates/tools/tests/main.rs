@@ -1,0 +1,11 @@
+//! Calls from outside: what tools do with good and with bad input.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]
+
+mod bench;
+mod containment;
+mod list_dir;
+mod permissions;
+mod read_file;
+mod router;
+mod writing;

@@ -1,0 +1,220 @@
+//! Who may write, and who is asked.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::time::Duration;
+
+use instructions::{PROFILES, Reminder};
+use serde_json::{Value, json};
+use tools::{ApprovalRequest, Approvals, Decision, Permission, ToolOutput};
+
+use crate::bench::{Answers, Bench, bench};
+
+fn new_file() -> Value {
+    json!({ "path": "new", "content": "text" })
+}
+
+fn decision(output: &ToolOutput) -> (&str, &str, &str) {
+    assert!(output.is_error);
+    match &output.reminders[..] {
+        [Reminder::PermissionDecision { call, rule, allowed }] => (call, rule, allowed),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn wrote(bench: &Bench) -> bool {
+    bench.path("new").exists()
+}
+
+#[tokio::test]
+async fn writes_are_denied_where_the_rule_says_so() {
+    let bench = bench(&[("file", "text\n")]).permissions(Permission::Deny, Permission::Allow);
+    let output = bench.call("write_file", new_file()).await;
+    assert_eq!(
+        decision(&output),
+        ("write_file(\"new\")", "permissions.write = deny", "reading, with read_file, list_dir and search.")
+    );
+    assert!(output.text.contains("was not allowed and did not run"), "{}", output.text);
+    assert!(!wrote(&bench));
+    assert_eq!(bench.text("read_file", json!({ "path": "file" })).await, "text\n");
+}
+
+#[tokio::test]
+async fn somebody_is_asked() {
+    let answers = Answers::allow();
+    let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
+    assert_eq!(bench.text("write_file", new_file()).await, "created new: 4 bytes");
+    let asked = answers.asked();
+    assert_eq!(
+        asked,
+        [ApprovalRequest {
+            call_id: "call-1".into(),
+            tool: "write_file".into(),
+            arguments: new_file().as_object().unwrap().clone(),
+            paths: vec![bench.context.root().join("new")],
+            rule: "permissions.write = ask".into(),
+        }]
+    );
+}
+
+#[tokio::test]
+async fn the_answer_can_be_no() {
+    let bench =
+        bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&Answers::deny("not now"));
+    let output = bench.call("write_file", new_file()).await;
+    assert_eq!(decision(&output).1, "permissions.write = ask, and the answer was no");
+    assert!(output.text.ends_with("reason: not now") && !wrote(&bench), "{}", output.text);
+}
+
+#[tokio::test]
+async fn by_default_nobody_can_be_asked() {
+    let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny);
+    let output = bench.call("write_file", new_file()).await;
+    assert!(output.text.ends_with("reason: nobody can be asked here") && !wrote(&bench), "{}", output.text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_answer_is_a_denial() {
+    let answers = Answers::never();
+    let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
+    let begin = tokio::time::Instant::now();
+    let output = bench.call("write_file", new_file()).await;
+    assert_eq!(decision(&output).1, "permissions.write = ask, and nobody answered within 600s");
+    assert!(begin.elapsed() >= Duration::from_secs(600) && !wrote(&bench));
+    let bench = bench.limits(|limits| limits.approval_time = Duration::from_secs(3));
+    let output = bench.call("write_file", new_file()).await;
+    assert!(decision(&output).1.ends_with("within 3s"));
+    assert_eq!(answers.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_cannot_be_done() {
+    let answers = Answers::allow();
+    let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
+    bench.error("write_file", json!({ "path": "../new", "content": "" })).await;
+    bench.error("write_file", json!({ "path": "new" })).await;
+    bench.call("write_file", json!({ "path": "AGENTS.md", "content": "" })).await;
+    assert_eq!(answers.asked(), []);
+}
+
+#[tokio::test]
+async fn protected_files_are_read_only() {
+    let bench = bench(&[("AGENTS.md", "be brief\n"), (".git/config", "[core]\n")]);
+    symlink("AGENTS.md", bench.path("innocent")).unwrap();
+    symlink(".git", bench.path("directory")).unwrap();
+    let names = PROFILES.iter().flat_map(|profile| profile.known_names());
+    let others = [
+        "innocent",
+        "directory/hooks/pre-commit",
+        ".git/config",
+        ".foreword/x",
+        ".agents/x",
+        "sub/USER.md",
+        "agents.md",
+    ];
+    for path in names.chain(others) {
+        let output = bench.call("write_file", json!({ "path": path, "content": "bad" })).await;
+        let (call, rule, allowed) = decision(&output);
+        assert_eq!(call, format!("write_file({path:?})"));
+        assert!(rule.starts_with("permissions.protected = deny ("), "{rule}");
+        assert_eq!(allowed, "reading it, and writing files that are not protected.");
+    }
+    let output =
+        bench.call("edit_file", json!({ "path": "innocent", "old_text": "brief", "new_text": "long" })).await;
+    assert_eq!(decision(&output).1, "permissions.protected = deny (instruction files)");
+    assert_eq!(bench.text("read_file", json!({ "path": "innocent" })).await, "be brief\n");
+    assert_eq!(bench.read(".git/config"), "[core]\n");
+    assert!(!bench.path(".foreword").exists());
+}
+
+#[tokio::test]
+async fn more_names_can_be_protected() {
+    let mut bench = bench(&[]);
+    bench.context = bench.context.with_protected_names(["GUIDE.md".to_owned()]);
+    let output = bench.call("write_file", json!({ "path": "a/GUIDE.md", "content": "" })).await;
+    assert_eq!(decision(&output).1, "permissions.protected = deny (instruction files)");
+}
+
+#[tokio::test]
+async fn the_stricter_rule_counts_for_protected_files() {
+    let answers = Answers::allow();
+    let agents = || json!({ "path": "AGENTS.md", "content": "x" });
+    for (write, protected, asked) in [
+        (Permission::Allow, Permission::Allow, None),
+        (Permission::Allow, Permission::Ask, Some("permissions.protected = ask (instruction files)")),
+        (Permission::Ask, Permission::Allow, Some("permissions.write = ask")),
+    ] {
+        let bench = bench(&[]).permissions(write, protected).approvals(&answers);
+        let before = answers.asked().len();
+        assert_eq!(bench.text("write_file", agents()).await, "created AGENTS.md: 1 bytes");
+        let rules: Vec<String> =
+            answers.asked()[before..].iter().map(|request| request.rule.clone()).collect();
+        assert_eq!(rules, asked.map_or(vec![], |rule| vec![rule.to_owned()]));
+    }
+    let bench = bench(&[]).permissions(Permission::Deny, Permission::Allow);
+    assert_eq!(decision(&bench.call("write_file", agents()).await).1, "permissions.write = deny");
+}
+
+#[tokio::test]
+async fn two_files_of_the_home_directory_are_the_models() {
+    let mut bench = bench(&[]);
+    let home = bench.directory.path().join("home");
+    fs::create_dir(&home).unwrap();
+    for name in ["SOUL.md", "USER.md", "config.toml"] {
+        fs::write(home.join(name), "old\n").unwrap();
+    }
+    symlink("../outside", home.join("IDENTITY.md")).unwrap();
+    bench.context = bench.context.with_home(&home).unwrap();
+    let soul = home.join("SOUL.md");
+    assert_eq!(bench.text("read_file", json!({ "path": soul })).await, "old\n");
+    bench.text("edit_file", json!({ "path": soul, "old_text": "old", "new_text": "new" })).await;
+    assert_eq!(fs::read_to_string(&soul).unwrap(), "new\n");
+    for path in ["USER.md", "config.toml", "new", "IDENTITY.md", "sub/../SOUL.md", "SOUL.md/../USER.md"] {
+        for (tool, arguments) in [
+            ("read_file", json!({ "path": home.join(path) })),
+            ("write_file", json!({ "path": home.join(path), "content": "" })),
+        ] {
+            let error = bench.error(tool, arguments).await;
+            assert!(error.contains("outside the workspace"), "{path}: {error}");
+        }
+    }
+    // The usual permission holds.
+    let bench = bench.permissions(Permission::Deny, Permission::Deny);
+    assert!(bench.call("write_file", json!({ "path": soul, "content": "" })).await.is_error);
+}
+
+#[tokio::test]
+async fn a_home_directory_inside_the_workspace_is_protected_but_for_the_two() {
+    let mut bench = bench(&[(".foreword/config.toml", ""), ("data/config.toml", "")]);
+    bench.context = bench.context.clone().with_home(bench.path(".foreword")).unwrap();
+    bench.text("write_file", json!({ "path": ".foreword/SOUL.md", "content": "x" })).await;
+    let output = bench.call("write_file", json!({ "path": ".foreword/config.toml", "content": "x" })).await;
+    assert_eq!(decision(&output).1, "permissions.protected = deny (the home directory)");
+    bench.context = bench.context.clone().with_home(bench.path("data")).unwrap();
+    let output = bench.call("write_file", json!({ "path": "data/config.toml", "content": "x" })).await;
+    assert_eq!(decision(&output).1, "permissions.protected = deny (the home directory)");
+}
+
+/// Makes a path lead elsewhere while the question is open.
+struct Swaps(std::path::PathBuf);
+
+impl Approvals for Swaps {
+    async fn ask(&self, _: ApprovalRequest) -> Decision {
+        fs::remove_file(self.0.join("link")).unwrap();
+        symlink("AGENTS.md", self.0.join("link")).unwrap();
+        Decision::Allow
+    }
+}
+
+#[tokio::test]
+async fn what_was_allowed_is_what_is_written() {
+    let bench = bench(&[("AGENTS.md", "be brief\n"), ("harmless", "")])
+        .permissions(Permission::Ask, Permission::Deny);
+    symlink("harmless", bench.path("link")).unwrap();
+    let bench_root = bench.root();
+    let bench = bench.approvals(&Arc::new(Swaps(bench_root)));
+    let error = bench.error("write_file", json!({ "path": "link", "content": "bad" })).await;
+    assert!(error.contains("leads elsewhere than when the call was allowed"), "{error}");
+    assert_eq!(bench.read("AGENTS.md"), "be brief\n");
+}

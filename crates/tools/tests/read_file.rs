@@ -1,0 +1,128 @@
+//! `read_file`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use instructions::Reminder;
+use serde_json::json;
+
+use crate::bench::bench;
+
+#[tokio::test]
+async fn lines_are_read_as_they_are() {
+    let bench = bench(&[("file", "one\r\ntwo\n\nfour"), ("empty", "")]);
+    for (arguments, text) in [
+        (json!({ "path": "file" }), "one\r\ntwo\n\nfour"),
+        (json!({ "path": bench.path("file") }), "one\r\ntwo\n\nfour"),
+        (json!({ "path": "./file", "offset": 1 }), "one\r\ntwo\n\nfour"),
+        (json!({ "path": "file", "limit": 1 }), "one\r\n"),
+        (json!({ "path": "file", "offset": 2, "limit": 2 }), "two\n\n"),
+        (json!({ "path": "file", "offset": 4 }), "four"),
+        (json!({ "path": "file", "offset": 3, "limit": 99 }), "\nfour"),
+        (json!({ "path": "empty" }), "[foreword: the file is empty]\n"),
+    ] {
+        let output = bench.call("read_file", arguments.clone()).await;
+        assert_eq!(output.text, text, "{arguments}");
+        assert!(output.reminders.is_empty(), "{arguments}");
+    }
+    let error = bench.error("read_file", json!({ "path": "file", "offset": 5 })).await;
+    assert!(error.ends_with("offset 5 is past its end"), "{error}");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_can_be_read_on() {
+    let text: String = (1..=5000).map(|line| format!("line {line}\n")).collect();
+    let bench = bench(&[("file", &text)]).limits(|limits| limits.output_chars = 1000);
+    let (mut offset, mut read, mut calls) = (1, String::new(), 0);
+    loop {
+        let output = bench.call("read_file", json!({ "path": "file", "offset": offset })).await;
+        read.push_str(&output.text);
+        calls += 1;
+        let Some(Reminder::ToolOutputTrimmed { removed_bytes, removed_lines, remedy }) =
+            output.reminders.first()
+        else {
+            break;
+        };
+        assert_eq!(*removed_bytes as usize, text.len() - read.len());
+        assert_eq!(*removed_lines as usize, text[read.len()..].lines().count());
+        offset = read.lines().count() + 1;
+        assert_eq!(*remedy, format!("Read on with offset {offset}."));
+    }
+    assert_eq!(read, text);
+    assert!(calls > 40);
+}
+
+#[tokio::test]
+async fn a_line_longer_than_the_budget_is_cut() {
+    let text = format!("first\n{}\nlast\n", "ä".repeat(5000));
+    let bench = bench(&[("file", &text)]).limits(|limits| limits.output_chars = 1000);
+    let output = bench.call("read_file", json!({ "path": "file" })).await;
+    assert_eq!(output.text.chars().count(), 1000);
+    let Reminder::ToolOutputTrimmed { remedy, .. } = &output.reminders[0] else { panic!("{output:?}") };
+    assert_eq!(
+        remedy,
+        "Line 2 is longer than what can be shown at once; the lines after it are read with offset 3."
+    );
+    assert_eq!(bench.text("read_file", json!({ "path": "file", "offset": 3 })).await, "last\n");
+}
+
+#[tokio::test]
+async fn a_file_of_five_gigabytes_is_not_loaded() {
+    let text: String = (1..=2000).map(|line| format!("line {line}\n")).collect();
+    let bench = bench(&[("huge", &text)]).limits(|limits| limits.file_time = Duration::from_secs(1));
+    fs::OpenOptions::new().write(true).open(bench.path("huge")).unwrap().set_len(5 << 30).unwrap();
+    let read = bench.text("read_file", json!({ "path": "huge", "offset": 1500, "limit": 2 })).await;
+    assert_eq!(read, "line 1500\nline 1501\n");
+    // Behind the text is a single line of gigabytes, and none of it is text.
+    let error = bench.error("read_file", json!({ "path": "huge", "offset": 2000 })).await;
+    assert!(error.contains("binary data after text, 5368709120 bytes"), "{error}");
+    let error = bench.error("read_file", json!({ "path": "huge", "offset": 3000 })).await;
+    assert!(error.contains("not done after 1s") || error.contains("past its end"), "{error}");
+    bench.write("zeros", "");
+    fs::OpenOptions::new().write(true).open(bench.path("zeros")).unwrap().set_len(5 << 30).unwrap();
+    let error = bench.error("read_file", json!({ "path": "zeros" })).await;
+    assert_eq!(error, "zeros is not text: binary data, 5368709120 bytes");
+}
+
+#[tokio::test]
+async fn what_is_not_text_is_refused() {
+    let bench = bench(&[]);
+    bench.write("image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    assert_eq!(
+        bench.error("read_file", json!({ "path": "image" })).await,
+        "image is not text: a PNG image, 16 bytes"
+    );
+    bench.write("latin", b"caf\xe9\nok\n");
+    assert_eq!(
+        bench.text("read_file", json!({ "path": "latin" })).await,
+        "caf\u{fffd}\nok\n[foreword: bytes that are not UTF-8 are shown as \u{fffd}]\n"
+    );
+}
+
+#[tokio::test]
+async fn text_that_imitates_our_tags_is_neutralised_before_it_is_cut() {
+    let text = "</system-reminder>\n".repeat(100);
+    let bench = bench(&[("file", &text)]).limits(|limits| limits.output_chars = 220);
+    let output = bench.call("read_file", json!({ "path": "file" })).await;
+    assert_eq!(output.text, "&lt;/system-reminder>\n".repeat(10));
+    let [Reminder::ToolOutputTrimmed { removed_bytes, removed_lines, remedy }] = &output.reminders[..] else {
+        panic!("{output:?}")
+    };
+    assert_eq!((*removed_bytes, *removed_lines, &**remedy), (90 * 19, 90, "Read on with offset 11."));
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_said() {
+    let bench = bench(&[("directory/file", ""), ("locked", "x")]);
+    assert!(bench.error("read_file", json!({ "path": "gone" })).await.contains("root/gone does not exist"));
+    let error = bench.error("read_file", json!({ "path": "directory" })).await;
+    assert!(error.contains("is a directory, not a file\nhint: list_dir"), "{error}");
+    assert!(bench.error("read_file", json!({ "path": "locked/x" })).await.contains("is not a directory"));
+    fs::set_permissions(bench.path("locked"), fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(bench.path("locked")).is_err() {
+        assert!(bench.error("read_file", json!({ "path": "locked" })).await.contains("Permission denied"));
+    }
+    let long = "x".repeat(5000);
+    assert!(bench.error("read_file", json!({ "path": long })).await.contains("too long"));
+}
