@@ -19,6 +19,7 @@ use crate::{Approvals, FileError, Limits, Permissions};
 pub struct ToolContext {
     root: Arc<Root>,
     cwd: PathBuf,
+    real_cwd: PathBuf,
     home: Option<Arc<Root>>,
     permissions: Permissions,
     protected_names: Arc<[String]>,
@@ -60,12 +61,13 @@ impl ToolContext {
             Root::open(root).map_err(|source| ContextError::Unusable { path: root.to_owned(), source })?,
         );
         let inside = opened.relative(cwd).and_then(|relative| opened.find(relative, cwd).ok());
-        if !inside.is_some_and(|place| place.is_directory()) {
+        let Some(inside) = inside.filter(Place::is_directory) else {
             return Err(ContextError::OutsideRoot { cwd: cwd.to_owned(), root: root.to_owned() });
-        }
+        };
         Ok(Self {
             root: opened,
             cwd: cwd.to_owned(),
+            real_cwd: inside.real(),
             home: None,
             permissions: Permissions::default(),
             protected_names: Arc::new([]),
@@ -197,9 +199,15 @@ impl ToolContext {
 
     /// How a path is shown so that a call can use it: relative where it is below the working directory.
     pub(crate) fn shown(&self, real: &Path) -> PathBuf {
-        let cwd = self.root.relative(&self.cwd).map(|relative| self.root().join(relative));
-        let relative = cwd.and_then(|cwd| real.strip_prefix(cwd).ok().map(Path::to_owned));
-        relative.filter(|path| !path.as_os_str().is_empty()).unwrap_or_else(|| real.to_owned())
+        match real.strip_prefix(self.real_cwd()) {
+            Ok(relative) if relative != Path::new("") => relative.to_owned(),
+            _ => real.to_owned(),
+        }
+    }
+
+    /// The working directory, without links.
+    pub(crate) fn real_cwd(&self) -> &Path {
+        &self.real_cwd
     }
 
     fn home_file<'a>(&self, absolute: &'a Path) -> Option<(&Arc<Root>, &'a Path)> {

@@ -1,7 +1,7 @@
 //! `list_dir`: the names in a directory.
 
 use std::collections::BinaryHeap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
@@ -121,7 +121,7 @@ fn rendered(listed: Vec<Listed>) -> String {
 }
 
 /// A name that cannot look like two.
-pub(crate) fn one_line(name: &OsString) -> String {
+pub(crate) fn one_line(name: &OsStr) -> String {
     let mut line = String::new();
     for character in name.to_string_lossy().chars() {
         match character.is_control() {

@@ -91,6 +91,10 @@ impl Place {
         &self.below
     }
 
+    pub(crate) fn root(&self) -> &Arc<Root> {
+        &self.root
+    }
+
     pub(crate) fn is_directory(&self) -> bool {
         self.entry.as_ref().is_some_and(|entry| kind(&entry.stat) == FileType::Directory)
     }

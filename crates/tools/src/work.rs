@@ -14,6 +14,10 @@ pub(crate) struct Work {
 }
 
 impl Work {
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancellation.is_cancelled()
+    }
+
     /// Fails when the work is of no use any more.
     pub(crate) fn check(&self) -> Result<(), FileError> {
         if self.cancellation.is_cancelled() {

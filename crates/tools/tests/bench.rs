@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tools::{
     ApprovalRequest, Approvals, Decision, EditFile, Limits, ListDir, Permission, Permissions, ReadFile,
-    Router, ToolCall, ToolContext, ToolOutput, Toolbox, WriteFile,
+    Router, Search, ToolCall, ToolContext, ToolOutput, Toolbox, WriteFile,
 };
 
 /// A workspace whose writes are allowed, with something outside of it.
@@ -21,6 +21,7 @@ pub(crate) fn toolbox() -> Toolbox {
     let mut toolbox = Toolbox::new();
     toolbox.add(ReadFile).unwrap();
     toolbox.add(ListDir).unwrap();
+    toolbox.add(Search).unwrap();
     toolbox.add(WriteFile).unwrap();
     toolbox.add(EditFile).unwrap();
     toolbox

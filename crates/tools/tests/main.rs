@@ -8,4 +8,5 @@ mod list_dir;
 mod permissions;
 mod read_file;
 mod router;
+mod search;
 mod writing;

@@ -1,0 +1,141 @@
+//! `search`: lines that match a pattern, in files that version control does not ignore.
+
+mod lines;
+mod walk;
+
+use std::path::PathBuf;
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::work::{self, Work};
+use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+use lines::Found;
+use walk::Walk;
+
+/// Searches files for lines that match a pattern.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Search;
+
+/// Most memory of a compiled pattern, and of what is remembered while it matches.
+const MOST_PATTERN_MEMORY: usize = 8 << 20;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// A regular expression in Rust's syntax, matched against single lines. `(?i)` at its start ignores letter case.
+    pattern: String,
+    /// The file or directory to search, absolute or relative to the working directory. Default: the working directory.
+    path: Option<PathBuf>,
+    /// Which files to search, such as `*.rs` or `src/**/*.{ts,tsx}`; with `!` in front, which not to.
+    glob: Option<String>,
+}
+
+impl Tool for Search {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::of::<Parameters>(
+            "search",
+            "Searches files for lines that match a regular expression and answers with path:line:text. Leaves out what .gitignore names, version control's own directories and binary files.",
+        )
+    }
+
+    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
+        vec![Touch::read(arguments.text("path").unwrap_or("."))]
+    }
+
+    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+        let parameters: Parameters = match arguments.get() {
+            Ok(parameters) => parameters,
+            Err(error) => return ToolOutput::error(error.to_string()),
+        };
+        let inner = context.clone();
+        work::run(&context, move |work| search(&inner, &parameters, work)).await
+    }
+}
+
+fn search(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
+    let limits = context.limits();
+    let matcher = matcher(&parameters.pattern, limits.pattern_bytes)?;
+    let start = parameters.path.clone().unwrap_or_else(|| ".".into());
+    let place = context.find(&start)?;
+    let mut found = Found::new(context, matcher, work, limits.search_matches.max(1));
+    let mut walk = Walk::new(place.root(), work, limits.search_entries);
+    if place.is_directory() {
+        let globs = globs(context, parameters.glob.as_deref(), limits.pattern_bytes)?;
+        walk.directory(&place, &globs, &mut found)?;
+    } else {
+        let (file, _) = place.open_file()?;
+        found.search(file, &place.real());
+    }
+    if work.is_cancelled() {
+        return Err(FileError::Cancelled);
+    }
+    Ok(answer(found, &walk, work))
+}
+
+fn answer(found: Found<'_>, walk: &Walk<'_>, work: &Work) -> ToolOutput {
+    let files = found.files;
+    let mut notes = Vec::new();
+    if found.text.is_empty() {
+        notes.push(format!("no line matches in {files} files"));
+    }
+    if found.is_full() {
+        notes.push(format!(
+            "only the first {} lines that match; use a narrower pattern, path or glob",
+            found.most
+        ));
+    }
+    if !found.is_full() && walk.cut_short {
+        notes.push("there are too many files, and not all were searched; use a narrower path".to_owned());
+    }
+    if walk.too_deep {
+        notes.push("directories that are nested very deeply were not searched".to_owned());
+    }
+    if let Err(error @ FileError::TooSlow(_)) = work.check() {
+        notes.push(format!("not all files were searched: {}", error.to_string().replace("\nhint:", ";")));
+    }
+    if let Some((path, reason)) = &found.failed {
+        notes.push(format!(
+            "{} files could not be searched, such as {}: {reason}",
+            found.failures,
+            path.display()
+        ));
+    }
+    let remedy = "Use a narrower pattern, path or glob.";
+    ToolOutput { notes, ..ToolOutput::text(found.text).with_remedy(remedy) }
+}
+
+fn matcher(pattern: &str, most: usize) -> Result<RegexMatcher, FileError> {
+    if pattern.is_empty() {
+        return Err(FileError::Other("`pattern` is empty".to_owned()));
+    }
+    if pattern.len() > most {
+        let length = pattern.len();
+        return Err(FileError::Other(format!("`pattern` has {length} bytes; at most {most} are taken")));
+    }
+    RegexMatcherBuilder::new()
+        .line_terminator(Some(b'\n'))
+        .size_limit(MOST_PATTERN_MEMORY)
+        .dfa_size_limit(MOST_PATTERN_MEMORY)
+        .build(pattern)
+        .map_err(|error| {
+            FileError::Other(format!(
+                "`pattern` cannot be used: {}\nhint: it is matched against single lines; to search for a text as it is, \
+                 put `\\` before each of .+*?()|[]{{}}^$\\",
+                error.to_string().trim_end()
+            ))
+        })
+}
+
+fn globs(context: &ToolContext, glob: Option<&str>, most: usize) -> Result<Override, FileError> {
+    let Some(glob) = glob else { return Ok(Override::empty()) };
+    if glob.len() > most {
+        return Err(FileError::Other(format!("`glob` has {} bytes; at most {most} are taken", glob.len())));
+    }
+    // Globs count from the working directory, as paths do.
+    let mut builder = OverrideBuilder::new(context.real_cwd());
+    let built = builder.add(glob).and_then(|builder| builder.build());
+    built.map_err(|error| FileError::Other(format!("`glob` cannot be used: {error}")))
+}

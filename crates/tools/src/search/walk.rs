@@ -1,0 +1,195 @@
+//! Goes through a tree by descriptors. No link is followed, so nothing leads out, and nothing is opened that is not a
+//! directory or a file.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::overrides::Override;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+
+use super::lines::Found;
+use crate::FileError;
+use crate::place::{Place, Root, kind, read_flags};
+use crate::work::Work;
+
+/// Files that say what is not worth a look.
+const IGNORE_FILES: &[&str] = &[".gitignore", ".ignore"];
+/// The same for a whole repository.
+const REPOSITORY_IGNORE_FILE: &str = ".git/info/exclude";
+/// Directories of version control.
+const REPOSITORIES: &[&str] = &[".git", ".jj", ".hg", ".svn"];
+/// Most bytes of a file that says what is ignored.
+const MOST_IGNORE_BYTES: u64 = 1 << 20;
+/// How deep directories are gone into: each level costs a descriptor.
+const MOST_DEPTH: usize = 100;
+
+/// A way through a tree.
+pub(super) struct Walk<'a> {
+    root: &'a Arc<Root>,
+    work: &'a Work,
+    /// Rules of the directories above, the nearest last.
+    rules: Vec<Gitignore>,
+    /// Entries that may still be looked at.
+    left: usize,
+    /// Whether there were more.
+    pub(super) cut_short: bool,
+    /// Whether something was too deep.
+    pub(super) too_deep: bool,
+    depth: usize,
+}
+
+/// What goes on after an entry.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Continue,
+    Stop,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(root: &'a Arc<Root>, work: &'a Work, most: usize) -> Self {
+        Self { root, work, rules: Vec::new(), left: most, cut_short: false, too_deep: false, depth: 0 }
+    }
+
+    /// Searches a directory and what is below it.
+    pub(super) fn directory(
+        &mut self,
+        start: &Place,
+        globs: &Override,
+        found: &mut Found<'_>,
+    ) -> Result<(), FileError> {
+        // What the directories above ignore is ignored here, too.
+        self.add_rules(self.root.descriptor(), Path::new(""), &[REPOSITORY_IGNORE_FILE]);
+        let above: Vec<&Path> = start.below().ancestors().skip(1).collect();
+        for below in above.into_iter().rev() {
+            let directory = self.root.find(below, below)?.open_directory()?;
+            self.add_rules(directory.as_fd(), below, IGNORE_FILES);
+        }
+        let descriptor = start.open_directory()?;
+        self.enter(&descriptor, start.below(), globs, found);
+        Ok(())
+    }
+
+    fn enter(&mut self, directory: &OwnedFd, below: &Path, globs: &Override, found: &mut Found<'_>) -> Next {
+        if self.depth == MOST_DEPTH {
+            self.too_deep = true;
+            return Next::Continue;
+        }
+        self.depth += 1;
+        let before = self.rules.len();
+        self.add_rules(directory.as_fd(), below, IGNORE_FILES);
+        let mut next = Next::Continue;
+        for (name, kind) in self.names(directory) {
+            if next == Next::Continue {
+                next = self.entry(directory, &below.join(&name), kind, globs, found);
+            }
+        }
+        self.rules.truncate(before);
+        self.depth -= 1;
+        next
+    }
+
+    fn entry(
+        &mut self,
+        directory: &OwnedFd,
+        below: &Path,
+        kind: FileType,
+        globs: &Override,
+        found: &mut Found<'_>,
+    ) -> Next {
+        let (Some(name), Ok(())) = (below.file_name(), self.work.check()) else { return Next::Stop };
+        let is_directory = kind == FileType::Directory;
+        let path = self.root.real().join(below);
+        let unwanted = globs.matched(&path, is_directory).is_ignore() || self.is_ignored(&path, is_directory);
+        match kind {
+            _ if unwanted => {}
+            FileType::Directory if REPOSITORIES.iter().any(|repository| name == *repository) => {}
+            FileType::Directory => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+                    Ok(inner) => return self.enter(&inner, below, globs, found),
+                    Err(errno) => found.fail(&path, std::io::Error::from(errno).to_string()),
+                }
+            }
+            FileType::RegularFile => {
+                match open(directory.as_fd(), name.as_ref()) {
+                    Ok(Some(file)) => found.search(file, &path),
+                    Ok(None) => {}
+                    Err(errno) => found.fail(&path, std::io::Error::from(errno).to_string()),
+                }
+                if found.is_full() {
+                    return Next::Stop;
+                }
+            }
+            _ => {}
+        }
+        Next::Continue
+    }
+
+    /// The names in a directory, sorted, as many as may still be looked at.
+    fn names(&mut self, directory: &OwnedFd) -> Vec<(OsString, FileType)> {
+        let mut names = Vec::new();
+        let Ok(entries) = Dir::read_from(directory) else { return names };
+        for entry in entries.flatten() {
+            let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
+            if name == "." || name == ".." {
+                continue;
+            }
+            if self.left == 0 {
+                self.cut_short = true;
+                break;
+            }
+            self.left -= 1;
+            let kind = match entry.file_type() {
+                // Some file systems do not say.
+                FileType::Unknown => rustix::fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| kind(&stat)),
+                kind => kind,
+            };
+            names.push((name, kind));
+        }
+        names.sort_by(|a, b| a.0.cmp(&b.0));
+        names
+    }
+
+    fn add_rules(&mut self, directory: BorrowedFd<'_>, below: &Path, files: &[&str]) {
+        let path = self.root.real().join(below);
+        for name in files {
+            let Ok(Some(file)) = open(directory, Path::new(name)) else { continue };
+            let mut bytes = Vec::new();
+            if file.take(MOST_IGNORE_BYTES).read_to_end(&mut bytes).is_err() {
+                continue;
+            }
+            let mut builder = GitignoreBuilder::new(&path);
+            for line in String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').lines() {
+                // A line that is no glob is no reason to ignore the others.
+                let _ = builder.add_line(None, line);
+            }
+            self.rules.extend(builder.build().ok().filter(|rules| !rules.is_empty()));
+        }
+    }
+
+    fn is_ignored(&self, path: &Path, is_directory: bool) -> bool {
+        for rules in self.rules.iter().rev() {
+            match rules.matched(path, is_directory) {
+                Match::None => {}
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+            }
+        }
+        false
+    }
+}
+
+/// Opens what is a file when it is opened.
+fn open(directory: BorrowedFd<'_>, name: &Path) -> Result<Option<File>, rustix::io::Errno> {
+    let descriptor = rustix::fs::openat(directory, name, read_flags(), Mode::empty())?;
+    let stat = rustix::fs::fstat(&descriptor)?;
+    Ok((kind(&stat) == FileType::RegularFile).then(|| File::from(descriptor)))
+}
