@@ -174,6 +174,11 @@ impl ToolContext {
         }
     }
 
+    /// The root itself, as a place.
+    pub(crate) fn whole(&self) -> Result<Place, FileError> {
+        self.root.find(Path::new(""), self.root.real())
+    }
+
     /// Why a place is read-only to tools; `None` if it is not.
     pub(crate) fn protection(&self, place: &Place) -> Option<String> {
         let real = place.real();
@@ -186,6 +191,11 @@ impl ToolContext {
             };
         }
         protection::reason(place.below(), &self.protected_names)
+    }
+
+    /// Why what has this way from the root is protected.
+    pub(crate) fn protected_name(&self, below: &Path) -> Option<String> {
+        protection::reason(below, &self.protected_names)
     }
 
     /// Writes a file, if this call was allowed to write what the path leads to now.

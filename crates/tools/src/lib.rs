@@ -1,4 +1,4 @@
-//! What a model can call: tools for files, and a router that holds every call to its round and its
+//! What a model can call: tools for files and a shell, and a router that holds every call to its round and its
 //! permissions.
 //!
 //! A [`Toolbox`] has all tools. A [`Router`] stands for one round of a turn: what is not in its list cannot be called,
@@ -55,6 +55,7 @@ mod read_file;
 mod replacement;
 mod router;
 mod search;
+mod shell;
 mod tool;
 mod toolbox;
 mod trim;
@@ -72,6 +73,7 @@ pub use permission::{ApprovalRequest, Approvals, Decision, Nobody, Permission, P
 pub use read_file::ReadFile;
 pub use router::{Router, ToolCall, UnknownTool};
 pub use search::Search;
+pub use shell::{Sandbox, Shell, ShellSettings};
 pub use tool::{Access, Tool, ToolSpec, Touch};
 pub use toolbox::{MAX_NAME_CHARS, Toolbox, ToolboxError};
 pub use trim::Keep;

@@ -9,4 +9,5 @@ mod permissions;
 mod read_file;
 mod router;
 mod search;
+mod shell;
 mod writing;
