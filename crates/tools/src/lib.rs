@@ -9,14 +9,13 @@
 //! included. [`Reminder`](instructions::Reminder)s are values beside an answer's text, never read from it.
 //!
 //! ```
-//! use tools::{ReadFile, Router, ToolCall, ToolContext, Toolbox};
+//! use tools::{Router, ToolCall, ToolContext, Toolbox};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let directory = tempfile::tempdir()?;
 //! std::fs::write(directory.path().join("notes.txt"), "one\ntwo\nthree\n")?;
 //!
-//! let mut toolbox = Toolbox::new();
-//! toolbox.add(ReadFile)?;
+//! let toolbox = Toolbox::files();
 //! let context = ToolContext::open(directory.path(), directory.path())?;
 //! let router = Router::new(&toolbox, ["read_file"], context)?;
 //!

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::tool::AnyTool;
-use crate::{Tool, ToolSpec};
+use crate::{EditFile, ListDir, ReadFile, Search, Tool, ToolSpec, WriteFile};
 
 /// Most characters of a tool's name.
 pub const MAX_NAME_CHARS: usize = 64;
@@ -36,6 +36,17 @@ impl Toolbox {
         Self::default()
     }
 
+    /// The tools for files: `read_file`, `list_dir`, `search`, `write_file` and `edit_file`.
+    pub fn files() -> Self {
+        let mut toolbox = Self::new();
+        toolbox.push(ReadFile);
+        toolbox.push(ListDir);
+        toolbox.push(Search);
+        toolbox.push(WriteFile);
+        toolbox.push(EditFile);
+        toolbox
+    }
+
     /// Adds a tool.
     pub fn add(&mut self, tool: impl Tool) -> Result<(), ToolboxError> {
         let spec = tool.spec();
@@ -46,8 +57,12 @@ impl Toolbox {
         if self.find(&spec.name).is_some() {
             return Err(ToolboxError::Taken(spec.name));
         }
-        self.tools.push(Arc::new(Entry { spec, tool: Arc::new(tool) }));
+        self.push(tool);
         Ok(())
+    }
+
+    fn push(&mut self, tool: impl Tool) {
+        self.tools.push(Arc::new(Entry { spec: tool.spec(), tool: Arc::new(tool) }));
     }
 
     /// How the tools are described, in their order.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tools::{
-    ApprovalRequest, Approvals, Decision, EditFile, Limits, ListDir, Permission, Permissions, ReadFile,
-    Router, Search, ToolCall, ToolContext, ToolOutput, Toolbox, WriteFile,
+    ApprovalRequest, Approvals, Decision, Limits, Permission, Permissions, Router, ToolCall, ToolContext,
+    ToolOutput, Toolbox,
 };
 
 /// A workspace whose writes are allowed, with something outside of it.
@@ -15,16 +15,6 @@ pub(crate) struct Bench {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) context: ToolContext,
     pub(crate) toolbox: Toolbox,
-}
-
-pub(crate) fn toolbox() -> Toolbox {
-    let mut toolbox = Toolbox::new();
-    toolbox.add(ReadFile).unwrap();
-    toolbox.add(ListDir).unwrap();
-    toolbox.add(Search).unwrap();
-    toolbox.add(WriteFile).unwrap();
-    toolbox.add(EditFile).unwrap();
-    toolbox
 }
 
 /// A workspace with these files.
@@ -36,7 +26,7 @@ pub(crate) fn bench(files: &[(&str, &str)]) -> Bench {
     let context = ToolContext::open(&root, &root)
         .unwrap()
         .with_permissions(Permissions { write: Permission::Allow, protected: Permission::Deny });
-    let bench = Bench { directory, context, toolbox: toolbox() };
+    let bench = Bench { directory, context, toolbox: Toolbox::files() };
     for (path, content) in files {
         bench.write(path, content);
     }
