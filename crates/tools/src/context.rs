@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use instructions::path::normalise;
+use rustix::fs::Stat;
 use tokio_util::sync::CancellationToken;
 
 use crate::permission::{AnyApprovals, Nobody};
@@ -198,13 +199,20 @@ impl ToolContext {
         protection::reason(below, &self.protected_names)
     }
 
-    /// Writes a file, if this call was allowed to write what the path leads to now.
-    pub(crate) fn replace(&self, place: &Place, content: &[u8], work: &Work) -> Result<(), FileError> {
+    /// Writes a file, if this call was allowed to write what the path leads to now. With `known`, only if that is still
+    /// the state of the file.
+    pub(crate) fn replace(
+        &self,
+        place: &Place,
+        content: &[u8],
+        known: Option<&Stat>,
+        work: &Work,
+    ) -> Result<(), FileError> {
         let real = place.real();
         if !self.granted.contains(&real) {
             return Err(FileError::NotGranted { path: real });
         }
-        place.replace(content, work)
+        place.replace(content, known, work)
     }
 
     /// How a path is shown so that a call can use it: relative where it is below the working directory.

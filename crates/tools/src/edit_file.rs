@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::queue;
 use crate::replacement::{Replaced, replace};
 use crate::work::{self, Work};
 use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
@@ -48,6 +49,8 @@ impl Tool for EditFile {
 }
 
 fn edit(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
+    let _turn = queue::wait(&context.find(&parameters.path)?.real());
+    // What was there before the turn came may have been replaced.
     let place = context.find(&parameters.path)?;
     let (file, stat) = place.open_file()?;
     let most = context.limits().edit_bytes;
@@ -60,6 +63,6 @@ fn edit(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     }
     let Replaced { content, line } = replace(&content, &parameters.old_text, &parameters.new_text)
         .map_err(|error| FileError::Other(format!("{} was not changed: {error}", path.display())))?;
-    context.replace(&place, &content, work)?;
+    context.replace(&place, &content, Some(&stat), work)?;
     Ok(ToolOutput::text(format!("edited {} at line {line}", path.display())))
 }

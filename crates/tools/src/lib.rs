@@ -50,6 +50,7 @@ mod output;
 mod permission;
 mod place;
 mod protection;
+mod queue;
 mod read_file;
 mod replacement;
 mod router;

@@ -51,3 +51,11 @@ pub(crate) async fn run(
         Err(_) => ToolOutput::error(FileError::TooSlow(time).to_string()),
     }
 }
+
+#[cfg(test)]
+impl Work {
+    pub(crate) fn endless() -> Self {
+        let time = Duration::from_secs(3_600);
+        Self { cancellation: CancellationToken::new(), deadline: Instant::now() + time, time }
+    }
+}

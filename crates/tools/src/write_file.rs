@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::queue;
 use crate::work;
 use crate::{Arguments, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
 
@@ -41,7 +42,8 @@ impl Tool for WriteFile {
         let inner = context.clone();
         work::run(&context, move |work| {
             let place = inner.find(&parameters.path)?;
-            inner.replace(&place, parameters.content.as_bytes(), work)?;
+            let _turn = queue::wait(&place.real());
+            inner.replace(&place, parameters.content.as_bytes(), None, work)?;
             let did = if place.exists() { "replaced" } else { "created" };
             let bytes = parameters.content.len();
             Ok(ToolOutput::text(format!("{did} {}: {bytes} bytes", inner.shown(&place.real()).display())))

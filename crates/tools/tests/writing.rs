@@ -177,3 +177,24 @@ async fn nobody_sees_half_a_file() {
     }
     writing.await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn edits_of_one_file_at_once_are_all_made() {
+    let lines: String = (0..40).map(|line| format!("old {line};\n")).collect();
+    let bench = bench(&[("file", &lines)]);
+    symlink("file", bench.path("link")).unwrap();
+    let router = bench.router();
+    let calls = (0..40).map(|line| {
+        let path = if line % 2 == 0 { "file" } else { "link" };
+        let (old, new) = (format!("old {line};"), format!("new {line};"));
+        let router = router.clone();
+        tokio::spawn(async move {
+            router.call(call("edit_file", json!({ "path": path, "old_text": old, "new_text": new }))).await
+        })
+    });
+    for output in futures_util::future::join_all(calls).await {
+        let output = output.unwrap();
+        assert!(!output.is_error, "{}", output.text);
+    }
+    assert_eq!(bench.read("file"), lines.replace("old", "new"));
+}

@@ -22,7 +22,9 @@ const TRIES: usize = 16;
 
 impl Place {
     /// Writes a file here. An existing one keeps its mode, and its owner where the system allows it.
-    pub(crate) fn replace(&self, content: &[u8], work: &Work) -> Result<(), FileError> {
+    ///
+    /// With `known`, only if that is still the state of the file.
+    pub(crate) fn replace(&self, content: &[u8], known: Option<&Stat>, work: &Work) -> Result<(), FileError> {
         let (Some(holder), Some(name)) = (&self.holder, self.below.file_name()) else {
             return Err(FileError::NotAFile { path: self.shown.clone(), kind: "directory" });
         };
@@ -41,12 +43,23 @@ impl Place {
         let (beside, file) = Beside::create(holder).map_err(failed)?;
         write(file, content, before).map_err(|error| FileError::io(&error, &self.shown))?;
         work.check()?;
+        if let Some(known) = known {
+            let now = rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+            if state(&now) != state(known) {
+                return Err(FileError::Changed { path: self.shown.clone() });
+            }
+        }
         rustix::fs::renameat(holder, &beside.name, holder, name).map_err(failed)?;
         beside.keep();
         // The file is there; only a loss of power could still undo it.
         let _ = reopened(holder).and_then(|directory| rustix::fs::fsync(&directory));
         Ok(())
     }
+}
+
+/// What is different after a change.
+fn state(stat: &Stat) -> impl PartialEq + use<> {
+    (stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec)
 }
 
 fn write(mut file: File, content: &[u8], before: Option<&Stat>) -> std::io::Result<()> {
@@ -112,5 +125,32 @@ impl Drop for Beside<'_> {
         if !self.kept {
             let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::super::Root;
+    use super::*;
+
+    #[test]
+    fn what_was_changed_meanwhile_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "mine").unwrap();
+        let root = Arc::new(Root::open(directory.path()).unwrap());
+        let place = root.find(Path::new("file"), Path::new("file")).unwrap();
+        let (_, stat) = place.open_file().unwrap();
+        fs::write(&path, "theirs").unwrap();
+        let error = place.replace(b"new", Some(&stat), &Work::endless()).unwrap_err();
+        assert!(matches!(error, FileError::Changed { .. }), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+        place.replace(b"new", None, &Work::endless()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     }
 }
