@@ -86,6 +86,9 @@ impl Router {
             Ok(prepared) => prepared,
             Err(refusal) => return ToolOutput::error(refusal),
         };
+        if let Some(refusal) = entry.tool.refuse(&arguments) {
+            return refusal;
+        }
         let touches = entry.tool.touches(&arguments);
         let granted = match authorise(&self.context, call, &arguments, touches).await {
             Ok(granted) => granted,

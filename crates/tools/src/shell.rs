@@ -92,14 +92,8 @@ impl Shell {
     }
 
     async fn run(&self, context: &ToolContext, parameters: Parameters) -> Result<ToolOutput, FileError> {
-        let Some(confinement) = self.confinement else { return Ok(refusal(&parameters.command)) };
-        let timeout = match parameters.timeout_seconds.map(Duration::from_secs) {
-            Some(timeout) if timeout > self.settings.longest_timeout => {
-                let most = self.settings.longest_timeout.as_secs();
-                return Err(FileError::Other(format!("field `timeout_seconds` must be at most {most}")));
-            }
-            timeout => timeout.unwrap_or(self.settings.timeout),
-        };
+        let Some(confinement) = self.confinement else { return Ok(without_sandbox(&parameters.command)) };
+        let timeout = parameters.timeout_seconds.map_or(self.settings.timeout, Duration::from_secs);
         let before = Snapshot::take(context).await;
         let outcome =
             process::run(context, &self.settings, confinement, &parameters.command, timeout).await?;
@@ -130,6 +124,18 @@ impl Tool for Shell {
         )
     }
 
+    fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
+        let parameters: Parameters = arguments.get().ok()?;
+        let longest = self.settings.longest_timeout.as_secs();
+        match parameters.timeout_seconds {
+            _ if !self.is_usable() => Some(without_sandbox(&parameters.command)),
+            Some(seconds) if seconds > longest => {
+                Some(ToolOutput::error(format!("field `timeout_seconds` must be at most {longest}")))
+            }
+            _ => None,
+        }
+    }
+
     fn touches(&self, _: &Arguments) -> Vec<Touch> {
         vec![Touch::run(".")]
     }
@@ -143,7 +149,7 @@ impl Tool for Shell {
     }
 }
 
-fn refusal(command: &str) -> ToolOutput {
+fn without_sandbox(command: &str) -> ToolOutput {
     let shown: String = command.chars().take(200).collect();
     let text = "the command was not run: commands run in a sandbox only, and this system has none\n\
                 hint: the user can install a Linux kernel of 6.2 or later, or set shell.sandbox = off";
@@ -174,15 +180,28 @@ fn answer(outcome: Outcome, timeout: Duration) -> ToolOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ApprovalRequest, Approvals, Decision, Router, ToolCall, Toolbox};
+
+    struct Unasked;
+
+    impl Approvals for Unasked {
+        async fn ask(&self, request: ApprovalRequest) -> Decision {
+            panic!("{request:?}")
+        }
+    }
 
     #[tokio::test]
-    async fn without_a_sandbox_nothing_runs() {
+    async fn without_a_sandbox_nothing_runs_and_nobody_is_asked() {
         let directory = tempfile::tempdir().unwrap();
         let context = ToolContext::open(directory.path(), directory.path()).unwrap();
+        let context = context.with_approvals(std::sync::Arc::new(Unasked));
         let shell = Shell { settings: ShellSettings::default(), confinement: None };
         assert!(!shell.is_usable());
-        let parameters = Parameters { command: "touch ran".into(), timeout_seconds: None };
-        let output = shell.run(&context, parameters).await.unwrap();
+        let mut toolbox = Toolbox::new();
+        toolbox.add(shell).unwrap();
+        let arguments = r#"{"command":"touch ran"}"#.to_owned();
+        let call = ToolCall { id: "1".into(), name: "shell".into(), arguments };
+        let output = Router::all(&toolbox, context).call(call).await;
         assert!(output.is_error && output.text.contains("shell.sandbox = off"));
         let [Reminder::PermissionDecision { call, rule, .. }] = &output.reminders[..] else {
             panic!("{output:?}")

@@ -98,6 +98,12 @@ pub trait Tool: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The answer to a call that could not run whatever somebody decides, so that nobody is asked in vain.
+    fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
+        let _ = arguments;
+        None
+    }
+
     /// Runs once. A panic inside is a failure of this call alone.
     fn call(&self, context: ToolContext, arguments: Arguments) -> impl Future<Output = ToolOutput> + Send;
 }
@@ -105,12 +111,17 @@ pub trait Tool: Send + Sync + 'static {
 /// [`Tool`] in a form that can be kept beside others.
 pub(crate) trait AnyTool: Send + Sync + 'static {
     fn touches(&self, arguments: &Arguments) -> Vec<Touch>;
+    fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput>;
     fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput>;
 }
 
 impl<T: Tool> AnyTool for T {
     fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
         Tool::touches(self, arguments)
+    }
+
+    fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
+        Tool::refuse(self, arguments)
     }
 
     fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput> {

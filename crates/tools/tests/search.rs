@@ -88,9 +88,7 @@ async fn patterns_that_cannot_be_used_are_explained() {
 #[tokio::test]
 async fn a_pattern_that_ruins_other_engines_is_quick() {
     let bench = bench(&[("file", &"a".repeat(100_000))]);
-    let begin = std::time::Instant::now();
-    found(&bench, "(a*)*b").await;
-    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert_eq!(found(&bench, "(a*)*b").await, "[foreword: no line matches in 1 files]\n");
 }
 
 #[tokio::test]
