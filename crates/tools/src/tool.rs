@@ -92,7 +92,7 @@ pub trait Tool: Send + Sync + 'static {
     /// How it is described to a model.
     fn spec(&self) -> ToolSpec;
 
-    /// What a call with these arguments would touch. A tool that writes and does not say so cannot write.
+    /// What a call with these arguments would touch. Only what is said here is asked about and granted.
     fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
         let _ = arguments;
         Vec::new()

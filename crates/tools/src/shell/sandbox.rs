@@ -74,7 +74,7 @@ impl Confinement {
 mod landlock {
     use landlock::{
         ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, Ruleset,
-        RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
+        RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
     };
 
     use super::{Path, Reach, io};
@@ -149,8 +149,10 @@ mod landlock {
                 ruleset.add_rules(path_beneath_rules(DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))
             })
             .and_then(|ruleset| ruleset.restrict_self());
-        confined
-            .map(|_| ())
-            .map_err(|error| io::Error::other(format!("the sandbox could not be set up: {error}")))
+        match confined {
+            Ok(status) if status.ruleset != RulesetStatus::NotEnforced => Ok(()),
+            Ok(_) => Err(io::Error::other("the sandbox could not be set up")),
+            Err(error) => Err(io::Error::other(format!("the sandbox could not be set up: {error}"))),
+        }
     }
 }
