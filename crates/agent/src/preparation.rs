@@ -7,7 +7,8 @@ use hooks::{HookPackage, HookRegistry, HookRuntime, Limits, Phase, PhaseContext,
 use hooks::{Recorder, RegistrationError};
 use instructions::{Cache, Session};
 use prompt::{
-    AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler, PromptCompileInput, Source,
+    AGENTS_CONTEXT, AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler, Diagnostic,
+    DiagnosticCode, PromptCompileInput, Source,
 };
 use protocol::{Thread, ThreadId, ThreadMode, TurnId, Version, Workspace, WorkspaceId};
 use store::Store;
@@ -92,6 +93,7 @@ impl Agent {
         let session = self.session(&workspace, thread_id, request.cwd.as_deref()).await?;
         let mut input = self.run_hooks(request, &thread).await?;
         input.agents_context = session.as_ref().and_then(|it| agents_context(&it.session));
+        input.diagnostics.extend(session.iter().flat_map(|it| about_files(&it.session)));
         input.agents_guidance = match (&session, self.settings.prompt.nested_scope_rules) {
             (None, _) => AgentsGuidance::Nothing,
             (Some(_), false) => AgentsGuidance::Rules,
@@ -191,7 +193,43 @@ fn agents_context(session: &Session) -> Option<AgentsContext> {
         let loaded = session.loaded_versions.get(path).map(|version| version.sha256.clone());
         Source::file(path.to_string_lossy(), loaded.unwrap_or_default())
     });
-    Some(AgentsContext { text, sources: sources.collect() })
+    let truncated = session.initial.is_truncated();
+    Some(AgentsContext { text, sources: sources.collect(), truncated })
+}
+
+/// What the manifest says about the files of the frozen start.
+fn about_files(session: &Session) -> Vec<Diagnostic> {
+    let findings = session.initial.findings.iter().map(|finding| {
+        let (code, message) = match finding.code.as_str() {
+            "truncated" => {
+                (DiagnosticCode::SectionTruncated, "the file is cut to the limit of agents.initial")
+            }
+            "over_budget" => (
+                DiagnosticCode::SectionTruncated,
+                "nothing of the file fits into the limit of agents.initial",
+            ),
+            "not_a_file" => (DiagnosticCode::FileReadError, "it is no regular file, so it is not read"),
+            "outside_root" => {
+                (DiagnosticCode::FileReadError, "it leads out of the project, so it is not read")
+            }
+            "unreadable" => (DiagnosticCode::FileReadError, "the file cannot be read"),
+            "invalid_utf8" => (DiagnosticCode::FileReadError, "bytes that are not UTF-8 are shown as U+FFFD"),
+            "changed_while_read" => {
+                (DiagnosticCode::FileReadError, "the file kept changing while it was read")
+            }
+            "wrapper_tag" | "hidden_unicode" => {
+                (DiagnosticCode::UnsafeText, "tags of ours or hidden characters in it were made visible")
+            }
+            "zero_width" => (DiagnosticCode::UnsafeText, "characters in it cannot be seen"),
+            _ => (
+                DiagnosticCode::FileReadError,
+                "there is something about the file; `foreword explain` says what",
+            ),
+        };
+        let path = finding.path.to_string_lossy();
+        Diagnostic::new(code, message).in_section(AGENTS_CONTEXT).in_file(path)
+    });
+    findings.collect()
 }
 
 /// Runs what may wait for a disk beside the runtime's own threads.

@@ -266,3 +266,39 @@ async fn the_manifest_on_the_wire_is_the_compilers() {
     let wire: PromptManifest = serde_json::from_value(value.clone()).unwrap();
     assert_eq!(serde_json::to_value(&wire).unwrap(), value);
 }
+
+/// A manifest that is silent about a cut would be worse than none.
+#[tokio::test]
+async fn the_manifest_says_what_happened_to_files_on_disk() {
+    let mut prompts = Prompts::start().await;
+    let file = prompts.project.path().join("repo/AGENTS.md");
+    for (name, code, truncated) in [
+        ("long", "section_truncated", Some(true)),
+        ("tag", "unsafe_text", Some(false)),
+        ("hidden", "unsafe_text", Some(false)),
+        ("bytes", "file_read_error", Some(false)),
+        ("directory", "file_read_error", None),
+        ("outside", "file_read_error", None),
+    ] {
+        let _ = fs::remove_file(&file);
+        match name {
+            "long" => fs::write(&file, "a line of text\n".repeat(10_000)).unwrap(),
+            "tag" => fs::write(&file, "x </agents_context> y").unwrap(),
+            "hidden" => fs::write(&file, "x \u{202e} y").unwrap(),
+            "bytes" => fs::write(&file, b"x \xff y").unwrap(),
+            "directory" => fs::create_dir(&file).unwrap(),
+            _ => {
+                fs::remove_dir(&file).unwrap();
+                std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
+            }
+        }
+        let prompt = prompts.preview(json!({})).await;
+        let section = prompt["manifest"]["sections"].as_array().unwrap();
+        let section = section.iter().find(|section| section["id"] == "agents_context");
+        assert_eq!(section.map(|section| section["truncated"] == true), truncated, "{name}");
+        let diagnostics = prompt["manifest"]["diagnostics"].as_array().unwrap();
+        let found = diagnostics.iter().find(|found| found["section_id"] == "agents_context").unwrap();
+        assert_eq!(found["code"], code, "{name}: {found}");
+        assert_eq!(found["file"], file.to_str().unwrap(), "{name}");
+    }
+}

@@ -60,6 +60,6 @@ pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveErr
 pub use resolver::{Announcement, PassedOver, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
 pub use safety::{make_harmless, neutralise};
-pub use session::{Initial, LoadedVersion, SCHEMA, Session, SessionSettings};
+pub use session::{Finding, Initial, LoadedVersion, SCHEMA, Session, SessionSettings};
 pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{Delivery, INLINE_BYTES, MAX_FILES_PER_RESOLVE, Settings, SettingsError, Surroundings};

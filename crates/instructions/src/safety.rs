@@ -14,6 +14,8 @@ const MOST_FINDINGS: usize = 20;
 /// A text made harmless, and what was found in it.
 pub(crate) struct Checked<'a> {
     pub(crate) text: Cow<'a, str>,
+    /// How often something was changed.
+    pub(crate) changes: usize,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
@@ -36,7 +38,7 @@ pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
     diagnostics.sort_by_key(|diagnostic| diagnostic.line);
     limit(&mut diagnostics);
     changes.sort_unstable_by_key(|(position, ..)| *position);
-    Checked { text: apply(text, &changes), diagnostics }
+    Checked { text: apply(text, &changes), changes: changes.len(), diagnostics }
 }
 
 /// Replaces the `<` of our tags, for text that is not a file, such as a tool's output.
@@ -48,11 +50,7 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
 /// visible. The second value says how often that was needed.
 pub fn make_harmless(text: &str) -> (Cow<'_, str>, usize) {
     let checked = check(text, Path::new(""));
-    let needed = match &checked.text {
-        Cow::Borrowed(_) => 0,
-        Cow::Owned(_) => checked.diagnostics.iter().filter(|it| it.code != "zero_width").count(),
-    };
-    (checked.text, needed)
+    (checked.text, checked.changes)
 }
 
 /// The same for text that more of ours follows, which could finish a tag.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::cache::Cache;
+use crate::decision::Outcome;
 use crate::file::hex;
 use crate::profile::Fallbacks;
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
@@ -55,6 +56,47 @@ pub struct Initial {
     /// The files it came from, in the order of their text.
     #[serde(with = "stored_path::list")]
     pub files: Vec<PathBuf>,
+    /// What went otherwise than a reader of the files would think, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}
+
+/// Something about a file of the initial text: never its content.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Finding {
+    /// The file.
+    #[serde(with = "stored_path")]
+    pub path: PathBuf,
+    /// What it is: an outcome other than `used`, or the code of a diagnostic.
+    pub code: String,
+}
+
+impl Initial {
+    /// Whether something of a file was left out for want of room.
+    pub fn is_truncated(&self) -> bool {
+        self.findings.iter().any(|finding| ["truncated", "over_budget"].contains(&finding.code.as_str()))
+    }
+}
+
+/// What a model's text hides from somebody who knows the files: cuts, refusals, changed characters.
+fn findings(resolution: &Resolution) -> Vec<Finding> {
+    let outcomes = resolution.decisions.iter().filter_map(|decision| {
+        let code = match decision.outcome {
+            Outcome::Truncated => "truncated",
+            Outcome::OverBudget => "over_budget",
+            Outcome::NotAFile => "not_a_file",
+            Outcome::OutsideRoot => "outside_root",
+            Outcome::Unreadable => "unreadable",
+            _ => return None,
+        };
+        Some(Finding { path: decision.path.clone(), code: code.to_owned() })
+    });
+    let diagnostics = resolution
+        .diagnostics
+        .iter()
+        .filter_map(|found| Some(Finding { path: found.path.clone()?, code: found.code.to_string() }));
+    let all: BTreeSet<Finding> = outcomes.chain(diagnostics).collect();
+    all.into_iter().collect()
 }
 
 /// The settings that a session goes on with, whatever is set later; how files are delivered is not among them.
@@ -153,6 +195,7 @@ impl Session {
                 text: resolution.text.clone(),
                 sha256: resolution.text.as_ref().map(|text| hex(&Sha256::digest(text.as_bytes()))),
                 files: resolution.files.iter().map(|file| file.path.clone()).collect(),
+                findings: findings(&resolution),
             },
             covered_dirs: loaded.iter().filter_map(|file| file.path.parent()).map(PathBuf::from).collect(),
             loaded_versions: loaded

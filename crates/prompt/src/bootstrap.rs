@@ -13,6 +13,9 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::fingerprint::hex;
 use crate::texts;
 
+/// Most bytes that are read of a file, whatever the budgets say: nobody's character fills four megabytes.
+const MOST_BYTES: usize = 4 << 20;
+
 /// A file of the home directory that becomes a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BootstrapKind {
@@ -95,7 +98,7 @@ pub fn create_bootstrap_files(home: &Path) -> Result<Vec<PathBuf>, BootstrapErro
             continue;
         }
         let refused = |source| BootstrapError::Write { path: path.clone(), source };
-        fs::create_dir_all(home).map_err(refused)?;
+        fs::create_dir_all(home).map_err(|source| BootstrapError::Write { path: home.to_owned(), source })?;
         match write_new(&path, text) {
             Ok(()) => created.push(path),
             // Somebody else was quicker.
@@ -144,7 +147,10 @@ impl BootstrapFiles {
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     if kind.evolves() {
-                        let message = "the file is not there; the gateway makes it when it starts";
+                        let message = match path.symlink_metadata() {
+                            Ok(_) => "it is a link that leads nowhere",
+                            Err(_) => "the file is not there; the gateway makes it when it starts",
+                        };
                         read.diagnostics.push(about(DiagnosticCode::MissingFile, message.to_owned()));
                     }
                 }
@@ -166,7 +172,7 @@ fn read_file(path: &Path, characters: usize) -> io::Result<(Vec<u8>, bool)> {
         return Err(io::Error::other("it is not a regular file"));
     }
     // A character has at most four bytes; one more tells that there is more.
-    let most = characters.saturating_mul(4).saturating_add(4);
+    let most = characters.saturating_mul(4).saturating_add(4).min(MOST_BYTES);
     let mut bytes = Vec::new();
     file.take((most as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     let longer = bytes.len() > most;

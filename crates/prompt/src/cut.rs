@@ -24,34 +24,47 @@ impl<'a> Cut<'a> {
     }
 }
 
+/// Whether a text is all there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It is.
+    None,
+    /// There is more that was not even read, so even a text that fits ends with a mark.
+    Unread,
+}
+
 /// The line that ends a text that was cut.
-fn mark(kept: usize, total: usize) -> String {
-    format!("[foreword: {kept} of {total} characters shown]")
+fn mark(kept: usize, total: usize, rest: Rest) -> String {
+    let more = match rest {
+        Rest::None => "",
+        Rest::Unread => "more than ",
+    };
+    format!("[foreword: {kept} of {more}{total} characters shown]")
 }
 
 /// Cuts a text so that it has at most `most` characters, its mark included.
 ///
 /// The cut is at the end of a line if one ends in the second half of what fits, else between two characters.
-pub(crate) fn cut(text: &str, most: usize) -> Cut<'_> {
-    // A character has at most four bytes, so most texts need not be counted.
-    if text.len() <= most {
+pub(crate) fn cut(text: &str, most: usize, rest: Rest) -> Cut<'_> {
+    // A character has at least one byte, so most texts need not be counted.
+    if rest == Rest::None && text.len() <= most {
         return Cut::Whole(text);
     }
     let total = text.chars().count();
-    if total <= most {
+    if rest == Rest::None && total <= most {
         return Cut::Whole(text);
     }
     // The mark has room for the largest number it can name.
-    let room = mark(total, total).chars().count() + 1;
+    let room = mark(total, total, rest).chars().count() + 1;
     let Some(fits) = most.checked_sub(room).filter(|fits| *fits > 0) else {
-        let mark = mark(0, total);
+        let mark = mark(0, total, rest);
         return if mark.chars().count() <= most { Cut::Part(mark) } else { Cut::Nothing };
     };
     let end = text.char_indices().nth(fits).map_or(text.len(), |(index, _)| index);
     let half = text.char_indices().nth(fits / 2).map_or(0, |(index, _)| index);
     let line = text[..end].rfind('\n').filter(|line| *line >= half);
     let kept = text[..line.unwrap_or(end)].trim_end_matches('\n');
-    let mark = mark(kept.chars().count(), total);
+    let mark = mark(kept.chars().count(), total, rest);
     Cut::Part(if kept.is_empty() { mark } else { format!("{kept}\n{mark}") })
 }
 
@@ -62,7 +75,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, most: usize) -> Option<String> {
-        cut(text, most).text().map(Cow::into_owned)
+        cut(text, most, Rest::None).text().map(Cow::into_owned)
     }
 
     #[test]
@@ -88,7 +101,8 @@ mod tests {
     proptest! {
         #[test]
         fn never_more_than_allowed(text in "(\\PC|\\n){0,300}", most in 0_usize..200) {
-            match cut(&text, most) {
+            prop_assert!(!matches!(cut(&text, most, Rest::Unread), Cut::Whole(_)));
+            match cut(&text, most, Rest::None) {
                 Cut::Whole(whole) => prop_assert!(whole == text && text.chars().count() <= most),
                 Cut::Part(part) => {
                     prop_assert!(part.chars().count() <= most);

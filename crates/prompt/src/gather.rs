@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use instructions::make_harmless;
 
 use crate::bootstrap::BootstrapFile;
-use crate::cut::{Cut, cut};
+use crate::cut::{Cut, Rest, cut};
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::fingerprint::sha256;
 use crate::input::{AgentsGuidance, ContributedSection, PromptCompileInput};
@@ -171,6 +171,9 @@ impl<'a> Gathered<'a> {
             FilledBy::Session => {
                 let Some(context) = &input.agents_context else { return };
                 self.push(input, kind, Cow::Borrowed(&context.text), context.sources.clone(), None);
+                if let Some(piece) = self.pieces.last_mut().filter(|piece| piece.id == kind.id) {
+                    piece.truncated = context.truncated;
+                }
             }
             FilledBy::Hook(_) | FilledBy::Caller => match (from_caller(input, kind.id), by_hook) {
                 (Some(text), _) => {
@@ -273,10 +276,11 @@ impl<'a> Gathered<'a> {
                     true => (DiagnosticCode::FileTruncated, "prompt.bootstrap_file_chars"),
                     false => (DiagnosticCode::TotalBudgetTruncated, "prompt.bootstrap_total_chars"),
                 };
-                diagnostics.push(about_file(file, code, most, which));
                 piece.truncated = true;
-                piece.content = cut_to(std::mem::take(&mut piece.content), most);
+                let rest = if file.longer { Rest::Unread } else { Rest::None };
+                piece.content = cut_to(std::mem::take(&mut piece.content), most, rest);
                 kept = characters(&piece.content);
+                diagnostics.push(about_file(file, code, most, which));
             }
             left = left.saturating_sub(kept);
             if file.kind.evolves() && !piece.content.is_empty() {
@@ -308,7 +312,7 @@ impl<'a> Gathered<'a> {
                     true => DiagnosticCode::SectionTruncated,
                     false => DiagnosticCode::TotalBudgetTruncated,
                 };
-                let content = cut_to(std::mem::take(&mut piece.content), most);
+                let content = cut_to(std::mem::take(&mut piece.content), most, Rest::None);
                 let (code, message) = match content.is_empty() {
                     true => (
                         DiagnosticCode::SectionOmitted,
@@ -359,10 +363,10 @@ fn hook_source(hook: &ContributedSection, truncation: Truncation) -> HookSource 
     }
 }
 
-fn cut_to(content: Cow<'_, str>, most: usize) -> Cow<'_, str> {
+fn cut_to(content: Cow<'_, str>, most: usize, rest: Rest) -> Cow<'_, str> {
     match content {
-        Cow::Borrowed(text) => cut(text, most).text().unwrap_or_default(),
-        Cow::Owned(text) => match cut(&text, most) {
+        Cow::Borrowed(text) => cut(text, most, rest).text().unwrap_or_default(),
+        Cow::Owned(text) => match cut(&text, most, rest) {
             Cut::Whole(_) => Cow::Owned(text),
             Cut::Part(part) => Cow::Owned(part),
             Cut::Nothing => Cow::Borrowed(""),

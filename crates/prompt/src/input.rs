@@ -64,6 +64,8 @@ pub struct AgentsContext {
     pub text: String,
     /// The files it was made from.
     pub sources: Vec<Source>,
+    /// Whether something of them was left out.
+    pub truncated: bool,
 }
 
 /// A section that a hook contributed.

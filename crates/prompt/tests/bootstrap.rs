@@ -41,6 +41,29 @@ fn a_directory_in_their_place_is_an_error_that_names_it() -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Whatever the budgets say, a prompt does not carry a gigabyte, nor does compiling one take a minute.
+#[test]
+fn absurd_budgets_do_not_make_a_large_file_fit() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    fs::File::create(directory.path().join("SOUL.md"))?.set_len(1 << 30)?;
+    let limits = Budgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..Budgets::default() };
+    let bootstrap = BootstrapFiles::read(directory.path(), &limits);
+    let compiled = compile_prompt(&PromptCompileInput { bootstrap, limits, ..PromptCompileInput::default() });
+    assert!(compiled.full_text.len() < 16 << 20);
+    assert!(compiled.stable_text.contains(" of more than 4194304 characters shown]"));
+    Ok(())
+}
+
+#[test]
+fn a_home_directory_that_is_a_file_is_named() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let home = directory.path().join("home");
+    fs::write(&home, "")?;
+    let error = create_bootstrap_files(&home).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.starts_with(&format!("cannot write {}:", home.display())), "{error}");
+    Ok(())
+}
+
 #[test]
 fn many_gateways_may_start_at_once() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
@@ -87,6 +110,7 @@ fn a_file_of_a_gigabyte_is_read_as_far_as_it_can_be_used() -> anyhow::Result<()>
     let section = compiled.manifest.sections.last().map(|section| (section.id.as_str(), section.truncated));
     assert_eq!(section, Some(("user_persona", true)));
     assert!(compiled.manifest.diagnostics.iter().any(|it| it.code == DiagnosticCode::FileTruncated));
+    assert!(compiled.stable_text.ends_with(" of more than 40004 characters shown]"), "its size is not known");
     Ok(())
 }
 

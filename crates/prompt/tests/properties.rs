@@ -56,7 +56,7 @@ prop_compose! {
         PromptCompileInput {
             profile,
             bootstrap: bootstrap(&files.each_ref().map(String::as_str)),
-            agents_context: context.map(|text| AgentsContext { text, sources: Vec::new() }),
+            agents_context: context.map(|text| AgentsContext { text, sources: Vec::new(), truncated: false }),
             skills_prompt: skills,
             dynamic_context: dynamic,
             contributed,

@@ -20,7 +20,7 @@ fn input(turn: usize) -> PromptCompileInput {
         contribution_kind: "prompt_section".to_owned(),
     });
     PromptCompileInput {
-        agents_context: Some(AgentsContext { text: line.repeat(256), sources: Vec::new() }),
+        agents_context: Some(AgentsContext { text: line.repeat(256), sources: Vec::new(), truncated: false }),
         contributed: contributed.collect(),
         extra_system: Some(format!("Turn {}", turn % 2)),
         ..PromptCompileInput::default()

@@ -48,7 +48,7 @@ async fn invalid_bytes_and_zero_bytes_are_shown_and_the_prompt_can_be_kept() {
     assert!(soul.starts_with("## Soul Core\na \u{fffd} b \u{fffd} c \u{fffd} d\n"), "{soul}");
     assert_eq!(codes(&compiled.manifest, "soul_core"), ["file_read_error", "unsafe_text"]);
     assert!(compiled.session_text.contains("zero \u{fffd} byte"));
-    assert_eq!(codes(&compiled.manifest, "agents_context"), ["unsafe_text"]);
+    assert_eq!(codes(&compiled.manifest, "agents_context"), ["file_read_error", "unsafe_text"]);
     let manifest = agent.manifest(&world.workspace, &turn, None).await.unwrap();
     let rebuilt = agent.rebuild(&world.workspace, &manifest).await.unwrap();
     assert_eq!(rebuilt.full_text, compiled.full_text);

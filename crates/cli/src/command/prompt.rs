@@ -1,23 +1,26 @@
 //! `foreword prompt`.
 
+use std::io::IsTerminal as _;
+
 use protocol::ThreadId;
 use protocol::method::{
     PromptDiff, PromptDiffParams, PromptPreview, PromptPreviewParams, PromptRebuild, PromptRebuildParams,
-    PromptResult,
+    PromptResult, RoundManifest, TurnGetParams, TurnManifest,
 };
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptTruncation, Stability,
 };
 use protocol::{TurnId, WorkspaceId};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::Prompt;
 use crate::context::{Context, thread_id};
 use crate::failure::{Exit, Failure};
-use crate::output::shown;
+use crate::output::{Output, print, shown};
 
 /// Characters of the longest bar.
-const BAR: u64 = 32;
+const BAR: u64 = 24;
 
 pub(crate) async fn run(context: Context, arguments: Prompt) -> Result<Exit, Failure> {
     let output = context.output;
@@ -36,6 +39,17 @@ pub(crate) async fn run(context: Context, arguments: Prompt) -> Result<Exit, Fai
         output.data(&result, || describe_blame(&result.blame))?;
         return Ok(Exit::Done);
     }
+    if let (Some(turn), true) = (&arguments.turn, arguments.manifest) {
+        let params = TurnGetParams { workspace_id, turn_id: turn_id(turn)? };
+        let result = client.call::<TurnManifest>(&params).await?;
+        let wanted = |found: &&RoundManifest| arguments.round.is_none_or(|round| found.round == round);
+        let Some(found) = result.manifests.iter().rfind(wanted) else {
+            return Err(Failure::usage(format!("turn `{turn}` has no such round")));
+        };
+        let manifest = &found.manifest;
+        output.data(manifest, || format!("{}{}", chart(manifest), details(manifest)))?;
+        return Ok(Exit::Done);
+    }
     let result = match &arguments.turn {
         Some(turn) => {
             let params = rebuild_params(workspace_id, turn, arguments.round)?;
@@ -49,26 +63,37 @@ pub(crate) async fn run(context: Context, arguments: Prompt) -> Result<Exit, Fai
     let manifest = &result.manifest;
     if let Some(id) = &arguments.section {
         let text = section(&result, id).ok_or_else(|| no_section(manifest, id))?;
-        output.data(&json!({ "id": id, "text": text }), || format!("{}\n", shown(text)))?;
+        print_text(output, &json!({ "id": id, "text": text }), text)?;
+        let about = |diagnostic: &&PromptDiagnostic| diagnostic.section_id.as_ref() == Some(id);
+        warn(output, manifest.diagnostics.iter().filter(about));
         return Ok(Exit::Done);
     }
     if arguments.manifest {
         output.data(manifest, || format!("{}{}", chart(manifest), details(manifest)))?;
         return Ok(Exit::Done);
     }
-    let text = || match result.full_text.as_str() {
-        "" => String::new(),
-        text => format!("{}\n", shown(text)),
-    };
-    output.data(&result, text)?;
-    // Programs find all of this in the manifest.
+    print_text(output, &result, &result.full_text)?;
     if !output.is_json() {
         output.note(format!("\n{}", chart(manifest).trim_end()));
-        for diagnostic in &manifest.diagnostics {
-            output.warning(&describe_diagnostic(diagnostic), None);
-        }
     }
+    warn(output, manifest.diagnostics.iter());
     Ok(Exit::Done)
+}
+
+/// Exactly the text for programs, so that its fingerprint holds; people want their prompt on a line of its own.
+fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(), Failure> {
+    output.data(result, || shown(text).into_owned())?;
+    if !output.is_json() && !text.is_empty() && std::io::stdout().is_terminal() {
+        print("\n")?;
+    }
+    Ok(())
+}
+
+/// Programs find this in the manifest.
+fn warn<'a>(output: Output, diagnostics: impl Iterator<Item = &'a PromptDiagnostic>) {
+    if !output.is_json() {
+        diagnostics.for_each(|diagnostic| output.warning(&describe_diagnostic(diagnostic), None));
+    }
 }
 
 fn preview_params(workspace_id: WorkspaceId, thread_id: ThreadId, arguments: &Prompt) -> PromptPreviewParams {
@@ -94,8 +119,11 @@ fn turn_id(text: &str) -> Result<TurnId, Failure> {
 
 fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
     let known: Vec<&str> = manifest.sections.iter().map(|section| section.id.as_str()).collect();
-    Failure::usage(format!("the prompt has no section `{id}`"))
-        .hint(format!("its sections are {}", known.join(", ")))
+    let failure = Failure::usage(format!("the prompt has no section `{id}`"));
+    match known.is_empty() {
+        true => failure.hint("it has none at all (prompt.profile)"),
+        false => failure.hint(format!("its sections are {}", known.join(", "))),
+    }
 }
 
 /// One section's text, found by the characters of those before it.

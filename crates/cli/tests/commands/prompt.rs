@@ -30,7 +30,11 @@ fn the_text_is_the_prompt_and_nothing_else() {
     let (machine, _server, thread) = with_thread("");
     let said = machine.run(&format!("prompt {thread}"));
     let prompt = machine.run(&format!("prompt {thread} --format json")).object();
-    assert_eq!(said.out, format!("{}\n", prompt["full_text"].as_str().unwrap()));
+    assert_eq!(
+        said.out,
+        prompt["full_text"].as_str().unwrap(),
+        "byte for byte, so that its fingerprint holds"
+    );
     assert!(said.out.contains("At the root.") && said.out.contains("<AGENTS_MD>\nAnswer briefly.\n"));
     let lines: Vec<&str> = said.err.lines().collect();
     assert_eq!((lines[0], lines.len()), ("", 10), "{}", said.err);
@@ -66,7 +70,7 @@ fn a_section_by_itself() {
     machine.check(
         &format!("prompt {thread} --section agents_context"),
         "## AGENTS Context\n<agents_context scope=\"initial\">\nInstructions from: ~/repo/AGENTS.md\n\
-         At the root.\n</agents_context>\n",
+         At the root.\n</agents_context>",
         "",
     );
     let last = machine.run(&format!("prompt {thread} --section extra_system")).done();

@@ -43,6 +43,10 @@ pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<P
     let before = agent.manifest(workspace_id, &params.turn_id, None).await.map_err(from_agent)?;
     let blame = match &params.other_turn_id {
         Some(other) => {
+            let later = context.shared.store.turn(workspace_id, other).await.map_err(from_store)?;
+            if later.thread_id != params.thread_id {
+                return Err(Error::invalid_params(format!("turn `{other}` belongs to another thread")));
+            }
             let after = agent.manifest(workspace_id, other, None).await.map_err(from_agent)?;
             agent.blame(workspace_id, &before, &after, None).await
         }

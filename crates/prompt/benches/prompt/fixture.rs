@@ -52,7 +52,7 @@ pub(crate) fn forty_sections() -> PromptCompileInput {
     ];
     contributed.extend((0..33).map(|index| section(&format!("hook{index:02}"), text(index, 1_060))));
     PromptCompileInput {
-        agents_context: Some(AgentsContext { text: text(4, 36_000), sources: Vec::new() }),
+        agents_context: Some(AgentsContext { text: text(4, 36_000), sources: Vec::new(), truncated: false }),
         extra_system: Some("Date: 2026-11-15 (UTC)".to_owned()),
         contributed,
         limits: ENDLESS,

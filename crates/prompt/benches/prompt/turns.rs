@@ -83,7 +83,7 @@ pub(crate) fn simulate(effort: Effort) {
 /// A prompt that changes in its turn part every time, as real ones do.
 fn input(turn: usize, document: &str) -> PromptCompileInput {
     PromptCompileInput {
-        agents_context: Some(AgentsContext { text: text(3, 12_000), sources: Vec::new() }),
+        agents_context: Some(AgentsContext { text: text(3, 12_000), sources: Vec::new(), truncated: false }),
         contributed: vec![
             section("agents_md", document.to_owned()),
             section("memory_recall", format!("- What was said in turn {}.", turn.saturating_sub(1))),

@@ -17,6 +17,7 @@ pub(crate) fn full_input() -> PromptCompileInput {
         agents_context: Some(AgentsContext {
             text: "<agents_context scope=\"initial\">\nInstructions from: /repo/AGENTS.md\nRun the tests.\n</agents_context>".to_owned(),
             sources: vec![Source::file("/repo/AGENTS.md", sha256("Run the tests.\n"))],
+            truncated: false,
         }),
         include_task_orchestration_policy: true,
         hidden_tool_domains: Some("memory: memory_search, memory_get".to_owned()),
