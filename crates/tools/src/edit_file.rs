@@ -39,12 +39,7 @@ impl Tool for EditFile {
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
-        let parameters: Parameters = match arguments.get() {
-            Ok(parameters) => parameters,
-            Err(error) => return ToolOutput::error(error.to_string()),
-        };
-        let inner = context.clone();
-        work::run(&context, move |work| edit(&inner, &parameters, work)).await
+        work::run(context, &arguments, edit).await
     }
 }
 

@@ -41,12 +41,7 @@ impl Tool for ListDir {
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
-        let parameters: Parameters = match arguments.get() {
-            Ok(parameters) => parameters,
-            Err(error) => return ToolOutput::error(error.to_string()),
-        };
-        let inner = context.clone();
-        work::run(&context, move |work| list(&inner, &parameters, work)).await
+        work::run(context, &arguments, list).await
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use crate::{FileError, ToolContext, ToolOutput};
+use crate::{Arguments, FileError, ToolContext, ToolOutput};
 
 /// What work asks whether it should go on.
 pub(crate) struct Work {
@@ -30,16 +31,21 @@ impl Work {
     }
 }
 
-/// Runs work on a thread that may block. Dropping the future tells it to stop.
-pub(crate) async fn run(
-    context: &ToolContext,
-    work: impl FnOnce(&Work) -> Result<ToolOutput, FileError> + Send + 'static,
+/// Reads a call's parameters and does its work on a thread that may block. Dropping the future tells it to stop.
+pub(crate) async fn run<Parameters: DeserializeOwned + Send + 'static>(
+    context: ToolContext,
+    arguments: &Arguments,
+    work: fn(&ToolContext, &Parameters, &Work) -> Result<ToolOutput, FileError>,
 ) -> ToolOutput {
+    let parameters: Parameters = match arguments.get() {
+        Ok(parameters) => parameters,
+        Err(error) => return ToolOutput::error(error.to_string()),
+    };
     let time = context.limits().file_time;
     let cancellation = context.cancellation().child_token();
     let _stop = cancellation.clone().drop_guard();
     let watch = Work { cancellation, deadline: Instant::now() + time, time };
-    let running = tokio::task::spawn_blocking(move || work(&watch));
+    let running = tokio::task::spawn_blocking(move || work(&context, &parameters, &watch));
     // A file system that hangs does not ask.
     match tokio::time::timeout(time + Duration::from_millis(500), running).await {
         Ok(Ok(Ok(output))) => output,

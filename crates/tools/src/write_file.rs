@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::queue;
-use crate::work;
-use crate::{Arguments, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+use crate::work::{self, Work};
+use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
 
 /// Writes a whole file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,19 +35,15 @@ impl Tool for WriteFile {
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
-        let parameters: Parameters = match arguments.get() {
-            Ok(parameters) => parameters,
-            Err(error) => return ToolOutput::error(error.to_string()),
-        };
-        let inner = context.clone();
-        work::run(&context, move |work| {
-            let place = inner.find(&parameters.path)?;
-            let _turn = queue::wait(&place.real());
-            inner.replace(&place, parameters.content.as_bytes(), None, work)?;
-            let did = if place.exists() { "replaced" } else { "created" };
-            let bytes = parameters.content.len();
-            Ok(ToolOutput::text(format!("{did} {}: {bytes} bytes", inner.shown(&place.real()).display())))
-        })
-        .await
+        work::run(context, &arguments, write).await
     }
+}
+
+fn write(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
+    let place = context.find(&parameters.path)?;
+    let _turn = queue::wait(&place.real());
+    context.replace(&place, parameters.content.as_bytes(), None, work)?;
+    let did = if place.exists() { "replaced" } else { "created" };
+    let bytes = parameters.content.len();
+    Ok(ToolOutput::text(format!("{did} {}: {bytes} bytes", context.shown(&place.real()).display())))
 }
