@@ -38,14 +38,11 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
         .iter()
         .find(|benchmark| benchmark.name == name)
         .with_context(|| format!("there is no benchmark `{name}`; there are {}", names().join(", ")))?;
+    if let Database::Postgres = benchmark.database {
+        // The benchmark starts a server of its own: that of the tests does not wait for the disk.
+        prerequisites::ensure()?;
+    }
     let mut command = process::cargo();
     command.args(["bench", "--package", name, "--bench", name, "--"]).args(arguments);
-    match benchmark.database {
-        Database::None => process::run(&mut command),
-        Database::Postgres => {
-            prerequisites::ensure()?;
-            // The benchmark starts its own server: that of the tests does not wait for the disk.
-            process::run(&mut command)
-        }
-    }
+    process::run(&mut command)
 }

@@ -241,8 +241,8 @@ pub(crate) fn kind(stat: &Stat) -> &'static str {
     }
 }
 
-/// Lowercase hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+/// Lowercase hexadecimal digits, as digests are written.
+pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);

@@ -53,6 +53,7 @@ pub use cache::Cache;
 pub use codex_settings::SettingsFileError;
 pub use decision::{Decision, Outcome};
 pub use diagnostic::{Diagnostic, Severity};
+pub use file::hex;
 pub use profile::{CODELIA, CODEX, FOREWORD, PROFILES, Profile, Role};
 pub use reminder::{Reminder, ReminderFile};
 pub use render::Block;

@@ -5,12 +5,12 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use instructions::hex;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest as _, Sha256};
 
 use crate::budget::Budgets;
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
-use crate::fingerprint::hex;
 use crate::texts;
 
 /// Most bytes that are read of a file, whatever the budgets say: nobody's character fills four megabytes.

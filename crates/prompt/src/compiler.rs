@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use instructions::hex;
 use sha2::{Digest as _, Sha256};
 use tokens::{Counter, Encoding};
 
 use crate::JOINT;
-use crate::fingerprint::{Fingerprinter, hex};
+use crate::fingerprint::Fingerprinter;
 use crate::gather::{Gathered, Piece, gather};
 use crate::input::PromptCompileInput;
 use crate::manifest::{Manifest, ManifestSection};

@@ -1,21 +1,11 @@
 //! SHA-256 of texts that stand one after another, hashed again only from where they changed.
 
+use instructions::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::JOINT;
 use crate::manifest::Fingerprints;
 use crate::stability::Stability;
-
-/// Lowercase hexadecimal digits of a digest.
-pub fn hex(digest: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(digest.len() * 2);
-    for byte in digest {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 0xf)]));
-    }
-    text
-}
 
 /// SHA-256 of a text, in hexadecimal.
 pub fn sha256(text: &str) -> String {

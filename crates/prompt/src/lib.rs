@@ -34,7 +34,7 @@ pub use bootstrap::{BOOTSTRAP_FILES, BootstrapError, BootstrapFile, BootstrapFil
 pub use budget::{BUDGETS, Budget, Budgets};
 pub use compiler::{COMPILER_VERSION, CompiledPrompt, Compiler, SectionText, compile_prompt};
 pub use diagnostic::{Diagnostic, DiagnosticCode};
-pub use fingerprint::{hex, sha256};
+pub use fingerprint::sha256;
 pub use input::{AgentsContext, AgentsGuidance, ContributedSection, PromptCompileInput};
 pub use manifest::{Fingerprints, HookSource, Manifest, ManifestSection, Source, Truncation};
 pub use profile::PromptProfile;
