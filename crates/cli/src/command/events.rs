@@ -9,8 +9,11 @@ use crate::arguments::Events;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::Reader;
+use crate::signals::StopSignals;
 
 pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Failure> {
+    // From now on, so that a request to end is never missed between two events.
+    let mut stop = StopSignals::listen()?;
     let output = context.output;
     let client = context.connect().await?;
     let workspace = context.workspace(&client, &arguments.scope).await?;
@@ -22,7 +25,7 @@ pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Fai
     while left > 0 {
         let event = tokio::select! {
             event = events.next() => event?,
-            _ = tokio::signal::ctrl_c() => break,
+            () = stop.next() => break,
         };
         let reader =
             output.data(&json!({ "method": event.method, "params": event.params }), || describe(&event))?;
