@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::render::shown;
 use crate::safety::neutralise;
+use crate::stored_path;
 
 /// A file named in a reminder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReminderFile {
     /// The file.
+    #[serde(with = "stored_path")]
     pub path: PathBuf,
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
@@ -29,6 +31,7 @@ pub enum Reminder {
         /// Files that are new or changed.
         files: Vec<ReminderFile>,
         /// Files that no longer apply.
+        #[serde(with = "stored_path::list")]
         removed: Vec<PathBuf>,
     },
     /// The session was resumed and something differs.
@@ -43,6 +46,7 @@ pub enum Reminder {
         /// Files that are new or changed.
         files: Vec<ReminderFile>,
         /// Files that no longer apply.
+        #[serde(with = "stored_path::list")]
         removed: Vec<PathBuf>,
     },
     /// A tool's result was shortened.

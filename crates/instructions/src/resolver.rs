@@ -92,6 +92,8 @@ pub struct Announcement {
     diagnostics: Vec<Diagnostic>,
     passed_over: Vec<PassedOver>,
     left_over: usize,
+    /// Files that are new or changed and are being told by an earlier answer that is not confirmed yet.
+    told_elsewhere: Vec<PathBuf>,
     confirmed: bool,
 }
 
@@ -178,11 +180,13 @@ impl Resolver {
         let shared = &self.shared;
         let mut state = shared.lock();
         for file in applying {
-            let known = match state.under_way.get(&file.path) {
-                Some(under_way) => under_way.as_ref(),
-                None => state.session.loaded_versions.get(&file.path),
-            };
+            let loaded = state.session.loaded_versions.get(&file.path);
+            let under_way = state.under_way.get(&file.path);
+            let known = under_way.map_or(loaded, Option::as_ref);
             if !file.differs(known, shared.profile) {
+                if under_way.is_some() && file.differs(loaded, shared.profile) {
+                    announcement.told_elsewhere.push(file.path.clone());
+                }
                 continue;
             }
             if announcement.files.len() >= shared.settings.max_files_per_resolve {
@@ -214,15 +218,9 @@ impl Resolver {
         }
     }
 
-    /// Says that what a message carried has left the request: its files count as undelivered again.
-    pub fn forget<'a>(&self, paths: impl IntoIterator<Item = &'a PathBuf>) {
-        let mut state = self.shared.lock();
-        for path in paths {
-            state.session.loaded_versions.remove(path);
-            if let Some(directory) = path.parent() {
-                state.session.covered_dirs.remove(directory);
-            }
-        }
+    /// Says which reminders the model still has before it; see [`Session::keep_delivered`].
+    pub fn keep_delivered<'a>(&self, reminders: impl IntoIterator<Item = &'a Reminder>) {
+        self.shared.lock().session.keep_delivered(reminders);
     }
 }
 
@@ -255,6 +253,7 @@ impl Announcement {
             diagnostics: Vec::new(),
             passed_over: Vec::new(),
             left_over: 0,
+            told_elsewhere: Vec::new(),
             confirmed: false,
         }
     }
@@ -291,6 +290,12 @@ impl Announcement {
     /// How many more files are new or changed than fit into one answer; the next one has them.
     pub fn left_over(&self) -> usize {
         self.left_over
+    }
+
+    /// Whether files apply that have not reached the model: those of this answer, those that are left over, and those
+    /// that another answer is about to tell. Until they have, nothing should be edited where they apply.
+    pub fn is_awaited(&self) -> bool {
+        !self.files.is_empty() || self.left_over > 0 || !self.told_elsewhere.is_empty()
     }
 
     /// What to tell the model; none when there is nothing to say.

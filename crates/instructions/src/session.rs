@@ -11,6 +11,7 @@ use crate::cache::Cache;
 use crate::decision::Outcome;
 use crate::file::hex;
 use crate::profile::Fallbacks;
+use crate::reminder::Reminder;
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
 use crate::settings::Settings;
 use crate::stored_path;
@@ -56,6 +57,9 @@ pub struct Initial {
     /// The files it came from, in the order of their text.
     #[serde(with = "stored_path::list")]
     pub files: Vec<PathBuf>,
+    /// The versions that the text was made from; sessions of older versions of this program have none.
+    #[serde(default, with = "stored_path::map", skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<PathBuf, LoadedVersion>,
     /// What went otherwise than a reader of the files would think, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -184,6 +188,14 @@ impl Session {
         // A file of which nothing fitted was not delivered: it is announced when the agent comes near it.
         let loaded: Vec<_> =
             resolution.files.iter().filter(|file| file.kept_bytes > 0 || file.bytes == 0).collect();
+        let versions: BTreeMap<PathBuf, LoadedVersion> = loaded
+            .iter()
+            .map(|file| {
+                let version =
+                    LoadedVersion { mtime_ms: file.mtime_ms, size: file.bytes, sha256: file.sha256.clone() };
+                (file.path.clone(), version)
+            })
+            .collect();
         let session = Self {
             schema: SCHEMA,
             profile: resolution.profile.to_owned(),
@@ -195,22 +207,46 @@ impl Session {
                 text: resolution.text.clone(),
                 sha256: resolution.text.as_ref().map(|text| hex(&Sha256::digest(text.as_bytes()))),
                 files: resolution.files.iter().map(|file| file.path.clone()).collect(),
+                versions: versions.clone(),
                 findings: findings(&resolution),
             },
             covered_dirs: loaded.iter().filter_map(|file| file.path.parent()).map(PathBuf::from).collect(),
-            loaded_versions: loaded
-                .iter()
-                .map(|file| {
-                    let version = LoadedVersion {
-                        mtime_ms: file.mtime_ms,
-                        size: file.bytes,
-                        sha256: file.sha256.clone(),
-                    };
-                    (file.path.clone(), version)
-                })
-                .collect(),
+            loaded_versions: versions,
         };
         Ok((session, resolution))
+    }
+
+    /// Takes for delivered only what the model still has before it: the frozen start, and these reminders, in their
+    /// order. A file whose reminder has left the request counts as undelivered again.
+    pub fn keep_delivered<'a>(&mut self, reminders: impl IntoIterator<Item = &'a Reminder>) {
+        let known = std::mem::take(&mut self.loaded_versions);
+        self.loaded_versions = match self.initial.versions.is_empty() {
+            false => self.initial.versions.clone(),
+            true => known
+                .iter()
+                .filter(|(path, _)| self.initial.files.contains(path))
+                .map(|(path, version)| (path.clone(), version.clone()))
+                .collect(),
+        };
+        for reminder in reminders {
+            let (files, removed) = match reminder {
+                Reminder::AgentsResolvePaths { files, removed } => (files, removed),
+                Reminder::SessionResumeDiff { files, removed, .. } => (files, removed),
+                _ => continue,
+            };
+            for file in files {
+                // Only the newest version of a file is remembered; an older one is out of date anyway.
+                match known.get(&file.path).filter(|version| version.mtime_ms == file.mtime_ms) {
+                    Some(version) => self.loaded_versions.insert(file.path.clone(), version.clone()),
+                    None => self.loaded_versions.remove(&file.path),
+                };
+            }
+            for path in removed {
+                self.loaded_versions.remove(path);
+            }
+        }
+        self.covered_dirs =
+            self.loaded_versions.keys().filter_map(|path| path.parent()).map(PathBuf::from).collect();
     }
 
     /// The directory that bounds the session.

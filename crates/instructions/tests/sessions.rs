@@ -237,12 +237,51 @@ fn small_files_come_with_their_text_and_large_ones_as_paths() {
 
 #[test]
 fn what_left_the_request_is_announced_again() {
+    let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session(""));
+    let tell = |path: &str| {
+        let announcement = resolver.resolve(&project.root.join(path)).unwrap();
+        let reminder = announcement.reminder();
+        announcement.confirm();
+        reminder
+    };
+    let (first, second) = (tell("a/x").unwrap(), tell("b/x").unwrap());
+    resolver.keep_delivered([&first, &second]);
+    assert_eq!((tell("a/x"), tell("b/x")), (None, None));
+    resolver.keep_delivered([&second]);
+    assert_eq!((tell("a/x"), tell("b/x")), (Some(first), None));
+}
+
+#[test]
+fn a_change_that_left_the_request_is_told_again_and_the_frozen_start_is_not() {
+    let project = Project::new(&[("AGENTS.md", "one"), ("a/AGENTS.md", "a")]);
+    let resolver = project.resolver(project.session("a"));
+    let told = || {
+        let announcement = resolver.resolve(&project.root.join("a/x")).unwrap();
+        let told = project.names(&announcement);
+        announcement.confirm();
+        told
+    };
+    resolver.keep_delivered([]);
+    assert_eq!(told(), [""; 0]);
+    project.write("AGENTS.md", "two");
+    std::fs::remove_file(project.root.join("a/AGENTS.md")).unwrap();
+    assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
+    assert_eq!(told(), [""; 0]);
+    resolver.keep_delivered([]);
+    assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
+}
+
+#[test]
+fn files_are_awaited_until_every_answer_about_them_is_confirmed() {
     let project = Project::new(&[("b/AGENTS.md", "b")]);
     let resolver = project.resolver(project.session(""));
     let target = project.root.join("b/x");
-    resolver.resolve(&target).unwrap().confirm();
-    resolver.forget([&project.root.join("b/AGENTS.md")]);
-    assert_eq!(project.names(&resolver.resolve(&target).unwrap()), ["b/AGENTS.md"]);
+    let first = resolver.resolve(&target).unwrap();
+    let second = resolver.resolve(&target).unwrap();
+    assert!(first.is_awaited() && second.is_awaited() && second.is_empty());
+    first.confirm();
+    assert!(!resolver.resolve(&target).unwrap().is_awaited());
 }
 
 #[test]
