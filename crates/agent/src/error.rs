@@ -1,4 +1,4 @@
-//! What can go wrong before a model is asked.
+//! What can go wrong with a turn.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use instructions::ResolveError;
 use prompt::RebuildError;
 use store::StoreError;
 
-/// Why there is no prompt.
+/// Why there is no prompt, or no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The store refused.
@@ -57,6 +57,48 @@ pub enum AgentError {
         /// Why.
         message: String,
     },
+    /// Nobody said which model to ask.
+    #[error(
+        "no model is configured\n\
+         hint: Anthropic: export ANTHROPIC_API_KEY=…, and in config.toml: [model] default = \"anthropic/claude-opus-5\"\n\
+         hint: OpenAI: export OPENAI_API_KEY=…, and in config.toml: [model] default = \"openai/gpt-5\"\n\
+         hint: Ollama: in config.toml: [providers.ollama] kind = \"openai_compatible\", \
+         base_url = \"http://127.0.0.1:11434/v1\", and [model] default = \"ollama/llama3.2\""
+    )]
+    NoModel,
+    /// A model's name is none.
+    #[error(transparent)]
+    ModelName(#[from] provider::ModelNameError),
+    /// A provider failed, or there is no such provider.
+    #[error(transparent)]
+    Provider(Box<provider::ProviderError>),
+    /// A provider ended without an answer.
+    #[error("the model ended without an answer; ask again")]
+    NoAnswer,
+    /// Another gateway took a turn for dead.
+    #[error("the turn was given up by another gateway; ask again")]
+    LeaseLost,
+    /// The gateway stops.
+    #[error("the gateway was stopped while the turn ran; ask again")]
+    ShutDown,
+    /// There is nothing to answer.
+    #[error("there is nothing to answer: the text is blank")]
+    NoInput,
+    /// The model, or a filter behind it, refused.
+    #[error("the model refused to answer\nhint: ask differently, or ask another model with --model")]
+    Refused,
+    /// The model went on calling tools when it had to answer.
+    #[error(
+        "the model called tools until it had spent its budget, and then again instead of answering\n\
+         hint: ask for less at once, or raise turns.max_rounds and turns.max_tool_calls"
+    )]
+    OnlyCalls,
+    /// Tools cannot run in the workspace's directory.
+    #[error(transparent)]
+    Tools(#[from] tools::ContextError),
+    /// A tool cannot be offered.
+    #[error(transparent)]
+    Toolbox(#[from] tools::ToolboxError),
     /// There is nothing to compare or rebuild.
     #[error("turn `{turn_id}` has no manifest{}", round.map_or_else(String::new, |round| format!(" of round {round}")))]
     NoManifest {
@@ -68,4 +110,29 @@ pub enum AgentError {
     /// A past prompt cannot be rebuilt.
     #[error(transparent)]
     Rebuild(#[from] RebuildError),
+}
+
+impl AgentError {
+    /// What went wrong, in a word that programs can rely on.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            AgentError::Provider(_) | AgentError::NoModel | AgentError::ModelName(_) => "provider_failed",
+            AgentError::Hook(_) => "hook_failed",
+            AgentError::LeaseLost | AgentError::ShutDown => "interrupted",
+            AgentError::NoAnswer => "no_answer",
+            AgentError::Refused => "refused",
+            AgentError::OnlyCalls => "tool_budget_spent",
+            _ => "failed",
+        }
+    }
+
+    /// Whether the same turn could succeed later.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            AgentError::Provider(error) => error.retryable,
+            AgentError::LeaseLost | AgentError::ShutDown | AgentError::NoAnswer => true,
+            AgentError::Store(StoreError::Unavailable(_)) => true,
+            _ => false,
+        }
+    }
 }

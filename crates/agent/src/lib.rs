@@ -3,17 +3,31 @@
 //! [`Agent::prepare`] makes the prompt of a thread's next turn. What was sent is kept by [`Agent::keep`], and can be
 //! shown again ([`Agent::rebuild`]) and held against another prompt ([`Agent::blame`]) long afterwards.
 
+mod approvals;
+mod calls;
 mod contributions;
 mod directory;
 mod document_hook;
+mod entry;
 mod error;
+mod explanation;
 mod facts;
+mod history;
 mod preparation;
 mod proof;
+mod queue;
 mod records;
+mod round;
+mod running;
 mod settings;
+mod summary;
+mod thread_session;
+mod turn;
+mod view;
 
 pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest};
-pub use settings::{Clock, FileSettings, KeepTexts, PromptSettings, Settings};
+pub use settings::{Clock, FileSettings, KeepTexts, PromptSettings, Settings, TurnSettings, WhenBusy};
+pub use turn::{StartTurn, TurnListener};
+pub use view::{TurnView, on_the_wire, shown};

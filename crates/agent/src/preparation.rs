@@ -19,17 +19,23 @@ use crate::directory::WorkingDirectory;
 use crate::document_hook;
 use crate::error::AgentError;
 use crate::facts;
+use crate::queue::Queues;
 use crate::records::Records;
+use crate::running::Running;
 use crate::settings::Settings;
 
 /// Prepares prompts, and keeps the proof of them.
 pub struct Agent {
     pub(crate) store: Store,
     pub(crate) settings: Settings,
-    runtime: HookRuntime,
+    pub(crate) runtime: HookRuntime,
     records: Arc<Records>,
-    cache: Arc<Cache>,
-    counter: Arc<Counter>,
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) counter: Arc<Counter>,
+    pub(crate) running: Running,
+    pub(crate) queues: Queues,
+    /// Who this process is to the others.
+    pub(crate) node: String,
 }
 
 /// For whom a prompt is prepared.
@@ -58,6 +64,8 @@ pub struct Prepared {
     pub session: Option<PreparedSession>,
     /// The prompt.
     pub compiled: CompiledPrompt,
+    /// Where the thread works.
+    pub(crate) directory: Option<WorkingDirectory>,
 }
 
 /// A session, and how it is stored.
@@ -67,6 +75,14 @@ pub struct PreparedSession {
     pub session: Session,
     /// The version that is stored; 0 when none is.
     pub stored: Version,
+}
+
+impl PreparedSession {
+    pub(crate) fn read(stored: &store::Session) -> Result<Self, AgentError> {
+        let session = instructions::parse_session(stored.state.to_string().as_bytes())
+            .map_err(|error| AgentError::Stored { what: "session", message: format!("{error:?}") })?;
+        Ok(Self { session, stored: stored.version })
+    }
 }
 
 impl Agent {
@@ -81,8 +97,10 @@ impl Agent {
         let records = Arc::new(Records::start(store.clone()));
         let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
         let runtime = HookRuntime::new(registry, recorder, Limits::default());
-        let (cache, counter) = (Arc::default(), Arc::default());
-        Ok(Self { store, settings, runtime, records, cache, counter })
+        let (cache, counter, running) = (Arc::default(), Arc::default(), Running::default());
+        let node = protocol::TokenId::new().to_string();
+        let queues = Queues::default();
+        Ok(Self { store, settings, runtime, records, cache, counter, running, queues, node })
     }
 
     /// Compiles the prompt of a thread's next turn. Nothing is kept but the records of the hooks that ran.
@@ -90,7 +108,11 @@ impl Agent {
         let (workspace_id, thread_id) = (&request.workspace_id, &request.thread_id);
         let workspace = self.store.workspace(workspace_id).await?;
         let thread = self.store.thread(workspace_id, thread_id).await?;
-        let session = self.session(&workspace, thread_id, request.cwd.as_deref()).await?;
+        let directory = WorkingDirectory::find(&workspace, request.cwd.as_deref(), &self.settings.files)?;
+        let session = match &directory {
+            Some(directory) => Some(self.session(&workspace, thread_id, directory).await?),
+            None => None,
+        };
         let mut input = self.run_hooks(request, &thread).await?;
         input.agents_context = session.as_ref().and_then(|it| agents_context(&it.session));
         input.diagnostics.extend(session.iter().flat_map(|it| about_files(&it.session)));
@@ -109,11 +131,12 @@ impl Agent {
         let after = self.context(request).value("fingerprint", compiled.manifest.fingerprints.full.clone());
         let after = self.runtime.run_phase(Phase::PostPromptCompile, after).await?;
         compiled.manifest.diagnostics.extend(contributions::late_diagnostics(&after));
-        Ok(Prepared { workspace, thread, session, compiled })
+        Ok(Prepared { workspace, thread, session, compiled, directory })
     }
 
     /// Waits for what runs in the background and for what is being written.
     pub async fn shutdown(&self, grace: Duration) {
+        self.running.shut_down().await;
         self.runtime.shutdown(grace).await;
         self.records.written().await;
     }
@@ -123,22 +146,17 @@ impl Agent {
         &self,
         workspace: &Workspace,
         thread_id: &ThreadId,
-        cwd: Option<&str>,
-    ) -> Result<Option<PreparedSession>, AgentError> {
-        let Some(directory) = WorkingDirectory::find(workspace, cwd, &self.settings.files)? else {
-            return Ok(None);
-        };
+        directory: &WorkingDirectory,
+    ) -> Result<PreparedSession, AgentError> {
         if let Some(stored) = self.store.session(&workspace.id, thread_id).await? {
-            let session = instructions::parse_session(stored.state.to_string().as_bytes())
-                .map_err(|error| AgentError::Stored { what: "session", message: format!("{error:?}") })?;
-            return Ok(Some(PreparedSession { session, stored: stored.version }));
+            return PreparedSession::read(&stored);
         }
-        let cache = Arc::clone(&self.cache);
+        let (cache, directory) = (Arc::clone(&self.cache), directory.clone());
         let started = blocking(move || Session::start(&directory.request(), Some(&cache))).await?;
-        Ok(Some(PreparedSession { session: started.0, stored: Version(0) }))
+        Ok(PreparedSession { session: started.0, stored: Version(0) })
     }
 
-    fn context(&self, request: &PromptRequest) -> PhaseContext {
+    pub(crate) fn context(&self, request: &PromptRequest) -> PhaseContext {
         let mut context = PhaseContext::new()
             .workspace(request.workspace_id.to_string())
             .thread(request.thread_id.to_string());
@@ -190,7 +208,9 @@ impl Agent {
 fn agents_context(session: &Session) -> Option<AgentsContext> {
     let text = session.initial.text.clone()?;
     let sources = session.initial.files.iter().map(|path| {
-        let loaded = session.loaded_versions.get(path).map(|version| version.sha256.clone());
+        // What is loaded now may be a later version than the frozen text was made from.
+        let versions = [&session.initial.versions, &session.loaded_versions];
+        let loaded = versions.iter().find_map(|known| known.get(path)).map(|version| version.sha256.clone());
         Source::file(path.to_string_lossy(), loaded.unwrap_or_default())
     });
     let truncated = session.initial.is_truncated();

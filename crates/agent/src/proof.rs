@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use prompt::{Blame, CompiledPrompt, Manifest, Rebuilt, blame, rebuild};
 use protocol::{ContentHash, Timestamp, TurnId, WorkspaceId};
-use store::{PromptText, SaveManifest};
+use store::{PromptText, SaveManifest, TurnEvent};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
@@ -34,7 +34,8 @@ impl Agent {
         let manifest = serde_json::to_value(&compiled.manifest).map_err(broken)?;
         let fingerprint = compiled.manifest.fingerprints.full.clone();
         let save = SaveManifest { round, manifest, fingerprint };
-        self.store.save_manifest(workspace_id, turn_id, owner, save).await?;
+        let events = vec![TurnEvent::ManifestKept { round }];
+        self.store.save_manifest(workspace_id, turn_id, owner, save, events).await?;
         Ok(())
     }
 

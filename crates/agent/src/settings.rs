@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use instructions::{FOREWORD, Profile, Surroundings};
 use prompt::{Budgets, PromptProfile};
+use provider::{Providers, ReasoningEffort};
+use tools::{Permissions, ShellSettings};
 
 /// All of it.
 #[derive(Debug, Clone)]
@@ -16,6 +18,26 @@ pub struct Settings {
     pub files: FileSettings,
     /// How prompts are compiled.
     pub prompt: PromptSettings,
+    /// Who can be asked.
+    pub providers: Providers,
+    /// The model that is asked when nobody names one, as `provider/model`.
+    pub default_model: Option<String>,
+    /// How turns are run.
+    pub turns: TurnSettings,
+}
+
+impl Settings {
+    /// With this home directory, and without anybody to ask.
+    pub fn new(home: impl Into<PathBuf>) -> Self {
+        Self {
+            home: home.into(),
+            files: FileSettings::default(),
+            prompt: PromptSettings::default(),
+            providers: Providers::default(),
+            default_model: None,
+            turns: TurnSettings::default(),
+        }
+    }
 }
 
 /// How instruction files on disk are found.
@@ -85,4 +107,56 @@ pub enum KeepTexts {
     No,
     /// For so long after they were last used.
     For(Duration),
+}
+
+/// How turns are run.
+#[derive(Debug, Clone)]
+pub struct TurnSettings {
+    /// Tokens that a request and its answer may have together.
+    pub max_context_tokens: usize,
+    /// Tokens that are left for the answer.
+    pub response_reserve_tokens: usize,
+    /// How often a model is asked in one turn before it must answer.
+    pub max_rounds: u32,
+    /// How many tools it may call in one turn before it must answer.
+    pub max_tool_calls: u32,
+    /// What happens to a turn of a thread that has one running.
+    pub when_busy: WhenBusy,
+    /// The model that summarises earlier turns, as `provider/model`; none: the one that is asked.
+    pub summary_model: Option<String>,
+    /// How hard models should think; none leaves it to them.
+    pub reasoning: Option<ReasoningEffort>,
+    /// What tools may do beyond reading.
+    pub permissions: Permissions,
+    /// How long a call waits for somebody to decide.
+    pub approval_time: Duration,
+    /// How commands are run; none: they are not.
+    pub shell: Option<ShellSettings>,
+}
+
+impl Default for TurnSettings {
+    fn default() -> Self {
+        Self {
+            max_context_tokens: 128_000,
+            response_reserve_tokens: 16_000,
+            max_rounds: 32,
+            max_tool_calls: 128,
+            when_busy: WhenBusy::Refuse,
+            summary_model: None,
+            reasoning: None,
+            permissions: Permissions::default(),
+            approval_time: tools::Limits::default().approval_time,
+            shell: None,
+        }
+    }
+}
+
+/// What happens to a turn of a thread that has one running.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhenBusy {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It waits.
+    Queue,
 }

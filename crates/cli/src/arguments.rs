@@ -1,6 +1,10 @@
 //! The command line as clap reads it.
 
+mod turn;
+
 use std::path::PathBuf;
+
+pub(crate) use turn::{Turn, TurnStart};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -85,6 +89,9 @@ pub(crate) enum Command {
     /// Read and edit AGENTS.md documents
     #[command(subcommand)]
     Doc(Doc),
+    /// Ask a model in a thread, and look at what became of it
+    #[command(subcommand)]
+    Turn(Turn),
     /// Print the prompt of a thread's next turn, without asking a model
     Prompt(Prompt),
     /// Make and revoke access tokens
@@ -367,6 +374,13 @@ pub(crate) enum Thread {
     },
     /// Take a thread out of the tree
     Archive {
+        /// Id
+        thread: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Print the conversation: every turn's question and answer, oldest first
+    History {
         /// Id
         thread: String,
         #[command(flatten)]

@@ -14,6 +14,7 @@ mod session;
 mod show;
 mod thread;
 mod token;
+mod turn;
 mod watch;
 mod workspace;
 
@@ -37,6 +38,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Folder(command) => folder::run(context, command).await,
         Command::Thread(command) => thread::run(context, command).await,
         Command::Doc(command) => doc::run(context, command).await,
+        Command::Turn(command) => turn::run(context, command).await,
         Command::Prompt(arguments) => prompt::run(context, arguments).await,
         Command::Token(command) => token::run(context, command).await,
         Command::Events(arguments) => events::run(context, arguments).await,

@@ -14,11 +14,13 @@ mod nearest;
 pub(crate) mod origin;
 mod profile;
 pub(crate) mod project;
+pub(crate) mod providers;
 #[cfg(test)]
 pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod section;
 mod setting;
+pub(crate) mod turns;
 pub(crate) mod value;
 pub(crate) mod variable;
 
@@ -29,9 +31,11 @@ use error::ConfigurationError;
 use file::ConfigurationFile;
 use key::Key;
 use origin::{Layer, Origin};
+use providers::ProvidersSection;
 use report::Entry;
 use section::{AgentsSection, ClientSection, GatewaySection, PromptSection};
 use setting::{Assignment, Settings};
+use turns::TurnsSection;
 use value::Value;
 
 /// Where to look for settings.
@@ -81,6 +85,8 @@ pub(crate) struct Configuration {
     client: ClientSection,
     agents: AgentsSection,
     prompt: PromptSection,
+    turns: TurnsSection,
+    providers: ProvidersSection,
 }
 
 impl Configuration {
@@ -131,11 +137,14 @@ impl Configuration {
         apply(flags);
         warnings.extend(project_limits.withdraw(&mut settings));
 
+        TurnsSection::check(&settings)?;
         let configuration = Configuration {
             gateway: GatewaySection::read(&settings)?,
             client: ClientSection::read(&settings)?,
             agents: AgentsSection::read(&settings)?,
             prompt: PromptSection::read(&settings)?,
+            turns: TurnsSection::read(&settings)?,
+            providers: ProvidersSection::read(&settings)?,
             settings,
         };
         Ok((configuration, warnings))
@@ -149,6 +158,16 @@ impl Configuration {
     /// How the gateway compiles prompts.
     pub(crate) fn prompt(&self) -> &PromptSection {
         &self.prompt
+    }
+
+    /// How the gateway runs turns.
+    pub(crate) fn turns(&self) -> &TurnsSection {
+        &self.turns
+    }
+
+    /// Whom the gateway can ask.
+    pub(crate) fn providers(&self) -> &ProvidersSection {
+        &self.providers
     }
 
     /// How instruction files on disk are found.
@@ -182,8 +201,8 @@ fn assign(flag: Flag) -> Result<Assignment, ConfigurationError> {
         Key::find(flag.key).ok_or_else(|| ConfigurationError::NotInTable { key: flag.key.to_owned() })?;
     let origin = Origin::Flag(flag.name);
     match key.kind.check(flag.value) {
-        Ok(value) => Ok(Assignment { key, value, origin }),
-        Err(found) => Err(ConfigurationError::wrong_value(origin, key, found)),
+        Ok(value) => Ok(Assignment { key, path: key.path.into(), value, origin }),
+        Err(found) => Err(ConfigurationError::wrong_value(origin, key.path, key.kind, found)),
     }
 }
 
@@ -320,7 +339,8 @@ mod tests {
         fixture.variable("FOREWORD_WORKSPACE", "docs");
         let json = fixture.load().unwrap().0.json();
         let values = json["values"].as_array().unwrap();
-        assert_eq!(values.len(), key::KEYS.len());
+        let known = key::KEYS.iter().filter(|key| !key.is_named_by_user());
+        assert_eq!(values.len(), known.count());
         let value = |key: &str| values.iter().find(|value| value["key"] == key).unwrap().clone();
         let user_file = fixture.path("home/config.toml");
         assert_eq!(

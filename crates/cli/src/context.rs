@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use client::{Client, Target, TreeModel};
 use instructions::{Session as StoredSession, SessionFile, SessionSettings};
 use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
-use protocol::{FolderId, ThreadId, Workspace, WorkspaceId};
+use protocol::{FolderId, ThreadId, TurnId, Workspace, WorkspaceId};
 use secrecy::SecretString;
 
 use crate::arguments::{Arguments, Command, FileFlags, InScope, InWorkspace, Serve, Session};
@@ -184,6 +184,11 @@ fn working_directory() -> Result<PathBuf, Failure> {
 /// A thread's id.
 pub(crate) fn thread_id(text: &str) -> Result<ThreadId, Failure> {
     text.parse().map_err(|error| Failure::usage(format!("`{text}` is not a thread's id: {error}")))
+}
+
+/// A turn's id.
+pub(crate) fn turn_id(text: &str) -> Result<TurnId, Failure> {
+    text.parse().map_err(|error| Failure::usage(format!("`{text}` is not the id of a turn: {error}")))
 }
 
 /// A directory as the gateway wants it: absolute, and without `..`, which is taken lexically like everywhere else.

@@ -53,6 +53,12 @@ impl Failure {
         Self { exit, message: message.into(), hints: Vec::new(), data: None }
     }
 
+    /// What somebody else said, its `hint:` lines told apart.
+    pub(crate) fn told(exit: Exit, text: &str) -> Self {
+        let (message, hints) = split_hints(text);
+        Self { exit, message, hints, data: None }
+    }
+
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
@@ -66,6 +72,13 @@ impl Failure {
     pub(crate) fn file(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new(Exit::Failed, format!("could not {action} {}: {error}", path.display()))
     }
+}
+
+/// A message without its `hint:` lines, and those without their beginning.
+pub(crate) fn split_hints(text: &str) -> (String, Vec<String>) {
+    let hint = |line: &str| line.strip_prefix("hint: ").map(str::to_owned);
+    let message: Vec<&str> = text.lines().filter(|line| hint(line).is_none()).collect();
+    (message.join("\n"), text.lines().filter_map(hint).collect())
 }
 
 impl From<ClientError> for Failure {
@@ -82,7 +95,7 @@ impl From<ClientError> for Failure {
             ) => Exit::Usage,
             _ => Exit::Failed,
         };
-        let mut failure = Failure::new(exit, message(&error));
+        let mut failure = Failure::told(exit, &message(&error));
         failure.hints.extend(hint(&error));
         if let ClientError::Refused(refused) = error {
             failure.data = refused.data.map(Box::new);
@@ -154,6 +167,7 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
             "thread" => "`foreword thread tree` shows those there are",
             "revision" => "`foreword doc history` shows those there are",
             "token" => "`foreword token list` shows those there are",
+            "turn" => "`foreword turn list THREAD` shows those there are",
             "prompt_text" => {
                 "prompt.keep_texts and prompt.keep_texts_days of the gateway decide what is kept"
             }

@@ -85,6 +85,12 @@ impl Output {
         }
     }
 
+    /// Says something that an answer follows on the same line.
+    pub(crate) fn ask(self, question: &str) {
+        let mut stderr = anstream::stderr();
+        let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
+    }
+
     /// Says something that the user should look at.
     pub(crate) fn warning(self, message: &str, hint: Option<&str>) {
         let mut stderr = anstream::stderr();
@@ -168,6 +174,29 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { visible(text) } else { text.into() }
 }
 
+/// Somebody's text on one line of so many characters, for messages: nothing in it steers a terminal, ends the line
+/// or changes the order in which it is read.
+pub(crate) fn one_line(text: &str, width: usize) -> String {
+    let mut result = String::new();
+    let mut characters = text.trim().chars();
+    for character in characters.by_ref().take(width) {
+        match character {
+            '\n' | '\t' => result.push(' '),
+            _ if character.is_control() || reorders(character) => result.extend(character.escape_unicode()),
+            _ => result.push(character),
+        }
+    }
+    if characters.next().is_some() {
+        result.push('…');
+    }
+    result
+}
+
+/// Whether a character makes a terminal show others in another order than they are in.
+fn reorders(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// The same text without what would steer a terminal; lines and tabs stay.
 fn visible(text: &str) -> Cow<'_, str> {
     let steers = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
@@ -193,5 +222,12 @@ mod tests {
     fn what_would_steer_a_terminal_is_made_visible() {
         assert_eq!(visible("\ta\u{1b}[2Jb\u{9b}\n"), "\ta\\u{1b}[2Jb\\u{9b}\n");
         assert!(matches!(visible("a\tb\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn one_line_is_one_line() {
+        assert_eq!(one_line(" a\nb\u{1b}[2J\r\u{202e}c\n", 80), "a b\\u{1b}[2J\\u{d}\\u{202e}c");
+        assert_eq!(one_line("abcdef", 3), "abc…");
+        assert_eq!(one_line("äöü", 3), "äöü");
     }
 }

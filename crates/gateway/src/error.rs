@@ -64,7 +64,7 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
             data.what = Some(what.to_owned());
             data.id = Some(name);
         }),
-        StoreError::InvalidState(_) => invalid_state(message),
+        StoreError::InvalidState(_) | StoreError::TurnRunning { .. } => invalid_state(message),
         StoreError::InvalidValue { .. } => Error::invalid_params(message),
         StoreError::TooLarge { limit, actual } => error(ErrorKind::TooLarge, message, |data| {
             data.limit = Some(limit as u64);

@@ -7,6 +7,7 @@ mod initialize;
 mod prompt;
 mod thread;
 mod token;
+mod turn;
 mod workspace;
 
 use protocol::method;
@@ -43,7 +44,15 @@ pub(crate) fn router() -> Router {
         .on::<method::PromptPreview, _>(prompt::preview)
         .on::<method::PromptDiff, _>(prompt::diff)
         .on::<method::PromptRebuild, _>(prompt::rebuild)
+        .on::<method::TurnStart, _>(turn::start)
+        .on::<method::TurnGet, _>(turn::get)
+        .on::<method::TurnList, _>(turn::list)
+        .on::<method::TurnCancel, _>(turn::cancel)
+        .on::<method::TurnApprove, _>(turn::approve)
         .on::<method::TurnManifest, _>(prompt::manifest)
+        .on::<method::TurnExplain, _>(turn::explain)
+        .on::<method::SessionGet, _>(turn::session)
+        .on::<method::SessionResume, _>(turn::resume)
         .on_reply::<method::EventsSubscribe, _>(events::subscribe)
         .on::<method::EventsUnsubscribe, _>(events::unsubscribe)
         .on::<method::TokenCreate, _>(token::create)

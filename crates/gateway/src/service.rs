@@ -24,7 +24,7 @@ use crate::settings::Settings;
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) store: Store,
-    pub(crate) agent: Agent,
+    pub(crate) agent: Arc<Agent>,
     pub(crate) access: Access,
     pub(crate) feeds: Feeds,
     pub(crate) connections: Connections,
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(settings: Settings, store: Store, agent: Agent) -> Self {
+    pub(crate) fn new(settings: Settings, store: Store, agent: Arc<Agent>) -> Self {
         let metrics = Arc::new(Metrics::new());
         Self {
             access: Access::new(store.clone()),

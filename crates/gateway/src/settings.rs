@@ -33,11 +33,7 @@ impl Settings {
     pub fn new(data: impl Into<PathBuf>) -> Self {
         let data = data.into();
         Self {
-            agent: agent::Settings {
-                home: data.join("home"),
-                files: agent::FileSettings::default(),
-                prompt: agent::PromptSettings::default(),
-            },
+            agent: agent::Settings::new(data.join("home")),
             data,
             database: None,
             listen: protocol::local::DEFAULT_ADDRESS.to_owned(),

@@ -30,6 +30,8 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
 /// How long background hooks are waited for at shutdown.
 const HOOK_TIME: Duration = Duration::from_secs(5);
+/// How often turns of gateways that are gone are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(10);
 /// How often texts of past prompts that are old enough are forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -139,7 +141,7 @@ impl Gateway {
             .map_err(|source| StartError::Database { database: database.clone(), source })?;
         owner::ensure(&directory, &store).await?;
         create_bootstrap_files(&settings.agent.home)?;
-        let agent = Agent::new(store.clone(), settings.agent.clone(), packages)?;
+        let agent = Arc::new(Agent::new(store.clone(), settings.agent.clone(), packages)?);
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
@@ -152,6 +154,7 @@ impl Gateway {
         let background = vec![
             tokio::spawn(listen_for_changes(Arc::clone(&shared))),
             tokio::spawn(forget_old_texts(Arc::clone(&shared))),
+            tokio::spawn(fail_dead_turns(Arc::clone(&shared))),
         ];
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
@@ -194,7 +197,7 @@ impl Gateway {
     }
 
     /// What makes prompts, for whoever runs a gateway in their own process.
-    pub fn agent(&self) -> &Agent {
+    pub fn agent(&self) -> &Arc<Agent> {
         &self.service.shared.agent
     }
 
@@ -286,6 +289,18 @@ async fn forget_old_texts(shared: Arc<Shared>) {
             Err(error) => tracing::warn!(%error, "texts of past prompts could not be forgotten"),
         }
         tokio::time::sleep(FORGET_EVERY).await;
+    }
+}
+
+/// Fails turns whose gateway is gone: its own, if it was killed, and those of others.
+async fn fail_dead_turns(shared: Arc<Shared>) {
+    loop {
+        match shared.agent.fail_dead_turns().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "failed turns whose gateway is gone"),
+            Err(error) => tracing::warn!(%error, "turns of gateways that are gone could not be failed"),
+        }
+        tokio::time::sleep(SWEEP_EVERY).await;
     }
 }
 

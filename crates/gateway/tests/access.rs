@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use gateway::Settings;
 use protocol::Role;
 use protocol::method::METHODS;
 use serde_json::{Value, json};
 use testkit::TestGateway;
+use testkit::scripted_model::{Answer, ScriptedModel};
 
-use crate::support::{Socket, World, ask};
+use crate::support::{Setting, Socket, World, ask, with_model};
 
 /// What a call leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +60,15 @@ const TABLE: &[Row] = &[
     ("prompt/preview",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("prompt/diff",                            [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("prompt/rebuild",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
+    ("turn/start",                             [E, Y, Y], [E, Y, Y], [E, X, X]),
+    ("turn/get",                               [Y, Y, Y], [Y, Y, Y], [X, X, X]),
+    ("turn/list",                              [Y, Y, Y], [Y, Y, Y], [X, X, X]),
+    ("turn/cancel",                            [E, Y, Y], [E, Y, Y], [E, X, X]),
+    ("turn/approve",                           [E, N, N], [E, N, N], [E, X, X]),
     ("turn/manifest",                          [Y, Y, Y], [Y, Y, Y], [X, X, X]),
+    ("turn/explain",                           [Y, Y, Y], [Y, Y, Y], [X, X, X]),
+    ("session/get",                            [Y, Y, Y], [Y, Y, Y], [X, X, X]),
+    ("session/resume",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("events/subscribe",                       [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("events/unsubscribe",                     [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("token/create",                           [O, O, Y], [O, O, Y], [O, O, X]),
@@ -90,7 +100,11 @@ fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
         }
         "prompt/preview" => world.with(json!({ "thread_id": world.thread })),
         "prompt/diff" => world.with(json!({ "thread_id": world.thread, "turn_id": turn })),
-        "prompt/rebuild" | "turn/manifest" => world.with(json!({ "turn_id": turn })),
+        "turn/start" => world.with(json!({ "thread_id": world.thread, "input": who })),
+        "turn/list" | "session/get" | "session/resume" => world.with(json!({ "thread_id": world.thread })),
+        "turn/approve" => world.with(json!({ "turn_id": turn, "call_id": "1", "allow": true })),
+        "prompt/rebuild" => world.with(json!({ "turn_id": turn })),
+        _ if method.starts_with("turn/") => world.with(json!({ "turn_id": turn })),
         "token/create" => world.with(json!({ "name": format!("made by {who}"), "role": "reader" })),
         "token/revoke" => json!({ "name": format!("for {who}") }),
         _ if method.starts_with("thread/agents_doc/") => world.with(json!({ "folder_id": world.folder })),
@@ -121,7 +135,10 @@ fn the_table_has_every_method_once() {
 
 #[tokio::test]
 async fn every_method_is_open_to_exactly_those_who_may_call_it() {
-    let gateway = TestGateway::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
+    model.answer_by(|_| Answer::text("yes"));
+    let with = |settings: &mut Settings| with_model(settings, &model, &Setting::default());
+    let gateway = TestGateway::start_with(with).await.unwrap();
     let owner = gateway.owner_in_memory();
     let elsewhere = World::new(&gateway, "elsewhere").await;
     let here = World::new(&gateway, "here").await.workspace;

@@ -21,3 +21,4 @@ mod shutdown;
 mod support;
 mod traffic;
 mod tree;
+mod turns;

@@ -8,8 +8,9 @@ use protocol::method::{self, METHODS};
 use protocol::notification::NOTIFICATIONS;
 use serde_json::{Value, json};
 use testkit::TestGateway;
+use testkit::scripted_model::{Answer, ScriptedModel};
 
-use crate::support::{Socket, World, id};
+use crate::support::{MODEL, Setting, Socket, World, id, with_model};
 
 /// The published schemas by type name: the files where they are, else what they are made from.
 fn schemas() -> BTreeMap<String, Validator> {
@@ -32,7 +33,7 @@ fn schemas() -> BTreeMap<String, Validator> {
 }
 
 /// Calls every method once, well, with every parameter it has; the workspace is followed from its beginning.
-async fn walk(gateway: &TestGateway, socket: &mut Socket) {
+async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket) {
     socket.ok("initialize", json!({ "client": { "name": "walk", "version": "1" } })).await;
     let agents = json!({
         "enabled": true,
@@ -90,11 +91,12 @@ async fn walk(gateway: &TestGateway, socket: &mut Socket) {
     socket.ok("token/revoke", json!({ "name": "bound" })).await;
     socket.ok("token/list", json!({})).await;
     look_at_prompts(gateway, socket).await;
+    take_turns(model, socket).await;
     stumble(socket, &workspace, &outer).await;
     socket.ok("events/unsubscribe", with(json!({}))).await;
 }
 
-/// In a workspace of its own, which nobody follows: turns have no notifications that are promised yet.
+/// In a workspace of its own, which nobody follows.
 async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
     let world = World::new(gateway, "prompts").await;
     let (workspace, thread) = (world.workspace.parse().unwrap(), world.thread.parse().unwrap());
@@ -110,6 +112,59 @@ async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
     socket.ok("prompt/diff", world.with(pair)).await;
     socket.ok("prompt/rebuild", world.with(json!({ "turn_id": turn, "round": 1 }))).await;
     socket.ok("turn/manifest", world.with(json!({ "turn_id": turn }))).await;
+}
+
+/// Turns that end in every way, with everything that can be told of them.
+async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
+    let project = tempfile::tempdir().unwrap();
+    std::fs::write(project.path().join("AGENTS.md"), "be brief").unwrap();
+    let made = socket.ok("workspace/create", json!({ "name": "turns", "root_path": project.path() })).await;
+    let workspace = id(&made["workspace"]);
+    let with = |others: Value| {
+        let mut params = json!({ "workspace_id": workspace });
+        params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        params
+    };
+    socket.ok("events/subscribe", with(json!({ "since": 0 }))).await;
+    let made = socket.ok("thread/create", with(json!({ "title": "t", "mode": "agent" }))).await;
+    let thread = id(&made["thread"]);
+    let model_name = format!("scripted/{MODEL}");
+    let start =
+        with(json!({ "thread_id": thread, "input": "hi", "cwd": project.path(), "model": model_name }));
+    model.answer(Answer::text("hello").tool_call("1", "write_file", r#"{"path":"a","content":"x"}"#));
+    model.answer(Answer::text("written"));
+    let turn = id(&socket.ok("turn/start", &start).await["turn"]);
+    told(socket, "turn/approval_requested").await;
+    socket.ok("turn/get", with(json!({ "turn_id": turn }))).await;
+    socket.ok("turn/approve", with(json!({ "turn_id": turn, "call_id": "1", "allow": true }))).await;
+    told(socket, "turn/completed").await;
+    std::fs::write(project.path().join("AGENTS.md"), "be verbose").unwrap();
+    socket.ok("session/resume", with(json!({ "thread_id": thread, "cwd": project.path() }))).await;
+    model.answer(Answer::context_too_long());
+    model.answer(Answer::text("a summary"));
+    model.answer(Answer::text("short"));
+    socket.ok("turn/start", &start).await;
+    told(socket, "turn/completed").await;
+    model.answer(Answer::wrong_key());
+    let turn = id(&socket.ok("turn/start", &start).await["turn"]);
+    told(socket, "turn/failed").await;
+    for method in ["turn/get", "turn/explain", "turn/manifest"] {
+        socket.ok(method, with(json!({ "turn_id": turn }))).await;
+    }
+    model.answer(Answer::silence());
+    let turn = id(&socket.ok("turn/start", &start).await["turn"]);
+    socket.ok("turn/cancel", with(json!({ "turn_id": turn }))).await;
+    told(socket, "turn/cancelled").await;
+    socket.ok("turn/list", with(json!({ "thread_id": thread, "limit": 2, "before": 3 }))).await;
+    socket.ok("session/get", with(json!({ "thread_id": thread }))).await;
+    let nobody = with(json!({ "thread_id": thread, "input": "hi", "model": "nobody/x" }));
+    socket.refused(-32050, "turn/start", nobody).await;
+    socket.ok("events/unsubscribe", with(json!({}))).await;
+}
+
+/// Waits until something is told.
+async fn told(socket: &mut Socket, method: &str) {
+    while socket.notification().await["method"] != method {}
 }
 
 /// Makes the gateway say no in every way that a client alone can bring about.
@@ -175,9 +230,11 @@ impl Recorded {
 
 #[tokio::test]
 async fn recorded_traffic_matches_the_schemas() {
-    let gateway = TestGateway::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
+    let with = |settings: &mut gateway::Settings| with_model(settings, &model, &Setting::default());
+    let gateway = TestGateway::start_with(with).await.unwrap();
     let mut socket = Socket::owner(&gateway).await;
-    walk(&gateway, &mut socket).await;
+    walk(&gateway, &model, &mut socket).await;
     let reader = gateway.token("reader", protocol::Role::Reader, None).await.unwrap();
     let mut forbidden = Socket::connect(&gateway, &reader).await;
     forbidden.refused(-32003, "token/list", json!({})).await;

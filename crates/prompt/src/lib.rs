@@ -23,6 +23,7 @@ mod fingerprint;
 mod gather;
 mod input;
 mod manifest;
+pub mod notes;
 mod profile;
 mod rebuild;
 mod section;

@@ -35,6 +35,8 @@ pub enum ErrorKind {
     TooLarge,
     /// Too many requests; try again after `retry_after_ms`.
     RateLimited,
+    /// A model's provider failed, or there is none.
+    ProviderFailed,
     /// A hook that must not fail did.
     HookFailed,
 }
@@ -71,6 +73,11 @@ impl ErrorKind {
         (ErrorKind::InvalidState, -32011, "the thing exists, but its state does not allow this"),
         (ErrorKind::TooLarge, -32013, "`actual` bytes are over the `limit`"),
         (ErrorKind::RateLimited, -32029, "too many requests; try again after `retry_after_ms`"),
+        (
+            ErrorKind::ProviderFailed,
+            -32050,
+            "`provider` cannot be asked: `status` is what it answered, `retryable` whether later may help",
+        ),
         (ErrorKind::HookFailed, -32051, "the hook `hook_id` failed in `phase`, and must not"),
     ];
 
@@ -129,6 +136,15 @@ pub struct ErrorData {
     /// Milliseconds after which another try may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// The provider that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The HTTP status it answered with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Whether the same call could succeed later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retryable: Option<bool>,
     /// The hook that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_id: Option<String>,
@@ -151,6 +167,9 @@ impl ErrorData {
             current: None,
             limit: None,
             retry_after_ms: None,
+            provider: None,
+            status: None,
+            retryable: None,
             hook_id: None,
             phase: None,
         }

@@ -41,4 +41,4 @@ pub use text::ContentHash;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
 pub use tree::{Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
-pub use turn::TurnStatus;
+pub use turn::{Turn, TurnError, TurnStatus, TurnUsage};

@@ -6,6 +6,7 @@ mod folder;
 mod prompt;
 mod thread;
 mod token;
+mod turn;
 mod workspace;
 
 pub use connection::*;
@@ -14,6 +15,7 @@ pub use folder::*;
 pub use prompt::*;
 pub use thread::*;
 pub use token::*;
+pub use turn::*;
 pub use workspace::*;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -172,8 +174,24 @@ methods! {
     PromptDiff = "prompt/diff", Editor, PromptDiffParams => PromptDiffResult;
     /// The prompt of a past turn, byte for byte, proven by its fingerprints.
     PromptRebuild = "prompt/rebuild", Editor, PromptRebuildParams => PromptResult;
+    /// Asks a model. The answer comes while the turn runs: `turn/delta` to this connection, `turn/get` to everybody.
+    TurnStart = "turn/start", Editor, TurnStartParams => TurnResult;
+    /// One turn, what happened in it so far, and what waits for a decision.
+    TurnGet = "turn/get", Reader, TurnGetParams => TurnGetResult;
+    /// The newest turns of a thread.
+    TurnList = "turn/list", Reader, TurnListParams => TurnListResult;
+    /// Stops a turn, wherever it runs; one that has ended stays as it is.
+    TurnCancel = "turn/cancel", Editor, TurnGetParams => TurnResult;
+    /// Decides about a call that waits, after `turn/approval_requested`.
+    TurnApprove = "turn/approve", Editor, TurnApproveParams => TurnApproveResult;
     /// What the prompts of a turn consisted of.
     TurnManifest = "turn/manifest", Reader, TurnGetParams => TurnManifestResult;
+    /// The files, documents, skills, memory and hooks that made a turn's prompt, with versions.
+    TurnExplain = "turn/explain", Reader, TurnGetParams => TurnExplainResult;
+    /// What a thread remembers about instruction files.
+    SessionGet = "session/get", Reader, SessionGetParams => SessionGetResult;
+    /// What the thread's next turn would tell the model of a changed disk, without telling it yet.
+    SessionResume = "session/resume", Editor, SessionResumeParams => SessionResumeResult;
 
     /// Starts notifications of a workspace, first those after `since`. Needs a connection: not over HTTP POST.
     EventsSubscribe = "events/subscribe", Reader, EventsSubscribeParams => EventsResult;

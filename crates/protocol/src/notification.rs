@@ -80,7 +80,7 @@ impl Notification for TreeChanged {
 }
 
 macro_rules! turn_notifications {
-    ($($(#[$doc:meta])* $type:ident = $name:literal),* $(,)?) => {$(
+    ($($(#[$doc:meta])* $type:ident = $name:literal { $($(#[$field_doc:meta])* $field:ident: $field_type:ty),* $(,)? })*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub struct $type {
@@ -92,6 +92,7 @@ macro_rules! turn_notifications {
             pub thread_id: ThreadId,
             /// The turn.
             pub turn_id: TurnId,
+            $($(#[$field_doc])* pub $field: $field_type,)*
         }
 
         impl Notification for $type {
@@ -100,17 +101,70 @@ macro_rules! turn_notifications {
     )*};
 }
 
-// The store logs them with every turn. They get their rows in `NOTIFICATIONS` together with the methods that start
-// turns: a row is a promise that a client can meet the notification.
 turn_notifications! {
     /// A thread's turn began.
-    TurnStarted = "turn/started",
+    TurnStarted = "turn/started" {}
+    /// A model is asked, with a prompt whose manifest is kept.
+    TurnManifestKept = "turn/manifest" {
+        /// Which time the model is asked in this turn, from 1.
+        round: u32,
+    }
+    /// A tool was called by the model.
+    TurnToolStarted = "turn/tool_started" {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+    }
+    /// A tool call waits for somebody to decide; `turn/get` has what it would do.
+    TurnApprovalRequested = "turn/approval_requested" {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+    }
+    /// A tool has answered.
+    TurnToolFinished = "turn/tool_finished" {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// Types of the reminders at the end of its result.
+        reminders: Vec<String>,
+    }
+    /// Earlier turns no longer fit and are being summarised.
+    ContextCompressing = "context/compressing" {}
+    /// Earlier turns were left out of what the model reads.
+    ContextCompressed = "context/compressed" {
+        /// Turns up to this ordinal are left out.
+        through: u64,
+        /// Whether a summary stands for them.
+        summarised: bool,
+    }
     /// A turn has its answer.
-    TurnCompleted = "turn/completed",
+    TurnCompleted = "turn/completed" {}
     /// A turn ended without an answer.
-    TurnFailed = "turn/failed",
+    TurnFailed = "turn/failed" {}
     /// A turn was stopped.
-    TurnCancelled = "turn/cancelled",
+    TurnCancelled = "turn/cancelled" {}
+}
+
+/// More of a turn's answer. It has no place in the change log and goes only to the connection that started the turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnDelta {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Counts the pieces of an answer from 0.
+    pub index: u64,
+    /// What comes after the answer so far.
+    pub text: String,
+}
+
+impl TurnDelta {
+    /// The JSON-RPC method.
+    pub const NAME: &'static str = "turn/delta";
 }
 
 /// One row of the table of notifications.
@@ -125,18 +179,32 @@ pub struct NotificationSpec {
     pub params_schema: fn(SchemaGenerator) -> schemars::Schema,
 }
 
-/// Every notification.
-pub const NOTIFICATIONS: &[NotificationSpec] = &[
-    NotificationSpec {
-        name: DocumentChanged::NAME,
-        summary: "A scope's document was saved, restored or archived.",
-        params_type: "DocumentChanged",
-        params_schema: SchemaGenerator::into_root_schema_for::<DocumentChanged>,
-    },
-    NotificationSpec {
-        name: TreeChanged::NAME,
-        summary: "Workspace, folders or threads changed.",
-        params_type: "TreeChanged",
-        params_schema: SchemaGenerator::into_root_schema_for::<TreeChanged>,
-    },
-];
+macro_rules! table {
+    ($($type:ident: $summary:literal;)*) => {
+        /// Every notification.
+        pub const NOTIFICATIONS: &[NotificationSpec] = &[$(
+            NotificationSpec {
+                name: $type::NAME,
+                summary: $summary,
+                params_type: stringify!($type),
+                params_schema: SchemaGenerator::into_root_schema_for::<$type>,
+            },
+        )*];
+    };
+}
+
+table! {
+    DocumentChanged: "A scope's document was saved, restored or archived.";
+    TreeChanged: "Workspace, folders or threads changed.";
+    TurnStarted: "A thread's turn began.";
+    TurnManifestKept: "A model is asked, with a prompt whose manifest is kept.";
+    TurnDelta: "More of a turn's answer, without a place in the change log, to the connection that started the turn.";
+    TurnToolStarted: "A tool was called by the model.";
+    TurnApprovalRequested: "A tool call waits for somebody to decide; `turn/get` has what it would do.";
+    TurnToolFinished: "A tool has answered.";
+    ContextCompressing: "Earlier turns no longer fit and are being summarised.";
+    ContextCompressed: "Earlier turns were left out of what the model reads.";
+    TurnCompleted: "A turn has its answer.";
+    TurnFailed: "A turn ended without an answer.";
+    TurnCancelled: "A turn was stopped.";
+}

@@ -77,7 +77,8 @@ fn method_table(page: &mut String) {
 fn notification_sections(page: &mut String, schemas: &Schemas) {
     heading(page, 2, "Notifications");
     for notification in NOTIFICATIONS {
-        heading(page, 3, notification.name);
+        // A method and a notification may have the same name, and links lead to the method.
+        heading(page, 3, &format!("{} is told", notification.name));
         paragraph(page, notification.summary);
         type_of(page, "Parameters", notification.params_type, schemas);
     }

@@ -2,6 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// How far a turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -15,4 +18,301 @@ pub enum TurnStatus {
     Failed,
     /// Somebody stopped it.
     Cancelled,
+}
+
+/// A turn of a thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    /// Identifies the turn.
+    pub id: TurnId,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// Counts the thread's turns from 1.
+    pub ordinal: u64,
+    /// How far it is.
+    pub status: TurnStatus,
+    /// What was asked.
+    pub input: String,
+    /// The answer so far, or the whole of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// The model it was asked of, as `provider/model`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The directory it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Why it has no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TurnError>,
+    /// What it cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TurnUsage>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+    /// Who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<String>,
+}
+
+/// Why a turn has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnError {
+    /// What went wrong: `provider_failed`, `hook_failed`, `interrupted`, `no_answer`, `refused`, …
+    pub kind: String,
+    /// What happened, to what, and what to do.
+    pub message: String,
+    /// The provider that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The HTTP status it answered with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Whether the same turn could succeed later.
+    #[serde(default)]
+    pub retryable: bool,
+}
+
+/// Tokens of a turn, as its provider counted them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TurnUsage {
+    /// All that was read, cached or not.
+    pub input: u64,
+    /// All that was written.
+    pub output: u64,
+    /// The part of `input` that came from a cache.
+    pub cached_read: u64,
+    /// The part of `input` that was written to a cache.
+    pub cached_write: u64,
+}
+
+/// Who speaks in a step of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnRole {
+    /// A person, or the gateway for one.
+    User,
+    /// The model.
+    Assistant,
+    /// The tools that were called.
+    Tool,
+}
+
+/// One message of a turn, as it was sent to the model or came from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnStep {
+    /// Who speaks.
+    pub role: TurnRole,
+    /// What is said, without reminders.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The tools the model calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<TurnToolCall>,
+    /// What tools answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<TurnToolResult>,
+    /// What the model is told besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reminders: Vec<TurnReminder>,
+    /// When it was kept.
+    pub created_at: Timestamp,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnToolCall {
+    /// What its result refers to.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments as the model wrote them: a JSON object, if all went well.
+    pub arguments: String,
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnToolResult {
+    /// The call it answers.
+    pub call_id: String,
+    /// The answer.
+    pub text: String,
+    /// Whether the call failed.
+    #[serde(default)]
+    pub is_error: bool,
+    /// What stands at the end of the result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reminders: Vec<TurnReminder>,
+}
+
+/// A reminder, as the model reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnReminder {
+    /// Which: `agents.resolve.paths`, `session.resume.diff`, `tool.output.trimmed` or `permission.decision`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its text, tags included.
+    pub text: String,
+}
+
+/// A call that waits for somebody to decide.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnApproval {
+    /// The call.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments it would run with.
+    pub arguments: Map<String, Value>,
+    /// The files it would write; none for a command, which may write anywhere.
+    pub paths: Vec<String>,
+    /// The rule that asks, such as `permissions.write = ask`.
+    pub rule: String,
+    /// When it was asked.
+    pub requested_at: Timestamp,
+    /// When the answer is no because nobody answered.
+    pub expires_at: Timestamp,
+}
+
+/// What made a turn's prompt, and what the turn did, from the store alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnExplanation {
+    /// The turn, with its answer.
+    pub turn: Turn,
+    /// Instruction files on disk that the model had, and how they reached it.
+    pub files: Vec<ExplainedFile>,
+    /// Documents, skills, memory and other sources of the prompt's sections.
+    pub sources: Vec<ExplainedSource>,
+    /// Sections of the prompt, in their order.
+    pub sections: Vec<ExplainedSection>,
+    /// Hooks that ran for the turn.
+    pub hooks: Vec<ExplainedHook>,
+    /// Tools that were called.
+    pub tools: Vec<ExplainedTool>,
+    /// What the model saw of earlier turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<ExplainedHistory>,
+    /// How often the model was asked.
+    pub rounds: u32,
+}
+
+/// An instruction file that the model had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedFile {
+    /// The file.
+    pub path: String,
+    /// How it reached the model.
+    pub delivery: FileDelivery,
+    /// SHA-256 of what the model got, where it got the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Modification time in milliseconds since 1970, where the model was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtime_ms: Option<i64>,
+    /// The tool call whose result brought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// The earlier turn that brought it and still stood in the request; absent: this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+}
+
+/// How an instruction file reached a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileDelivery {
+    /// In the frozen start of the session.
+    Initial,
+    /// With its text, at the end of a tool's result.
+    Inline,
+    /// By its path, at the end of a tool's result or after a resume.
+    Pointer,
+    /// As one that no longer applies.
+    Removed,
+}
+
+/// Where a part of a prompt came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedSource {
+    /// The section it stands in.
+    pub section_id: String,
+    /// What it is, such as `document`, `file`, `built_in`.
+    pub kind: String,
+    /// Where it is, if it is a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Its id, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its version, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// SHA-256 of what was used.
+    pub sha256: String,
+}
+
+/// A section of a turn's prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedSection {
+    /// Its id.
+    pub id: String,
+    /// How rarely it changes.
+    pub stability: String,
+    /// Its tokens, an estimate.
+    pub tokens: u64,
+    /// Whether something of it was cut.
+    pub truncated: bool,
+}
+
+/// A hook that ran for a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedHook {
+    /// The hook.
+    pub hook_id: String,
+    /// Its package.
+    pub package_id: String,
+    /// When it ran.
+    pub phase: String,
+    /// What became of it.
+    pub status: String,
+    /// How long it took, in microseconds.
+    pub duration_us: u64,
+}
+
+/// A tool that was called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedTool {
+    /// The call.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// Whether it failed; absent when it has no result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// Types of the reminders at the end of its result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reminders: Vec<String>,
+}
+
+/// What the model saw of earlier turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedHistory {
+    /// Turns up to this ordinal are not sent as they were; 0: all are.
+    pub left_out_through: u64,
+    /// Whether a summary stands for them.
+    pub summarised: bool,
+    /// Completed turns that were sent word for word.
+    pub turns: u64,
+    /// Messages of those turns.
+    pub entries: u64,
+    /// Their tokens and those of the summary, an estimate.
+    pub tokens: u64,
+    /// Tokens that earlier turns may have, at this prompt's size.
+    pub budget_tokens: u64,
 }

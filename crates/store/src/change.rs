@@ -1,16 +1,19 @@
 //! The change log: what happened in a workspace, in order.
 
 use protocol::{Sequence, WorkspaceId};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, DbBackend, EntityTrait, QueryFilter, QueryOrder,
+    QuerySelect, Statement,
+};
 
 use crate::entity::{change_log, workspace};
 use crate::only::Only as _;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, listener};
 
 /// Says where there may be something new. A wake may come for nothing, and is never the only word of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wake {
-    /// This workspace's change log.
+    /// This workspace's change log, or what was asked of its running turns.
     Workspace(WorkspaceId),
     /// The access tokens.
     Tokens,
@@ -62,5 +65,23 @@ impl Store {
             .into_iter()
             .map(|(seq, method, params)| Change { seq: Sequence::from_column(seq), method, params })
             .collect())
+    }
+
+    /// Commits what the change log does not tell of, and wakes whoever follows the workspace, at every gateway.
+    pub(crate) async fn commit_and_wake(
+        &self,
+        transaction: DatabaseTransaction,
+        workspace_id: &WorkspaceId,
+    ) -> Result<(), StoreError> {
+        if self.backend() == DbBackend::Postgres {
+            // A row of the log would do it by itself; here there is none.
+            let channel_and_payload = [listener::CHANGE.into(), workspace_id.as_str().into()];
+            let notify = "SELECT pg_notify($1, $2)";
+            let notify = Statement::from_sql_and_values(self.backend(), notify, channel_and_payload);
+            transaction.execute_raw(notify).await?;
+        }
+        transaction.commit().await?;
+        self.wake(Wake::Workspace(workspace_id.clone()));
+        Ok(())
     }
 }

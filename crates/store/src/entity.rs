@@ -11,7 +11,9 @@ pub(crate) mod prompt_text;
 pub(crate) mod revision;
 pub(crate) mod session;
 pub(crate) mod thread;
+pub(crate) mod thread_context;
 pub(crate) mod turn;
+pub(crate) mod turn_approval;
 pub(crate) mod turn_item;
 pub(crate) mod workspace;
 

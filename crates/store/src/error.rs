@@ -36,6 +36,17 @@ pub enum StoreError {
     /// The thing exists, but its state does not allow this.
     #[error("{0}")]
     InvalidState(String),
+    /// The thread has a turn that runs, so no other one can begin.
+    #[error(
+        "{} of thread `{thread_id}` is still running; wait for its end, or cancel it",
+        turn_or_another(.turn_id.as_deref())
+    )]
+    TurnRunning {
+        /// The thread.
+        thread_id: String,
+        /// The turn that runs, where it is known.
+        turn_id: Option<String>,
+    },
     /// A value is not acceptable.
     #[error("`{field}` {reason}")]
     InvalidValue {
@@ -89,6 +100,10 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         classify(&error)
     }
+}
+
+fn turn_or_another(turn_id: Option<&str>) -> String {
+    turn_id.map_or_else(|| "another turn".to_owned(), |id| format!("turn `{id}`"))
 }
 
 /// Whether the error says that a unique index forbids the row.

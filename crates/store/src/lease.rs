@@ -75,7 +75,8 @@ impl Store {
             if !is_dead {
                 continue;
             }
-            let finish = FinishTurn { end: TurnEnd::Failed, error: Some(error.clone()), usage: None };
+            let finish =
+                FinishTurn { end: TurnEnd::Failed, error: Some(error.clone()), usage: None, session: None };
             let guard = row::Column::LeaseExpiresAt.lte(now.milliseconds());
             match write.finish_turn(present, finish, guard).await {
                 Ok(turn) => failed.push(turn),
@@ -94,6 +95,18 @@ impl Store {
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
         owner: &str,
+    ) -> Result<row::Model, StoreError> {
+        let found = self.locked_turn(transaction, workspace_id, turn_id).await?;
+        check_held(&found, owner)?;
+        Ok(found)
+    }
+
+    /// The row of a turn, whoever runs it, locked until the transaction ends.
+    pub(crate) async fn locked_turn(
+        &self,
+        transaction: &DatabaseTransaction,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
     ) -> Result<row::Model, StoreError> {
         let mut query = row::Entity::find_by_id(turn_id.as_str())
             .filter(row::Column::WorkspaceId.eq(workspace_id.as_str()));
@@ -114,7 +127,6 @@ impl Store {
             self.sequence(workspace_id).await?;
             return Err(StoreError::not_found("turn", turn_id));
         };
-        check_held(&found, owner)?;
         Ok(found)
     }
 }

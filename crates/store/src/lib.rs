@@ -5,6 +5,7 @@
 //! last writes what happened to the change log under that number and those after it. So changes of one workspace
 //! happen one after another, and a lower number never becomes visible after a higher one.
 
+mod approval;
 mod change;
 mod database;
 mod document;
@@ -23,14 +24,18 @@ mod prompt_text;
 mod resolution;
 mod scope;
 mod session;
+mod stop;
 mod thread;
+mod thread_context;
 mod token;
 mod tree;
 mod turn;
+mod turn_event;
 mod turn_item;
 mod workspace;
 mod write;
 
+pub use approval::{Approval, NewApproval};
 pub use change::{Change, Wake};
 pub use database::{Database, InvalidDatabase, Store};
 pub use document::{SaveDocument, Saved};
@@ -43,8 +48,10 @@ pub use prompt_text::PromptText;
 pub use scope::Scope;
 pub use session::{Session, SessionSave};
 pub use thread::NewThread;
+pub use thread_context::ThreadContext;
 pub use token::{NewToken, hash_secret};
 pub use turn::{FinishTurn, NewTurn, Turn, TurnEnd, TurnPage};
+pub use turn_event::TurnEvent;
 pub use turn_item::{NewTurnItem, TurnItem};
 pub use workspace::{NewWorkspace, WorkspaceChanges};
 

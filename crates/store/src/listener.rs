@@ -13,7 +13,7 @@ use tokio::sync::broadcast;
 use crate::change::Wake;
 
 const RETRY_AFTER: Duration = Duration::from_millis(500);
-const CHANGE: &str = "foreword_change";
+pub(crate) const CHANGE: &str = "foreword_change";
 const TOKEN: &str = "foreword_token";
 
 /// Turns notifications into wakes for as long as the store lives.

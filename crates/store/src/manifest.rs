@@ -8,6 +8,7 @@ use sea_orm::{
 use serde_json::Value;
 
 use crate::entity::{self, prompt_manifest, turn};
+use crate::turn_event::TurnEvent;
 use crate::{Store, StoreError, name};
 
 /// A manifest as it is stored.
@@ -37,21 +38,21 @@ pub struct SaveManifest {
 }
 
 impl Store {
-    /// Saves the manifest of a round of a turn that `owner` runs.
+    /// Saves the manifest of a round of a turn that `owner` runs, and tells of the events.
     ///
-    /// A round has one manifest: saving the same one again changes nothing, another one is refused.
+    /// A round has one manifest: saving the same one again changes and tells nothing, another one is refused.
     pub async fn save_manifest(
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
         owner: &str,
         save: SaveManifest,
+        events: Vec<TurnEvent>,
     ) -> Result<PromptManifest, StoreError> {
         name::check("fingerprint", &save.fingerprint)?;
-        let transaction = self.begin_write().await?;
-        self.held_turn(&transaction, workspace_id, turn_id, owner).await?;
+        let write = self.write_turn(workspace_id, turn_id, owner, events).await?;
         let key = (turn_id.to_string(), i64::from(save.round));
-        if let Some(present) = prompt_manifest::Entity::find_by_id(key).one(&transaction).await? {
+        if let Some(present) = prompt_manifest::Entity::find_by_id(key).one(write.transaction()).await? {
             let present = PromptManifest::try_from(present)?;
             if present.fingerprint == save.fingerprint && present.manifest == save.manifest {
                 return Ok(present);
@@ -70,9 +71,9 @@ impl Store {
             created_at: Timestamp::now().milliseconds(),
         };
         prompt_manifest::Entity::insert(row.clone().into_active_model())
-            .exec_without_returning(&transaction)
+            .exec_without_returning(write.transaction())
             .await?;
-        transaction.commit().await?;
+        write.commit().await?;
         row.try_into()
     }
 

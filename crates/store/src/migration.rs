@@ -1,5 +1,6 @@
 //! The schema's history. A migration that was released is never edited; the next one is added below it.
 
+mod approvals;
 mod spine;
 mod turns;
 
@@ -9,6 +10,6 @@ pub(crate) struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(spine::Migration), Box::new(turns::Migration)]
+        vec![Box::new(spine::Migration), Box::new(turns::Migration), Box::new(approvals::Migration)]
     }
 }

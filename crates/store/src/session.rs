@@ -58,24 +58,35 @@ impl Store {
             self.sequence(workspace_id).await?;
             return Err(error);
         }
-        let row = session::Model {
-            thread_id: thread_id.to_string(),
-            workspace_id: workspace_id.to_string(),
-            state: state.to_string(),
-            version: expected.next().to_column(),
-            updated_at: Timestamp::now().milliseconds(),
-        };
-        let written = if expected == Version(0) {
-            insert(&transaction, &row).await?
-        } else {
-            replace(&transaction, &row, expected).await?
-        };
-        if written == 1 {
+        if let Some(session) = write(&transaction, workspace_id, thread_id, state, expected).await? {
             transaction.commit().await?;
-            return Ok(SessionSave::Saved(row.try_into()?));
+            return Ok(SessionSave::Saved(session));
         }
         Ok(SessionSave::Changed(find(&transaction, workspace_id, thread_id).await?))
     }
+}
+
+/// Writes a session over the version that it is based on; none says that there is another one.
+pub(crate) async fn write(
+    connection: &impl ConnectionTrait,
+    workspace_id: &WorkspaceId,
+    thread_id: &ThreadId,
+    state: &Value,
+    expected: Version,
+) -> Result<Option<Session>, StoreError> {
+    let row = session::Model {
+        thread_id: thread_id.to_string(),
+        workspace_id: workspace_id.to_string(),
+        state: state.to_string(),
+        version: expected.next().to_column(),
+        updated_at: Timestamp::now().milliseconds(),
+    };
+    let written = if expected == Version(0) {
+        insert(connection, &row).await?
+    } else {
+        replace(connection, &row, expected).await?
+    };
+    if written == 1 { row.try_into().map(Some) } else { Ok(None) }
 }
 
 async fn insert(connection: &impl ConnectionTrait, row: &session::Model) -> Result<u64, StoreError> {
@@ -105,7 +116,7 @@ async fn replace(
     Ok(updated.rows_affected)
 }
 
-async fn find(
+pub(crate) async fn find(
     connection: &impl ConnectionTrait,
     workspace_id: &WorkspaceId,
     thread_id: &ThreadId,

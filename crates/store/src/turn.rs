@@ -1,6 +1,6 @@
 //! Turns: begun under a lease, ended once, and kept whatever becomes of their thread.
 
-use protocol::{ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
+use protocol::{ThreadId, Timestamp, TurnId, TurnStatus, Version, WorkspaceId};
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
@@ -11,7 +11,7 @@ use crate::entity::{self, turn};
 use crate::error::is_unique_violation;
 use crate::lease::{self, Lease};
 use crate::write::WorkspaceWrite;
-use crate::{Store, StoreError, name, thread};
+use crate::{Store, StoreError, name, session, thread};
 
 /// A turn as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub struct Turn {
     pub finished_at: Option<Timestamp>,
     /// Who asked.
     pub created_by: Option<String>,
+    /// When it was asked to stop.
+    pub stop_requested_at: Option<Timestamp>,
 }
 
 /// What a new turn has.
@@ -94,6 +96,8 @@ pub struct FinishTurn {
     pub error: Option<Value>,
     /// What it cost.
     pub usage: Option<Value>,
+    /// What the thread carries on from here, and the version of the session that it is based on.
+    pub session: Option<(Value, Version)>,
 }
 
 /// Which of a thread's turns are wanted.
@@ -138,6 +142,7 @@ impl Store {
             created_at: write.now.milliseconds(),
             finished_at: None,
             created_by: write.actor.clone(),
+            stop_requested_at: None,
         };
         let inserted = turn::Entity::insert(row.clone().into_active_model())
             .exec_without_returning(&write.transaction)
@@ -163,11 +168,13 @@ impl Store {
         actor: Option<&str>,
     ) -> Result<Turn, StoreError> {
         let write = self.write(workspace_id, actor).await?;
-        let row = find(&write.transaction, workspace_id, turn_id).await?;
+        // Locked: a request to stop does not wait for the workspace, and belongs to what is answered.
+        let row = self.locked_turn(&write.transaction, workspace_id, turn_id).await?;
         let before = Turn::try_from(row.clone())?;
         if before.status == finish.end.status()
             && before.lease_owner.as_deref() == Some(owner)
             && (&before.error, &before.usage) == (&finish.error, &finish.usage)
+            && write.has_saved(&before.thread_id, finish.session.as_ref()).await?
         {
             return Ok(before);
         }
@@ -237,9 +244,34 @@ impl WorkspaceWrite<'_> {
             return Err(StoreError::InvalidState(format!("turn `{}` was ended by somebody else", after.id)));
         }
         let turn = Turn::try_from(after)?;
+        if let Some((state, expected)) = finish.session {
+            let (workspace_id, thread_id) = (&self.workspace_id, &turn.thread_id);
+            session::write(&self.transaction, workspace_id, thread_id, &state, expected).await?.ok_or_else(
+                || {
+                    StoreError::InvalidState(format!(
+                        "the session of thread `{thread_id}` was changed by somebody else: it is no longer at \
+                         version {expected}"
+                    ))
+                },
+            )?;
+        }
         self.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
         self.commit().await?;
         Ok(turn)
+    }
+
+    /// Whether the session that a turn ends with is the thread's already, or was until a later one.
+    async fn has_saved(
+        &self,
+        thread_id: &ThreadId,
+        session: Option<&(Value, Version)>,
+    ) -> Result<bool, StoreError> {
+        let Some((state, expected)) = session else { return Ok(true) };
+        let present = session::find(&self.transaction, &self.workspace_id, thread_id).await?;
+        Ok(present.is_some_and(|present| {
+            let saved = expected.next();
+            present.version > saved || (present.version == saved && present.state == *state)
+        }))
     }
 }
 
@@ -284,8 +316,5 @@ async fn newest_ordinal(connection: &impl ConnectionTrait, thread_id: &ThreadId)
 }
 
 fn already_running(thread_id: &ThreadId, running: Option<&str>) -> StoreError {
-    let which = running.map_or_else(|| "another turn".to_owned(), |id| format!("turn `{id}`"));
-    StoreError::InvalidState(format!(
-        "{which} of thread `{thread_id}` is still running; wait for its end, or cancel it"
-    ))
+    StoreError::TurnRunning { thread_id: thread_id.to_string(), turn_id: running.map(str::to_owned) }
 }

@@ -5,6 +5,7 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder
 use serde_json::Value;
 
 use crate::entity::turn_item;
+use crate::turn_event::TurnEvent;
 use crate::{Store, StoreError, name};
 
 /// Rows that one statement inserts; their values stay below what either database takes.
@@ -37,17 +38,17 @@ pub struct NewTurnItem {
 }
 
 impl Store {
-    /// Adds items to the end of a turn that `owner` runs: all of them, or none.
+    /// Adds items to the end of a turn that `owner` runs, and tells of the events: all of it, or nothing.
     pub async fn add_turn_items(
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
         owner: &str,
         items: Vec<NewTurnItem>,
+        events: Vec<TurnEvent>,
     ) -> Result<Vec<TurnItem>, StoreError> {
         items.iter().try_for_each(|item| name::check("kind", &item.kind))?;
-        let transaction = self.begin_write().await?;
-        self.held_turn(&transaction, workspace_id, turn_id, owner).await?;
+        let write = self.write_turn(workspace_id, turn_id, owner, events).await?;
         let newest: Option<i64> = turn_item::Entity::find()
             .select_only()
             .column(turn_item::Column::Ordinal)
@@ -55,7 +56,7 @@ impl Store {
             .order_by_desc(turn_item::Column::Ordinal)
             .limit(1)
             .into_tuple()
-            .one(&transaction)
+            .one(write.transaction())
             .await?;
         let created_at = Timestamp::now().milliseconds();
         let rows: Vec<turn_item::Model> = (newest.unwrap_or(0) + 1..)
@@ -72,9 +73,9 @@ impl Store {
             .collect();
         for batch in rows.chunks(BATCH) {
             let batch = batch.iter().cloned().map(IntoActiveModel::into_active_model);
-            turn_item::Entity::insert_many(batch).exec_without_returning(&transaction).await?;
+            turn_item::Entity::insert_many(batch).exec_without_returning(write.transaction()).await?;
         }
-        transaction.commit().await?;
+        write.commit().await?;
         rows.into_iter().map(TurnItem::try_from).collect()
     }
 

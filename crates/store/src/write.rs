@@ -125,7 +125,11 @@ impl WorkspaceWrite<'_> {
         }
     }
 
-    fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError> {
+    /// Logs under the next number.
+    pub(crate) fn log<N: Notification>(
+        &mut self,
+        notification: impl FnOnce(Sequence) -> N,
+    ) -> Result<(), StoreError> {
         let seq = self.number_of(self.changes.len());
         let params = serde_json::to_string(&notification(seq))
             .map_err(|error| StoreError::Database(error.to_string()))?;

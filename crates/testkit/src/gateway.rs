@@ -77,7 +77,7 @@ impl TestGateway {
         };
         let prepared = agent.prepare(&request).await?;
         agent.keep(workspace_id, &turn.id, "testkit", 1, &prepared.compiled).await?;
-        let finish = FinishTurn { end: TurnEnd::Completed, error: None, usage: None };
+        let finish = FinishTurn { end: TurnEnd::Completed, error: None, usage: None, session: None };
         store.finish_turn(workspace_id, &turn.id, "testkit", finish, None).await?;
         Ok(turn.id)
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::{Agent, AgentError, FileSettings, PromptRequest, PromptSettings, Settings};
+use agent::{Agent, AgentError, PromptRequest, Settings};
 use hooks::HookPackage;
 use prompt::{CompiledPrompt, Diagnostic, Manifest};
 use protocol::{AgentsConfig, SaveReason, ThreadMode, Timestamp, TurnId, WorkspaceId};
@@ -43,11 +43,7 @@ impl World {
             agents: None,
         };
         let workspace = store.create_workspace(new, None).await.unwrap().id;
-        let settings = Settings {
-            home: base.join("home"),
-            files: FileSettings::default(),
-            prompt: PromptSettings::default(),
-        };
+        let settings = Settings::new(base.join("home"));
         let world = Self { store, workspace, settings, base, _directory: directory };
         world.write("repo/.git/HEAD", "");
         world.write("repo/AGENTS.md", "At the root.\n");

@@ -22,7 +22,7 @@ pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
                     Some(source) => format!("{} ({source})", entry.origin),
                     None => entry.origin.to_owned(),
                 };
-                vec![entry.key.to_owned(), entry.shown, from]
+                vec![entry.key, entry.shown, from]
             }),
         )
     })?;

@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 
 use protocol::ThreadId;
+use protocol::WorkspaceId;
 use protocol::method::{
     PromptDiff, PromptDiffParams, PromptPreview, PromptPreviewParams, PromptRebuild, PromptRebuildParams,
     PromptResult, RoundManifest, TurnGetParams, TurnManifest,
@@ -10,12 +11,11 @@ use protocol::method::{
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptTruncation, Stability,
 };
-use protocol::{TurnId, WorkspaceId};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::Prompt;
-use crate::context::{Context, thread_id};
+use crate::context::{Context, thread_id, turn_id};
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, print, shown};
 
@@ -111,10 +111,6 @@ fn rebuild_params(
     round: Option<u32>,
 ) -> Result<PromptRebuildParams, Failure> {
     Ok(PromptRebuildParams { workspace_id, turn_id: turn_id(turn)?, round })
-}
-
-fn turn_id(text: &str) -> Result<TurnId, Failure> {
-    text.parse().map_err(|error| Failure::usage(format!("`{text}` is not the id of a turn: {error}")))
 }
 
 fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
@@ -217,7 +213,7 @@ fn details(manifest: &PromptManifest) -> String {
 }
 
 /// A heading and lines below it, if there are any.
-fn list(text: &mut String, heading: &str, lines: impl IntoIterator<Item = String>) {
+pub(crate) fn list(text: &mut String, heading: &str, lines: impl IntoIterator<Item = String>) {
     for (index, line) in lines.into_iter().enumerate() {
         if index == 0 {
             text.push_str(&format!("\n{heading}\n"));

@@ -103,6 +103,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
     settings.limits.outgoing_bytes = section.outgoing_queue_bytes;
     settings.limits.patience = section.slow_client;
     let files = Files::new(context)?;
+    let turns = context.configuration.turns();
     settings.agent = agent::Settings {
         home: context.directories.home.clone(),
         files: agent::FileSettings {
@@ -111,8 +112,12 @@ fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
             surroundings: files.surroundings,
         },
         prompt: context.configuration.prompt().settings.clone(),
+        providers: context.configuration.providers().build(|name| std::env::var(name).ok())?,
+        default_model: turns.default_model.clone(),
+        turns: turns.settings.clone(),
     };
     warn_of_unknown_sections(context);
+    warn_of_useless_shell(context);
     Ok(settings)
 }
 
@@ -124,6 +129,16 @@ fn warn_of_unknown_sections(context: &Context) {
             let message = format!("prompt.disabled_sections names `{id}`, which is no section of ours");
             context.output.warning(&message, Some(&format!("ours are {}", known.join(", "))));
         }
+    }
+}
+
+/// Commands that cannot be confined do not run, which is better known before a model tries.
+fn warn_of_useless_shell(context: &Context) {
+    let shell = context.configuration.turns().settings.shell.clone();
+    if shell.is_some_and(|shell| !tools::Shell::new(shell).is_usable()) {
+        let message =
+            "shell.enabled is true, but this system has nothing to confine commands with, so none will run";
+        context.output.warning(message, Some("set shell.sandbox to \"off\" to run them unconfined"));
     }
 }
 

@@ -63,6 +63,10 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
             output.data(&result, String::new)?;
             output.note(format!("archived thread `{}`", result.thread.title));
         }
+        Thread::History { thread, scope } => {
+            let workspace_id = workspace(&scope).await?.id;
+            super::turn::history(&context, &client, workspace_id, thread_id(&thread)?).await?;
+        }
     }
     Ok(Exit::Done)
 }

@@ -7,6 +7,7 @@ use super::file::MAX_FILE_BYTES;
 use super::key::Key;
 use super::origin::Origin;
 use super::value::Found;
+use super::value::Kind;
 
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +61,95 @@ pub(crate) enum ConfigurationError {
         /// The key.
         key: String,
         /// The known key that is nearest to it.
-        nearest: &'static str,
+        nearest: String,
+    },
+    /// A file sets what does not belong into one.
+    #[error("{place}: `{key}` does not belong into a configuration file")]
+    Refused {
+        /// File and line.
+        place: Origin,
+        /// The key.
+        key: String,
+        /// What to do instead.
+        instead: &'static str,
+    },
+    /// A table has a name that is none.
+    #[error("{place}: {name:?} cannot be a name in `{section}`")]
+    BadName {
+        /// File and line.
+        place: Origin,
+        /// The table it stands in.
+        section: String,
+        /// The name.
+        name: String,
+    },
+    /// A table that a user names has nothing in it.
+    #[error("{place}: the table `{section}` is empty")]
+    EmptyTable {
+        /// File and line.
+        place: Origin,
+        /// The table.
+        section: String,
+    },
+    /// A provider lacks a key that it cannot be used without.
+    #[error("{place}: provider `{provider}` needs `{key}`")]
+    ProviderNeeds {
+        /// Where something of it was set.
+        place: Origin,
+        /// The provider.
+        provider: String,
+        /// The key.
+        key: String,
+        /// What to write.
+        example: &'static str,
+    },
+    /// Two keys were set of which only one can hold.
+    #[error("{place}: provider `{provider}` has a key already, by `api_key_env` ({other})")]
+    TwoApiKeys {
+        /// Where the second was set.
+        place: Origin,
+        /// The provider.
+        provider: String,
+        /// Where the first was set.
+        other: Origin,
+    },
+    /// A number does not fit to another one.
+    #[error("{place}: `{key}` is {number}, but must be {relation} `{other}`, which is {limit}")]
+    Unfit {
+        /// Where it was set.
+        place: Origin,
+        /// The key.
+        key: &'static str,
+        /// What it is.
+        number: u64,
+        /// How it must stand to the other.
+        relation: &'static str,
+        /// The other key.
+        other: &'static str,
+        /// What that is.
+        limit: u64,
+    },
+    /// A model of a provider that there is none of.
+    #[error("{place}: `{key}` names provider `{provider}`, which is not configured")]
+    UnknownProvider {
+        /// Where it was set.
+        place: Origin,
+        /// The key.
+        key: &'static str,
+        /// The provider.
+        provider: String,
+        /// Those that are configured.
+        known: Vec<String>,
+    },
+    /// A provider that cannot be asked as it is configured.
+    #[error("{message}{}", place.as_ref().map_or_else(String::new, |place| format!(" ({place})")))]
+    UnusableProvider {
+        /// Where something of it was set; none for one that is built in.
+        place: Option<Origin>,
+        /// What is wrong, with the provider's name.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
     },
     /// A file has a value where a table belongs.
     #[error("{place}: `{key}` must be a table, found {found}")]
@@ -73,22 +162,26 @@ pub(crate) enum ConfigurationError {
         found: Found,
     },
     /// A value is not of the key's kind.
-    #[error("{place}: `{}` must be {}, found {found}", key.path, key.kind.expectation())]
+    #[error("{place}: `{path}` must be {}, found {found}", kind.expectation())]
     WrongValue {
         /// Where it was set.
         place: Origin,
         /// The key.
-        key: &'static Key,
+        path: String,
+        /// What it takes.
+        kind: Kind,
         /// What stands there.
         found: Found,
     },
     /// A project's file sets what only the user may set.
-    #[error("{place}: a project cannot set `{}`", key.path)]
+    #[error("{place}: a project cannot set `{path}`")]
     ProjectCannotSet {
         /// File and line.
         place: Origin,
         /// The key.
-        key: &'static Key,
+        path: String,
+        /// The variable that sets it.
+        variable: Option<String>,
         /// The file where it can be set.
         user_file: PathBuf,
     },
@@ -131,8 +224,8 @@ pub(crate) enum ConfigurationError {
 }
 
 impl ConfigurationError {
-    pub(crate) fn wrong_value(place: Origin, key: &'static Key, found: Found) -> Self {
-        ConfigurationError::WrongValue { place, key, found }
+    pub(crate) fn wrong_value(place: Origin, path: impl Into<String>, kind: Kind, found: Found) -> Self {
+        ConfigurationError::WrongValue { place, path: path.into(), kind, found }
     }
 
     /// What the user can do, where there is more to say than the message does.
@@ -142,15 +235,34 @@ impl ConfigurationError {
             ConfigurationError::UnknownKey { nearest, .. } => {
                 Some(format!("the nearest known key is `{nearest}`; `foreword config` lists all"))
             }
-            ConfigurationError::ProjectCannotSet { key, user_file, .. } => Some(format!(
-                "remove it there and set it in {} or with the variable {}",
-                user_file.display(),
-                key.variable()
+            ConfigurationError::Refused { instead, .. } => Some((*instead).to_owned()),
+            ConfigurationError::BadName { .. } => {
+                Some("names consist of letters, digits, `_` and `-`".to_owned())
+            }
+            ConfigurationError::EmptyTable { .. } => {
+                Some("set something in it, or remove its heading".to_owned())
+            }
+            ConfigurationError::ProviderNeeds { example, .. } => Some(format!("such as {example}")),
+            ConfigurationError::TwoApiKeys { .. } => {
+                Some("set either `api_key_env` or `api_key_file`".to_owned())
+            }
+            ConfigurationError::UnknownProvider { known, provider, .. } => Some(format!(
+                "there are {}; add a table [providers.{provider}] for another",
+                known.join(", ")
             )),
+            ConfigurationError::UnusableProvider { hint, .. } => hint.clone(),
+            ConfigurationError::ProjectCannotSet { variable, user_file, .. } => {
+                let variable = variable.as_ref().map(|name| format!(" or with the variable {name}"));
+                Some(format!(
+                    "remove it there and set it in {}{}",
+                    user_file.display(),
+                    variable.unwrap_or_default()
+                ))
+            }
             ConfigurationError::ProjectCannotRaise { key, user_file, .. } => Some(format!(
                 "a project may only lower limits; to raise this one, set it in {} or with the variable {}",
                 user_file.display(),
-                key.variable()
+                key.variable().unwrap_or_default()
             )),
             ConfigurationError::NoHome { flag, variable, .. } => {
                 Some(format!("set HOME, or name the directory with `{flag}` or {variable}"))

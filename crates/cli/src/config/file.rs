@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigurationError;
-use super::key::{self, KEYS, Key};
+use super::key::{self, KEYS, Key, Refused};
 use super::nearest::nearest;
 use super::origin::{Layer, Origin};
 use super::setting::Assignment;
@@ -30,6 +30,8 @@ pub(crate) struct ConfigurationFile {
 pub(crate) struct Statement<'a> {
     /// The key.
     pub(crate) key: &'static Key,
+    /// The key as it stands in the file, with the names that its user chose.
+    pub(crate) path: String,
     /// File and line.
     pub(crate) origin: Origin,
     value: &'a DeValue<'a>,
@@ -100,11 +102,22 @@ impl ConfigurationFile {
             let path = join(prefix, name);
             if let Some(key) = Key::find(&path) {
                 let directory = self.path.parent().unwrap_or(Path::new(""));
-                statements
-                    .push((position, Statement { key, origin: place, value: value.get_ref(), directory }));
+                let statement = Statement { key, path, origin: place, value: value.get_ref(), directory };
+                statements.push((position, statement));
+            } else if let Some(refused) = Refused::find(&path) {
+                let instead = refused.instead;
+                problems.push((position, ConfigurationError::Refused { place, key: path, instead }));
+            } else if key::holds_names(prefix) && !key::is_name(name.get_ref()) {
+                let (section, name) = (prefix.to_owned(), name.get_ref().to_string());
+                problems.push((position, ConfigurationError::BadName { place, section, name }));
             } else if !key::is_section(&path) {
                 problems.push((position, unknown_key(place, path, value.get_ref())));
             } else if let DeValue::Table(inner) = value.get_ref() {
+                // Whoever names a table means something by it, and would not be told that it has no effect.
+                if key::holds_names(prefix) && inner.is_empty() {
+                    problems.push((position, ConfigurationError::EmptyTable { place, section: path }));
+                    continue;
+                }
                 self.collect(&path, inner, statements, problems);
             } else {
                 let found = describe(value.get_ref());
@@ -123,11 +136,10 @@ impl ConfigurationFile {
 impl Statement<'_> {
     /// The value, if it is of the key's kind; a relative path counts from the directory of the file.
     pub(crate) fn assignment(self) -> Result<Assignment, ConfigurationError> {
-        match self.key.kind.read_toml(self.value) {
-            Ok(value) => {
-                Ok(Assignment { key: self.key, value: value.below(self.directory), origin: self.origin })
-            }
-            Err(found) => Err(ConfigurationError::wrong_value(self.origin, self.key, found)),
+        let Statement { key, path, origin, value, directory } = self;
+        match key.kind.read_toml(value) {
+            Ok(value) => Ok(Assignment { key, path: path.into(), value: value.below(directory), origin }),
+            Err(found) => Err(ConfigurationError::wrong_value(origin, path, key.kind, found)),
         }
     }
 }
@@ -140,8 +152,7 @@ fn is_absence(error: &io::Error) -> bool {
 /// A quoted name with a dot in it is one name: it gets its quotes back, so that it equals no key.
 fn join(prefix: &str, name: &Spanned<std::borrow::Cow<'_, str>>) -> String {
     let name = name.get_ref();
-    let plain = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
-    let name = if name.chars().all(plain) { name.to_string() } else { format!("{name:?}") };
+    let name = if key::is_name(name) { name.to_string() } else { format!("{name:?}") };
     if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
 }
 
@@ -155,7 +166,8 @@ fn unknown_key(place: Origin, path: String, value: &DeValue<'_>) -> Configuratio
         DeValue::Table(_) => key::sections(),
         _ => KEYS.iter().map(|key| key.path).collect(),
     };
-    let nearest = nearest(&path, known.into_iter()).unwrap_or_default();
+    let known: Vec<String> = known.into_iter().map(|known| key::with_name_of(known, &path)).collect();
+    let nearest = nearest(&path, known.iter().map(String::as_str)).unwrap_or_default().to_owned();
     ConfigurationError::UnknownKey { place, key: path, nearest }
 }
 
@@ -165,13 +177,15 @@ mod tests {
     use crate::config::value::Value;
 
     /// Keys and values, or message and hint.
-    type Outcome = Result<Vec<(&'static str, Value)>, (String, Option<String>)>;
+    type Outcome = Result<Vec<(String, Value)>, (String, Option<String>)>;
 
     fn check(text: &str) -> Outcome {
         let path = PathBuf::from("/etc/config.toml");
         let file = ConfigurationFile { layer: Layer::System, path, text: text.to_owned() };
         match file.assignments() {
-            Ok(assignments) => Ok(assignments.into_iter().map(|one| (one.key.path, one.value)).collect()),
+            Ok(assignments) => {
+                Ok(assignments.into_iter().map(|one| (one.path.into_owned(), one.value)).collect())
+            }
             Err(error) => Err((error.to_string(), error.hint())),
         }
     }
@@ -184,10 +198,10 @@ mod tests {
     #[test]
     fn tables_and_dotted_keys_mean_the_same_and_keep_their_order() {
         let expected = vec![
-            ("gateway.listen", Value::from("[::1]:0")),
-            ("agents.root.markers", Value::List(vec![".git".into()])),
-            ("agents.initial.max_bytes", Value::Integer(4096)),
-            ("client.token_file", Value::Path("/etc/t".into())),
+            ("gateway.listen".to_owned(), Value::from("[::1]:0")),
+            ("agents.root.markers".to_owned(), Value::List(vec![".git".into()])),
+            ("agents.initial.max_bytes".to_owned(), Value::Integer(4096)),
+            ("client.token_file".to_owned(), Value::Path("/etc/t".into())),
         ];
         let settings = check(
             "gateway.listen = \"[::1]:0\"\n[agents]\nroot = { markers = [\".git\"] }\n\
@@ -199,7 +213,7 @@ mod tests {
     #[test]
     fn a_byte_order_mark_and_windows_line_ends_are_fine() {
         let settings = check("\u{feff}[gateway]\r\nallow_remote = true\r\n");
-        assert_eq!(settings, Ok(vec![("gateway.allow_remote", Value::Switch(true))]));
+        assert_eq!(settings, Ok(vec![("gateway.allow_remote".to_owned(), Value::Switch(true))]));
     }
 
     #[test]

@@ -5,10 +5,13 @@ use super::value::{Kind, Value};
 /// Prefix of every environment variable of ours.
 pub(crate) const VARIABLE_PREFIX: &str = "FOREWORD_";
 
+/// Stands in a path for a name that the user chooses, as in `providers.NAME.kind`.
+pub(crate) const ANY_NAME: &str = "NAME";
+
 /// One setting. Files, variables, flags, `foreword config` and the reference page all read this row.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// Dotted path, as in TOML.
+    /// Dotted path, as in TOML; [`ANY_NAME`] in it stands for any name.
     pub(crate) path: &'static str,
     /// What values it takes.
     pub(crate) kind: Kind,
@@ -44,6 +47,8 @@ pub(crate) enum BuiltIn {
     Integer(u64),
     /// A list without elements.
     EmptyList,
+    /// The same of paths.
+    NoPaths,
 }
 
 /// What a project's own file may do with a key. A cloned repository must not give itself more access.
@@ -66,6 +71,7 @@ impl BuiltIn {
             BuiltIn::Switch(on) => Some(Value::Switch(on)),
             BuiltIn::Integer(number) => Some(Value::Integer(number)),
             BuiltIn::EmptyList => Some(Value::List(Vec::new())),
+            BuiltIn::NoPaths => Some(Value::Paths(Vec::new())),
         }
     }
 }
@@ -73,14 +79,20 @@ impl BuiltIn {
 impl Key {
     /// The row of a dotted path.
     pub(crate) fn find(path: &str) -> Option<&'static Key> {
-        KEYS.iter().find(|key| key.path == path)
+        KEYS.iter().find(|key| fits(key.path, path))
     }
 
-    /// The environment variable that sets it.
-    pub(crate) fn variable(&self) -> String {
+    /// Whether it is there once for every name that the user chooses, and not at all without one.
+    pub(crate) fn is_named_by_user(&self) -> bool {
+        self.path.split('.').any(|part| part == ANY_NAME)
+    }
+
+    /// The environment variable that sets it; none for keys with names in them, which variables cannot spell.
+    pub(crate) fn variable(&self) -> Option<String> {
         match self.named_variable {
-            Some(name) => name.to_owned(),
-            None => format!("{VARIABLE_PREFIX}{}", self.path.replace('.', "_").to_uppercase()),
+            _ if self.is_named_by_user() => None,
+            Some(name) => Some(name.to_owned()),
+            None => Some(format!("{VARIABLE_PREFIX}{}", self.path.replace('.', "_").to_uppercase())),
         }
     }
 
@@ -89,7 +101,7 @@ impl Key {
         if self.prefixes == Prefixes::Ours || prefix == VARIABLE_PREFIX {
             return None;
         }
-        self.variable().strip_prefix(VARIABLE_PREFIX).map(|name| format!("{prefix}{name}"))
+        self.variable()?.strip_prefix(VARIABLE_PREFIX).map(|name| format!("{prefix}{name}"))
     }
 
     const fn named(self, variable: &'static str) -> Self {
@@ -105,20 +117,75 @@ impl Key {
     }
 }
 
+/// Something that people try to set and that does not belong into a configuration file.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    path: &'static str,
+    /// What to do instead.
+    pub(crate) instead: &'static str,
+}
+
+const REFUSED: &[Refused] = &[Refused {
+    path: "providers.NAME.api_key",
+    instead: "name an environment variable with `api_key_env`, or a file of mode 0600 with `api_key_file`",
+}];
+
+impl Refused {
+    /// The row of a dotted path.
+    pub(crate) fn find(path: &str) -> Option<&'static Refused> {
+        REFUSED.iter().find(|refused| fits(refused.path, path))
+    }
+}
+
+/// Whether a path is one that a path of the table stands for.
+fn fits(pattern: &str, path: &str) -> bool {
+    let mut parts = path.split('.');
+    let fits = |wanted: &str, part: &str| wanted == part || (wanted == ANY_NAME && is_name(part));
+    pattern.split('.').all(|wanted| parts.next().is_some_and(|part| fits(wanted, part)))
+        && parts.next().is_none()
+}
+
+/// Whether something can be a name in a path.
+pub(crate) fn is_name(text: &str) -> bool {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    !text.is_empty() && text.chars().all(plain)
+}
+
 /// Whether a path names a table that holds keys, such as `agents.root`.
 pub(crate) fn is_section(path: &str) -> bool {
-    KEYS.iter().any(|key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+    tables().any(|table| fits(table, path))
+}
+
+/// Whether a path names a table that holds one table for every name that the user chooses, such as `providers`.
+pub(crate) fn holds_names(path: &str) -> bool {
+    tables().any(|table| {
+        let (above, name) = table.rsplit_once('.').unwrap_or_default();
+        name == ANY_NAME && fits(above, path)
+    })
+}
+
+/// A path of the table with the name that stands in the same place of `wanted`, where it has one.
+pub(crate) fn with_name_of(pattern: &'static str, wanted: &str) -> String {
+    let mut same = true;
+    let mut wanted = wanted.split('.');
+    let parts = pattern.split('.').map(|part| {
+        let own = wanted.next().unwrap_or_default();
+        same &= part == own || part == ANY_NAME;
+        if part == ANY_NAME && same && is_name(own) { own } else { part }
+    });
+    parts.collect::<Vec<_>>().join(".")
+}
+
+fn tables() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().flat_map(|key| key.path.match_indices('.').map(|(dot, _)| &key.path[..dot]))
 }
 
 /// Every table that holds keys, in the order of the table of keys.
 pub(crate) fn sections() -> Vec<&'static str> {
     let mut sections = Vec::new();
-    for key in KEYS {
-        for (dot, _) in key.path.match_indices('.') {
-            let section = &key.path[..dot];
-            if !sections.contains(&section) {
-                sections.push(section);
-            }
+    for section in tables() {
+        if !sections.contains(&section) {
+            sections.push(section);
         }
     }
     sections
@@ -346,4 +413,165 @@ pub(crate) const KEYS: &[Key] = &[
         BuiltIn::Integer(90),
         "Days that such a text is kept after it was last used.",
     ),
+    key(
+        "model.default",
+        Kind::Model,
+        BuiltIn::Nothing("none, so every turn must name one"),
+        "Model that is asked when a turn names none, as `provider/model`.",
+    ),
+    key(
+        "model.reasoning",
+        Kind::Words(&["low", "medium", "high"]),
+        BuiltIn::Nothing("the model's own"),
+        "How hard models think before they answer, where they can be told.",
+    ),
+    key(
+        "turns.max_context_tokens",
+        Kind::Positive,
+        BuiltIn::Integer(128_000),
+        "Most tokens of a request and its answer together; earlier turns that do not fit are summarised.",
+    ),
+    key(
+        "turns.response_reserve_tokens",
+        Kind::Positive,
+        BuiltIn::Integer(16_000),
+        "Tokens of these that are left for the answer.",
+    ),
+    key(
+        "turns.max_rounds",
+        Kind::Positive,
+        BuiltIn::Integer(32),
+        "How often a model is asked in one turn before it must answer.",
+    ),
+    key(
+        "turns.max_tool_calls",
+        Kind::Positive,
+        BuiltIn::Integer(128),
+        "How many tools it may call in one turn before it must answer.",
+    ),
+    key(
+        "turns.when_busy",
+        Kind::Words(&["refuse", "queue"]),
+        BuiltIn::Text("refuse"),
+        "What happens to a turn of a thread that has one running: it is refused, or it waits.",
+    ),
+    key(
+        "turns.summary_model",
+        Kind::Model,
+        BuiltIn::Nothing("the model that is asked"),
+        "Model that summarises earlier turns, as `provider/model`.",
+    ),
+    key(
+        "permissions.write",
+        PERMISSION,
+        BuiltIn::Text("ask"),
+        "What happens to a tool that writes a file or runs a command.",
+    ),
+    key(
+        "permissions.protected",
+        PERMISSION,
+        BuiltIn::Text("deny"),
+        "The same for protected files, such as AGENTS.md and `.git`; the stricter of the two counts.",
+    ),
+    key(
+        "permissions.approval_minutes",
+        Kind::Positive,
+        BuiltIn::Integer(10),
+        "Minutes that a call waits for somebody to decide; then the answer is no.",
+    ),
+    key("shell.enabled", Kind::Switch, BuiltIn::Switch(false), "Lets models run commands."),
+    key(
+        "shell.sandbox",
+        Kind::Words(&["auto", "off"]),
+        BuiltIn::Text("auto"),
+        "Confines commands by what the system has, and runs none where it has nothing; or does not confine them.",
+    ),
+    key(
+        "shell.environment",
+        Kind::List,
+        BuiltIn::EmptyList,
+        "Environment variables that commands see, besides a few harmless ones.",
+    ),
+    key(
+        "shell.readable",
+        Kind::Paths,
+        BuiltIn::NoPaths,
+        "Directories that confined commands can read, besides the workspace and the system's.",
+    ),
+    key(
+        "shell.writable",
+        Kind::Paths,
+        BuiltIn::NoPaths,
+        "Directories that confined commands can write, besides the workspace and their own temporary one.",
+    ),
+    key(
+        "shell.timeout_seconds",
+        Kind::Positive,
+        BuiltIn::Integer(120),
+        "Seconds a command may take that asks for no other time.",
+    ),
+    key(
+        "shell.longest_timeout_seconds",
+        Kind::Positive,
+        BuiltIn::Integer(1_800),
+        "Most seconds a command may ask for.",
+    ),
+    key(
+        "providers.NAME.kind",
+        Kind::Words(&["anthropic", "openai", "openai_compatible"]),
+        BuiltIn::Nothing("that of the built-in provider of this name; needed for others"),
+        "Which API it speaks: Messages, Responses, or the Chat Completions of everybody else.",
+    ),
+    key(
+        "providers.NAME.base_url",
+        Kind::Url,
+        BuiltIn::Nothing("the vendor's own; needed for `openai_compatible`"),
+        "Where it is, without the path of a method, such as `http://127.0.0.1:11434/v1`.",
+    ),
+    key(
+        "providers.NAME.api_key_env",
+        Kind::Variable,
+        BuiltIn::Nothing("that of the built-in provider of this name, else none"),
+        "Environment variable of the gateway that holds its key.",
+    ),
+    key(
+        "providers.NAME.api_key_file",
+        Kind::Path,
+        BuiltIn::Nothing("none"),
+        "File of mode 0600 that holds its key, instead of a variable.",
+    ),
+    key(
+        "providers.NAME.headers",
+        Kind::Headers,
+        BuiltIn::Nothing("none"),
+        "More headers of every request; their values are never shown.",
+    ),
 ];
+
+const PERMISSION: Kind = Kind::Words(&["deny", "ask", "allow"]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_a_path_is_any_plain_one() {
+        for path in ["providers.local.kind", "providers.NAME.kind", "providers.my-2.kind"] {
+            assert_eq!(Key::find(path).map(|key| key.path), Some("providers.NAME.kind"), "{path}");
+        }
+        for path in ["providers.kind", "providers..kind", "providers.a.b.kind", "providers.\"a/b\".kind"] {
+            assert!(Key::find(path).is_none(), "{path}");
+        }
+        assert!(is_section("providers") && is_section("providers.local") && is_section("agents.root"));
+        assert!(!is_section("providers.local.headers") && !is_section("agent"));
+        assert!(holds_names("providers") && !holds_names("agents") && !holds_names("providers.local"));
+    }
+
+    #[test]
+    fn a_path_of_the_table_takes_the_name_that_was_meant() {
+        let named = |wanted: &str| with_name_of("providers.NAME.base_url", wanted);
+        assert_eq!(named("providers.local.baseurl"), "providers.local.base_url");
+        assert_eq!(named("gateway.local"), "providers.NAME.base_url");
+        assert_eq!(named("base_url"), "providers.NAME.base_url");
+    }
+}

@@ -50,9 +50,9 @@ pub(crate) fn apply(
     file.visit(|statement| {
         match statement.key.project {
             ProjectRule::No => {
-                let (key, place) = (statement.key, statement.origin);
-                let user_file = user_file.to_owned();
-                return Err(ConfigurationError::ProjectCannotSet { place, key, user_file });
+                let (path, place) = (statement.path, statement.origin);
+                let (variable, user_file) = (statement.key.variable(), user_file.to_owned());
+                return Err(ConfigurationError::ProjectCannotSet { place, path, variable, user_file });
             }
             ProjectRule::LowerOnly => limits.push(statement.assignment()?),
             // First, because the profile decides which limit a project may lower.

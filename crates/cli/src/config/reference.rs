@@ -53,6 +53,13 @@ fallback_filenames = ["CLAUDE.md"]
 
 [agents.initial]
 max_bytes = 65536
+
+[model]
+default = "local/qwen3-coder"
+
+[providers.local]
+kind = "openai_compatible"
+base_url = "http://127.0.0.1:11434/v1"
 ```
 
 A project's file, `.foreword/config.toml`:
@@ -75,6 +82,11 @@ $ export FOREWORD_AGENTS_MARKERS=.git,.hg
 
 A relative path counts from the directory of the file it stands in; in a variable or a flag, from the working directory. Passwords in URLs are
 never shown.
+
+`NAME` in a key stands for a name that you choose, of letters, digits, `_` and `-`: `[providers.local]` makes the models of that provider
+`local/…`. The providers `anthropic` and `openai` are built in and take the variables that their vendors' own programs take, `ANTHROPIC_API_KEY`,
+`ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL`; a table of that name overrides them. Keys of providers are never in a configuration file, only
+the variable or the file that holds them, and the variable is that of the gateway's process. [turns.md](turns.md) tells the rest.
 
 An agent whose rules are followed may have variables of its own. They are read only with its profile, win over ours and lose to flags; they are
 listed [below](#variables-of-other-agents).
@@ -144,11 +156,11 @@ fn row(key: &Key) -> String {
         (_, value) => value.map(|value| format!("`{}`", key.kind.shown(&value))).unwrap_or_default(),
     };
     format!(
-        "| `{}` | {} | {} | {default} | `{}` | {} |",
+        "| `{}` | {} | {} | {default} | {} | {} |",
         key.path,
         key.documentation,
         kind(key.kind),
-        key.variable(),
+        key.variable().map_or_else(|| "none".to_owned(), |name| format!("`{name}`")),
         project(key.project)
     )
 }
@@ -170,6 +182,10 @@ fn kind(kind: Kind) -> String {
         Kind::NonNegative => "integer ≥ 0".to_owned(),
         Kind::Positive => "integer ≥ 1".to_owned(),
         Kind::List => "list of strings".to_owned(),
+        Kind::Paths => "list of paths".to_owned(),
+        Kind::Model => "`provider/model`".to_owned(),
+        Kind::Variable => "name of a variable".to_owned(),
+        Kind::Headers => "table of strings".to_owned(),
         Kind::Words(words) => {
             let quoted: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
             quoted.join(", ")

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::key::BuiltIn;
+use super::key::{BuiltIn, KEYS};
 use super::setting::{Setting, Settings};
 
 /// One key, what holds for it and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Dotted path.
-    pub(crate) key: &'static str,
+    pub(crate) key: String,
     /// The value as in TOML, without a password; for a key without a value, in parentheses what happens then.
     pub(crate) shown: String,
     /// The value in JSON, without a password; null when there is none.
@@ -22,9 +22,16 @@ pub(crate) struct Entry {
     pub(crate) documentation: &'static str,
 }
 
-/// Every key in the order of the table.
+/// Every key in the order of the table, then those with names in them, by name.
 pub(super) fn entries(settings: &Settings) -> Vec<Entry> {
-    settings.iter().map(entry).collect()
+    let (mut named, known): (Vec<&Setting>, Vec<&Setting>) =
+        settings.iter().partition(|setting| setting.key.is_named_by_user());
+    let place = |setting: &Setting| KEYS.iter().position(|key| std::ptr::eq(key, setting.key));
+    named.sort_by_key(|setting| {
+        let table = setting.path.rsplit_once('.').map(|(table, _)| table.to_owned());
+        (table, place(setting))
+    });
+    known.into_iter().chain(named).map(entry).collect()
 }
 
 /// The object that `foreword config --format json` prints.
@@ -46,7 +53,7 @@ fn entry(setting: &Setting) -> Entry {
         (None, _) => ("(none)".to_owned(), json!(null)),
     };
     Entry {
-        key: key.path,
+        key: setting.path.to_string(),
         shown,
         value,
         origin: setting.origin.layer().name(),

@@ -1,5 +1,7 @@
 //! All keys with the value that holds so far; layers are laid over them one by one.
 
+use std::borrow::Cow;
+
 use super::error::ConfigurationError;
 use super::key::{KEYS, Key};
 use super::origin::Origin;
@@ -10,6 +12,8 @@ use super::value::Value;
 pub(crate) struct Assignment {
     /// The key.
     pub(crate) key: &'static Key,
+    /// Its path, with the names that a user chose.
+    pub(crate) path: Cow<'static, str>,
     /// Its value, checked against the key's kind.
     pub(crate) value: Value,
     /// Where it was set.
@@ -21,27 +25,32 @@ pub(crate) struct Assignment {
 pub(crate) struct Setting {
     /// The key.
     pub(crate) key: &'static Key,
+    /// Its path, with the names that a user chose.
+    pub(crate) path: Cow<'static, str>,
     /// The value; none where the key has none of its own.
     pub(crate) value: Option<Value>,
     /// Where it was set.
     pub(crate) origin: Origin,
 }
 
-/// What holds for every key, in the order of the table.
+/// What holds for every key, in the order of the table; those with names in them only where they are set.
 #[derive(Debug)]
 pub(crate) struct Settings(Vec<Setting>);
 
 impl Settings {
     /// The lowest layer.
     pub(crate) fn built_in() -> Self {
-        Settings(KEYS.iter().map(Setting::built_in).collect())
+        Settings(KEYS.iter().filter(|key| !key.is_named_by_user()).map(Setting::built_in).collect())
     }
 
     /// Lays one value over what holds so far.
     pub(crate) fn apply(&mut self, assignment: Assignment) {
-        if let Some(setting) = self.0.iter_mut().find(|setting| setting.key.path == assignment.key.path) {
-            setting.value = Some(assignment.value);
-            setting.origin = assignment.origin;
+        let Assignment { key, path, value, origin } = assignment;
+        if let Some(setting) = self.0.iter_mut().find(|setting| setting.path == path) {
+            setting.value = Some(value);
+            setting.origin = origin;
+        } else {
+            self.0.push(Setting { key, path, value: Some(value), origin });
         }
     }
 
@@ -54,15 +63,30 @@ impl Settings {
 
     /// What holds for a key.
     pub(crate) fn get(&self, path: &'static str) -> Result<&Setting, ConfigurationError> {
-        self.0
+        self.find(path).ok_or(ConfigurationError::NotInTable { key: path.to_owned() })
+    }
+
+    /// What holds for a key, if it is one that is there.
+    pub(crate) fn find(&self, path: &str) -> Option<&Setting> {
+        self.0.iter().find(|setting| setting.path == path)
+    }
+
+    /// The names of the tables that users have put below one, each once, in order.
+    pub(crate) fn names_below(&self, section: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = self
+            .0
             .iter()
-            .find(|setting| setting.key.path == path)
-            .ok_or(ConfigurationError::NotInTable { key: path.to_owned() })
+            .filter(|setting| setting.key.is_named_by_user())
+            .filter_map(|setting| setting.path.strip_prefix(section)?.strip_prefix('.')?.split('.').next())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// What holds for a key, if that is a number.
     pub(crate) fn number(&self, path: &str) -> Option<u64> {
-        match self.0.iter().find(|setting| setting.key.path == path)?.value {
+        match self.find(path)?.value {
             Some(Value::Integer(number)) => Some(number),
             _ => None,
         }
@@ -70,7 +94,7 @@ impl Settings {
 
     /// What holds for a key, if that is a text.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
-        match &self.0.iter().find(|setting| setting.key.path == path)?.value {
+        match &self.find(path)?.value {
             Some(Value::Text(text)) => Some(text),
             _ => None,
         }
@@ -84,6 +108,6 @@ impl Settings {
 
 impl Setting {
     fn built_in(key: &'static Key) -> Self {
-        Setting { key, value: key.built_in.value(), origin: Origin::BuiltIn }
+        Setting { key, path: key.path.into(), value: key.built_in.value(), origin: Origin::BuiltIn }
     }
 }

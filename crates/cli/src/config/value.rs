@@ -1,5 +1,6 @@
 //! Values of settings and the kinds they are checked against.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,10 @@ pub(crate) enum Value {
     Integer(u64),
     /// Texts in order.
     List(Vec<String>),
+    /// Paths in order; absolute like a single one.
+    Paths(Vec<PathBuf>),
+    /// Texts by name, which are never shown.
+    Headers(BTreeMap<String, String>),
 }
 
 /// What values a key takes.
@@ -37,8 +42,16 @@ pub(crate) enum Kind {
     Positive,
     /// A list of texts.
     List,
+    /// A list of paths.
+    Paths,
     /// One of these words.
     Words(&'static [&'static str]),
+    /// A model's name, as `provider/model`.
+    Model,
+    /// The name of an environment variable. Only capitals, so that a key by mistake is not taken for a name.
+    Variable,
+    /// A table of texts that may be secret.
+    Headers,
 }
 
 /// What stood where a value of another kind belongs, in words.
@@ -55,16 +68,20 @@ impl Kind {
             Kind::NonNegative => "a non-negative integer".to_owned(),
             Kind::Positive => "a positive integer".to_owned(),
             Kind::List => "a list of strings".to_owned(),
+            Kind::Paths => "a list of paths in strings".to_owned(),
             Kind::Words(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
                 format!("one of {}", quoted.join(", "))
             }
+            Kind::Model => "a model's name such as `anthropic/claude-opus-5`".to_owned(),
+            Kind::Variable => "the name of an environment variable, such as `LOCAL_API_KEY`".to_owned(),
+            Kind::Headers => "a table of strings".to_owned(),
         }
     }
 
     /// Reads a value of a TOML file.
     pub(crate) fn read_toml(self, value: &DeValue<'_>) -> Result<Value, Found> {
-        let found = || describe(value);
+        let found = || self.found(value);
         let read = match value {
             DeValue::String(text) => Value::Text(text.clone().into_owned()),
             DeValue::Boolean(on) => Value::Switch(*on),
@@ -78,9 +95,26 @@ impl Kind {
                 });
                 Value::List(texts.collect::<Result<_, _>>()?)
             }
-            DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => return Err(found()),
+            DeValue::Table(table) => {
+                let texts = table.iter().map(|(name, element)| match element.get_ref() {
+                    DeValue::String(text) => Ok((name.get_ref().to_string(), text.clone().into_owned())),
+                    _ => Err(found()),
+                });
+                Value::Headers(texts.collect::<Result<_, _>>()?)
+            }
+            DeValue::Float(_) | DeValue::Datetime(_) => return Err(found()),
         };
         self.check(read).map_err(|_| found())
+    }
+
+    /// What stands where another value belongs; where that may be a secret, without saying it.
+    fn found(self, value: &DeValue<'_>) -> Found {
+        match (self, value) {
+            (Kind::Variable, DeValue::String(_)) => "a string that is none".to_owned(),
+            (Kind::Headers, DeValue::Table(_)) => "a table with something else".to_owned(),
+            (Kind::Variable | Kind::Headers, _) => "something else".to_owned(),
+            _ => describe(value),
+        }
     }
 
     /// Reads the value of an environment variable.
@@ -91,12 +125,15 @@ impl Kind {
         let text = value.to_str().ok_or("text that is not UTF-8")?;
         let found = || format!("{text:?}");
         let read = match self {
-            Kind::Text | Kind::Url | Kind::Path | Kind::Words(_) => Value::Text(text.to_owned()),
+            Kind::Text | Kind::Url | Kind::Path | Kind::Words(_) | Kind::Model | Kind::Variable => {
+                Value::Text(text.to_owned())
+            }
             Kind::Switch => Value::Switch(switch(text).ok_or_else(found)?),
             Kind::NonNegative | Kind::Positive => Value::Integer(text.trim().parse().map_err(|_| found())?),
-            Kind::List => Value::List(
+            Kind::List | Kind::Paths => Value::List(
                 text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect(),
             ),
+            Kind::Headers => return Err("something that a variable cannot hold".to_owned()),
         };
         self.check(read)
     }
@@ -107,10 +144,17 @@ impl Kind {
             (Kind::Text | Kind::Url, Value::Text(text)) => !text.is_empty(),
             (Kind::Path, Value::Text(text)) if !text.is_empty() => return Ok(Value::Path(text.into())),
             (Kind::Path, Value::Path(path)) => !path.as_os_str().is_empty(),
+            (Kind::Paths, Value::List(items)) if items.iter().all(|item| !item.is_empty()) => {
+                return Ok(Value::Paths(items.iter().map(PathBuf::from).collect()));
+            }
             (Kind::Words(words), Value::Text(text)) => words.contains(&text.as_str()),
+            (Kind::Model, Value::Text(text)) => text.parse::<provider::ModelName>().is_ok(),
+            (Kind::Variable, Value::Text(text)) => is_variable(text),
             (Kind::NonNegative, Value::Integer(_))
             | (Kind::Switch, Value::Switch(_))
-            | (Kind::List, Value::List(_)) => true,
+            | (Kind::List, Value::List(_))
+            | (Kind::Paths, Value::Paths(_))
+            | (Kind::Headers, Value::Headers(_)) => true,
             (Kind::Positive, Value::Integer(number)) => *number > 0,
             _ => false,
         };
@@ -130,12 +174,17 @@ impl Kind {
             Value::Switch(on) => on.into(),
             Value::Integer(number) => number.into(),
             Value::List(items) => items.into(),
+            Value::Paths(paths) => paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().into(),
+            Value::Headers(headers) => headers.into_iter().collect(),
         }
     }
 
     fn without_password(self, value: &Value) -> Value {
         match (self, value) {
             (Kind::Url, Value::Text(url)) => Value::Text(without_password(url)),
+            (_, Value::Headers(headers)) => {
+                Value::Headers(headers.keys().map(|name| (name.clone(), HIDDEN.to_owned())).collect())
+            }
             _ => value.clone(),
         }
     }
@@ -146,6 +195,9 @@ impl Value {
     pub(crate) fn below(self, base: &Path) -> Value {
         match self {
             Value::Path(path) => Value::Path(base.join(path).components().collect()),
+            Value::Paths(paths) => {
+                Value::Paths(paths.iter().map(|path| base.join(path).components().collect()).collect())
+            }
             other => other,
         }
     }
@@ -161,8 +213,29 @@ impl Value {
                 let items: Vec<String> = items.iter().map(|item| text(item)).collect();
                 format!("[{}]", items.join(", "))
             }
+            Value::Paths(paths) => {
+                let items: Vec<String> = paths.iter().map(|path| text(&path.to_string_lossy())).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Value::Headers(headers) => {
+                let items: Vec<String> =
+                    headers.iter().map(|(name, value)| format!("{} = {}", text(name), text(value))).collect();
+                format!("{{ {} }}", items.join(", "))
+            }
         }
     }
+}
+
+/// Stands for what is not shown.
+const HIDDEN: &str = "***";
+
+/// Words in the name of a part of a query that make its value a secret.
+const SECRET_WORDS: &[&str] = &["password", "key", "token", "secret"];
+
+fn is_variable(text: &str) -> bool {
+    let fits =
+        |character: char| character.is_ascii_uppercase() || character.is_ascii_digit() || character == '_';
+    text.chars().all(fits) && text.starts_with(|first: char| !first.is_ascii_digit())
 }
 
 fn switch(text: &str) -> Option<bool> {
@@ -186,14 +259,17 @@ pub(crate) fn describe(value: &DeValue<'_>) -> Found {
     }
 }
 
-/// Hides `:password@` before the host and `password=` in the query. A password with characters that ought to be
+/// Hides `:password@` before the host and `password=`, `key=` and the like in the query. A password with characters that ought to be
 /// escaped makes the two hard to tell apart; then rather too much is hidden than too little.
 fn without_password(url: &str) -> String {
-    const HIDDEN: &str = "***";
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        SECRET_WORDS.iter().any(|word| name.contains(word))
+    };
     let url = match url.split_once('?') {
         Some((address, query)) => {
             let pairs = query.split('&').map(|pair| match pair.rsplit_once('=') {
-                Some((name, _)) if name.to_ascii_lowercase().contains("password") => {
+                Some((name, _)) if is_secret(name) => {
                     format!("{}={HIDDEN}", name.split('=').next().unwrap_or_default())
                 }
                 _ => pair.to_owned(),
@@ -260,6 +336,7 @@ mod tests {
             ("postgres://me:a?b@db/foreword", "postgres://me:***@db/foreword"),
             ("postgres://me:a/b@db/foreword", "postgres://me:***@db/foreword"),
             ("postgres://me@db/f?password=a=b@c&x=1", "postgres://me@db/f?password=***&x=1"),
+            ("https://models.example/v1?api_key=secret&v=2", "https://models.example/v1?api_key=***&v=2"),
             ("sqlite:/tmp/x.db", "sqlite:/tmp/x.db"),
         ];
         for (url, shown) in cases {
@@ -273,6 +350,30 @@ mod tests {
         let below = |path: &str| Value::Path(path.into()).below(Path::new("/base"));
         assert_eq!(below("./a/b/"), Value::Path("/base/a/b".into()));
         assert_eq!(below("/c"), Value::Path("/c".into()));
+    }
+
+    #[test]
+    fn a_list_of_paths_is_made_absolute_one_by_one() {
+        let list = Kind::Paths.check(Value::List(vec!["a".into(), "/b".into()])).unwrap();
+        assert_eq!(list.below(Path::new("/base")), Value::Paths(vec!["/base/a".into(), "/b".into()]));
+        assert!(Kind::Paths.check(Value::List(vec![String::new()])).is_err());
+    }
+
+    #[test]
+    fn the_values_of_headers_are_never_shown() {
+        let headers = Value::Headers([("X-Key".to_owned(), "secret".to_owned())].into());
+        assert_eq!(Kind::Headers.shown(&headers), "{ \"X-Key\" = \"***\" }");
+        assert_eq!(Kind::Headers.json(&headers), serde_json::json!({ "X-Key": "***" }));
+    }
+
+    #[test]
+    fn the_name_of_a_variable_is_not_mistaken_for_a_key() {
+        for name in ["LOCAL_API_KEY", "_A1"] {
+            assert!(Kind::Variable.check(name.into()).is_ok(), "{name}");
+        }
+        for text in ["", "sk-ant-api03", "1A", "d41d8cd98f00", "A=B", "$KEY"] {
+            assert!(Kind::Variable.check(text.into()).is_err(), "{text}");
+        }
     }
 
     #[test]

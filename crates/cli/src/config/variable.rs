@@ -99,7 +99,7 @@ pub(crate) fn read(
     let mut assignments = Vec::new();
     let mut warnings = Vec::new();
     for (name, value) in variables {
-        match KEYS.iter().find(|key| key.variable() == name) {
+        match KEYS.iter().find(|key| key.variable().as_deref() == Some(&*name)) {
             Some(_) if value.is_empty() => {}
             Some(key) => assignments.push(assign(key, name, value)?),
             None if PROCESS_VARIABLES.iter().any(|known| known.name.matches(&name)) => {}
@@ -112,13 +112,13 @@ pub(crate) fn read(
 fn assign(key: &'static Key, name: String, value: &OsStr) -> Result<Assignment, ConfigurationError> {
     let origin = Origin::Variable(name);
     match key.kind.read_variable(value) {
-        Ok(value) => Ok(Assignment { key, value, origin }),
-        Err(found) => Err(ConfigurationError::wrong_value(origin, key, found)),
+        Ok(value) => Ok(Assignment { key, path: key.path.into(), value, origin }),
+        Err(found) => Err(ConfigurationError::wrong_value(origin, key.path, key.kind, found)),
     }
 }
 
 fn unknown(name: &str) -> Warning {
-    let mut known: Vec<String> = KEYS.iter().map(Key::variable).collect();
+    let mut known: Vec<String> = KEYS.iter().filter_map(Key::variable).collect();
     known.extend(PROCESS_VARIABLES.iter().filter_map(|variable| match variable.name {
         VariableName::Exact(name) => Some(name.to_owned()),
         VariableName::Prefix(_) => None,
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn each_key_has_its_own_variable() {
-        let mut names: Vec<String> = KEYS.iter().map(Key::variable).collect();
+        let mut names: Vec<String> = KEYS.iter().filter_map(Key::variable).collect();
         names.sort();
         let count = names.len();
         names.dedup();
@@ -165,6 +165,7 @@ mod tests {
         let cases = [
             ("gateway.listen", "FOREWORD_GATEWAY_LISTEN"),
             ("client.workspace", "FOREWORD_WORKSPACE"),
+            ("model.default", "FOREWORD_MODEL_DEFAULT"),
             ("agents.enabled", "FOREWORD_AGENTS_ENABLED"),
             ("agents.root.project_root_override", "FOREWORD_AGENTS_ROOT"),
             ("agents.root.markers", "FOREWORD_AGENTS_MARKERS"),
@@ -174,7 +175,7 @@ mod tests {
             ("agents.resolver.max_files_per_resolve", "FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE"),
         ];
         for (path, variable) in cases {
-            assert_eq!(Key::find(path).unwrap().variable(), variable);
+            assert_eq!(Key::find(path).unwrap().variable().as_deref(), Some(variable));
         }
     }
 

@@ -134,7 +134,8 @@ fn what_is_not_there_is_named() {
     let nobody = "019370aa-0000-7000-8000-000000000001";
     for words in [format!("{thread} --diff {nobody}"), format!("{thread} --turn {nobody}")] {
         let error = machine.run(&format!("prompt {words}")).failed(2);
-        assert_eq!(error, format!("error: there is no turn `{nobody}`\n"));
+        let hint = "hint: `foreword turn list THREAD` shows those there are";
+        assert_eq!(error, format!("error: there is no turn `{nobody}`\n{hint}\n"));
     }
     let error = machine.run(&format!("prompt {nobody}")).failed(2);
     assert!(error.starts_with(&format!("error: there is no thread `{nobody}`\nhint: ")), "{error}");

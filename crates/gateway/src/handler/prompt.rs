@@ -114,9 +114,24 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         AgentError::OutsideWorkspace { .. } | AgentError::RootOutsideWorkspace { .. } => {
             error(ErrorKind::Forbidden, message, |_| {})
         }
-        AgentError::Files(_) | AgentError::NoDirectory | AgentError::Directory { .. } => {
-            invalid_state(message)
+        AgentError::Files(_)
+        | AgentError::NoDirectory
+        | AgentError::Directory { .. }
+        | AgentError::Tools(_)
+        | AgentError::Toolbox(_)
+        | AgentError::LeaseLost
+        | AgentError::ShutDown
+        | AgentError::Refused
+        | AgentError::OnlyCalls => invalid_state(message),
+        AgentError::NoInput | AgentError::ModelName(_) => Error::invalid_params(message),
+        AgentError::NoModel | AgentError::NoAnswer => {
+            error(ErrorKind::ProviderFailed, message, |data| data.retryable = Some(false))
         }
+        AgentError::Provider(failure) => error(ErrorKind::ProviderFailed, message, |data| {
+            data.provider = Some(failure.provider);
+            data.status = failure.status;
+            data.retryable = Some(failure.retryable);
+        }),
         AgentError::Stored { .. } => {
             tracing::error!(error = %message, "what is stored cannot be read");
             internal(message, "stored")

@@ -75,16 +75,6 @@ pub struct PromptRebuildParams {
     pub round: Option<u32>,
 }
 
-/// Takes a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TurnGetParams {
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// The turn.
-    pub turn_id: TurnId,
-}
-
 /// The record of one round's prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundManifest {
@@ -101,4 +91,4 @@ pub struct TurnManifestResult {
     pub manifests: Vec<RoundManifest>,
 }
 
-super::in_workspace!(PromptPreviewParams, PromptDiffParams, PromptRebuildParams, TurnGetParams);
+super::in_workspace!(PromptPreviewParams, PromptDiffParams, PromptRebuildParams);

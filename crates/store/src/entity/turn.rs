@@ -28,6 +28,7 @@ pub(crate) struct Model {
     pub(crate) created_at: i64,
     pub(crate) finished_at: Option<i64>,
     pub(crate) created_by: Option<String>,
+    pub(crate) stop_requested_at: Option<i64>,
 }
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
@@ -60,6 +61,7 @@ impl TryFrom<Model> for Turn {
             created_at: Timestamp::from_milliseconds(row.created_at),
             finished_at: row.finished_at.map(Timestamp::from_milliseconds),
             created_by: row.created_by,
+            stop_requested_at: row.stop_requested_at.map(Timestamp::from_milliseconds),
         })
     }
 }

@@ -1,7 +1,11 @@
 //! A store with one workspace, on either database, and short ways to fill it.
 
+use std::time::Duration;
+
 use protocol::notification::{
-    DocumentChanged, Notification as _, TreeChanged, TurnCancelled, TurnCompleted, TurnFailed, TurnStarted,
+    ContextCompressed, ContextCompressing, DocumentChanged, Notification as _, TreeChanged,
+    TurnApprovalRequested, TurnCancelled, TurnCompleted, TurnFailed, TurnManifestKept, TurnStarted,
+    TurnToolFinished, TurnToolStarted,
 };
 use protocol::{
     Document, FolderId, RevisionSummary, SaveReason, Sequence, ThreadId, ThreadMode, Timestamp, TurnId,
@@ -10,7 +14,7 @@ use protocol::{
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, Statement};
 use store::{
     Database, FinishTurn, HistoryPage, Lease, NewThread, NewTurn, NewWorkspace, SaveDocument, Saved, Scope,
-    Store, StoreError, Turn, TurnEnd,
+    Store, StoreError, Turn, TurnEnd, TurnEvent,
 };
 use testkit::postgres::{TestDatabase, test_database};
 use tokio::runtime::Runtime;
@@ -59,16 +63,27 @@ pub(crate) enum Place {
 
 /// Runs a test, or skips it where its database is not installed.
 pub(crate) fn run(engine: Engine, test: impl AsyncFnOnce(&Fixture)) {
-    with_runtime(engine, |given, runtime| runtime.block_on(test(given)));
+    with_runtime(engine, |given, runtime| runtime.block_on(in_time("the test itself", test(given))));
+}
+
+/// Longer than any step takes, and shorter than what ends a test without a word.
+const STEP_TIME: Duration = Duration::from_secs(150);
+
+/// Waits for a step of a test, and says which one it was when it hangs.
+pub(crate) async fn in_time<T>(step: &str, doing: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(STEP_TIME, doing).await {
+        Ok(done) => done,
+        Err(_) => panic!("{step} hangs: it is not done after {STEP_TIME:?}"),
+    }
 }
 
 /// Runs a test that waits for the store itself.
 pub(crate) fn with_runtime(engine: Engine, test: impl FnOnce(&Fixture, &Runtime)) {
     let Some((database, place)) = empty_database(engine) else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let given = runtime.block_on(Fixture::open(database, place));
+    let given = runtime.block_on(in_time("opening the store", Fixture::open(database, place)));
     test(&given, &runtime);
-    runtime.block_on(given.store.close());
+    runtime.block_on(in_time("closing the store", given.store.close()));
 }
 
 pub(crate) fn empty_database(engine: Engine) -> Option<(Database, Place)> {
@@ -206,7 +221,7 @@ impl Fixture {
                 TurnCompleted::NAME => told_turn(TurnStatus::Completed, &change.params),
                 TurnFailed::NAME => told_turn(TurnStatus::Failed, &change.params),
                 TurnCancelled::NAME => told_turn(TurnStatus::Cancelled, &change.params),
-                unknown => panic!("`{unknown}` is no notification"),
+                method => told_event(method, &change.params),
             })
             .collect()
     }
@@ -219,6 +234,37 @@ pub(crate) enum Told {
     Tree(TreeChanged),
     /// All four say the same of a turn.
     Turn(TurnStatus, TurnStarted),
+    /// What happened, and what all of them say of their turn.
+    Event(TurnEvent, TurnStarted),
+}
+
+fn told_event(method: &str, params: &str) -> Told {
+    let event = match method {
+        TurnManifestKept::NAME => {
+            let TurnManifestKept { round, .. } = serde_json::from_str(params).unwrap();
+            TurnEvent::ManifestKept { round }
+        }
+        TurnToolStarted::NAME => {
+            let TurnToolStarted { call_id, tool, .. } = serde_json::from_str(params).unwrap();
+            TurnEvent::ToolStarted { call_id, tool }
+        }
+        TurnToolFinished::NAME => {
+            let told: TurnToolFinished = serde_json::from_str(params).unwrap();
+            let TurnToolFinished { call_id, tool, is_error, reminders, .. } = told;
+            TurnEvent::ToolFinished { call_id, tool, is_error, reminders }
+        }
+        TurnApprovalRequested::NAME => {
+            let TurnApprovalRequested { call_id, tool, .. } = serde_json::from_str(params).unwrap();
+            TurnEvent::ApprovalRequested { call_id, tool }
+        }
+        ContextCompressing::NAME => TurnEvent::ContextCompressing,
+        ContextCompressed::NAME => {
+            let ContextCompressed { through, summarised, .. } = serde_json::from_str(params).unwrap();
+            TurnEvent::ContextCompressed { through, summarised }
+        }
+        unknown => panic!("`{unknown}` is no notification"),
+    };
+    Told::Event(event, serde_json::from_str(params).unwrap())
 }
 
 fn told_turn(status: TurnStatus, params: &str) -> Told {
@@ -230,7 +276,7 @@ impl Told {
         match self {
             Told::Document(change) => change.seq,
             Told::Tree(change) => change.seq,
-            Told::Turn(_, change) => change.seq,
+            Told::Turn(_, change) | Told::Event(_, change) => change.seq,
         }
     }
 }
@@ -273,7 +319,7 @@ pub(crate) fn from_now(milliseconds: i64) -> Timestamp {
 }
 
 pub(crate) fn ended(end: TurnEnd) -> FinishTurn {
-    FinishTurn { end, error: None, usage: None }
+    FinishTurn { end, error: None, usage: None, session: None }
 }
 
 async fn make_workspace(store: &Store, name: &str) -> WorkspaceId {
@@ -321,6 +367,19 @@ pub(crate) fn assert_invalid_state<T>(result: Result<T, StoreError>) {
     match result {
         Err(StoreError::InvalidState(_)) => {}
         Err(error) => panic!("not an invalid state: {error:?}"),
+        Ok(_) => panic!("it was accepted"),
+    }
+}
+
+/// Checks that a thread has a turn that runs, and answers with that turn.
+#[track_caller]
+pub(crate) fn turn_running<T>(result: Result<T, StoreError>, thread: &ThreadId) -> Option<String> {
+    match result {
+        Err(StoreError::TurnRunning { thread_id, turn_id }) => {
+            assert_eq!(thread_id, thread.to_string());
+            turn_id
+        }
+        Err(error) => panic!("no turn is in the way: {error:?}"),
         Ok(_) => panic!("it was accepted"),
     }
 }

@@ -124,7 +124,7 @@ both_databases!(adding_to_a_turn_and_failing_it_never_wait_for_each_other, async
         let (adder, workspace) = (another.clone(), given.workspace.clone());
         let add = tokio::spawn(async move {
             let item = NewTurnItem { kind: "message".to_owned(), content: json!("text") };
-            adder.add_turn_items(&workspace, &turn.id, OWNER, vec![item; 100]).await
+            adder.add_turn_items(&workspace, &turn.id, OWNER, vec![item; 100], Vec::new()).await
         });
         given.store.fail_expired_turns(Timestamp::now(), 10, &json!("abandoned")).await.unwrap();
         match add.await.unwrap() {

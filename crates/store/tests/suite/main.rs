@@ -10,6 +10,7 @@
 mod fixture;
 
 mod actors;
+mod approvals;
 mod archive;
 mod changes;
 mod concurrency;
@@ -30,10 +31,14 @@ mod resolution_property;
 mod restore;
 mod schema;
 mod sessions;
+mod stops;
+mod thread_contexts;
 mod threads;
 mod tokens;
 mod tree;
+mod turn_events;
 mod turn_items;
+mod turn_sessions;
 mod turns;
 mod versions;
 mod wakes;

@@ -15,7 +15,7 @@ fn manifest(round: u32, fingerprint: &str) -> SaveManifest {
 }
 
 async fn save(given: &Fixture, turn: &TurnId, save: SaveManifest) -> Result<PromptManifest, StoreError> {
-    given.store.save_manifest(&given.workspace, turn, OWNER, save).await
+    given.store.save_manifest(&given.workspace, turn, OWNER, save, Vec::new()).await
 }
 
 both_databases!(a_turn_has_its_manifests_by_round, async |given| {
@@ -38,7 +38,8 @@ both_databases!(the_same_manifest_again_changes_nothing_and_another_is_refused, 
 
 both_databases!(a_manifest_is_saved_by_who_runs_the_turn_while_it_runs, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    let stranger = given.store.save_manifest(&given.workspace, &turn, "gateway-2", manifest(1, "a")).await;
+    let stranger =
+        given.store.save_manifest(&given.workspace, &turn, "gateway-2", manifest(1, "a"), vec![]).await;
     assert_invalid_state(stranger);
     given.finish(&turn, TurnEnd::Completed).await.unwrap();
     assert_invalid_state(save(given, &turn, manifest(1, "a")).await);

@@ -11,11 +11,23 @@ use crate::fixture::{Engine, empty_database, new_turn, open_connection};
 #[path = "../../src/migration/spine.rs"]
 mod spine;
 
+/// The second.
+#[path = "../../src/migration/turns.rs"]
+mod turns;
+
 struct FirstVersion;
 
 impl MigratorTrait for FirstVersion {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
         vec![Box::new(spine::Migration)]
+    }
+}
+
+struct SecondVersion;
+
+impl MigratorTrait for SecondVersion {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        vec![Box::new(spine::Migration), Box::new(turns::Migration)]
     }
 }
 
@@ -91,6 +103,40 @@ fn a_sqlite_database_of_the_first_version_keeps_what_it_holds() {
 #[test]
 fn a_postgres_database_of_the_first_version_keeps_what_it_holds() {
     first_version_is_brought_up_to_date(Engine::Postgres);
+}
+
+fn second_version_is_brought_up_to_date(engine: Engine) {
+    let Some((database, _place)) = empty_database(engine) else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let connection = open_connection(&database).await;
+        SecondVersion::up(&connection, None).await.unwrap();
+        connection.execute_unprepared(&old_data()).await.unwrap();
+        let running = "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, lease_owner,
+            lease_expires_at, created_at) VALUES ('u', 'w', 't', 1, 'running', 'what now?', 'gateway-1', 2, 1)";
+        connection.execute_unprepared(running).await.unwrap();
+        connection.close().await.unwrap();
+
+        let store = Store::open(&database).await.unwrap();
+        let (workspace, thread, turn) = ("w".parse().unwrap(), "t".parse().unwrap(), "u".parse().unwrap());
+        assert_old_data(&store, &workspace, &thread).await;
+        assert_eq!(store.turn(&workspace, &turn).await.unwrap().stop_requested_at, None);
+        assert_eq!(store.approvals(&workspace, &turn).await.unwrap(), []);
+        assert_eq!(store.thread_context(&workspace, &thread).await.unwrap(), None);
+        let stopped = store.request_stop(&workspace, &turn, None).await.unwrap();
+        assert_eq!(store.turn(&workspace, &turn).await.unwrap(), stopped);
+        store.close().await;
+    });
+}
+
+#[test]
+fn a_sqlite_database_of_the_second_version_keeps_its_turns() {
+    second_version_is_brought_up_to_date(Engine::Sqlite);
+}
+
+#[test]
+fn a_postgres_database_of_the_second_version_keeps_its_turns() {
+    second_version_is_brought_up_to_date(Engine::Postgres);
 }
 
 /// A table stands in the way of the second migration's last one: nothing of the migration may be left behind.

@@ -2,9 +2,12 @@
 
 use protocol::{FolderId, ThreadId, Timestamp, TurnId, Version, WorkspaceId};
 use serde_json::json;
-use store::{HistoryPage, PromptText, SaveManifest, Scope, StoreError, TurnEnd, TurnPage, WorkspaceChanges};
+use store::{
+    HistoryPage, NewApproval, PromptText, SaveManifest, Scope, StoreError, TurnEnd, TurnEvent, TurnPage,
+    WorkspaceChanges,
+};
 
-use crate::fixture::{Fixture, OWNER, ended, lease, new_thread, new_turn, text};
+use crate::fixture::{Fixture, OWNER, ended, from_now, lease, new_thread, new_turn, text};
 
 const PAGE: HistoryPage = HistoryPage { limit: 50, before: None };
 
@@ -59,6 +62,8 @@ async fn uses_of_thread(
         ("latest manifest", store.latest_manifest(workspace, thread, None).await.err()),
         ("session", store.session(workspace, thread).await.err()),
         ("save session", store.save_session(workspace, thread, &json!({}), Version(0)).await.err()),
+        ("context", store.thread_context(workspace, thread).await.err()),
+        ("save context", store.save_thread_context(workspace, thread, 1, None, Version(0)).await.err()),
         ("save session again", store.save_session(workspace, thread, &json!({}), Version(1)).await.err()),
     ]
 }
@@ -72,14 +77,28 @@ async fn uses_of_turn(
     let store = &given.store;
     let manifest = SaveManifest { round: 1, manifest: json!({}), fingerprint: "f".to_owned() };
     let end = ended(TurnEnd::Completed);
+    let told = || vec![TurnEvent::ContextCompressing];
+    let approval = NewApproval {
+        call_id: "call".to_owned(),
+        tool: "bash".to_owned(),
+        request: json!({}),
+        expires_at: from_now(60_000),
+    };
     vec![
         ("get", store.turn(workspace, turn).await.err()),
         ("finish", store.finish_turn(workspace, turn, OWNER, end, None).await.err()),
         ("renew", store.renew_lease(workspace, turn, &lease(OWNER, 1000)).await.err()),
-        ("add items", store.add_turn_items(workspace, turn, OWNER, Vec::new()).await.err()),
+        ("add items", store.add_turn_items(workspace, turn, OWNER, Vec::new(), Vec::new()).await.err()),
         ("items", store.turn_items(workspace, turn).await.err()),
-        ("save manifest", store.save_manifest(workspace, turn, OWNER, manifest).await.err()),
+        ("save manifest", store.save_manifest(workspace, turn, OWNER, manifest, Vec::new()).await.err()),
         ("manifests", store.manifests(workspace, turn).await.err()),
+        ("add items and tell", store.add_turn_items(workspace, turn, OWNER, vec![], told()).await.err()),
+        ("tell", store.log_turn_events(workspace, turn, OWNER, told()).await.err()),
+        ("tell nothing", store.log_turn_events(workspace, turn, OWNER, Vec::new()).await.err()),
+        ("request approval", store.request_approval(workspace, turn, OWNER, approval).await.err()),
+        ("answer approval", store.answer_approval(workspace, turn, "call", true, None).await.err()),
+        ("approvals", store.approvals(workspace, turn).await.err()),
+        ("stop", store.request_stop(workspace, turn, None).await.err()),
         ("hook runs", store.hook_runs(workspace, turn).await.err()),
     ]
 }
@@ -161,9 +180,9 @@ both_databases!(an_unknown_turn_is_not_found_anywhere, async |given| {
 both_databases!(a_turn_of_another_workspace_is_not_found_anywhere, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let item = store::NewTurnItem { kind: "message".to_owned(), content: json!("text") };
-    given.store.add_turn_items(&given.workspace, &turn.id, OWNER, vec![item]).await.unwrap();
+    given.store.add_turn_items(&given.workspace, &turn.id, OWNER, vec![item], Vec::new()).await.unwrap();
     let manifest = SaveManifest { round: 1, manifest: json!({}), fingerprint: "f".to_owned() };
-    given.store.save_manifest(&given.workspace, &turn.id, OWNER, manifest).await.unwrap();
+    given.store.save_manifest(&given.workspace, &turn.id, OWNER, manifest, Vec::new()).await.unwrap();
     given.store.save_session(&given.workspace, &turn.thread_id, &json!({}), Version(0)).await.unwrap();
     let elsewhere = given.another_workspace().await;
     let uses = uses_of_turn(given, &elsewhere, &turn.id).await;

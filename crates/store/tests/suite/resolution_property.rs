@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use protocol::{FolderId, ResolvedDocument, ThreadId, Version, WorkspaceId};
 use store::{NewWorkspace, Scope, Store, StoreError};
 
-use crate::fixture::{Engine, new_thread, text, with_runtime};
+use crate::fixture::{Engine, in_time, new_thread, text, with_runtime};
 
 /// One change. An [`Index`] picks among what there is; picks of folders include the root where that makes sense.
 #[derive(Debug, Clone)]
@@ -314,7 +314,7 @@ fn every_resolution_is_the_models(engine: Engine, cases: u32) {
         let config = Config { cases, failure_persistence: None, ..Config::default() };
         let compared = TestRunner::new(config).run(&steps(), |steps| {
             runtime
-                .block_on(compare(&given.store, &steps))
+                .block_on(in_time("a case", compare(&given.store, &steps)))
                 .map_err(|error| TestCaseError::fail(error.to_string()))
         });
         assert!(compared.is_ok(), "{}", compared.unwrap_err());

@@ -11,7 +11,9 @@ fn item(content: Value) -> NewTurnItem {
 
 both_databases!(items_are_numbered_through_in_the_order_they_come, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    let add = async |items| given.store.add_turn_items(&given.workspace, &turn, OWNER, items).await.unwrap();
+    let add = async |items| {
+        given.store.add_turn_items(&given.workspace, &turn, OWNER, items, Vec::new()).await.unwrap()
+    };
     let mut added =
         add(vec![item(json!({ "text": "a\u{0}✓", "b": 1, "a": [null, 1.5] })), item(json!("two"))]).await;
     added.extend(add(vec![NewTurnItem { kind: "tool_call".to_owned(), content: json!(3) }]).await);
@@ -23,14 +25,14 @@ both_databases!(items_are_numbered_through_in_the_order_they_come, async |given|
 
 both_databases!(no_items_are_no_items, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    assert_eq!(given.store.add_turn_items(&given.workspace, &turn, OWNER, vec![]).await.unwrap(), []);
+    assert_eq!(given.store.add_turn_items(&given.workspace, &turn, OWNER, vec![], vec![]).await.unwrap(), []);
     assert_eq!(given.store.turn_items(&given.workspace, &turn).await.unwrap(), []);
 });
 
 both_databases!(more_items_than_one_statement_takes_are_added_as_one, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let many = (0..1201).map(|number| item(json!(number))).collect();
-    given.store.add_turn_items(&given.workspace, &turn, OWNER, many).await.unwrap();
+    given.store.add_turn_items(&given.workspace, &turn, OWNER, many, Vec::new()).await.unwrap();
     let items = given.store.turn_items(&given.workspace, &turn).await.unwrap();
     let contents: Vec<_> = items.iter().map(|item| item.content.as_u64().unwrap()).collect();
     assert_eq!(contents, (0..1201).collect::<Vec<_>>());
@@ -41,8 +43,10 @@ both_databases!(of_a_refused_batch_nothing_is_kept, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     for kind in ["", " ", "a\nb", "a\0b"] {
         let bad = NewTurnItem { kind: kind.to_owned(), content: json!(2) };
-        let added =
-            given.store.add_turn_items(&given.workspace, &turn, OWNER, vec![item(json!(1)), bad]).await;
+        let added = given
+            .store
+            .add_turn_items(&given.workspace, &turn, OWNER, vec![item(json!(1)), bad], Vec::new())
+            .await;
         assert_invalid(added, "kind");
     }
     assert_eq!(given.store.turn_items(&given.workspace, &turn).await.unwrap(), []);
@@ -51,7 +55,7 @@ both_databases!(of_a_refused_batch_nothing_is_kept, async |given| {
 both_databases!(only_who_runs_a_turn_adds_to_it_and_only_while_it_runs, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let add = async |owner: &str| {
-        given.store.add_turn_items(&given.workspace, &turn, owner, vec![item(json!(1))]).await
+        given.store.add_turn_items(&given.workspace, &turn, owner, vec![item(json!(1))], Vec::new()).await
     };
     assert_invalid_state(add("gateway-2").await);
     add(OWNER).await.unwrap();
@@ -69,7 +73,7 @@ both_databases!(items_that_are_added_at_once_all_get_a_number, async |given| {
         let (workspace, turn) = (given.workspace.clone(), turn.clone());
         adding.spawn(async move {
             let items = vec![item(json!(number)), item(json!(number))];
-            store.add_turn_items(&workspace, &turn, OWNER, items).await.unwrap();
+            store.add_turn_items(&workspace, &turn, OWNER, items, Vec::new()).await.unwrap();
         });
     }
     adding.join_all().await;

@@ -5,7 +5,7 @@ use protocol::{Sequence, TurnStatus};
 use serde_json::json;
 use store::{FinishTurn, NewTurn, StoreError, TurnEnd, TurnPage};
 
-use crate::fixture::{OWNER, Told, assert_invalid, assert_invalid_state, ended, new_turn};
+use crate::fixture::{OWNER, Told, assert_invalid, assert_invalid_state, ended, new_turn, turn_running};
 
 const PAGE: TurnPage = TurnPage { limit: 100, before: None };
 
@@ -52,6 +52,7 @@ both_databases!(a_turn_ends_in_one_of_three_ways, async |given| {
             end,
             error: Some(json!({ "kind": "provider_failed", "text": "a\u{0}b" })),
             usage: Some(json!({ "input_tokens": 12, "cost": 0.25 })),
+            session: None,
         };
         let ended = given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish.clone(), None).await;
         let ended = ended.unwrap();
@@ -98,12 +99,10 @@ both_databases!(a_thread_has_one_running_turn_at_a_time, async |given| {
     let (thread, other) = (given.thread(None, "thread").await, given.thread(None, "other").await);
     let turn = given.turn(&thread).await;
     let seq = given.seq().await;
-    match given.store.create_turn(&given.workspace, new_turn(&thread), None).await {
-        Err(StoreError::InvalidState(message)) => {
-            assert!(message.contains(turn.id.as_str()) && message.contains("still running"), "{message}");
-        }
-        refused => panic!("{refused:?}"),
-    }
+    let refused = given.store.create_turn(&given.workspace, new_turn(&thread), None).await;
+    let message = refused.as_ref().unwrap_err().to_string();
+    assert!(message.contains(turn.id.as_str()) && message.contains("still running"), "{message}");
+    assert_eq!(turn_running(refused, &thread), Some(turn.id.to_string()));
     assert_eq!(given.seq().await, seq);
     given.turn(&other).await;
     given.finish(&turn.id, TurnEnd::Failed).await.unwrap();
@@ -123,7 +122,7 @@ both_databases!(of_two_turns_that_begin_at_once_exactly_one_does, async |given| 
             (Ok(won), lost @ Err(_)) | (lost @ Err(_), Ok(won)) => (won, lost),
             both => panic!("round {round}: {both:?}"),
         };
-        assert_invalid_state(lost);
+        turn_running(lost, &thread);
         assert_eq!(won.ordinal, round);
         given.finish(&won.id, TurnEnd::Completed).await.unwrap();
     }
@@ -204,7 +203,7 @@ both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
 both_databases!(the_log_never_holds_what_was_asked, async |given| {
     let new = NewTurn { input: "a secret".to_owned(), ..new_turn(&given.thread(None, "thread").await) };
     let turn = given.store.create_turn(&given.workspace, new, None).await.unwrap();
-    let finish = FinishTurn { end: TurnEnd::Failed, error: Some(json!("a secret")), usage: None };
+    let finish = FinishTurn { error: Some(json!("a secret")), ..ended(TurnEnd::Failed) };
     given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
     let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
     assert!(changes.iter().all(|change| !change.params.contains("secret")));

@@ -17,7 +17,7 @@ pub(crate) async fn heard(wakes: &mut Receiver<Wake>, expected: &Wake) {
 }
 
 /// Opens another store and waits until it hears what the first one writes.
-async fn another_that_listens(given: &Fixture) -> (Store, Receiver<Wake>) {
+pub(crate) async fn another_that_listens(given: &Fixture) -> (Store, Receiver<Wake>) {
     let another = given.another_store().await;
     let mut wakes = another.wakes();
     let expected = Wake::Workspace(given.workspace.clone());

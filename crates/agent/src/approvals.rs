@@ -1,0 +1,87 @@
+//! Asks people about calls, through the store: whoever answers may be connected to another gateway.
+
+use std::time::Duration;
+
+use protocol::{Timestamp, TurnId, WorkspaceId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use store::{NewApproval, Store, StoreError, Wake};
+use tokio::sync::broadcast::error::RecvError;
+use tools::{ApprovalRequest, Approvals, Decision};
+
+/// How often an answer is looked for without being woken, for the case that a wake was lost.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// The questions of one turn.
+pub(crate) struct TurnApprovals {
+    pub(crate) store: Store,
+    pub(crate) workspace_id: WorkspaceId,
+    pub(crate) turn_id: TurnId,
+    pub(crate) owner: String,
+    pub(crate) time: Duration,
+}
+
+/// A question as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Question {
+    pub(crate) tool: String,
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) paths: Vec<String>,
+    pub(crate) rule: String,
+}
+
+impl Approvals for TurnApprovals {
+    async fn ask(&self, request: ApprovalRequest) -> Decision {
+        match self.decision(request).await {
+            Ok(decision) => decision,
+            Err(error) => {
+                tracing::warn!(%error, turn = %self.turn_id, "nobody could be asked");
+                Decision::Deny {
+                    reason: Some("nobody could be asked, because the database failed".to_owned()),
+                }
+            }
+        }
+    }
+}
+
+impl TurnApprovals {
+    async fn decision(&self, request: ApprovalRequest) -> Result<Decision, StoreError> {
+        // Before the question is there, so that no answer is missed.
+        let mut wakes = self.store.wakes();
+        let milliseconds = i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX);
+        let expires_at = Timestamp::now().milliseconds().saturating_add(milliseconds);
+        let question = Question {
+            tool: request.tool.clone(),
+            arguments: request.arguments,
+            paths: request.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+            rule: request.rule,
+        };
+        let new = NewApproval {
+            call_id: request.call_id.clone(),
+            tool: request.tool,
+            request: json!(question),
+            expires_at: Timestamp::from_milliseconds(expires_at),
+        };
+        self.store.request_approval(&self.workspace_id, &self.turn_id, &self.owner, new).await?;
+        loop {
+            let approvals = self.store.approvals(&self.workspace_id, &self.turn_id).await?;
+            let own = approvals.into_iter().find(|approval| approval.call_id == request.call_id);
+            match own.as_ref().and_then(|approval| approval.allowed) {
+                Some(true) => return Ok(Decision::Allow),
+                Some(false) => return Ok(Decision::Deny { reason: None }),
+                None => {}
+            }
+            let woken = async {
+                loop {
+                    match wakes.recv().await {
+                        Ok(Wake::Workspace(workspace_id)) if workspace_id != self.workspace_id => {}
+                        Ok(_) | Err(RecvError::Lagged(_)) => return,
+                        // The store is being closed, and the turn with it.
+                        Err(RecvError::Closed) => std::future::pending().await,
+                    }
+                }
+            };
+            let _ = tokio::time::timeout(LOOK_EVERY, woken).await;
+        }
+    }
+}

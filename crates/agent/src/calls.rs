@@ -1,0 +1,131 @@
+//! The calls of one answer: what newly applies to the paths they touch is told with their results, and nothing is
+//! edited before it was.
+
+use std::path::PathBuf;
+
+use futures_util::future::join_all;
+use instructions::{Announcement, Resolver};
+use provider::{Message, ToolCall, ToolResult};
+use store::TurnEvent;
+use tools::{Access, Router, ToolOutput};
+
+use crate::entry::{Attached, Entry};
+use crate::error::AgentError;
+use crate::preparation::blocking;
+
+/// Who runs the calls of a turn.
+#[derive(Clone)]
+pub(crate) struct Calls {
+    /// None where nothing can be called.
+    pub(crate) router: Option<Router>,
+    /// None where there is no directory.
+    pub(crate) resolver: Option<Resolver>,
+}
+
+/// What became of the calls of one answer.
+pub(crate) struct Called {
+    /// All results in one message, in the order of the calls.
+    pub(crate) entry: Entry,
+    pub(crate) events: Vec<TurnEvent>,
+    /// Whether a call failed that the model could make better.
+    pub(crate) recoverable: bool,
+    announcements: Vec<Announcement>,
+}
+
+impl Called {
+    /// Says that the message is stored: what it tells has been delivered.
+    pub(crate) fn confirm(self) {
+        self.announcements.into_iter().for_each(Announcement::confirm);
+    }
+}
+
+impl Calls {
+    /// Runs calls side by side; those beyond `most` are answered without being run.
+    pub(crate) async fn run(&self, calls: Vec<ToolCall>, most: usize) -> Called {
+        // One after the other and before any of them runs, so that each file is announced by the first call it
+        // applies to, whichever ends first.
+        let mut prepared = Vec::new();
+        let mut announcements = Vec::new();
+        for (index, call) in calls.into_iter().enumerate() {
+            let call = tools::ToolCall { id: call.id, name: call.name, arguments: call.arguments };
+            let (mut refusal, mut reminder) = ((index >= most).then(|| SPENT.to_owned()), None);
+            if refusal.is_none() {
+                match self.announce(&call).await {
+                    Ok(Some((is_held, announcement))) => {
+                        refusal = is_held.then(|| HELD_BACK.to_owned());
+                        reminder = announcement.reminder();
+                        announcements.push(announcement);
+                    }
+                    Ok(None) => {}
+                    Err(error) => refusal = Some(format!("this call did not run: {error}")),
+                }
+            }
+            prepared.push((call, refusal, reminder));
+        }
+        let answers = join_all(prepared.into_iter().map(async |(call, refusal, reminder)| {
+            let is_held = refusal.as_deref() == Some(HELD_BACK);
+            let mut output = match (refusal, &self.router) {
+                (Some(refusal), _) => ToolOutput::error(refusal),
+                (None, Some(router)) => router.call(call.clone()).await,
+                (None, None) => ToolOutput::error(format!(
+                    "there is no tool `{}`\nhint: no tool can be called in this thread",
+                    call.name.chars().take(100).collect::<String>()
+                )),
+            };
+            output.reminders.extend(reminder);
+            (call, output, is_held)
+        }))
+        .await;
+        let (mut results, mut reminders, mut events, mut recoverable) = (vec![], vec![], vec![], false);
+        for (call, output, is_held) in answers {
+            let was_denied = output.reminders.iter().any(|reminder| reminder.kind() == "permission.decision");
+            recoverable |= output.is_error && !was_denied && !is_held;
+            events.push(TurnEvent::ToolFinished {
+                call_id: call.id.clone(),
+                tool: call.name,
+                is_error: output.is_error,
+                reminders: output.reminders.iter().map(|reminder| reminder.kind().to_owned()).collect(),
+            });
+            let attached = output.reminders.into_iter();
+            reminders.extend(attached.map(|reminder| Attached { call_id: Some(call.id.clone()), reminder }));
+            let result = ToolResult::new(call.id, output.text);
+            results.push(if output.is_error { result.failed() } else { result });
+        }
+        let entry = Entry { message: Message::results(results), reminders };
+        Called { entry, events, recoverable, announcements }
+    }
+
+    /// What newly applies to the paths that a call touches, and whether the call must wait for it.
+    async fn announce(&self, call: &tools::ToolCall) -> Result<Option<(bool, Announcement)>, AgentError> {
+        let (Some(router), Some(resolver)) = (&self.router, &self.resolver) else { return Ok(None) };
+        let touches = router.touches(call);
+        if touches.is_empty() {
+            return Ok(None);
+        }
+        let writes = touches.iter().any(|touch| touch.access == Access::Write);
+        let paths: Vec<PathBuf> = touches.into_iter().map(|touch| touch.path).collect();
+        let resolver = resolver.clone();
+        let resolved = blocking(move || resolver.resolve_all(paths.iter().map(PathBuf::as_path))).await?;
+        Ok(Some((writes && resolved.is_awaited(), resolved)))
+    }
+}
+
+/// The answer to a call beyond the budget.
+const SPENT: &str =
+    "this call did not run: the turn has no more tool calls left\nhint: answer with what you have";
+
+/// The answer to a write whose instructions had not reached the model.
+const HELD_BACK: &str = "this call did not run: instruction files apply to this path that you had not been given\n\
+    hint: they stand at the end of this message's results; read and follow them, then make the call again";
+
+/// What a request says of the tools.
+pub(crate) fn specs(router: Option<&Router>) -> Vec<provider::ToolSpec> {
+    let specs = router.into_iter().flat_map(Router::specs);
+    specs
+        .map(|spec| provider::ToolSpec {
+            name: spec.name.clone(),
+            description: spec.description.clone(),
+            schema: spec.schema.clone(),
+        })
+        .collect()
+}

@@ -1,0 +1,173 @@
+//! Why a turn went as it did: everything that made its prompt, from the store alone.
+
+use instructions::{Reminder, ReminderFile};
+use prompt::{AGENTS_CONTEXT, Manifest};
+use protocol::turn::{
+    ExplainedFile, ExplainedHistory, ExplainedHook, ExplainedSection, ExplainedSource, ExplainedTool,
+    FileDelivery, TurnExplanation,
+};
+use protocol::{TurnId, TurnStatus, WorkspaceId};
+use provider::Block;
+use store::{Turn, TurnPage};
+
+use crate::entry::Entry;
+use crate::error::AgentError;
+use crate::history::CONTEXT;
+use crate::preparation::Agent;
+
+/// Earlier turns that are looked through for the files they brought.
+const MAX_EARLIER_TURNS: u64 = 200;
+
+impl Agent {
+    /// The files, documents, skills, memory and hooks that made a turn's prompt, with versions.
+    pub async fn explain(
+        &self,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+    ) -> Result<TurnExplanation, AgentError> {
+        let stored = self.store.turn(workspace_id, turn_id).await?;
+        let items = self.store.turn_items(workspace_id, turn_id).await?;
+        let context = items.iter().find(|item| item.kind == CONTEXT).map(|item| item.content.clone());
+        let history: Option<ExplainedHistory> = context
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(|error| AgentError::Stored { what: "context", message: error.to_string() })?;
+        let entries: Vec<Entry> = Entry::all(items)?.into_iter().map(|(entry, _)| entry).collect();
+        let manifests = self.store.manifests(workspace_id, turn_id).await?;
+        let rounds = u32::try_from(manifests.len()).unwrap_or(u32::MAX);
+        let manifest: Option<Manifest> = manifests
+            .into_iter()
+            .next_back()
+            .map(|round| serde_json::from_value(round.manifest))
+            .transpose()
+            .map_err(|error| AgentError::Stored { what: "manifest", message: error.to_string() })?;
+        let sections = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sections);
+        let mut files = initial_files(sections);
+        for (turn_id, entries) in self.earlier(&stored, history.as_ref()).await? {
+            files.extend(
+                told_files(&entries).map(|file| ExplainedFile { turn_id: Some(turn_id.clone()), ..file }),
+            );
+        }
+        files.extend(told_files(&entries));
+        let hooks = self.store.hook_runs(workspace_id, turn_id).await?.into_iter().map(|run| ExplainedHook {
+            hook_id: run.hook_id,
+            package_id: run.package_id,
+            phase: run.phase,
+            status: run.status,
+            duration_us: run.duration_us,
+        });
+        Ok(TurnExplanation {
+            turn: self.turn_view(workspace_id, turn_id).await?.turn,
+            files,
+            sources: sections.iter().flat_map(sources).collect(),
+            sections: sections
+                .iter()
+                .map(|section| ExplainedSection {
+                    id: section.id.clone(),
+                    stability: section.stability.name().to_owned(),
+                    tokens: section.tokens as u64,
+                    truncated: section.truncated,
+                })
+                .collect(),
+            hooks: hooks.collect(),
+            tools: tools(&entries),
+            history,
+            rounds,
+        })
+    }
+
+    /// The earlier turns whose messages stood in this turn's request.
+    async fn earlier(
+        &self,
+        turn: &Turn,
+        history: Option<&ExplainedHistory>,
+    ) -> Result<Vec<(TurnId, Vec<Entry>)>, AgentError> {
+        let Some(history) = history else { return Ok(Vec::new()) };
+        let page = TurnPage { limit: MAX_EARLIER_TURNS, before: Some(turn.ordinal) };
+        let mut earlier = Vec::new();
+        for past in self.store.turns(&turn.workspace_id, &turn.thread_id, page).await? {
+            if past.ordinal > history.left_out_through && past.status == TurnStatus::Completed {
+                let items = self.store.turn_items(&past.workspace_id, &past.id).await?;
+                let entries = Entry::all(items)?.into_iter().map(|(entry, _)| entry).collect();
+                earlier.push((past.id, entries));
+            }
+        }
+        earlier.reverse();
+        Ok(earlier)
+    }
+}
+
+/// The files of the frozen start.
+fn initial_files(sections: &[prompt::ManifestSection]) -> Vec<ExplainedFile> {
+    let frozen = sections.iter().filter(|section| section.id == AGENTS_CONTEXT);
+    let files = frozen.flat_map(|section| &section.sources).filter_map(|source| {
+        Some(ExplainedFile {
+            path: source.path.clone()?,
+            delivery: FileDelivery::Initial,
+            sha256: Some(source.sha256.clone()).filter(|sha256| !sha256.is_empty()),
+            mtime_ms: None,
+            call_id: None,
+            turn_id: None,
+        })
+    });
+    files.collect()
+}
+
+/// The files that messages told of.
+fn told_files(entries: &[Entry]) -> impl Iterator<Item = ExplainedFile> + '_ {
+    let attached = entries.iter().flat_map(|entry| &entry.reminders);
+    attached.flat_map(|attached| {
+        let (files, removed): (&[ReminderFile], &[std::path::PathBuf]) = match &attached.reminder {
+            Reminder::AgentsResolvePaths { files, removed } => (files, removed),
+            Reminder::SessionResumeDiff { files, removed, .. } => (files, removed),
+            _ => (&[], &[]),
+        };
+        let file = |path: &std::path::Path, delivery, mtime_ms| ExplainedFile {
+            path: path.to_string_lossy().into_owned(),
+            delivery,
+            sha256: None,
+            mtime_ms,
+            call_id: attached.call_id.clone(),
+            turn_id: None,
+        };
+        let told = files.iter().map(move |told| {
+            let delivery = if told.block.is_some() { FileDelivery::Inline } else { FileDelivery::Pointer };
+            file(&told.path, delivery, Some(told.mtime_ms))
+        });
+        let gone = removed.iter().map(move |path| file(path, FileDelivery::Removed, None));
+        told.chain(gone).collect::<Vec<_>>()
+    })
+}
+
+fn sources(section: &prompt::ManifestSection) -> Vec<ExplainedSource> {
+    let sources = section.sources.iter().map(|source| ExplainedSource {
+        section_id: section.id.clone(),
+        kind: source.kind.clone(),
+        path: source.path.clone(),
+        id: source.id.clone(),
+        version: source.version,
+        sha256: source.sha256.clone(),
+    });
+    sources.collect()
+}
+
+fn tools(entries: &[Entry]) -> Vec<ExplainedTool> {
+    let calls = entries.iter().flat_map(|entry| entry.message.tool_calls());
+    calls
+        .map(|call| {
+            let result =
+                entries.iter().flat_map(|entry| &entry.message.blocks).find_map(|block| match block {
+                    Block::ToolResult(result) if result.call_id == call.id => Some(result.is_error),
+                    _ => None,
+                });
+            let attached = entries.iter().flat_map(|entry| &entry.reminders);
+            let own = attached.filter(|attached| attached.call_id.as_ref() == Some(&call.id));
+            ExplainedTool {
+                call_id: call.id.clone(),
+                tool: call.name.clone(),
+                is_error: result,
+                reminders: own.map(|attached| attached.reminder.kind().to_owned()).collect(),
+            }
+        })
+        .collect()
+}

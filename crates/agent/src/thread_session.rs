@@ -1,0 +1,124 @@
+//! The session of a thread while a turn runs: started or resumed, and saved with the turn's end.
+
+use std::sync::Arc;
+
+use instructions::{PROFILES, Profile, Reminder, Resolver, ResumeDifference, Session};
+use protocol::{ThreadId, Version, WorkspaceId};
+use serde_json::Value;
+use store::SessionSave;
+
+use crate::directory::WorkingDirectory;
+use crate::error::AgentError;
+use crate::preparation::{Agent, Prepared, PreparedSession, blocking};
+
+/// A session that a turn goes on with.
+pub(crate) struct ThreadSession {
+    pub(crate) session: Session,
+    version: Version,
+    directory: WorkingDirectory,
+    difference: Option<ResumeDifference>,
+    /// Whether it was started with this turn, from the disk as it is.
+    is_new: bool,
+}
+
+impl ThreadSession {
+    /// What the model is told of a disk that has changed since the last turn.
+    pub(crate) fn reminder(&self) -> Option<Reminder> {
+        self.difference.as_ref().and_then(ResumeDifference::reminder)
+    }
+
+    /// Says that the reminder has reached a message.
+    pub(crate) fn confirm(&mut self) {
+        if let Some(difference) = self.difference.take() {
+            difference.confirm(&mut self.session);
+        }
+    }
+
+    /// What follows the model as it moves.
+    pub(crate) fn resolver(&self, agent: &Agent) -> Resolver {
+        let WorkingDirectory { profile, settings, surroundings, .. } = self.directory.clone();
+        let cache = Arc::clone(&agent.cache);
+        Resolver::new(self.session.clone(), profile, settings, surroundings, cache)
+    }
+
+    /// What is saved when the turn has ended well.
+    pub(crate) fn after(&self, resolver: &Resolver) -> Result<(Value, Version), AgentError> {
+        Ok((written(&resolver.session())?, self.version))
+    }
+}
+
+impl Agent {
+    /// Starts a thread's session with its first turn, and resumes it with every later one.
+    pub(crate) async fn open_session(
+        &self,
+        prepared: &Prepared,
+    ) -> Result<Option<ThreadSession>, AgentError> {
+        let (Some(directory), Some(PreparedSession { session, stored })) =
+            (prepared.directory.clone(), prepared.session.clone())
+        else {
+            return Ok(None);
+        };
+        if stored == Version(0) {
+            let state = written(&session)?;
+            let (workspace_id, thread_id) = (&prepared.workspace.id, &prepared.thread.id);
+            let version = match self.store.save_session(workspace_id, thread_id, &state, stored).await? {
+                SessionSave::Saved(saved) => saved.version,
+                SessionSave::Changed(_) => return Err(AgentError::LeaseLost),
+            };
+            return Ok(Some(ThreadSession { session, version, directory, difference: None, is_new: true }));
+        }
+        let mut directory = directory;
+        directory.profile = own_profile(&session, directory.profile);
+        Ok(Some(ThreadSession { session, version: stored, directory, difference: None, is_new: false }))
+    }
+
+    /// Holds a resumed session against the disk.
+    pub(crate) async fn compare_session(&self, session: &mut ThreadSession) -> Result<(), AgentError> {
+        if session.is_new {
+            return Ok(());
+        }
+        let difference = self.difference(&session.session, &session.directory).await?;
+        session.difference = (!difference.is_empty()).then_some(difference);
+        Ok(())
+    }
+
+    async fn difference(
+        &self,
+        session: &Session,
+        directory: &WorkingDirectory,
+    ) -> Result<ResumeDifference, AgentError> {
+        let (cache, session, mut directory) = (Arc::clone(&self.cache), session.clone(), directory.clone());
+        directory.settings = session.settings.over(directory.settings);
+        directory.profile = own_profile(&session, directory.profile);
+        let found = blocking(move || ResumeDifference::find(&session, &directory.request(), Some(&cache)));
+        Ok(found.await?)
+    }
+
+    /// A thread's session as it is stored, and what its next turn would be told of the disk.
+    pub async fn resume(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+        cwd: Option<&str>,
+    ) -> Result<(Option<store::Session>, Option<Reminder>), AgentError> {
+        let workspace = self.store.workspace(workspace_id).await?;
+        let Some(stored) = self.store.session(workspace_id, thread_id).await? else {
+            return Ok((None, None));
+        };
+        let directory = WorkingDirectory::find(&workspace, cwd, &self.settings.files)?;
+        let Some(directory) = directory else { return Ok((Some(stored), None)) };
+        let session = PreparedSession::read(&stored)?.session;
+        let difference = self.difference(&session, &directory).await?;
+        Ok((Some(stored), difference.reminder()))
+    }
+}
+
+/// The rules that a session was started with; they hold for its life.
+fn own_profile(session: &Session, otherwise: &'static Profile) -> &'static Profile {
+    PROFILES.iter().copied().find(|profile| profile.name == session.profile).unwrap_or(otherwise)
+}
+
+fn written(session: &Session) -> Result<Value, AgentError> {
+    serde_json::to_value(session)
+        .map_err(|error| AgentError::Stored { what: "session", message: error.to_string() })
+}

@@ -1,0 +1,165 @@
+//! `foreword turn`, and the conversation of a thread.
+
+mod answer;
+mod approval;
+mod explain;
+mod live;
+mod start;
+mod steps;
+
+use client::Client;
+use protocol::method::{
+    TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnList, TurnListParams,
+};
+use protocol::turn::TurnUsage;
+use protocol::{ThreadId, Turn as Record, TurnStatus, WorkspaceId};
+use serde_json::json;
+
+use crate::arguments::{InWorkspace, Turn};
+use crate::context::{Context, thread_id, turn_id};
+use crate::failure::{Exit, Failure};
+use crate::output::{one_line, shown};
+use crate::table::table;
+
+/// Characters of a question in a list.
+const QUESTION_WIDTH: usize = 60;
+/// Turns that are asked for at once.
+const PAGE: u32 = 500;
+
+pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure> {
+    let output = context.output;
+    match command {
+        Turn::Start(arguments) => start::run(context, arguments).await,
+        Turn::List { thread, limit, scope } => {
+            let client = context.connect().await?;
+            let workspace_id = context.workspace(&client, &scope).await?.id;
+            let thread_id = thread_id(&thread)?;
+            let params = TurnListParams { workspace_id, thread_id, limit: Some(limit), before: None };
+            let result = client.call::<TurnList>(&params).await?;
+            output.data(&result, || list(&result.turns))?;
+            Ok(Exit::Done)
+        }
+        Turn::Show { turn, scope } => {
+            let (client, params) = find(&context, &turn, &scope).await?;
+            let result = client.call::<TurnGet>(&params).await?;
+            output.data(&result, || shown(&steps::describe(&result)).into_owned())?;
+            Ok(Exit::Done)
+        }
+        Turn::Explain { turn, scope } => {
+            let (client, params) = find(&context, &turn, &scope).await?;
+            let result = client.call::<TurnExplain>(&params).await?;
+            output.data(&result, || shown(&explain::describe(&result.explanation)).into_owned())?;
+            Ok(Exit::Done)
+        }
+        Turn::Cancel { turn, scope } => {
+            let (client, params) = find(&context, &turn, &scope).await?;
+            let result = client.call::<TurnCancel>(&params).await?;
+            output.data(&result, || format!("{}\n", status_name(result.turn.status)))?;
+            if result.turn.status == TurnStatus::Cancelled {
+                return Ok(Exit::Done);
+            }
+            output.note("the turn had ended before");
+            Ok(Exit::No)
+        }
+        Turn::Approve { turn, call, deny, scope } => {
+            let (client, TurnGetParams { workspace_id, turn_id }) = find(&context, &turn, &scope).await?;
+            let params = TurnApproveParams { workspace_id, turn_id, call_id: call, allow: !deny };
+            let result = client.call::<TurnApprove>(&params).await?;
+            output.data(&result, || format!("{}\n", if result.allowed { "allowed" } else { "refused" }))?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// A connection, and the turn that was named.
+async fn find(
+    context: &Context,
+    turn: &str,
+    scope: &InWorkspace,
+) -> Result<(Client, TurnGetParams), Failure> {
+    let client = context.connect().await?;
+    let workspace_id = context.workspace(&client, scope).await?.id;
+    Ok((client, TurnGetParams { workspace_id, turn_id: turn_id(turn)? }))
+}
+
+/// Prints the conversation of a thread, oldest first.
+pub(crate) async fn history(
+    context: &Context,
+    client: &Client,
+    workspace_id: WorkspaceId,
+    thread_id: ThreadId,
+) -> Result<(), Failure> {
+    let mut turns: Vec<Record> = Vec::new();
+    loop {
+        let params = TurnListParams {
+            workspace_id: workspace_id.clone(),
+            thread_id: thread_id.clone(),
+            limit: Some(PAGE),
+            before: turns.last().map(|turn| turn.ordinal),
+        };
+        let page = client.call::<TurnList>(&params).await?.turns;
+        let is_last = page.len() < PAGE as usize;
+        turns.extend(page);
+        if is_last {
+            break;
+        }
+    }
+    turns.reverse();
+    for turn in &mut turns {
+        let params = TurnGetParams { workspace_id: workspace_id.clone(), turn_id: turn.id.clone() };
+        *turn = client.call::<TurnGet>(&params).await?.turn;
+    }
+    context.output.data(&json!({ "turns": turns }), || {
+        let talks: Vec<String> = turns.iter().map(talk).collect();
+        shown(&talks.join("\n")).into_owned()
+    })?;
+    if turns.is_empty() {
+        context.output.note("nothing was asked yet");
+    }
+    Ok(())
+}
+
+/// A question, quoted, and its answer.
+fn talk(turn: &Record) -> String {
+    let mut text = String::new();
+    for line in turn.input.trim_end().lines() {
+        text.push_str(format!("> {line}").trim_end());
+        text.push('\n');
+    }
+    if let Some(answer) = turn.answer.as_deref().map(str::trim_end).filter(|answer| !answer.is_empty()) {
+        text.push_str(&format!("\n{answer}\n"));
+    }
+    if turn.status != TurnStatus::Completed {
+        let why = turn.error.as_ref().map_or_else(String::new, |error| format!(": {}", error.message));
+        text.push_str(&format!("\n({}{why})\n", status_name(turn.status)));
+    }
+    text
+}
+
+fn list(turns: &[Record]) -> String {
+    let rows = turns.iter().map(|turn| {
+        vec![
+            turn.ordinal.to_string(),
+            turn.id.to_string(),
+            status_name(turn.status).to_owned(),
+            turn.model.clone().unwrap_or_default(),
+            turn.created_at.to_string(),
+            one_line(&turn.input, QUESTION_WIDTH),
+        ]
+    });
+    table(&["number", "id", "status", "model", "began", "question"], rows)
+}
+
+fn status_name(status: TurnStatus) -> &'static str {
+    match status {
+        TurnStatus::Running => "running",
+        TurnStatus::Completed => "completed",
+        TurnStatus::Failed => "failed",
+        TurnStatus::Cancelled => "cancelled",
+    }
+}
+
+/// Tokens for people: `100 in, 20 out, 60 cached`.
+fn describe_usage(usage: &TurnUsage) -> String {
+    format!("{} in, {} out, {} cached", usage.input, usage.output, usage.cached_read)
+}

@@ -1,0 +1,75 @@
+//! `foreword turn start`.
+
+use std::io::{IsTerminal as _, Read as _};
+
+use protocol::method::TurnStartParams;
+
+use super::approval::Policy;
+use super::live::Live;
+use crate::arguments::TurnStart;
+use crate::context::{Context, thread_id};
+use crate::failure::{Exit, Failure};
+use crate::signals::StopSignals;
+
+pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, Failure> {
+    let thread_id = thread_id(&arguments.thread)?;
+    let input = read_input(arguments.text.as_deref())?;
+    let policy = match (arguments.allow_writes, arguments.deny_writes) {
+        (true, _) => Policy::Allow,
+        (_, true) => Policy::Deny,
+        _ if context.output.is_json()
+            || !std::io::stdin().is_terminal()
+            || !std::io::stderr().is_terminal() =>
+        {
+            Policy::Elsewhere
+        }
+        _ => Policy::Terminal,
+    };
+    // From now on, so that a request to end is never missed between two events.
+    let mut stop = StopSignals::listen()?;
+    let begin = async {
+        let client = context.connect().await?;
+        let workspace_id = context.workspace(&client, &arguments.scope).await?.id;
+        Ok::<_, Failure>((client, workspace_id))
+    };
+    let (client, workspace_id) = tokio::select! {
+        begun = begin => begun?,
+        () = stop.next() => return Err(Failure::new(Exit::Failed, "stopped before the turn began")),
+    };
+    let params = TurnStartParams {
+        workspace_id,
+        thread_id,
+        input,
+        cwd: arguments.cwd.clone(),
+        model: arguments.model.clone(),
+    };
+    Live::start(&context, client, stop, policy, params).await?.follow().await
+}
+
+/// What is asked: the argument, or standard input.
+fn read_input(text: Option<&str>) -> Result<String, Failure> {
+    let nothing = || {
+        Failure::usage("there is nothing to ask").hint(
+            "give the text as an argument, or on standard input: echo 'Hello' | foreword turn start THREAD",
+        )
+    };
+    let input = match text {
+        Some(text) if text != "-" => text.to_owned(),
+        None if std::io::stdin().is_terminal() => return Err(nothing()),
+        _ => {
+            // More than a message can carry need not be read to be refused.
+            let most = protocol::limits::MAX_MESSAGE_BYTES as u64;
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
+            read.map_err(|error| {
+                Failure::new(Exit::Failed, format!("could not read standard input: {error}"))
+            })?;
+            if bytes.len() as u64 == most {
+                return Err(Failure::usage(format!("standard input has more than {most} bytes")));
+            }
+            String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8"))?
+        }
+    };
+    let input = input.trim_end();
+    if input.is_empty() { Err(nothing()) } else { Ok(input.to_owned()) }
+}

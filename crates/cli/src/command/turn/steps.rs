@@ -1,0 +1,204 @@
+//! What was said and done in a turn, for people.
+
+use std::collections::HashMap;
+
+use protocol::TurnStatus;
+use protocol::method::TurnGetResult;
+use protocol::turn::{TurnApproval, TurnReminder, TurnRole, TurnStep, TurnToolCall};
+use serde_json::{Map, Value};
+
+use super::{describe_usage, status_name};
+use crate::output::one_line;
+use crate::table::count;
+
+/// Characters of a call's description.
+const CALL_WIDTH: usize = 100;
+/// Characters of a line of a result.
+const LINE_WIDTH: usize = 160;
+/// Lines of a result.
+const RESULT_LINES: usize = 8;
+
+/// The argument that says most about a call, the first that is there.
+const TELLING_ARGUMENTS: &[&str] = &["path", "command", "pattern"];
+
+/// The turn with all its steps.
+pub(super) fn describe(result: &TurnGetResult) -> String {
+    let turn = &result.turn;
+    let mut text = String::new();
+    let mut row = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            text.push_str(&format!("{name:<8}  {value}\n"));
+        }
+    };
+    row("turn", Some(turn.id.to_string()));
+    row("thread", Some(turn.thread_id.to_string()));
+    row("number", Some(turn.ordinal.to_string()));
+    row("status", Some(status_name(turn.status).to_owned()));
+    row("model", turn.model.clone());
+    row("cwd", turn.cwd.clone());
+    row("began", Some(turn.created_at.to_string()));
+    row("ended", turn.finished_at.map(|time| time.to_string()));
+    row("by", turn.created_by.clone());
+    row("tokens", turn.usage.as_ref().map(describe_usage));
+    let tools: HashMap<&str, &str> =
+        calls(&result.steps).map(|call| (call.call_id.as_str(), call.tool.as_str())).collect();
+    result.steps.iter().for_each(|step| add_step(&mut text, step, &tools));
+    if let Some(error) = &turn.error {
+        text.push_str(&format!("\n{}\n", status_name(TurnStatus::Failed)));
+        add_lines(&mut text, &error.message, usize::MAX);
+    }
+    if !result.approvals.is_empty() {
+        text.push_str("\nwaits for a decision\n");
+        for approval in &result.approvals {
+            text.push_str(&format!(
+                "  {}  {}\n    {}, until {}\n",
+                one_line(&approval.call_id, CALL_WIDTH),
+                describe_approval(approval),
+                approval.rule,
+                approval.expires_at
+            ));
+        }
+    }
+    text
+}
+
+fn add_step(text: &mut String, step: &TurnStep, tools: &HashMap<&str, &str>) {
+    text.push_str(match step.role {
+        TurnRole::User => "\nuser\n",
+        TurnRole::Assistant => "\nmodel\n",
+        TurnRole::Tool => "\ntools\n",
+    });
+    if !step.text.is_empty() {
+        add_lines(text, &step.text, usize::MAX);
+    }
+    for call in &step.calls {
+        text.push_str(&format!(
+            "  calls {}  ({})\n",
+            describe_call(call),
+            one_line(&call.call_id, CALL_WIDTH)
+        ));
+    }
+    for result in &step.results {
+        let tool = tools.get(result.call_id.as_str()).copied().unwrap_or("?");
+        let outcome = if result.is_error { "failed" } else { "ok" };
+        let call_id = one_line(&result.call_id, CALL_WIDTH);
+        text.push_str(&format!("  {} {outcome}  ({call_id})\n", one_line(tool, CALL_WIDTH)));
+        let mut shortened = String::new();
+        add_lines(&mut shortened, &result.text, RESULT_LINES);
+        shortened.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
+        result.reminders.iter().for_each(|reminder| add_reminder(text, reminder));
+    }
+    step.reminders.iter().for_each(|reminder| add_reminder(text, reminder));
+}
+
+fn add_reminder(text: &mut String, reminder: &TurnReminder) {
+    text.push_str(&format!("  reminder {}\n", describe_reminder(reminder)));
+}
+
+/// Some lines of a text, indented, and how many there are more.
+pub(super) fn add_lines(text: &mut String, lines: &str, most: usize) {
+    let mut rest = lines.trim_end().lines();
+    for line in rest.by_ref().take(most) {
+        let line = if most == usize::MAX { line.to_owned() } else { one_line_kept(line) };
+        text.push_str(format!("  {line}").trim_end());
+        text.push('\n');
+    }
+    let more = rest.count() as u64;
+    if more > 0 {
+        text.push_str(&format!("  … {} more\n", count(more, "line")));
+    }
+}
+
+/// One line with the spaces at its beginning, which mean something in most files.
+fn one_line_kept(line: &str) -> String {
+    let content = line.trim_start_matches(' ');
+    let spaces = line.len() - content.len();
+    " ".repeat(spaces.min(LINE_WIDTH)) + &one_line(content, LINE_WIDTH)
+}
+
+/// All calls of a turn.
+pub(super) fn calls(steps: &[TurnStep]) -> impl Iterator<Item = &TurnToolCall> {
+    steps.iter().flat_map(|step| &step.calls)
+}
+
+/// A tool and what it was called with, in one line.
+pub(super) fn describe_call(call: &TurnToolCall) -> String {
+    let arguments: Option<Map<String, Value>> = serde_json::from_str(&call.arguments).ok();
+    let what = match &arguments {
+        Some(arguments) => telling_argument(arguments).unwrap_or_else(|| call.arguments.clone()),
+        None => call.arguments.clone(),
+    };
+    format!("{} {}", one_line(&call.tool, CALL_WIDTH), one_line(&what, CALL_WIDTH)).trim_end().to_owned()
+}
+
+/// A tool that waits and the files it would write, in one line.
+pub(super) fn describe_approval(approval: &TurnApproval) -> String {
+    let what = match approval.paths.is_empty() {
+        true => telling_argument(&approval.arguments).unwrap_or_default(),
+        false => approval.paths.join(", "),
+    };
+    format!("{} {}", one_line(&approval.tool, CALL_WIDTH), one_line(&what, CALL_WIDTH)).trim_end().to_owned()
+}
+
+fn telling_argument(arguments: &Map<String, Value>) -> Option<String> {
+    let text = |name: &&str| arguments.get(*name).and_then(Value::as_str).map(str::to_owned);
+    TELLING_ARGUMENTS.iter().find_map(text)
+}
+
+/// A reminder's type and the files that it names. Only shown: what is in a reminder is decided where it is made.
+pub(super) fn describe_reminder(reminder: &TurnReminder) -> String {
+    let named = |line: &str| -> Option<String> {
+        let line = line.strip_prefix("- ")?;
+        let (path, rest) = line.rsplit_once(" (")?;
+        match rest {
+            _ if rest.starts_with("mtime: ") => Some(path.to_owned()),
+            _ if rest.starts_with("removed: ") => Some(format!("{path} (removed)")),
+            _ => None,
+        }
+    };
+    let mut words = vec![reminder.kind.clone()];
+    // The texts of files follow an empty line, and may have lines like these.
+    words.extend(reminder.text.lines().take_while(|line| !line.is_empty()).filter_map(named));
+    one_line(&words.join("  "), LINE_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reminder_is_described_by_its_files() {
+        let text = "<system-reminder type=\"agents.resolve.paths\">\n\
+                    Additional AGENTS.md may apply for this path:\n\
+                    - /repo/a/AGENTS.md (mtime: 1738970000000)\n\
+                    - /repo/b/AGENTS.md (removed: no longer applies)\n\
+                    Read and apply these files before editing files in this scope.\n\n\
+                    Instructions from: /repo/a/AGENTS.md\n- not a file (mtime: 1)\n\
+                    </system-reminder>";
+        let reminder = TurnReminder { kind: "agents.resolve.paths".to_owned(), text: text.to_owned() };
+        assert_eq!(
+            describe_reminder(&reminder),
+            "agents.resolve.paths  /repo/a/AGENTS.md  /repo/b/AGENTS.md (removed)"
+        );
+    }
+
+    #[test]
+    fn a_call_is_described_by_what_tells_most() {
+        let call = |arguments: &str| {
+            let (call_id, tool) = ("1".to_owned(), "search".to_owned());
+            describe_call(&TurnToolCall { call_id, tool, arguments: arguments.to_owned() })
+        };
+        assert_eq!(call(r#"{"glob": "*", "path": "src"}"#), "search src");
+        assert_eq!(call(r#"{"pattern": "a\nb\u001b[2J"}"#), "search a b\\u{1b}[2J");
+        assert_eq!(call(r#"{"x": 1}"#), r#"search {"x": 1}"#);
+        assert_eq!(call("not json"), "search not json");
+        assert_eq!(call(""), "search");
+    }
+
+    #[test]
+    fn long_results_are_shortened() {
+        let mut text = String::new();
+        add_lines(&mut text, "one\n    two\nthree\nfour\n", 2);
+        assert_eq!(text, "  one\n      two\n  … 2 lines more\n");
+    }
+}

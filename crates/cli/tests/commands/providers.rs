@@ -1,0 +1,75 @@
+//! `[providers.NAME]` in the configuration, and what a gateway makes of it.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::support::Machine;
+
+#[test]
+fn a_provider_is_shown_without_its_secrets() {
+    let machine = Machine::new();
+    machine.write(
+        "home/config.toml",
+        "[providers.local]\nkind = 'openai_compatible'\nbase_url = 'http://127.0.0.1:9/v1?key=secret-1'\n\
+         api_key_env = 'LOCAL_KEY'\nheaders = { X-Team = 'secret-2' }\n",
+    );
+    let text = machine.run("config").done();
+    let line = |key: &str| text.lines().find(|line| line.starts_with(key)).unwrap_or_default().to_owned();
+    assert!(line("providers.local.headers ").contains("{ \"X-Team\" = \"***\" }"), "{text}");
+    assert!(line("providers.local.base_url ").contains("?key=***\""), "{text}");
+    assert!(line("providers.local.api_key_env ").contains("\"LOCAL_KEY\""), "{text}");
+    let json = machine.run("config --format json").done();
+    assert!(!text.contains("secret") && !json.contains("secret"), "{json}");
+}
+
+#[test]
+fn a_key_in_the_configuration_is_refused() {
+    let machine = Machine::new();
+    machine.write("home/config.toml", "[providers.anthropic]\napi_key = 'sk-secret'\n");
+    for words in ["config", "serve --listen 127.0.0.1:0"] {
+        machine.check_code(
+            words,
+            2,
+            "",
+            "error: ~/home/config.toml:2: `providers.anthropic.api_key` does not belong into a configuration file\n\
+             hint: name an environment variable with `api_key_env`, or a file of mode 0600 with `api_key_file`\n",
+        );
+    }
+}
+
+#[test]
+fn a_provider_that_cannot_be_used_stops_the_start() {
+    let machine = Machine::new();
+    machine
+        .write("home/config.toml", "[providers.local]\nkind = 'openai_compatible'\nbase_url = 'nonsense'\n");
+    let error = machine.run("serve --listen 127.0.0.1:0").failed(2);
+    assert!(error.starts_with("error: provider `local`: the base URL is not an address"), "{error}");
+    machine.write("home/config.toml", "[providers.openai]\napi_key_file = 'openai.key'\n");
+    let key = machine.write("home/openai.key", "sk-secret\n");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).unwrap();
+    machine.check_code(
+        "serve --listen 127.0.0.1:0",
+        2,
+        "",
+        "error: provider `openai`: the key file ~/home/openai.key has mode 0640, so that others could use it \
+         (~/home/config.toml:2)\n\
+         hint: chmod 600 ~/home/openai.key\n",
+    );
+    assert!(!machine.data().exists(), "nothing was made");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let _server = machine.serve();
+}
+
+#[test]
+fn bad_settings_of_turns_stop_the_start() {
+    for (text, part) in [
+        ("[turns]\nmax_context_tokens = 1000\n", "must be below `turns.max_context_tokens`, which is 1000"),
+        ("[turns]\nmax_rounds = 0\n", "`turns.max_rounds` must be a positive integer"),
+        ("[providers.x]\nkind = 'x'\n", "`providers.x.kind` must be one of `anthropic`, `openai`"),
+        ("[model]\ndefault = 'x/y'\n", "names provider `x`, which is not configured"),
+    ] {
+        let machine = Machine::new();
+        machine.write("home/config.toml", text);
+        let error = machine.run("serve --listen 127.0.0.1:0").failed(2);
+        assert!(error.contains("config.toml:2: ") && error.contains(part), "{error}");
+    }
+}

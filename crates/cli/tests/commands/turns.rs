@@ -1,0 +1,381 @@
+//! `foreword turn`, on a real gateway that asks a scripted model over HTTP.
+
+use std::io::Read as _;
+use std::process::Child;
+
+use serde_json::Value;
+use testkit::scripted_model::{Answer, ScriptedModel, Wire};
+use tokio::runtime::Runtime;
+
+use crate::support::{Machine, Said, Server, eventually, signal, start};
+
+/// A machine with a gateway, a model to ask, a workspace with a directory, and a thread in it.
+struct Talk {
+    machine: Machine,
+    model: ScriptedModel,
+    thread: String,
+    _server: Server,
+    _runtime: Runtime,
+}
+
+impl Talk {
+    fn new(mode: &str) -> Self {
+        let machine = Machine::new();
+        let runtime = Runtime::new().unwrap();
+        let model = runtime.block_on(ScriptedModel::start()).unwrap();
+        let url = model.base_url(Wire::Anthropic);
+        machine.write(
+            "home/config.toml",
+            format!(
+                "[model]\ndefault = 'anthropic/claude-test'\n[providers.anthropic]\nbase_url = '{url}'\n"
+            ),
+        );
+        let server = machine.serve();
+        machine.run("workspace create demo --root .").done();
+        let thread = machine.run(&format!("thread create Talk --mode {mode}")).word();
+        Self { machine, model, thread, _server: server, _runtime: runtime }
+    }
+
+    #[track_caller]
+    fn ask(&self, words: &str) -> Said {
+        self.machine.run(&format!("turn start {} {words}", self.thread))
+    }
+
+    fn begin(&self, words: &str) -> Child {
+        start(self.machine.command(&format!("turn start {} {words}", self.thread)))
+    }
+
+    /// The newest turn of the thread, once there is one.
+    fn newest(&self) -> String {
+        eventually("a turn", || {
+            let turns = self.machine.run(&format!("turn list {} --format json", self.thread)).object();
+            turns["turns"][0]["id"].as_str().map(str::to_owned)
+        })
+    }
+}
+
+/// How a command ended that was begun before, and what it said.
+#[track_caller]
+fn ended(mut child: Child) -> Said {
+    let status = eventually("the command to end", || child.try_wait().unwrap());
+    let read = |mut pipe: Box<dyn std::io::Read>| {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).unwrap();
+        text
+    };
+    let out = read(Box::new(child.stdout.take().unwrap()));
+    let err = read(Box::new(child.stderr.take().unwrap()));
+    Said { code: status.code(), out, err }
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn an_answer_comes_in_pieces_and_ends_with_one_line_end() {
+    let talk = Talk::new("chat");
+    talk.model.answer(Answer::text("Hello,\n\nworld.\n\n").in_deltas(5));
+    let said = talk.ask("'Say hello.'");
+    assert_eq!(said.err, "tokens: 100 in, 20 out, 60 cached\n");
+    assert_eq!(said.done(), "Hello,\n\nworld.\n");
+    let request = &talk.model.requests()[0];
+    assert_eq!(request.body["model"], "claude-test");
+    assert!(request.body["messages"].to_string().contains("Say hello."), "{}", request.body);
+}
+
+#[test]
+fn the_question_can_come_from_standard_input() {
+    let talk = Talk::new("chat");
+    for words in ["", "-"] {
+        talk.model.answer(Answer::text("Read."));
+        let said = talk.machine.run_with(&format!("turn start {} {words}", talk.thread), "What is\nthis?\n");
+        assert_eq!(said.done(), "Read.\n");
+        let body = talk.model.requests().last().unwrap().body["messages"].to_string();
+        assert!(body.contains(r"What is\nthis?") && !body.contains(r"this?\n\"), "{body}");
+    }
+    let error = talk.ask("").failed(2);
+    assert!(error.starts_with("error: there is nothing to ask\nhint: "), "{error}");
+}
+
+#[test]
+fn another_model_can_be_named() {
+    let talk = Talk::new("chat");
+    talk.model.answer(Answer::text("Yes."));
+    talk.ask("Really? --model anthropic/other").done();
+    assert_eq!(talk.model.requests()[0].body["model"], "other");
+    let error = talk.ask("Really? --model nobody/x").failed(3);
+    assert!(error.contains("nobody") && error.contains("\nhint: "), "{error}");
+}
+
+#[test]
+fn programs_get_one_event_a_line_and_the_turn_at_the_end() {
+    let talk = Talk::new("chat");
+    talk.model.answer(Answer::text("Hello, world.").in_deltas(3));
+    let said = talk.ask("Hi --format json");
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let events = lines(&said.out);
+    let texts: Vec<&str> = events
+        .iter()
+        .filter(|event| event["event"] == "turn/delta")
+        .map(|event| event["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts.concat(), "Hello, world.");
+    assert!(texts.len() > 1, "{texts:?}");
+    let last = events.last().unwrap();
+    assert_eq!(
+        (&last["event"], &last["turn"]["answer"]),
+        (&"turn/completed".into(), &"Hello, world.".into())
+    );
+    assert_eq!(events.iter().filter(|event| event["event"] == "turn/completed").count(), 1);
+}
+
+#[test]
+fn an_agent_reads_files_and_is_told_of_instructions() {
+    let talk = Talk::new("agent");
+    talk.machine.write("project/billing/notes.txt", "four\n");
+    talk.machine.write("project/billing/AGENTS.md", "Money is in cents.\n");
+    talk.model.answer(Answer::text("Let me look.").tool_call(
+        "call_1",
+        "read_file",
+        r#"{"path":"billing/notes.txt"}"#,
+    ));
+    talk.model.answer(Answer::text("It says four."));
+    let said = talk.ask("'What do the notes say?'");
+    assert!(said.err.contains("tool read_file billing/notes.txt ok\n"), "{}", said.err);
+    let reminder = said.err.lines().find(|line| line.starts_with("reminder agents.resolve.paths  "));
+    assert!(reminder.is_some_and(|line| line.contains("billing/AGENTS.md")), "{}", said.err);
+    assert_eq!(said.err.matches("reminder ").count(), 1, "{}", said.err);
+    assert_eq!(said.done(), "Let me look.\n\nIt says four.\n");
+}
+
+#[test]
+fn a_tool_that_fails_is_said_to() {
+    let talk = Talk::new("agent");
+    talk.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path":"absent"}"#));
+    talk.model.answer(Answer::text("There is none."));
+    let said = talk.ask("Read.");
+    assert!(said.err.contains("tool read_file absent failed\n"), "{}", said.err);
+    assert_eq!(said.done(), "There is none.\n");
+}
+
+const WRITE: &str = r#"{"path":"made.txt","content":"one\ntwo\n"}"#;
+
+#[test]
+fn a_flag_answers_what_asks() {
+    let talk = Talk::new("agent");
+    let file = talk.machine.project().join("made.txt");
+    for (flag, word, written) in [("--deny-writes", "refused", false), ("--allow-writes", "allowed", true)] {
+        talk.model.answer(Answer::empty().tool_call("call_1", "write_file", WRITE));
+        talk.model.answer(Answer::text("Done."));
+        let said = talk.ask(&format!("'Write it.' {flag}"));
+        let line = format!("{word} write_file {} ({flag})\n", file.display());
+        assert!(said.err.contains(&line), "{}", said.err);
+        assert_eq!(said.done(), "Done.\n");
+        assert_eq!(file.exists(), written);
+    }
+    let said = talk.ask("Hi --allow-writes --deny-writes");
+    assert_eq!(said.code, Some(2));
+}
+
+#[test]
+fn without_a_terminal_another_command_answers_what_asks() {
+    let talk = Talk::new("agent");
+    let file = talk.machine.project().join("made.txt");
+    talk.model.answer(Answer::empty().tool_call("call_1", "write_file", WRITE));
+    talk.model.answer(Answer::text("Done."));
+    let child = talk.begin("'Write it.'");
+    let turn = talk.newest();
+    let shown = eventually("the question", || {
+        let text = talk.machine.run(&format!("turn show {turn}")).done();
+        text.contains("waits for a decision").then_some(text)
+    });
+    assert!(shown.contains(&format!("  call_1  write_file {}\n", file.display())), "{shown}");
+    assert!(!file.exists());
+    assert_eq!(talk.machine.run(&format!("turn approve {turn} call_1")).done(), "allowed\n");
+    let said = ended(child);
+    assert!(said.err.contains(&format!("turn approve {turn} call_1` allows it")), "{}", said.err);
+    assert!(said.err.contains("  content:\n    one\n    two\n"), "{}", said.err);
+    assert_eq!(said.done(), "Done.\n");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\n");
+    // Nobody waits any more.
+    let said = talk.machine.run(&format!("turn approve {turn} call_1 --deny"));
+    assert_eq!(said.code, Some(2), "{said:?}");
+}
+
+#[test]
+fn without_a_model_it_says_how_to_get_one() {
+    let (machine, _server) = Machine::with_workspace();
+    let thread = machine.run("thread create Talk").word();
+    let error = machine.run(&format!("turn start {thread} Hi")).failed(3);
+    assert!(error.starts_with("error: ") && error.contains("model") && error.contains("\nhint: "), "{error}");
+    let error = machine.run(&format!("turn start {thread} Hi --format json")).error(3);
+    assert_eq!(error["data"]["kind"], "provider_failed", "{error}");
+    assert!(error["hint"].is_string() && !error["message"].as_str().unwrap().contains("hint:"), "{error}");
+}
+
+#[test]
+fn a_provider_that_fails_is_an_error_with_its_hint() {
+    let talk = Talk::new("chat");
+    talk.model.answer(Answer::wrong_key());
+    let error = talk.ask("Hi").failed(3);
+    assert!(error.contains("error: provider `anthropic`: HTTP 401: "), "{error}");
+    assert!(error.contains("\nhint: there is no key; set ANTHROPIC_API_KEY\n"), "{error}");
+    talk.model.answer(Answer::wrong_key());
+    let said = talk.ask("Hi --format json");
+    assert_eq!(said.code, Some(3));
+    let last = lines(&said.out).pop().unwrap();
+    assert_eq!((&last["event"], &last["turn"]["status"]), (&"turn/failed".into(), &"failed".into()));
+    assert!(said.err.starts_with(r#"{"error":{"#), "{}", said.err);
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_printed_as_far_as_it_came() {
+    let talk = Talk::new("chat");
+    talk.model.answer_by(|_| Answer::text("Once upon a time").in_deltas(4).cut_after_events(4));
+    let said = talk.ask("'Tell a story.'");
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.out.starts_with("Once") && said.out.ends_with('\n'), "{said:?}");
+    assert!(said.err.contains("error: "), "{}", said.err);
+}
+
+#[test]
+fn ctrl_c_stops_the_turn_and_waits_for_its_end() {
+    let talk = Talk::new("chat");
+    talk.model.answer(Answer::text("Once upon a time").in_deltas(4).stall_after_events(4));
+    let mut child = talk.begin("'Tell a story.'");
+    let mut first = [0; 4];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"Once");
+    signal(child.id(), "INT");
+    let said = ended(child);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.out.ends_with('\n'), "{said:?}");
+    assert!(said.err.starts_with("stopping the turn (once more to leave at once)\n"), "{}", said.err);
+    assert!(said.err.contains("the turn was cancelled\n"), "{}", said.err);
+    let turn = talk.newest();
+    assert_eq!(talk.machine.run(&format!("turn cancel {turn}")).done(), "cancelled\n");
+    eventually("the model to be left alone", || (talk.model.abandoned() == 1).then_some(()));
+}
+
+#[test]
+fn a_turn_can_be_cancelled_by_another_command() {
+    let talk = Talk::new("chat");
+    talk.model.answer(Answer::silence());
+    let child = talk.begin("Hi");
+    eventually("the model to be asked", || (talk.model.requests().len() == 1).then_some(()));
+    let turn = talk.newest();
+    assert_eq!(talk.machine.run(&format!("turn cancel {turn}")).done(), "cancelled\n");
+    let said = ended(child);
+    assert_eq!((said.code, said.out.as_str()), (Some(3), ""));
+    assert!(said.err.contains("the turn was cancelled\n"), "{}", said.err);
+    talk.model.answer(Answer::text("Yes."));
+    talk.ask("'Still there?'").done();
+    let said = talk.machine.run(&format!("turn cancel {}", talk.newest()));
+    assert_eq!((said.code, said.out.as_str()), (Some(1), "completed\n"), "{said:?}");
+}
+
+#[test]
+fn a_turn_survives_whoever_asked() {
+    let talk = Talk::new("chat");
+    talk.model
+        .answer(Answer::text("Slowly but surely.").in_deltas(8).drip(std::time::Duration::from_millis(50)));
+    let mut child = talk.begin("Hi");
+    let turn = talk.newest();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let answer = eventually("the answer", || {
+        let turn = talk.machine.run(&format!("turn show {turn} --format json")).object()["turn"].clone();
+        (turn["status"] == "completed").then(|| turn["answer"].clone())
+    });
+    assert_eq!(answer, "Slowly but surely.");
+}
+
+#[test]
+fn what_is_kept_can_be_looked_at() {
+    let talk = Talk::new("agent");
+    talk.machine.run_with("doc save", "Answer briefly.\n").done();
+    talk.machine.write("project/AGENTS.md", "Use British spelling.\n");
+    let long: String = (1..=20).map(|number| format!("line {number}\n")).collect();
+    talk.machine.write("project/notes.txt", long);
+    talk.model.answer(Answer::text("Let me look.").tool_call(
+        "call_1",
+        "read_file",
+        r#"{"path":"notes.txt"}"#,
+    ));
+    talk.model.answer(Answer::text("Twenty lines."));
+    talk.ask("'How many lines?'").done();
+    talk.model.answer(Answer::wrong_key());
+    assert_eq!(talk.ask("'And\nnow?'").code, Some(3));
+
+    let thread = &talk.thread;
+    let listed = talk.machine.run(&format!("turn list {thread}")).done();
+    let rows: Vec<&str> = listed.lines().collect();
+    assert!(rows[0].starts_with("NUMBER  ID"), "{listed}");
+    assert!(
+        rows[1].starts_with('2') && rows[1].contains("failed") && rows[1].ends_with("And now?"),
+        "{listed}"
+    );
+    assert!(rows[2].starts_with('1') && rows[2].contains("anthropic/claude-test"), "{listed}");
+    let one = talk.machine.run(&format!("turn list {thread} --limit 1 --format json")).object();
+    assert_eq!(one["turns"].as_array().unwrap().len(), 1);
+    assert_eq!(talk.machine.run(&format!("turn list {thread} --limit 0")).code, Some(2));
+    let turns = talk.machine.run(&format!("turn list {thread} --format json")).object()["turns"].clone();
+    let first = turns[1]["id"].as_str().unwrap();
+
+    let text = talk.machine.run(&format!("turn show {first}")).done();
+    for part in [
+        "status    completed\n",
+        "model     anthropic/claude-test\n",
+        "tokens    ",
+        "\nuser\n  How many lines?\n",
+        "\nmodel\n  Let me look.\n  calls read_file notes.txt  (call_1)\n",
+        "\ntools\n  read_file ok  (call_1)\n    line 1\n",
+        "    … 12 lines more\n",
+        "\nmodel\n  Twenty lines.\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    let object = talk.machine.run(&format!("turn show {first} --format json")).object();
+    assert_eq!(object["turn"]["answer"], "Let me look.\n\nTwenty lines.");
+
+    let text = talk.machine.run(&format!("turn explain {first}")).done();
+    for part in [
+        "completed, 2 rounds\nHow many lines?\n",
+        "\nsections\n",
+        " tokens\n",
+        "\nsources\n",
+        "document / version 1 sha256 ",
+        "\nfiles\n",
+        "AGENTS.md  at the start",
+        "\nhooks\n",
+        "\ntools\n  read_file ok  (call_1)\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    let object = talk.machine.run(&format!("turn explain {first} --format json")).object();
+    assert_eq!(object["explanation"]["rounds"], 2);
+
+    let text = talk.machine.run(&format!("thread history {thread}")).done();
+    assert!(text.starts_with("> How many lines?\n\n"), "{text}");
+    assert!(text.contains("Twenty lines.\n\n> And\n> now?\n\n(failed: "), "{text}");
+    let object = talk.machine.run(&format!("thread history {thread} --format json")).object();
+    assert_eq!(object["turns"][0]["id"], turns[1]["id"]);
+    assert_eq!(object["turns"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_thread_without_turns_and_a_turn_that_is_not_there() {
+    let (machine, _server) = Machine::with_workspace();
+    let thread = machine.run("thread create Talk").word();
+    machine.check(&format!("turn list {thread}"), "NUMBER  ID  STATUS  MODEL  BEGAN  QUESTION\n", "");
+    machine.check(&format!("thread history {thread}"), "", "nothing was asked yet\n");
+    for words in ["show", "explain", "cancel"] {
+        let error = machine.run(&format!("turn {words} {thread}")).failed(2);
+        assert!(
+            error.contains("hint: `foreword turn list THREAD` shows those there are\n"),
+            "{words}: {error}"
+        );
+        machine.run(&format!("turn {words} nonsense")).failed(2);
+    }
+}

@@ -1,0 +1,133 @@
+//! `turn/…` and `session/…`.
+
+use std::sync::Arc;
+
+use agent::{StartTurn, TurnListener};
+use futures_util::future::BoxFuture;
+use protocol::TurnId;
+use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
+use protocol::method::{
+    SessionGetParams, SessionGetResult, SessionResumeParams, SessionResumeResult, ThreadSession,
+    TurnApproveParams, TurnApproveResult, TurnExplainResult, TurnGetParams, TurnGetResult, TurnListParams,
+    TurnListResult, TurnResult, TurnStartParams,
+};
+use protocol::notification::TurnDelta;
+use rpc::{Error, Outgoing};
+use serde_json::Value;
+use store::TurnPage;
+
+use crate::error::from_store;
+use crate::handler::prompt::from_agent;
+use crate::router::Context;
+
+pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, Error> {
+    let listener = Arc::new(Starter { outgoing: context.peer.outgoing().cloned() });
+    let start = StartTurn {
+        workspace_id: params.workspace_id,
+        thread_id: params.thread_id,
+        input: params.input,
+        cwd: params.cwd,
+        model: params.model,
+        actor: context.actor().map(str::to_owned),
+    };
+    let turn = context.shared.agent.start_turn(start, listener).await.map_err(from_agent)?;
+    Ok(TurnResult { turn: agent::on_the_wire(turn).map_err(from_agent)? })
+}
+
+pub(crate) async fn get(context: Context, params: TurnGetParams) -> Result<TurnGetResult, Error> {
+    let view = context.shared.agent.turn_view(&params.workspace_id, &params.turn_id).await;
+    let view = view.map_err(from_agent)?;
+    Ok(TurnGetResult { turn: view.turn, steps: view.steps, approvals: view.approvals })
+}
+
+pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<TurnListResult, Error> {
+    let limit = params.limit.unwrap_or(DEFAULT_HISTORY_LIMIT);
+    if !(1..=MAX_HISTORY_LIMIT).contains(&limit) {
+        let message = format!("`limit` must be between 1 and {MAX_HISTORY_LIMIT}, not {limit}");
+        return Err(Error::invalid_params(message));
+    }
+    let page = TurnPage { limit: limit.into(), before: params.before };
+    let turns = context.shared.store.turns(&params.workspace_id, &params.thread_id, page).await;
+    let turns =
+        turns.map_err(from_store)?.into_iter().map(|turn| agent::on_the_wire(turn).map_err(from_agent));
+    Ok(TurnListResult { turns: turns.collect::<Result<_, Error>>()? })
+}
+
+pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<TurnResult, Error> {
+    let agent = &context.shared.agent;
+    let cancelled = agent.cancel_turn(&params.workspace_id, &params.turn_id, context.actor()).await;
+    cancelled.map_err(from_agent)?;
+    let view = agent.turn_view(&params.workspace_id, &params.turn_id).await.map_err(from_agent)?;
+    Ok(TurnResult { turn: view.turn })
+}
+
+pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Result<TurnApproveResult, Error> {
+    let TurnApproveParams { workspace_id, turn_id, call_id, allow } = params;
+    let store = &context.shared.store;
+    let answered = store.answer_approval(&workspace_id, &turn_id, &call_id, allow, context.actor()).await;
+    Ok(TurnApproveResult { allowed: answered.map_err(from_store)?.allowed.unwrap_or(false) })
+}
+
+pub(crate) async fn explain(context: Context, params: TurnGetParams) -> Result<TurnExplainResult, Error> {
+    let explained = context.shared.agent.explain(&params.workspace_id, &params.turn_id).await;
+    Ok(TurnExplainResult { explanation: explained.map_err(from_agent)? })
+}
+
+pub(crate) async fn session(context: Context, params: SessionGetParams) -> Result<SessionGetResult, Error> {
+    let found = context.shared.store.session(&params.workspace_id, &params.thread_id).await;
+    Ok(SessionGetResult { session: found.map_err(from_store)?.map(on_the_wire) })
+}
+
+pub(crate) async fn resume(
+    context: Context,
+    params: SessionResumeParams,
+) -> Result<SessionResumeResult, Error> {
+    let SessionResumeParams { workspace_id, thread_id, cwd } = params;
+    let found = context.shared.agent.resume(&workspace_id, &thread_id, cwd.as_deref()).await;
+    let (session, reminder) = found.map_err(from_agent)?;
+    Ok(SessionResumeResult {
+        session: session.map(on_the_wire),
+        reminder: reminder.as_ref().map(agent::shown),
+    })
+}
+
+fn on_the_wire(session: store::Session) -> ThreadSession {
+    ThreadSession {
+        thread_id: session.thread_id,
+        version: session.version,
+        updated_at: session.updated_at,
+        state: without_nulls(session.state),
+    }
+}
+
+/// On the wire what is absent is absent, and not null.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let present = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(present.map(|(name, value)| (name, without_nulls(value))).collect())
+        }
+        Value::Array(elements) => Value::Array(elements.into_iter().map(without_nulls).collect()),
+        other => other,
+    }
+}
+
+/// The connection that started a turn, if there is one.
+struct Starter {
+    outgoing: Option<Outgoing>,
+}
+
+impl TurnListener for Starter {
+    fn delta<'a>(&'a self, turn_id: &'a TurnId, index: u64, text: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(outgoing) = self.outgoing.as_ref().filter(|outgoing| !outgoing.is_gone()) else {
+                return;
+            };
+            let delta = TurnDelta { turn_id: turn_id.clone(), index, text: text.to_owned() };
+            // A client that does not read is dropped by its own queue; the turn goes on.
+            if let Ok(frame) = rpc::notification(TurnDelta::NAME, &delta) {
+                outgoing.send(frame).await;
+            }
+        })
+    }
+}

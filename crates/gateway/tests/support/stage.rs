@@ -1,0 +1,207 @@
+//! A gateway with a scripted model behind it, a project, a thread, and somebody connected who asks.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use agent::TurnSettings;
+use gateway::Settings;
+use provider::{Provider, ProviderConfig, ProviderKind, RetryPolicy};
+use serde_json::{Value, json};
+use testkit::TestGateway;
+use testkit::scripted_model::{ScriptedModel, Wire};
+
+use super::{PATIENCE, Socket, id};
+
+/// The model's name in every test, but for its provider.
+pub(crate) const MODEL: &str = "claude-opus-5";
+
+/// Everything a turn needs.
+pub(crate) struct Stage {
+    pub(crate) model: ScriptedModel,
+    pub(crate) gateway: TestGateway,
+    pub(crate) socket: Socket,
+    pub(crate) workspace: String,
+    pub(crate) thread: String,
+    project: tempfile::TempDir,
+}
+
+/// How a stage is set.
+pub(crate) struct Setting {
+    pub(crate) mode: &'static str,
+    pub(crate) wire: Wire,
+    pub(crate) files: &'static [(&'static str, &'static str)],
+    pub(crate) turns: TurnSettings,
+    pub(crate) change: fn(&mut ProviderConfig),
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            mode: "chat",
+            wire: Wire::Anthropic,
+            files: &[],
+            turns: TurnSettings::default(),
+            change: |_| {},
+        }
+    }
+}
+
+/// Puts the scripted model where a gateway's providers are.
+pub(crate) fn with_model(settings: &mut Settings, model: &ScriptedModel, setting: &Setting) {
+    let kind = match setting.wire {
+        Wire::Anthropic => ProviderKind::Anthropic,
+        Wire::Openai => ProviderKind::Openai,
+        Wire::OpenaiCompatible => ProviderKind::OpenaiCompatible,
+    };
+    let mut config = ProviderConfig::new("scripted", kind, model.base_url(setting.wire));
+    config.api_key = Some("key-of-the-test".to_owned().into());
+    let (base, longest) = (Duration::from_millis(5), Duration::from_millis(20));
+    config.retry = RetryPolicy { base, longest, ..RetryPolicy::default() };
+    (setting.change)(&mut config);
+    settings.agent.providers = [Provider::new(config).unwrap()].into_iter().collect();
+    settings.agent.default_model = Some(format!("scripted/{MODEL}"));
+    settings.agent.turns = setting.turns.clone();
+}
+
+impl Stage {
+    /// A chat with everything as it is by default.
+    pub(crate) async fn chat() -> Self {
+        Self::set(Setting::default()).await
+    }
+
+    /// An agent in a project with these files, that may write without asking.
+    pub(crate) async fn agent(files: &'static [(&'static str, &'static str)]) -> Self {
+        Self::set(Setting { mode: "agent", files, turns: writing(), ..Setting::default() }).await
+    }
+
+    pub(crate) async fn set(setting: Setting) -> Self {
+        let model = ScriptedModel::start().await.unwrap();
+        let gateway =
+            TestGateway::start_with(|settings| with_model(settings, &model, &setting)).await.unwrap();
+        let project = tempfile::tempdir().unwrap();
+        let mut socket = Socket::owner(&gateway).await;
+        let made = json!({ "name": "w", "root_path": project.path() });
+        let workspace = id(&socket.ok("workspace/create", made).await["workspace"]);
+        let made = json!({ "workspace_id": workspace, "title": "t", "mode": setting.mode });
+        let thread = id(&socket.ok("thread/create", made).await["thread"]);
+        let stage = Self { model, gateway, socket, workspace, thread, project };
+        std::fs::create_dir_all(stage.path(".git")).unwrap();
+        for (path, text) in setting.files {
+            stage.write(path, text);
+        }
+        stage
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.project.path().canonicalize().unwrap().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// Parameters that name the workspace, and others.
+    pub(crate) fn with(&self, others: Value) -> Value {
+        let mut params = json!({ "workspace_id": self.workspace });
+        params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        params
+    }
+
+    /// Begins a turn; the result is its id.
+    pub(crate) async fn start(&mut self, input: &str) -> String {
+        self.start_with(json!({ "input": input })).await
+    }
+
+    /// Begins a turn with more parameters than the text.
+    pub(crate) async fn start_with(&mut self, others: Value) -> String {
+        let mut params = self.with(json!({ "thread_id": self.thread }));
+        params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        let turn = &self.socket.ok("turn/start", params).await["turn"];
+        assert_eq!(turn["status"], "running");
+        id(turn)
+    }
+
+    /// The turn as `turn/get` has it.
+    pub(crate) async fn get(&mut self, turn: &str) -> Value {
+        let params = self.with(json!({ "turn_id": turn }));
+        self.socket.ok("turn/get", params).await
+    }
+
+    /// Waits for a turn's end.
+    pub(crate) async fn ended(&mut self, turn: &str) -> Value {
+        self.until(turn, |answer| answer["turn"]["status"] != "running").await
+    }
+
+    /// Waits until a turn is as it should be.
+    pub(crate) async fn until(&mut self, turn: &str, mut reached: impl FnMut(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        loop {
+            let answer = self.get(turn).await;
+            if reached(&answer) {
+                return answer;
+            }
+            assert!(begun.elapsed() < PATIENCE, "waited in vain, the turn is {answer:#}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Asks, and waits for a turn that ends well.
+    pub(crate) async fn ask(&mut self, input: &str) -> Value {
+        self.ask_with(json!({ "input": input })).await
+    }
+
+    pub(crate) async fn ask_with(&mut self, others: Value) -> Value {
+        let turn = self.start_with(others).await;
+        let answer = self.ended(&turn).await;
+        assert_eq!(answer["turn"]["status"], "completed", "{answer:#}");
+        answer
+    }
+
+    /// Asks, and waits for a turn that fails; the result is its error.
+    pub(crate) async fn fail(&mut self, input: &str) -> Value {
+        let turn = self.start(input).await;
+        let answer = self.ended(&turn).await;
+        assert_eq!(answer["turn"]["status"], "failed", "{answer:#}");
+        answer["turn"]["error"].clone()
+    }
+
+    /// What the model was sent, oldest first.
+    pub(crate) fn bodies(&self) -> Vec<Value> {
+        self.model.requests().into_iter().map(|request| request.body).collect()
+    }
+
+    /// The last of them.
+    pub(crate) fn last_body(&self) -> Value {
+        self.bodies().pop().unwrap()
+    }
+}
+
+/// Settings of turns that write without asking.
+pub(crate) fn writing() -> TurnSettings {
+    let mut turns = TurnSettings::default();
+    turns.permissions.write = tools::Permission::Allow;
+    turns
+}
+
+/// All texts of a message as Anthropic has it, results of tools included.
+pub(crate) fn texts(message: &Value) -> Vec<String> {
+    let text = |block: &Value| block["text"].as_str().map(str::to_owned);
+    match &message["content"] {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(blocks) => blocks
+            .iter()
+            .flat_map(|block| match &block["content"] {
+                Value::Array(inner) => inner.iter().filter_map(text).collect(),
+                Value::String(inner) => vec![inner.clone()],
+                _ => text(block).into_iter().collect::<Vec<_>>(),
+            })
+            .collect(),
+        other => panic!("{other}"),
+    }
+}

@@ -1,0 +1,10 @@
+//! Turns, through a real gateway and a scripted model that speaks over real HTTP.
+
+mod approvals;
+mod cancelling;
+mod chat;
+mod failures;
+mod history;
+mod instructions;
+mod requests;
+mod rounds;

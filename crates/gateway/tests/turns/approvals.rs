@@ -1,0 +1,105 @@
+//! Calls that wait for somebody to decide.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::scripted_model::Answer;
+
+use crate::support::{Setting, Socket, Stage, texts};
+
+async fn asking() -> Stage {
+    Stage::set(Setting { mode: "agent", files: &[("a.txt", "old")], ..Setting::default() }).await
+}
+
+fn write(text: &str) -> Answer {
+    let arguments = json!({ "path": "a.txt", "content": text }).to_string();
+    Answer::empty().tool_call("call_1", "write_file", &arguments)
+}
+
+async fn waiting(stage: &mut Stage, turn: &str) -> Value {
+    let answer = stage.until(turn, |answer| answer["approvals"] != json!([])).await;
+    answer["approvals"][0].clone()
+}
+
+#[tokio::test]
+async fn a_write_waits_for_a_yes() {
+    let mut stage = asking().await;
+    let mut other = Socket::owner(&stage.gateway).await;
+    other.ok("events/subscribe", stage.with(json!({}))).await;
+    stage.model.answer(write("new"));
+    stage.model.answer(Answer::text("Written."));
+    let turn = stage.start("write it").await;
+    let approval = waiting(&mut stage, &turn).await;
+    assert_eq!((&approval["tool"], &approval["call_id"]), (&json!("write_file"), &json!("call_1")));
+    assert_eq!(approval["arguments"]["content"], "new");
+    assert_eq!(approval["paths"], json!([stage.path("a.txt")]));
+    assert_eq!(approval["rule"], "permissions.write = ask");
+    assert_eq!(stage.read("a.txt"), "old");
+    // Somebody else may answer, who learns of it from the notifications.
+    let asked = loop {
+        let notification = other.notification().await;
+        if notification["method"] == "turn/approval_requested" {
+            break notification["params"].clone();
+        }
+    };
+    let answer =
+        stage.with(json!({ "turn_id": asked["turn_id"], "call_id": asked["call_id"], "allow": true }));
+    assert_eq!(other.ok("turn/approve", &answer).await, json!({ "allowed": true }));
+    assert_eq!(stage.ended(&turn).await["turn"]["answer"], "Written.");
+    assert_eq!(stage.read("a.txt"), "new");
+    assert_eq!(stage.get(&turn).await["approvals"], json!([]));
+    // The turn is over: to say the same again is fine, to change one's mind is not.
+    other.ok("turn/approve", &answer).await;
+    let no = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false }));
+    other.refused(-32011, "turn/approve", no).await;
+}
+
+#[tokio::test]
+async fn after_a_no_the_model_is_told_the_rule() {
+    let mut stage = asking().await;
+    stage.model.answer(write("new"));
+    stage.model.answer(Answer::text("Then not."));
+    let turn = stage.start("write it").await;
+    waiting(&mut stage, &turn).await;
+    let no = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false }));
+    assert_eq!(stage.socket.ok("turn/approve", no).await, json!({ "allowed": false }));
+    assert_eq!(stage.ended(&turn).await["turn"]["answer"], "Then not.");
+    assert_eq!(stage.read("a.txt"), "old");
+    let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap());
+    assert!(told.last().unwrap().starts_with("<system-reminder type=\"permission.decision\">"), "{told:?}");
+}
+
+#[tokio::test]
+async fn nobody_answering_is_a_no() {
+    let turns = agent::TurnSettings { approval_time: Duration::from_millis(200), ..Default::default() };
+    let files = &[("a.txt", "old")];
+    let mut stage = Stage::set(Setting { mode: "agent", files, turns, ..Setting::default() }).await;
+    stage.model.answer(write("new"));
+    stage.model.answer(Answer::text("Nobody there."));
+    let turn = stage.ask("write it").await["turn"]["id"].clone();
+    assert_eq!(stage.read("a.txt"), "old");
+    let late = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));
+    stage.socket.refused(-32011, "turn/approve", late).await;
+}
+
+#[tokio::test]
+async fn what_was_not_asked_cannot_be_answered() {
+    let mut stage = asking().await;
+    stage.model.answer(Answer::text("Hello."));
+    let turn = stage.ask("hello").await["turn"]["id"].clone();
+    let answer = stage.with(json!({ "turn_id": turn, "call_id": "call_9", "allow": true }));
+    assert_eq!(stage.socket.refused(-32004, "turn/approve", answer).await["what"], "approval");
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_can_be_cancelled() {
+    let mut stage = asking().await;
+    stage.model.answer(write("new"));
+    let turn = stage.start("write it").await;
+    waiting(&mut stage, &turn).await;
+    let params = stage.with(json!({ "turn_id": turn }));
+    assert_eq!(stage.socket.ok("turn/cancel", params).await["turn"]["status"], "cancelled");
+    let yes = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));
+    stage.socket.refused(-32011, "turn/approve", yes).await;
+    assert_eq!(stage.read("a.txt"), "old");
+}

@@ -1,0 +1,195 @@
+//! What goes wrong with a model, and with those who ask.
+
+use std::time::Duration;
+
+use agent::WhenBusy;
+use serde_json::json;
+use testkit::TestGateway;
+use testkit::scripted_model::{Answer, Stop};
+
+use crate::support::{Setting, Stage, World, texts};
+
+#[tokio::test]
+async fn without_a_model_the_ways_to_configure_one_are_named() {
+    let gateway = TestGateway::start().await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let params = world.with(json!({ "thread_id": world.thread, "input": "hello" }));
+    let owner = gateway.owner_in_memory();
+    let error = crate::support::ask(&owner, "turn/start", params).await.unwrap_err();
+    assert_eq!(error.code, -32050);
+    let lines: Vec<&str> = error.message.lines().collect();
+    assert_eq!(lines[0], "no model is configured");
+    for (line, name) in lines[1..].iter().zip(["Anthropic", "OpenAI", "Ollama"]) {
+        assert!(line.starts_with(&format!("hint: {name}: ")), "{line}");
+    }
+    assert_eq!(lines.len(), 4);
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_turn_is_refused_before_it_is_one() {
+    let mut stage = Stage::chat().await;
+    let with = |others: serde_json::Value| {
+        let mut params = stage.with(json!({ "thread_id": stage.thread, "input": "hello" }));
+        params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        params
+    };
+    let refusals = [
+        (-32602, json!({ "input": " \n" })),
+        (-32602, json!({ "model": "no-slash" })),
+        (-32050, json!({ "model": "nobody/gpt" })),
+        (-32003, json!({ "cwd": "/etc" })),
+        (-32011, json!({ "cwd": "missing" })),
+        (-32004, json!({ "thread_id": "0198c0de-0000-7000-8000-000000000000" })),
+        (-32602, json!({ "wrong": 1 })),
+    ];
+    let refusals: Vec<_> = refusals.into_iter().map(|(code, others)| (code, with(others))).collect();
+    for (code, params) in refusals {
+        stage.socket.refused(code, "turn/start", params).await;
+    }
+    let params = stage.with(json!({ "thread_id": stage.thread }));
+    assert_eq!(stage.socket.ok("turn/list", params).await["turns"], json!([]));
+}
+
+#[tokio::test]
+async fn a_wrong_key_an_unknown_model_and_a_broken_provider_are_told_apart() {
+    let mut stage = Stage::chat().await;
+    for (answer, status, words) in [
+        (Answer::wrong_key(), 401, "key"),
+        (Answer::unknown_model(), 404, "check the model's name"),
+        (Answer::raw(400, "text/plain", "no such field"), 400, "no such field"),
+    ] {
+        stage.model.answer(answer);
+        let error = stage.fail("hello").await;
+        assert_eq!((&error["kind"], &error["provider"]), (&json!("provider_failed"), &json!("scripted")));
+        assert_eq!((&error["status"], &error["retryable"]), (&json!(status), &json!(false)), "{error}");
+        assert!(error["message"].as_str().unwrap().contains(words), "{error}");
+        assert!(!error.to_string().contains("key-of-the-test"));
+    }
+    // A failed turn leaves nothing behind.
+    stage.model.answer(Answer::text("fine"));
+    stage.ask("again").await;
+    assert_eq!(stage.last_body()["messages"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_busy_provider_is_asked_again() {
+    let mut stage = Stage::chat().await;
+    stage.model.answer(Answer::rate_limited("0"));
+    stage.model.answer(Answer::failure(503));
+    stage.model.drop_connections(1);
+    stage.model.answer(Answer::text("at last"));
+    assert_eq!(stage.ask("hello").await["turn"]["answer"], "at last");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_fails_the_turn_and_keeps_what_arrived() {
+    let mut stage = Stage::chat().await;
+    let long = "word ".repeat(40);
+    stage.model.answer(Answer::text(&long).in_deltas(20).cut_after_events(12));
+    let turn = stage.start("hello").await;
+    let ended = stage.ended(&turn).await;
+    assert_eq!(
+        (&ended["turn"]["status"], &ended["turn"]["error"]["retryable"]),
+        (&json!("failed"), &json!(true))
+    );
+    let said = ended["turn"]["answer"].as_str().unwrap();
+    assert!(long.starts_with(said) && !said.is_empty(), "{said}");
+    stage.model.answer(Answer::text("whole"));
+    assert_eq!(stage.ask("again").await["turn"]["answer"], "whole");
+}
+
+#[tokio::test]
+async fn garbage_in_a_stream_is_an_error_and_never_a_panic() {
+    let mut stage = Stage::chat().await;
+    let garbage: [&[u8]; 4] = [
+        b"data: {\"type\":\"content_block_delta\",\"del\n\n",
+        b"data: \xff\xfe\x00\n\n",
+        b"event: content_block_delta\ndata: 7\n\n",
+        b"data: {\"type\":\"content_block_delta\",\"index\":99,\"delta\":{\"type\":\"text_delta\",\"text\":\"x\"}}\n\n",
+    ];
+    for bytes in garbage {
+        stage.model.answer(Answer::text("one two").in_deltas(2).insert(2, bytes));
+        let turn = stage.start("hello").await;
+        let ended = stage.ended(&turn).await;
+        assert_ne!(ended["turn"]["status"], "running", "{ended}");
+        if ended["turn"]["status"] == "failed" {
+            assert_eq!(ended["turn"]["error"]["kind"], "provider_failed");
+        }
+    }
+    // Half an event, and then nothing.
+    stage.model.answer(Answer::text("one two").cut_after_bytes(300));
+    assert_eq!(stage.fail("hello").await["kind"], "provider_failed");
+}
+
+#[tokio::test]
+async fn a_provider_that_never_answers_is_given_up() {
+    let change = |config: &mut provider::ProviderConfig| {
+        config.timeouts.first_byte = Duration::from_millis(200);
+        config.timeouts.idle = Duration::from_millis(200);
+    };
+    let mut stage = Stage::set(Setting { change, ..Setting::default() }).await;
+    stage.model.answer(Answer::silence());
+    let error = stage.fail("hello").await;
+    assert_eq!((&error["kind"], &error["retryable"]), (&json!("provider_failed"), &json!(true)), "{error}");
+    stage.model.answer(Answer::text("one two three").in_deltas(3).stall_after_events(4));
+    assert_eq!(stage.fail("hello").await["kind"], "provider_failed");
+}
+
+#[tokio::test]
+async fn a_refusal_and_an_empty_answer_are_no_answers() {
+    let mut stage = Stage::chat().await;
+    stage.model.answer(Answer::empty().stop(Stop::Refused));
+    assert_eq!(stage.fail("hello").await["kind"], "refused");
+    stage.model.answer(Answer::empty());
+    assert_eq!(stage.fail("hello").await["kind"], "no_answer");
+}
+
+#[tokio::test]
+async fn a_cut_answer_is_continued() {
+    let mut stage = Stage::chat().await;
+    stage.model.answer(Answer::text("The first half").stop(Stop::MaxOutputTokens));
+    stage.model.answer(Answer::text("and the second."));
+    let answer = stage.ask("tell me").await;
+    assert_eq!(answer["turn"]["answer"], "The first half\n\nand the second.");
+    let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
+    assert!(texts(&last).concat().contains("Go on exactly where it ended"), "{last}");
+    // A model that is cut again and again is not asked for ever.
+    stage.model.answer_by(|_| Answer::text("more").stop(Stop::MaxOutputTokens));
+    let before = stage.bodies().len();
+    stage.ask("tell me more").await;
+    assert_eq!(stage.bodies().len() - before, 4);
+}
+
+#[tokio::test]
+async fn one_turn_at_a_time_runs_in_a_thread() {
+    let mut stage = Stage::chat().await;
+    stage.model.answer(Answer::text("slow answer").in_deltas(10).drip(Duration::from_millis(30)));
+    let turn = stage.start("first").await;
+    let params = stage.with(json!({ "thread_id": stage.thread, "input": "second" }));
+    stage.socket.refused(-32011, "turn/start", params).await;
+    assert_eq!(stage.ended(&turn).await["turn"]["status"], "completed");
+    stage.model.answer(Answer::text("now"));
+    stage.ask("second").await;
+}
+
+#[tokio::test]
+async fn turns_of_a_thread_wait_for_each_other_if_that_is_set() {
+    let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..Default::default() };
+    let mut stage = Stage::set(Setting { turns, ..Setting::default() }).await;
+    for number in 1..=4 {
+        let answer = Answer::text(&format!("answer {number}"));
+        stage.model.answer(answer.in_deltas(3).drip(Duration::from_millis(10)));
+    }
+    let mut requests = Vec::new();
+    for number in 1..=4 {
+        let params = stage.with(json!({ "thread_id": stage.thread, "input": format!("question {number}") }));
+        requests.push(stage.socket.request("turn/start", params).await);
+    }
+    let mut last = String::new();
+    for (index, request) in requests.into_iter().enumerate() {
+        let turn = stage.socket.answer(request).await.unwrap()["turn"].clone();
+        assert_eq!(turn["ordinal"], index + 1);
+        last = turn["id"].as_str().unwrap().to_owned();
+    }
+    assert_eq!(stage.ended(&last).await["turn"]["answer"], "answer 4");
+}

@@ -1,0 +1,62 @@
+//! The requests of one turn, in the words of three APIs, as a reviewer can read them.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p gateway --test main golden` writes them anew.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use testkit::scripted_model::{Answer, Wire};
+
+use crate::support::{Setting, Stage, writing};
+
+/// Replaces what differs from run to run.
+fn settled(body: &Value, stage: &Stage) -> String {
+    let mut text = serde_json::to_string_pretty(body).unwrap() + "\n";
+    text = text.replace(stage.path("").to_str().unwrap().trim_end_matches('/'), "/project");
+    text = text.replace(&stage.thread, "THREAD");
+    for (before, most) in [("Date: ", 10), ("(mtime: ", 20)] {
+        let parts: Vec<&str> = text.split(before).collect();
+        let parts = parts.iter().enumerate().map(|(index, part)| match index {
+            0 => (*part).to_owned(),
+            _ => {
+                let end = part.find(|it: char| !it.is_ascii_digit() && it != '-').unwrap_or(0).min(most);
+                format!("…{}", &part[end..])
+            }
+        });
+        text = parts.collect::<Vec<_>>().join(before);
+    }
+    text
+}
+
+#[tokio::test]
+async fn golden_requests_of_the_three_adapters() {
+    let wires = [
+        ("anthropic", Wire::Anthropic),
+        ("openai", Wire::Openai),
+        ("openai_compatible", Wire::OpenaiCompatible),
+    ];
+    for (name, wire) in wires {
+        let files = &[("AGENTS.md", "Be brief."), ("a/AGENTS.md", "Mind the tests."), ("a/x.txt", "text\n")];
+        let mut stage =
+            Stage::set(Setting { mode: "agent", wire, files, turns: writing(), ..Setting::default() }).await;
+        let save = stage.with(json!({ "content": "Answer in English." }));
+        stage.socket.ok("thread/agents_doc/save", save).await;
+        stage.model.answer(
+            Answer::text("Let me look.")
+                .reasoning("There may be more below.", "signature")
+                .tool_call("call_1", "read_file", r#"{"path":"a/x.txt"}"#)
+                .tool_call("call_2", "list_dir", r#"{"path":"missing"}"#),
+        );
+        stage.model.answer(Answer::text("It says text."));
+        stage.ask("What does a/x.txt say?").await;
+        let text = settled(&stage.last_body(), &stage);
+        assert!(text.matches("cache_control").count() <= 4);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/request-{name}.json"));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &text).unwrap();
+        }
+        let golden = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, golden, "{name}; UPDATE_GOLDEN=1 writes it anew");
+    }
+}

@@ -1,0 +1,32 @@
+//! Texts of ours that stand at the end of a message instead of in the prompt, where they would break its prefix.
+
+use crate::texts;
+
+/// Tells a model whose answer was cut off to go on.
+pub fn recovery_continuation() -> String {
+    section("Recovery Continuation", texts::RECOVERY_CONTINUATION)
+}
+
+/// Tells a model what to do about tools that failed.
+pub fn retry_instruction() -> String {
+    section("Retry Instruction", texts::RETRY_INSTRUCTION)
+}
+
+/// Tells a model that it has spent its budget of tools and must answer.
+pub fn final_answer() -> String {
+    section("Final Answer", texts::FINAL_ANSWER)
+}
+
+/// Tells a model how to summarise a conversation, in at most so many tokens.
+pub fn summary_request(tokens: usize) -> String {
+    texts::SUMMARY_REQUEST.replace("{tokens}", &tokens.to_string())
+}
+
+/// A summary as it stands in place of what it summarises.
+pub fn summary(text: &str) -> String {
+    section("Summary of the Earlier Conversation", text.trim())
+}
+
+fn section(title: &str, text: &str) -> String {
+    format!("## {title}\n{text}")
+}

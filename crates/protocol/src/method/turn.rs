@@ -1,0 +1,171 @@
+//! Parameters and results about turns.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::turn::{TurnApproval, TurnExplanation, TurnReminder, TurnStep};
+use crate::{ThreadId, Timestamp, Turn, TurnId, Version, WorkspaceId};
+
+/// Takes what a thread is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TurnStartParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// What the user says.
+    pub input: String,
+    /// The directory; absent: the workspace's own. It must be inside that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The model as `provider/model`; absent: the gateway's own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// Takes the thread whose turns are wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TurnListParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// Most turns, from 1 to 500; absent: 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 500))]
+    pub limit: Option<u32>,
+    /// Only turns whose ordinal is below this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+}
+
+/// Answers with a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnResult {
+    /// The turn.
+    pub turn: Turn,
+}
+
+/// Answers with a turn and what happened in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnGetResult {
+    /// The turn.
+    pub turn: Turn,
+    /// What was said and done, in order.
+    pub steps: Vec<TurnStep>,
+    /// Calls that wait for somebody to decide.
+    pub approvals: Vec<TurnApproval>,
+}
+
+/// Answers with turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnListResult {
+    /// The newest turns of the thread, newest first, without their answers.
+    pub turns: Vec<Turn>,
+}
+
+/// Takes a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TurnGetParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The turn.
+    pub turn_id: TurnId,
+}
+
+/// Answers a call that waits for somebody to decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TurnApproveParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The call.
+    pub call_id: String,
+    /// Whether it may run.
+    pub allow: bool,
+}
+
+/// Answers that the decision was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnApproveResult {
+    /// Whether the call may run.
+    pub allowed: bool,
+}
+
+/// Answers with what made a turn's prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnExplainResult {
+    /// All of it.
+    pub explanation: TurnExplanation,
+}
+
+/// Takes the thread whose session is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionGetParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+}
+
+/// Takes the thread whose session is held against the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionResumeParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The directory to resume in; absent: the workspace's own. It must be inside that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+/// What a thread remembers about instruction files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadSession {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// Counts the saves from 1.
+    pub version: Version,
+    /// When it was saved.
+    pub updated_at: Timestamp,
+    /// The session as `foreword session show` has it: schema, profile, cwd, root, markers, initial, covered_dirs,
+    /// loaded_versions.
+    pub state: Value,
+}
+
+/// Answers with a thread's session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionGetResult {
+    /// The session; absent before a thread's first turn, and in a workspace without a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<ThreadSession>,
+}
+
+/// Answers with what the next turn would tell the model of a changed disk. Nothing counts as told yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionResumeResult {
+    /// The session; absent before a thread's first turn, and in a workspace without a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<ThreadSession>,
+    /// What differs; absent when nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminder: Option<TurnReminder>,
+}
+
+super::in_workspace!(
+    TurnStartParams,
+    TurnListParams,
+    TurnGetParams,
+    TurnApproveParams,
+    SessionGetParams,
+    SessionResumeParams,
+);

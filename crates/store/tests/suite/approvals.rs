@@ -1,0 +1,182 @@
+//! Approvals: asked for by who runs the turn, decided once, by anybody, in time.
+
+use protocol::notification::TurnStarted;
+use serde_json::json;
+use store::{Approval, NewApproval, StoreError, Turn, TurnEnd, TurnEvent, Wake};
+
+use crate::fixture::{
+    Engine, Fixture, OWNER, Told, assert_invalid, assert_invalid_state, assert_not_found, from_now, run,
+};
+use crate::wakes::{another_that_listens, heard};
+
+fn approval(call_id: &str, milliseconds: i64) -> NewApproval {
+    NewApproval {
+        call_id: call_id.to_owned(),
+        tool: "bash".to_owned(),
+        request: json!({ "command": "a secret\u{0}" }),
+        expires_at: from_now(milliseconds),
+    }
+}
+
+async fn begin(given: &Fixture) -> Turn {
+    given.turn(&given.thread(None, "thread").await).await
+}
+
+async fn request(given: &Fixture, turn: &Turn, new: NewApproval) -> Approval {
+    given.store.request_approval(&given.workspace, &turn.id, OWNER, new).await.unwrap()
+}
+
+async fn answer(given: &Fixture, turn: &Turn, call: &str, allow: bool) -> Result<Approval, StoreError> {
+    given.store.answer_approval(&given.workspace, &turn.id, call, allow, Some("ada")).await
+}
+
+async fn approvals(given: &Fixture, turn: &Turn) -> Vec<Approval> {
+    given.store.approvals(&given.workspace, &turn.id).await.unwrap()
+}
+
+both_databases!(an_approval_is_kept_as_it_was_asked_for_and_told_without_what_it_is_about, async |given| {
+    let turn = begin(given).await;
+    let seq = given.seq().await;
+    let new = approval("call-1", 60_000);
+    let asked = request(given, &turn, new.clone()).await;
+    assert_eq!((&asked.turn_id, &asked.call_id, &asked.request), (&turn.id, &new.call_id, &new.request));
+    assert_eq!((asked.expires_at, asked.allowed, asked.decided_at), (new.expires_at, None, None));
+    assert_eq!(asked.decided_by, None);
+    assert_eq!(approvals(given, &turn).await, [asked]);
+    let event = TurnEvent::ApprovalRequested { call_id: new.call_id, tool: new.tool };
+    let (workspace_id, thread_id, turn_id) = (given.workspace.clone(), turn.thread_id, turn.id);
+    let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id };
+    assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
+    let changes = given.store.changes_after(&given.workspace, seq, 100).await.unwrap();
+    assert!(changes.iter().all(|change| !change.params.contains("secret")));
+});
+
+both_databases!(approvals_are_listed_oldest_first, async |given| {
+    let turn = begin(given).await;
+    assert_eq!(approvals(given, &turn).await, []);
+    let other = given.turn(&given.thread(None, "other").await).await;
+    request(given, &other, approval("other", 60_000)).await;
+    for call in ["c", "a", "b"] {
+        request(given, &turn, approval(call, 60_000)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+    }
+    let calls: Vec<_> = approvals(given, &turn).await.into_iter().map(|approval| approval.call_id).collect();
+    assert_eq!(calls, ["c", "a", "b"]);
+});
+
+both_databases!(only_who_runs_a_turn_asks_and_only_while_it_runs, async |given| {
+    let turn = begin(given).await;
+    let ask = async |owner: &str, call: &str| {
+        given.store.request_approval(&given.workspace, &turn.id, owner, approval(call, 60_000)).await
+    };
+    let seq = given.seq().await;
+    assert_invalid_state(ask("gateway-2", "call").await);
+    for bad in ["", "a\0b"] {
+        assert_invalid(ask(OWNER, bad).await, "call_id");
+    }
+    assert_eq!(given.seq().await, seq);
+    given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+    assert_invalid_state(ask(OWNER, "call").await);
+    assert_eq!(approvals(given, &turn).await, []);
+});
+
+both_databases!(a_decision_is_kept_and_wakes_without_a_place_in_the_log, async |given| {
+    let turn = begin(given).await;
+    for (call, allow) in [("yes", true), ("no", false)] {
+        let asked = request(given, &turn, approval(call, 60_000)).await;
+        let seq = given.seq().await;
+        let mut wakes = given.store.wakes();
+        let decided = answer(given, &turn, call, allow).await.unwrap();
+        heard(&mut wakes, &Wake::Workspace(given.workspace.clone())).await;
+        assert_eq!((decided.allowed, decided.decided_by.as_deref()), (Some(allow), Some("ada")));
+        assert!(decided.decided_at.is_some_and(|decided| decided >= asked.requested_at));
+        let undecided = Approval { allowed: None, decided_at: None, decided_by: None, ..decided.clone() };
+        assert_eq!(undecided, asked);
+        assert!(approvals(given, &turn).await.contains(&decided));
+        assert_eq!(given.seq().await, seq);
+        assert_eq!(given.told_after(seq).await, []);
+    }
+});
+
+both_databases!(a_decision_stands, async |given| {
+    let turn = begin(given).await;
+    for (call, allow) in [("yes", true), ("no", false)] {
+        request(given, &turn, approval(call, 60_000)).await;
+        let decided = answer(given, &turn, call, allow).await.unwrap();
+        let again = given.store.answer_approval(&given.workspace, &turn.id, call, allow, Some("eve")).await;
+        assert_eq!(again.unwrap(), decided);
+        assert_invalid_state(answer(given, &turn, call, !allow).await);
+        assert!(approvals(given, &turn).await.contains(&decided));
+    }
+    given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+    assert_eq!(answer(given, &turn, "yes", true).await.unwrap().allowed, Some(true));
+});
+
+both_databases!(of_two_decisions_exactly_one_stands, async |given| {
+    let another = given.another_store().await;
+    let turn = begin(given).await;
+    for round in 0..30 {
+        let call = format!("call-{round}");
+        request(given, &turn, approval(&call, 60_000)).await;
+        let decide = |store: &store::Store, allow: bool| {
+            let (store, workspace) = (store.clone(), given.workspace.clone());
+            let (turn, call) = (turn.id.clone(), call.clone());
+            tokio::spawn(async move { store.answer_approval(&workspace, &turn, &call, allow, None).await })
+        };
+        let (yes, no) = (decide(&given.store, true), decide(&another, false));
+        match (yes.await.unwrap(), no.await.unwrap()) {
+            (Ok(won), Err(StoreError::InvalidState(_))) | (Err(StoreError::InvalidState(_)), Ok(won)) => {
+                assert!(approvals(given, &turn).await.contains(&won));
+            }
+            both => panic!("round {round}: {both:?}"),
+        }
+    }
+    another.close().await;
+});
+
+both_databases!(a_call_that_is_asked_for_again_is_undecided, async |given| {
+    let turn = begin(given).await;
+    request(given, &turn, approval("call", 60_000)).await;
+    let undecided = NewApproval { request: json!("second"), ..approval("call", 70_000) };
+    let second = request(given, &turn, undecided).await;
+    assert_eq!(approvals(given, &turn).await, [second]);
+    answer(given, &turn, "call", false).await.unwrap();
+    let third = request(given, &turn, approval("call", 80_000)).await;
+    assert_eq!(approvals(given, &turn).await, [third]);
+    assert_eq!(answer(given, &turn, "call", true).await.unwrap().allowed, Some(true));
+});
+
+both_databases!(what_was_never_asked_for_is_not_found, async |given| {
+    let turn = begin(given).await;
+    let other = given.turn(&given.thread(None, "other").await).await;
+    request(given, &other, approval("call", 60_000)).await;
+    assert_not_found(answer(given, &turn, "call", true).await, "approval", "call");
+    assert_invalid(answer(given, &turn, "a\0b", true).await, "call_id");
+    assert_eq!(approvals(given, &other).await[0].allowed, None);
+});
+
+both_databases!(what_is_over_cannot_be_decided, async |given| {
+    let turn = begin(given).await;
+    let late = request(given, &turn, approval("late", -1)).await;
+    assert_invalid_state(answer(given, &turn, "late", true).await);
+    let open = request(given, &turn, approval("open", 60_000)).await;
+    given.finish(&turn.id, TurnEnd::Cancelled).await.unwrap();
+    for allow in [true, false] {
+        assert_invalid_state(answer(given, &turn, "open", allow).await);
+    }
+    let kept = approvals(given, &turn).await;
+    assert!(kept.len() == 2 && kept.contains(&late) && kept.contains(&open), "{kept:?}");
+});
+
+#[test]
+fn on_postgres_a_decision_wakes_another_store() {
+    run(Engine::Postgres, async |given| {
+        let turn = begin(given).await;
+        request(given, &turn, approval("call", 60_000)).await;
+        let (another, mut wakes) = another_that_listens(given).await;
+        answer(given, &turn, "call", true).await.unwrap();
+        heard(&mut wakes, &Wake::Workspace(given.workspace.clone())).await;
+        assert_eq!(another.approvals(&given.workspace, &turn.id).await.unwrap()[0].allowed, Some(true));
+        another.close().await;
+    });
+}
