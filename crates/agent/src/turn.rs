@@ -24,9 +24,9 @@ use crate::settings::WhenBusy;
 use crate::summary::Summariser;
 
 /// How long a turn counts as alive after it was last heard of.
-const LEASE: Duration = Duration::from_secs(30);
+const LEASE: Duration = Duration::from_secs(15);
 /// How often a running turn says that it is alive.
-const RENEWAL: Duration = Duration::from_secs(10);
+const RENEWAL: Duration = Duration::from_secs(5);
 /// How often a running turn looks whether another gateway was told to stop it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long somebody who stops a turn of another gateway waits for its end.
@@ -133,6 +133,9 @@ impl Agent {
             WhenBusy::Queue => Some(queue.lock().await),
             WhenBusy::Refuse => None,
         };
+        let is_waiting =
+            || self.settings.turns.when_busy == WhenBusy::Queue && !self.running.shutdown.is_cancelled();
+        let mut swept = false;
         loop {
             let new = NewTurn {
                 thread_id: start.thread_id.clone(),
@@ -142,12 +145,12 @@ impl Agent {
                 lease: self.lease(),
             };
             match self.store.create_turn(&start.workspace_id, new, start.actor.as_deref()).await {
-                Err(StoreError::TurnRunning { .. })
-                    if self.settings.turns.when_busy == WhenBusy::Queue
-                        && !self.running.shutdown.is_cancelled() =>
-                {
-                    tokio::time::sleep(ASK_AGAIN).await;
+                // Perhaps its gateway is gone and nobody has noticed yet.
+                Err(StoreError::TurnRunning { .. }) if !swept => {
+                    self.fail_dead_turns().await?;
+                    swept = true;
                 }
+                Err(StoreError::TurnRunning { .. }) if is_waiting() => tokio::time::sleep(ASK_AGAIN).await,
                 created => return Ok(created?),
             }
         }

@@ -31,7 +31,7 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 /// How long background hooks are waited for at shutdown.
 const HOOK_TIME: Duration = Duration::from_secs(5);
 /// How often turns of gateways that are gone are looked for.
-const SWEEP_EVERY: Duration = Duration::from_secs(10);
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often texts of past prompts that are old enough are forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
 

@@ -6,5 +6,6 @@ mod chat;
 mod failures;
 mod history;
 mod instructions;
+mod nodes;
 mod requests;
 mod rounds;

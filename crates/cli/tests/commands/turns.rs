@@ -14,7 +14,7 @@ struct Talk {
     machine: Machine,
     model: ScriptedModel,
     thread: String,
-    _server: Server,
+    server: Option<Server>,
     _runtime: Runtime,
 }
 
@@ -33,7 +33,7 @@ impl Talk {
         let server = machine.serve();
         machine.run("workspace create demo --root .").done();
         let thread = machine.run(&format!("thread create Talk --mode {mode}")).word();
-        Self { machine, model, thread, _server: server, _runtime: runtime }
+        Self { machine, model, thread, server: Some(server), _runtime: runtime }
     }
 
     #[track_caller]
@@ -378,4 +378,32 @@ fn a_thread_without_turns_and_a_turn_that_is_not_there() {
         );
         machine.run(&format!("turn {words} nonsense")).failed(2);
     }
+}
+
+#[test]
+fn a_gateway_that_is_killed_in_the_middle_of_a_round_leaves_a_turn_that_has_failed() {
+    let mut talk = Talk::new("agent");
+    talk.machine.write("project/a.txt", "text\n");
+    talk.model.answer(Answer::text("Let me look.").tool_call("call_1", "read_file", r#"{"path":"a.txt"}"#));
+    talk.model.answer(Answer::text(&"and so on ".repeat(50)).in_deltas(50).stall_after_events(10));
+    let child = talk.begin("Hi");
+    eventually("the second round", || (talk.model.requests().len() == 2).then_some(()));
+    let turn = talk.newest();
+    talk.server.take().unwrap().kill();
+    talk.server = Some(talk.machine.serve());
+    // Until the lease is over nobody may take the turn for dead.
+    let error = eventually("the turn to be failed", || {
+        let turn = talk.machine.run(&format!("turn show {turn} --format json")).object()["turn"].clone();
+        (turn["status"] == "failed").then(|| turn["error"].clone())
+    });
+    assert_eq!((&error["kind"], &error["retryable"]), (&"interrupted".into(), &true.into()), "{error}");
+    // Who asked has found the gateway again, and is told.
+    let said = ended(child);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.err.contains("the gateway that ran this turn is gone; ask again"), "{}", said.err);
+    talk.model.answer(Answer::text("Here again."));
+    assert_eq!(talk.ask("'Still there?'").done(), "Here again.\n");
+    // What was said in a turn that failed is shown, and not sent again.
+    assert!(talk.machine.run(&format!("turn show {turn}")).done().contains("Let me look."));
+    assert!(!talk.model.requests().last().unwrap().body.to_string().contains("Let me look."));
 }
