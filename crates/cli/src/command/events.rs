@@ -2,14 +2,17 @@
 
 use client::Events as Following;
 use protocol::notification::{DocumentChanged, Notification as _, TreeChanged};
-use protocol::{DocumentStatus, Sequence};
+use protocol::{DocumentStatus, Sequence, TurnId};
 use serde_json::json;
 
 use crate::arguments::Events;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::output::Reader;
+use crate::output::{Reader, one_line};
 use crate::signals::StopSignals;
+
+/// Characters of a tool's name, which a model may have made up.
+const TOOL_WIDTH: usize = 100;
 
 pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Failure> {
     // From now on, so that a request to end is never missed between two events.
@@ -42,6 +45,9 @@ fn describe(event: &client::Event) -> String {
     let what = match event.method.as_str() {
         DocumentChanged::NAME => serde_json::from_str(event.params.get()).map(document_line),
         TreeChanged::NAME => serde_json::from_str(event.params.get()).map(tree_line),
+        method if method.starts_with("turn/") || method.starts_with("context/") => {
+            serde_json::from_str(event.params.get()).map(turn_line)
+        }
         _ => Ok(event.params.get().to_owned()),
     };
     format!(
@@ -61,6 +67,25 @@ fn document_line(changed: DocumentChanged) -> String {
         }
         None => format!("{scope}  archived"),
     }
+}
+
+/// What all notifications about turns have, and what some do.
+#[derive(serde::Deserialize)]
+struct TurnEvent {
+    turn_id: TurnId,
+    round: Option<u32>,
+    tool: Option<String>,
+    is_error: Option<bool>,
+    through: Option<u64>,
+}
+
+fn turn_line(event: TurnEvent) -> String {
+    let mut words = vec![event.turn_id.to_string()];
+    words.extend(event.round.map(|round| format!("round {round}")));
+    words.extend(event.tool.map(|tool| one_line(&tool, TOOL_WIDTH)));
+    words.extend(event.is_error.map(|is_error| if is_error { "failed" } else { "ok" }.to_owned()));
+    words.extend(event.through.map(|through| format!("up to turn {through}")));
+    words.join("  ")
 }
 
 fn tree_line(changed: TreeChanged) -> String {

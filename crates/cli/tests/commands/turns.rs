@@ -265,6 +265,8 @@ fn a_turn_can_be_cancelled_by_another_command() {
     let child = talk.begin("Hi");
     eventually("the model to be asked", || (talk.model.requests().len() == 1).then_some(()));
     let turn = talk.newest();
+    // Else the next question would get the silence.
+    eventually("the model to be asked", || (talk.model.remaining() == 0).then_some(()));
     assert_eq!(talk.machine.run(&format!("turn cancel {turn}")).done(), "cancelled\n");
     let said = ended(child);
     assert_eq!((said.code, said.out.as_str()), (Some(3), ""));

@@ -45,6 +45,8 @@ pub(super) struct Live<'a> {
     interrupts: u32,
     is_cancelling: bool,
     answer: Answer,
+    /// Whether something was said after the last piece of the answer, so that its line has ended on the screen.
+    has_spoken: bool,
     policy: Policy,
     questions: Questions,
     /// Whose reminders were told already: calls, and steps by their number.
@@ -86,6 +88,7 @@ impl<'a> Live<'a> {
             interrupts: 0,
             is_cancelling: false,
             answer: Answer::default(),
+            has_spoken: false,
             policy,
             questions: Questions::default(),
             told_reminders: HashSet::new(),
@@ -105,6 +108,15 @@ impl<'a> Live<'a> {
 
     /// Tells what happens until the turn has ended.
     pub(super) async fn follow(mut self) -> Result<Exit, Failure> {
+        let exit = self.hear_all().await;
+        if exit.is_err() {
+            // Why is said on a line of its own, and what was printed ends like every answer.
+            print(&self.answer.end(None))?;
+        }
+        exit
+    }
+
+    async fn hear_all(&mut self) -> Result<Exit, Failure> {
         loop {
             if self.interrupts > 1 {
                 return Err(self.left());
@@ -219,11 +231,18 @@ impl<'a> Live<'a> {
         ))
     }
 
-    /// Says something on a line of its own, also where the answer shares the screen.
-    fn note(&self, message: impl AsRef<str>) {
-        let shares = self.answer.is_line_open() && std::io::stdout().is_terminal();
-        let gap = if shares { "\n" } else { "" };
-        self.output.note(format!("{gap}{}", message.as_ref()));
+    /// Says something on a line of its own.
+    fn note(&mut self, message: impl AsRef<str>) {
+        self.speak();
+        self.output.note(message);
+    }
+
+    /// Ends the line of the answer where it shares the screen; what is printed of the answer stays as it is.
+    fn speak(&mut self) {
+        let is_first = !std::mem::replace(&mut self.has_spoken, true);
+        if is_first && self.answer.is_line_open() && std::io::stdout().is_terminal() {
+            self.output.note("");
+        }
     }
 
     async fn hear(&mut self, method: &str, params: &str) -> Result<Next, Failure> {
@@ -275,14 +294,18 @@ impl<'a> Live<'a> {
     }
 
     fn print_event(&self, method: &str, params: &str) -> Result<Reader, Failure> {
-        let mut event: Map<String, Value> = serde_json::from_str(params).unwrap_or_default();
-        event.insert("event".to_owned(), method.into());
-        self.output.json(&event)
+        let params: Map<String, Value> = serde_json::from_str(params).unwrap_or_default();
+        let named = [("event".to_owned(), method.into())];
+        self.output.json(&Map::from_iter(named.into_iter().chain(params)))
     }
 
     fn print_delta(&mut self, params: &str) -> Result<Reader, Failure> {
         match serde_json::from_str::<TurnDelta>(params) {
-            Ok(delta) => print(&shown(&self.answer.take(&delta))),
+            Ok(delta) => {
+                let text = self.answer.take(&delta);
+                self.has_spoken &= text.is_empty();
+                print(&shown(&text))
+            }
             Err(_) => Ok(Reader::Listening),
         }
     }
@@ -338,9 +361,7 @@ impl<'a> Live<'a> {
                 self.approve(approval.call_id, allow).await
             }
             Policy::Terminal => {
-                if self.answer.is_line_open() && std::io::stdout().is_terminal() {
-                    self.output.note("");
-                }
+                self.speak();
                 self.questions.ask(self.output, approval);
                 Ok(())
             }
@@ -351,15 +372,16 @@ impl<'a> Live<'a> {
         }
     }
 
-    fn tell_how_to_approve(&self, approval: &TurnApproval) {
-        self.note(format!(
+    fn tell_how_to_approve(&mut self, approval: &TurnApproval) {
+        let message = format!(
             "{}\nwaiting until {}: `foreword{} turn approve {} {}` allows it, with --deny refuses it",
             view(approval).trim_start(),
             approval.expires_at,
             self.context.repeated_flags,
             self.turn_id,
             crate::shell::word(&approval.call_id)
-        ));
+        );
+        self.note(message);
     }
 
     async fn reply(&mut self, reply: Reply) -> Result<(), Failure> {
@@ -379,15 +401,21 @@ impl<'a> Live<'a> {
     async fn approve(&mut self, call_id: String, allow: bool) -> Result<(), Failure> {
         let (workspace_id, turn_id) = (self.workspace_id.clone(), self.turn_id.clone());
         let params = TurnApproveParams { workspace_id, turn_id, call_id, allow };
-        match self.call::<TurnApprove>(&params).await {
-            Err(_) if self.interrupts > 1 => Err(self.left()),
-            // It may have been decided elsewhere, or too late; the turn goes on either way.
-            Err(ClientError::Refused(refused)) => {
-                self.output.warning(&refused.message, None);
-                Ok(())
-            }
-            Err(error) if error.is_passing() => self.reconnect().await,
-            answer => answer.map(|_| ()).map_err(Failure::from),
+        loop {
+            return match self.call::<TurnApprove>(&params).await {
+                Err(_) if self.interrupts > 1 => Err(self.left()),
+                // Whether the decision arrived is not known, and saying it twice does no harm.
+                Err(error) if error.is_passing() => {
+                    self.reconnect().await?;
+                    continue;
+                }
+                // It may have been decided elsewhere, or too late; the turn goes on either way.
+                Err(ClientError::Refused(refused)) => {
+                    self.output.warning(&refused.message, None);
+                    Ok(())
+                }
+                answer => answer.map(|_| ()).map_err(Failure::from),
+            };
         }
     }
 
@@ -399,6 +427,7 @@ impl<'a> Live<'a> {
             self.output.json(&json!({ "event": method, "turn": turn }))?;
         } else {
             print(&shown(&self.answer.end(turn.answer.as_deref())))?;
+            self.has_spoken = true;
             self.tell_new_reminders(&result);
         }
         if let Some(usage) = &turn.usage {
