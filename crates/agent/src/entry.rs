@@ -1,9 +1,9 @@
 //! One stored message of a turn, with the reminders it carries as values.
 
 use instructions::Reminder;
+use protocol::Timestamp;
 use provider::{Block, Message, Role, ToolResult};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use store::{NewTurnItem, TurnItem};
 use tokens::{Counter, Encoding};
 
@@ -83,14 +83,21 @@ impl Entry {
         Ok(NewTurnItem { kind: MESSAGE.to_owned(), content })
     }
 
-    /// The messages among a turn's items.
-    pub(crate) fn all(items: Vec<TurnItem>) -> Result<Vec<(Self, protocol::Timestamp)>, AgentError> {
-        let messages = items.into_iter().filter(|item| item.kind == MESSAGE);
-        messages.map(|item| Ok((Self::read(item.content)?, item.created_at))).collect()
+    /// The messages among a turn's items, and when they were kept.
+    pub(crate) fn all(items: Vec<TurnItem>) -> Result<Vec<(Self, Timestamp)>, AgentError> {
+        let entries = items.into_iter().map(|item| {
+            let at = item.created_at;
+            Ok(Self::of(item)?.map(|entry| (entry, at)))
+        });
+        entries.filter_map(Result::transpose).collect()
     }
 
-    fn read(content: Value) -> Result<Self, AgentError> {
-        serde_json::from_value(content).map_err(unreadable)
+    /// The message that an item holds, if it holds one.
+    pub(crate) fn of(item: TurnItem) -> Result<Option<Self>, AgentError> {
+        match item.kind == MESSAGE {
+            true => serde_json::from_value(item.content).map(Some).map_err(unreadable),
+            false => Ok(None),
+        }
     }
 }
 

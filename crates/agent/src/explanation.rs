@@ -6,17 +6,14 @@ use protocol::turn::{
     ExplainedFile, ExplainedHistory, ExplainedHook, ExplainedSection, ExplainedSource, ExplainedTool,
     FileDelivery, TurnExplanation,
 };
-use protocol::{TurnId, TurnStatus, WorkspaceId};
+use protocol::{TurnId, WorkspaceId};
 use provider::Block;
-use store::{Turn, TurnPage};
+use store::Turn;
 
 use crate::entry::Entry;
 use crate::error::AgentError;
-use crate::history::CONTEXT;
+use crate::history::{CONTEXT, PastTurn};
 use crate::preparation::Agent;
-
-/// Earlier turns that are looked through for the files they brought.
-const MAX_EARLIER_TURNS: u64 = 200;
 
 impl Agent {
     /// The files, documents, skills, memory and hooks that made a turn's prompt, with versions.
@@ -43,10 +40,9 @@ impl Agent {
             .map_err(|error| AgentError::Stored { what: "manifest", message: error.to_string() })?;
         let sections = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sections);
         let mut files = initial_files(sections);
-        for (turn_id, entries) in self.earlier(&stored, history.as_ref()).await? {
-            files.extend(
-                told_files(&entries).map(|file| ExplainedFile { turn_id: Some(turn_id.clone()), ..file }),
-            );
+        for past in self.earlier(&stored, history.as_ref()).await? {
+            let told = told_files(&past.entries);
+            files.extend(told.map(|file| ExplainedFile { turn_id: Some(past.id.clone()), ..file }));
         }
         files.extend(told_files(&entries));
         let hooks = self.store.hook_runs(workspace_id, turn_id).await?.into_iter().map(|run| ExplainedHook {
@@ -81,19 +77,11 @@ impl Agent {
         &self,
         turn: &Turn,
         history: Option<&ExplainedHistory>,
-    ) -> Result<Vec<(TurnId, Vec<Entry>)>, AgentError> {
-        let Some(history) = history else { return Ok(Vec::new()) };
-        let page = TurnPage { limit: MAX_EARLIER_TURNS, before: Some(turn.ordinal) };
-        let mut earlier = Vec::new();
-        for past in self.store.turns(&turn.workspace_id, &turn.thread_id, page).await? {
-            if past.ordinal > history.left_out_through && past.status == TurnStatus::Completed {
-                let items = self.store.turn_items(&past.workspace_id, &past.id).await?;
-                let entries = Entry::all(items)?.into_iter().map(|(entry, _)| entry).collect();
-                earlier.push((past.id, entries));
-            }
+    ) -> Result<Vec<PastTurn>, AgentError> {
+        match history {
+            Some(history) => self.completed_turns(turn, history.left_out_through).await,
+            None => Ok(Vec::new()),
         }
-        earlier.reverse();
-        Ok(earlier)
     }
 }
 

@@ -4,10 +4,10 @@
 //! limit of entries half of them go at once, and what no longer fits is summarised down to much less than the limit.
 
 use protocol::turn::ExplainedHistory;
-use protocol::{TurnStatus, Version};
+use protocol::{TurnId, Version};
 use provider::Message;
 use serde_json::json;
-use store::{NewTurnItem, Turn, TurnEvent, TurnPage};
+use store::{NewTurnItem, Turn, TurnEvent};
 
 use crate::entry::{Entry, message_tokens};
 use crate::error::AgentError;
@@ -16,8 +16,6 @@ use crate::summary::Summariser;
 
 /// Most stored messages that are sent again.
 const MAX_ENTRIES: usize = 200;
-/// Turns that are read at once.
-const PAGE: u64 = 100;
 /// The kind of turn item that says what was sent of earlier turns.
 pub(crate) const CONTEXT: &str = "context";
 
@@ -56,6 +54,7 @@ pub(crate) struct History {
 /// A completed turn.
 #[derive(Debug, Clone)]
 pub(crate) struct PastTurn {
+    pub(crate) id: TurnId,
     pub(crate) ordinal: u64,
     pub(crate) entries: Vec<Entry>,
     pub(crate) tokens: usize,
@@ -226,32 +225,23 @@ impl Agent {
         Ok(())
     }
 
-    /// The completed turns of a thread between two ordinals, oldest first.
-    async fn completed_turns(&self, turn: &Turn, after: u64) -> Result<Vec<PastTurn>, AgentError> {
-        let mut turns = Vec::new();
-        let mut before = turn.ordinal;
-        loop {
-            let page = TurnPage { limit: PAGE, before: Some(before) };
-            let found = self.store.turns(&turn.workspace_id, &turn.thread_id, page).await?;
-            let is_last = found.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
-            for past in found {
-                before = past.ordinal;
-                if past.ordinal <= after {
-                    break;
+    /// The completed turns of a thread before one and after an ordinal, oldest first.
+    pub(crate) async fn completed_turns(&self, turn: &Turn, after: u64) -> Result<Vec<PastTurn>, AgentError> {
+        let (workspace_id, thread_id) = (&turn.workspace_id, &turn.thread_id);
+        let items = self.store.completed_items(workspace_id, thread_id, after, turn.ordinal).await?;
+        let mut turns: Vec<PastTurn> = Vec::new();
+        for (ordinal, item) in items {
+            let turn_id = item.turn_id.clone();
+            let Some(entry) = Entry::of(item)? else { continue };
+            let tokens = entry.tokens(&self.counter);
+            match turns.last_mut().filter(|turn| turn.ordinal == ordinal) {
+                Some(turn) => {
+                    turn.entries.push(entry);
+                    turn.tokens += tokens;
                 }
-                if past.status != TurnStatus::Completed {
-                    continue;
-                }
-                let items = self.store.turn_items(&past.workspace_id, &past.id).await?;
-                let entries: Vec<Entry> = Entry::all(items)?.into_iter().map(|(entry, _)| entry).collect();
-                let tokens = entries.iter().map(|entry| entry.tokens(&self.counter)).sum();
-                turns.push(PastTurn { ordinal: past.ordinal, entries, tokens });
-            }
-            if is_last || before <= after + 1 {
-                break;
+                None => turns.push(PastTurn { id: turn_id, ordinal, entries: vec![entry], tokens }),
             }
         }
-        turns.reverse();
         Ok(turns)
     }
 }

@@ -82,7 +82,7 @@ impl Rounds<'_> {
                 continue;
             }
             match stop {
-                StopReason::Paused => {}
+                StopReason::Paused if !is_last => {}
                 StopReason::MaxOutputTokens | StopReason::ContextFull if continued < MAX_CONTINUATIONS => {
                     continued += 1;
                     let hint = Entry::new(Message::user(notes::recovery_continuation()));
@@ -97,10 +97,12 @@ impl Rounds<'_> {
 
     /// Whether the turn itself has become so long that only an answer still fits.
     fn is_full(&self, next: &Entry) -> bool {
-        let counter = &self.agent.counter;
-        let entries = self.entries.iter().skip(1).chain([next]);
-        let own: usize = entries.map(|entry| entry.tokens(counter)).sum();
-        own > self.budget
+        self.own_tokens() + next.tokens(&self.agent.counter) > self.budget
+    }
+
+    /// Tokens of this turn's messages; its opening was taken from the budget before.
+    fn own_tokens(&self) -> usize {
+        self.entries.iter().skip(1).map(|entry| entry.tokens(&self.agent.counter)).sum()
     }
 
     fn has_said_nothing(&self) -> bool {
@@ -120,6 +122,9 @@ impl Rounds<'_> {
 
     /// Asks once; once in a turn a request that is too long is shortened and sent again.
     async fn ask(&mut self) -> Result<ChatResponse, AgentError> {
+        if self.own_tokens() + self.agent.history_tokens(&self.history) > self.budget {
+            self.shorten().await?;
+        }
         loop {
             self.request.messages =
                 self.history.messages().into_iter().chain(self.entries.iter().map(Entry::as_sent)).collect();
@@ -188,7 +193,10 @@ impl Rounds<'_> {
     /// Keeps what the model has said.
     async fn say(&mut self, message: Message, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         debug_assert_eq!(message.role, Role::Assistant);
-        self.add(Entry::new(message), events).await?;
+        // A message without anything in it is one that no provider takes back.
+        if !message.blocks.is_empty() {
+            self.add(Entry::new(message), events).await?;
+        }
         self.running.stored();
         Ok(())
     }

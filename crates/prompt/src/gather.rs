@@ -284,7 +284,7 @@ impl<'a> Gathered<'a> {
             }
             left = left.saturating_sub(kept);
             if file.kind.evolves() && !piece.content.is_empty() {
-                let reminder = texts::EVOLVES.replace("{name}", file.kind.name);
+                let reminder = texts::EVOLVES.replace("{path}", &file.path.to_string_lossy());
                 piece.content = Cow::Owned(format!("{}\n\n{reminder}", piece.content.trim_end()));
             }
         }

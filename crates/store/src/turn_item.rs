@@ -1,15 +1,28 @@
 //! Items of a turn: what was said and done, in the order it happened.
 
-use protocol::{Timestamp, TurnId, TurnItemId, WorkspaceId};
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect};
+use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect, Statement,
+};
 use serde_json::Value;
 
-use crate::entity::turn_item;
+use crate::entity::{self, turn_item};
 use crate::turn_event::TurnEvent;
 use crate::{Store, StoreError, name};
 
 /// Rows that one statement inserts; their values stay below what either database takes.
 const BATCH: usize = 500;
+
+/// The items of completed turns of the workspace `$1` and the thread `$2` after the ordinal `$3` and before `$4`.
+const COMPLETED_ITEMS: &str = "
+SELECT turn.ordinal AS turn_ordinal, turn_item.*
+FROM turn
+JOIN turn_item ON turn_item.turn_id = turn.id
+WHERE turn.workspace_id = $1 AND turn.thread_id = $2 AND turn.status = 'completed'
+    AND turn.ordinal > $3 AND turn.ordinal < $4
+ORDER BY turn.ordinal, turn_item.ordinal
+";
 
 /// An item as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +90,32 @@ impl Store {
         }
         write.commit().await?;
         rows.into_iter().map(TurnItem::try_from).collect()
+    }
+
+    /// The items of a thread's completed turns between two ordinals, both exclusive, each with the ordinal of its turn,
+    /// in order.
+    pub async fn completed_items(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+        after: u64,
+        before: u64,
+    ) -> Result<Vec<(u64, TurnItem)>, StoreError> {
+        let values: [sea_orm::Value; 4] = [
+            workspace_id.as_str().into(),
+            thread_id.as_str().into(),
+            entity::to_column(after).into(),
+            entity::to_column(before).into(),
+        ];
+        let statement = Statement::from_sql_and_values(self.backend(), COMPLETED_ITEMS, values);
+        let rows = self.readers().query_all_raw(statement).await?;
+        rows.into_iter()
+            .map(|row| {
+                let turn: i64 = row.try_get("", "turn_ordinal")?;
+                let item = turn_item::Model::from_query_result(&row, "")?;
+                Ok((entity::count(turn), item.try_into()?))
+            })
+            .collect()
     }
 
     /// A turn's items, in order.

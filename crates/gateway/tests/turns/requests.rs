@@ -14,6 +14,7 @@ fn settled(body: &Value, stage: &Stage) -> String {
     let mut text = serde_json::to_string_pretty(body).unwrap() + "\n";
     text = text.replace(stage.path("").to_str().unwrap().trim_end_matches('/'), "/project");
     text = text.replace(&stage.thread, "THREAD");
+    text = text.replace(stage.gateway.data().to_str().unwrap(), "/data");
     for (before, most) in [("Date: ", 10), ("(mtime: ", 20)] {
         let parts: Vec<&str> = text.split(before).collect();
         let parts = parts.iter().enumerate().map(|(index, part)| match index {

@@ -23,6 +23,31 @@ both_databases!(items_are_numbered_through_in_the_order_they_come, async |given|
     assert_eq!(given.store.turn_items(&given.workspace, &turn).await.unwrap(), added);
 });
 
+both_databases!(items_of_completed_turns_come_in_one_answer, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let ends =
+        [TurnEnd::Completed, TurnEnd::Failed, TurnEnd::Completed, TurnEnd::Cancelled, TurnEnd::Completed];
+    for (number, end) in ends.into_iter().enumerate() {
+        let turn = given.turn(&thread).await.id;
+        let items = vec![item(json!([number, 1])), item(json!([number, 2]))];
+        given.store.add_turn_items(&given.workspace, &turn, OWNER, items, Vec::new()).await.unwrap();
+        given.finish(&turn, end).await.unwrap();
+    }
+    given.turn(&given.thread(None, "another thread").await).await;
+    let between = async |after, before| {
+        let items = given.store.completed_items(&given.workspace, &thread, after, before).await.unwrap();
+        items.into_iter().map(|(turn, item)| (turn, item.content.to_string())).collect::<Vec<_>>()
+    };
+    let expected = |turns: &[u64]| {
+        let items =
+            turns.iter().flat_map(|turn| [1, 2].map(|item| (*turn, format!("[{},{item}]", turn - 1))));
+        items.collect::<Vec<_>>()
+    };
+    assert_eq!(between(0, 9).await, expected(&[1, 3, 5]));
+    assert_eq!(between(1, 5).await, expected(&[3]));
+    assert_eq!(between(5, 9).await, expected(&[]));
+});
+
 both_databases!(no_items_are_no_items, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     assert_eq!(given.store.add_turn_items(&given.workspace, &turn, OWNER, vec![], vec![]).await.unwrap(), []);
