@@ -84,6 +84,17 @@ pub enum AgentError {
     /// There is nothing to answer.
     #[error("there is nothing to answer: the text is blank")]
     NoInput,
+    /// What must be sent does not fit.
+    #[error(
+        "the prompt, the tools and the question have about {tokens} tokens, and there is room for {room}\n\
+         hint: ask for less, or raise turns.max_context_tokens if the model takes more"
+    )]
+    TooLong {
+        /// What must be sent.
+        tokens: usize,
+        /// What may be.
+        room: usize,
+    },
     /// The model, or a filter behind it, refused.
     #[error("the model refused to answer\nhint: ask differently, or ask another model with --model")]
     Refused,
@@ -122,6 +133,7 @@ impl AgentError {
             AgentError::NoAnswer => "no_answer",
             AgentError::Refused => "refused",
             AgentError::OnlyCalls => "tool_budget_spent",
+            AgentError::TooLong { .. } => "too_long",
             _ => "failed",
         }
     }

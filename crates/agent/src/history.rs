@@ -16,6 +16,8 @@ use crate::summary::Summariser;
 
 /// Most stored messages that are sent again.
 const MAX_ENTRIES: usize = 200;
+/// With less room than this a summary would say nothing, and what it replaces would be lost.
+const MIN_SUMMARY_BUDGET: usize = 2_000;
 /// The kind of turn item that says what was sent of earlier turns.
 pub(crate) const CONTEXT: &str = "context";
 
@@ -185,7 +187,11 @@ impl Agent {
         let before = history.through;
         let left_out = history.leave_out(gone);
         let most = (budget * share::SUMMARY / 100).max(1);
-        let summarised = match summariser.summarise(history.summary.as_deref(), &left_out, most).await {
+        let summary = match budget < MIN_SUMMARY_BUDGET {
+            true => Err(AgentError::TooLong { tokens: most, room: budget }),
+            false => summariser.summarise(history.summary.as_deref(), &left_out, most).await,
+        };
+        let summarised = match summary {
             Ok((summary, usage)) => {
                 history.usage += usage;
                 history.summary = Some(summary);

@@ -220,8 +220,9 @@ impl Agent {
             Ok(session) => FinishTurn { end: TurnEnd::Completed, error: None, usage, session },
             Err((end, error)) => FinishTurn { end, error, usage, session: None },
         };
+        let status = finish.end.status();
         self.finish(&run, finish).await;
-        let after = self.context(&request(&run)).value("status", "ended");
+        let after = self.context(&request(&run)).value("status", json!(status));
         if let Err(error) = self.runtime.run_phase(Phase::PostTurn, after).await {
             tracing::warn!(%error, turn = %run.turn.id, "a hook failed after a turn");
         }
@@ -231,6 +232,12 @@ impl Agent {
     /// Keeps what a model was saying when it was stopped.
     async fn keep_said(&self, run: &Run) {
         let Some(said) = run.running.said() else { return };
+        // It may have been stopped just when this had been stored.
+        let stored = self.store.turn_items(&run.turn.workspace_id, &run.turn.id).await.ok();
+        let last = stored.and_then(|items| Entry::all(items).ok()?.pop());
+        if last.is_some_and(|(entry, _)| entry.message.text() == said) {
+            return;
+        }
         let entry = Entry::new(provider::Message::assistant(vec![provider::Block::text(said)]));
         let kept = async { self.add_items(&run.turn, vec![entry.item()?], Vec::new()).await };
         if let Err(error) = kept.await {
@@ -302,10 +309,8 @@ impl Agent {
             + round::tool_tokens(self, &tools)
             + Entry::opening(&run.start.input, None, turn_text).tokens(&self.counter);
         let settings = &self.settings.turns;
-        let budget = settings
-            .max_context_tokens
-            .saturating_sub(settings.response_reserve_tokens)
-            .saturating_sub(fixed);
+        let room = settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens);
+        let budget = room.checked_sub(fixed).ok_or(AgentError::TooLong { tokens: fixed, room })?;
         let history = self.history(turn, budget, Need::Fit, &run.summariser).await?;
         if let Some(session) = &mut session {
             session.session.keep_delivered(history.entries().flat_map(Entry::reminders));

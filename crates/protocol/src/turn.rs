@@ -63,7 +63,8 @@ pub struct Turn {
 /// Why a turn has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnError {
-    /// What went wrong: `provider_failed`, `hook_failed`, `interrupted`, `no_answer`, `refused`, …
+    /// What went wrong: `provider_failed`, `hook_failed`, `interrupted`, `no_answer`, `refused`,
+    /// `tool_budget_spent`, `too_long`, `failed`.
     pub kind: String,
     /// What happened, to what, and what to do.
     pub message: String,

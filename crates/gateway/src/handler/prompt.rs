@@ -122,7 +122,8 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         | AgentError::LeaseLost
         | AgentError::ShutDown
         | AgentError::Refused
-        | AgentError::OnlyCalls => invalid_state(message),
+        | AgentError::OnlyCalls
+        | AgentError::TooLong { .. } => invalid_state(message),
         AgentError::NoInput | AgentError::ModelName(_) => Error::invalid_params(message),
         AgentError::NoModel | AgentError::NoAnswer => {
             error(ErrorKind::ProviderFailed, message, |data| data.retryable = Some(false))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agent::{StartTurn, TurnListener};
 use futures_util::future::BoxFuture;
 use protocol::TurnId;
+use protocol::error::ErrorKind;
 use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
 use protocol::method::{
     SessionGetParams, SessionGetResult, SessionResumeParams, SessionResumeResult, ThreadSession,
@@ -16,11 +17,20 @@ use rpc::{Error, Outgoing};
 use serde_json::Value;
 use store::TurnPage;
 
-use crate::error::from_store;
+use crate::error::{error, from_store};
 use crate::handler::prompt::from_agent;
 use crate::router::Context;
 
 pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, Error> {
+    // There are none yet, so whichever is named is not there.
+    for (what, names) in [("skill", &params.skills), ("mcp_server", &params.mcp)] {
+        if let Some(name) = names.first() {
+            return Err(error(ErrorKind::NotFound, format!("there is no {what} `{name}`"), |data| {
+                data.what = Some(what.to_owned());
+                data.id = Some(name.clone());
+            }));
+        }
+    }
     let listener = Arc::new(Starter { outgoing: context.peer.outgoing().cloned() });
     let start = StartTurn {
         workspace_id: params.workspace_id,

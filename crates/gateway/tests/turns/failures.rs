@@ -41,6 +41,8 @@ async fn what_cannot_be_a_turn_is_refused_before_it_is_one() {
         (-32011, json!({ "cwd": "missing" })),
         (-32004, json!({ "thread_id": "0198c0de-0000-7000-8000-000000000000" })),
         (-32602, json!({ "wrong": 1 })),
+        (-32004, json!({ "skills": ["none"] })),
+        (-32004, json!({ "mcp": ["none"] })),
     ];
     let refusals: Vec<_> = refusals.into_iter().map(|(code, others)| (code, with(others))).collect();
     for (code, params) in refusals {
@@ -158,6 +160,24 @@ async fn a_cut_answer_is_continued() {
     let before = stage.bodies().len();
     stage.ask("tell me more").await;
     assert_eq!(stage.bodies().len() - before, 4);
+}
+
+#[tokio::test]
+async fn a_question_that_cannot_fit_fails_and_costs_the_thread_nothing() {
+    let turns = agent::TurnSettings {
+        max_context_tokens: 6_000,
+        response_reserve_tokens: 1_000,
+        ..Default::default()
+    };
+    let mut stage = Stage::set(Setting { turns, ..Setting::default() }).await;
+    stage.model.answer_by(|_| Answer::text("yes"));
+    stage.ask(&"the first question ".repeat(400)).await;
+    let error = stage.fail(&"far too long ".repeat(3_000)).await;
+    assert_eq!(error["kind"], "too_long", "{error}");
+    // One that leaves hardly any room leaves out what was said before, for this once.
+    stage.ask(&"rather long ".repeat(1_700)).await;
+    assert!(!stage.last_body().to_string().contains("the first question"));
+    stage.ask("and now?").await;
 }
 
 #[tokio::test]

@@ -42,6 +42,8 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         input,
         cwd: arguments.cwd.clone(),
         model: arguments.model.clone(),
+        skills: Vec::new(),
+        mcp: Vec::new(),
     };
     Live::start(&context, client, stop, policy, params).await?.follow().await
 }
