@@ -40,8 +40,10 @@ impl Called {
 }
 
 impl Calls {
-    /// Runs calls side by side; those beyond `most` are answered without being run.
-    pub(crate) async fn run(&self, calls: Vec<ToolCall>, most: usize) -> Called {
+    /// Runs calls side by side; those beyond `most` are answered without being run. All answers together have about
+    /// `room` tokens.
+    pub(crate) async fn run(&self, calls: Vec<ToolCall>, most: usize, room: usize) -> Called {
+        let router = self.router.as_ref().map(|router| router.with_output_chars(share(room, calls.len())));
         // One after the other and before any of them runs, so that each file is announced by the first call it
         // applies to, whichever ends first.
         let mut prepared = Vec::new();
@@ -64,7 +66,7 @@ impl Calls {
         }
         let answers = join_all(prepared.into_iter().map(async |(call, refusal, reminder)| {
             let is_held = refusal.as_deref() == Some(HELD_BACK);
-            let mut output = match (refusal, &self.router) {
+            let mut output = match (refusal, &router) {
                 (Some(refusal), _) => ToolOutput::error(refusal),
                 (None, Some(router)) => router.call(call.clone()).await,
                 (None, None) => ToolOutput::error(format!(
@@ -117,6 +119,14 @@ const SPENT: &str =
 /// The answer to a write whose instructions had not reached the model.
 const HELD_BACK: &str = "this call did not run: instruction files apply to this path that you had not been given\n\
     hint: they stand at the end of this message's results; read and follow them, then make the call again";
+
+/// Characters that each of some calls may answer with, so that all fit: a token has three or more.
+fn share(room: usize, calls: usize) -> usize {
+    (room * 3 / calls.max(1)).max(MIN_OUTPUT_CHARS)
+}
+
+/// Less than this says nothing.
+const MIN_OUTPUT_CHARS: usize = 1_000;
 
 /// What a request says of the tools.
 pub(crate) fn specs(router: Option<&Router>) -> Vec<provider::ToolSpec> {

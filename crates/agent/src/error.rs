@@ -81,6 +81,12 @@ pub enum AgentError {
     /// The gateway stops.
     #[error("the gateway was stopped while the turn ran; ask again")]
     ShutDown,
+    /// Nobody waits for the turn any more, and it had not begun.
+    #[error("the turn was withdrawn before it began")]
+    Withdrawn,
+    /// The program has a fault.
+    #[error("the turn failed by a fault of the gateway; its log has the details")]
+    Panicked,
     /// There is nothing to answer.
     #[error("there is nothing to answer: the text is blank")]
     NoInput,

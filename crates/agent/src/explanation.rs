@@ -24,7 +24,7 @@ impl Agent {
     ) -> Result<TurnExplanation, AgentError> {
         let stored = self.store.turn(workspace_id, turn_id).await?;
         let items = self.store.turn_items(workspace_id, turn_id).await?;
-        let context = items.iter().find(|item| item.kind == CONTEXT).map(|item| item.content.clone());
+        let context = items.iter().rfind(|item| item.kind == CONTEXT).map(|item| item.content.clone());
         let history: Option<ExplainedHistory> = context
             .map(serde_json::from_value)
             .transpose()

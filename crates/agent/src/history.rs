@@ -117,7 +117,7 @@ impl Agent {
             usage: provider::Usage::default(),
         };
         history.turns = self.completed_turns(turn, history.through).await?;
-        let mut moved = false;
+        let before = history.through;
         if history.count() > MAX_ENTRIES {
             let mut left = history.count();
             let gone = history.turns.iter().take_while(|turn| {
@@ -125,16 +125,24 @@ impl Agent {
                 left -= turn.entries.len();
                 is_over
             });
-            let gone = gone.count();
+            // The newest turn stays, however long it is.
+            let gone = gone.count().min(history.turns.len() - 1);
             history.leave_out(gone);
-            moved = true;
+            if let Some(summary) = &mut history.summary {
+                let (first, last) = (before + 1, history.through);
+                summary.push_str(&format!(
+                    "\n\n[foreword: turns {first} to {last} came after this and are left out]"
+                ));
+            }
         }
+        let moved = history.through > before;
         if need == Need::Less || self.history_tokens(&history) >= budget * share::FULL / 100 {
             return self.compress(turn, history, version, budget, need, summariser).await;
         }
         if moved {
             let (through, summary) = (history.through, history.summary.as_deref());
             self.save_context(turn, through, summary, version).await?;
+            self.log(turn, vec![TurnEvent::ContextCompressed { through, summarised: false }]).await?;
         }
         Ok(history)
     }

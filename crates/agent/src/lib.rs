@@ -4,6 +4,7 @@
 //! shown again ([`Agent::rebuild`]) and held against another prompt ([`Agent::blame`]) long afterwards.
 
 mod approvals;
+mod call_ids;
 mod calls;
 mod contributions;
 mod directory;

@@ -8,6 +8,7 @@ use provider::{
 };
 use store::{NewTurnItem, Turn, TurnEvent};
 
+use crate::call_ids;
 use crate::calls::Calls;
 use crate::entry::{Entry, message_tokens};
 use crate::error::AgentError;
@@ -53,8 +54,9 @@ impl Rounds<'_> {
             self.request.tool_choice = if is_last { ToolChoice::None } else { ToolChoice::Auto };
             let (workspace_id, turn_id) = (&self.turn.workspace_id, &self.turn.id);
             self.agent.keep(workspace_id, turn_id, &self.agent.node, round, self.compiled).await?;
-            let response = self.ask().await?;
+            let mut response = self.ask().await?;
             self.running.spend(response.usage);
+            call_ids::make_unique(&mut response.message, &self.entries);
             let calls: Vec<provider::ToolCall> = response.message.tool_calls().cloned().collect();
             if is_last && !calls.is_empty() {
                 return self.end_without_calls(response).await;
@@ -67,7 +69,7 @@ impl Rounds<'_> {
             if !calls.is_empty() {
                 let left = most_calls.saturating_sub(called);
                 called += calls.len();
-                let mut results = self.calls.run(calls, left).await;
+                let mut results = self.calls.run(calls, left, self.room()).await;
                 let is_next_last =
                     round >= most_rounds || called >= most_calls || self.is_full(&results.entry);
                 if is_next_last {
@@ -100,6 +102,11 @@ impl Rounds<'_> {
         self.own_tokens() + next.tokens(&self.agent.counter) > self.budget
     }
 
+    /// Tokens that this turn may still add; earlier turns give way to it.
+    fn room(&self) -> usize {
+        self.budget.saturating_sub(self.own_tokens())
+    }
+
     /// Tokens of this turn's messages; its opening was taken from the budget before.
     fn own_tokens(&self) -> usize {
         self.entries.iter().skip(1).map(|entry| entry.tokens(&self.agent.counter)).sum()
@@ -122,7 +129,8 @@ impl Rounds<'_> {
 
     /// Asks once; once in a turn a request that is too long is shortened and sent again.
     async fn ask(&mut self) -> Result<ChatResponse, AgentError> {
-        if self.own_tokens() + self.agent.history_tokens(&self.history) > self.budget {
+        let history = self.agent.history_tokens(&self.history);
+        if !self.history.turns.is_empty() && self.own_tokens() + history > self.budget {
             self.shorten().await?;
         }
         loop {
@@ -150,6 +158,8 @@ impl Rounds<'_> {
         self.running.spend(history.usage);
         let is_shorter = history.through > self.history.through;
         self.history = history;
+        let item = self.agent.context_item(&self.history, self.budget);
+        self.agent.add_items(self.turn, vec![item], Vec::new()).await?;
         if let Some(resolver) = &self.calls.resolver {
             let reminders = self.history.entries().chain(&self.entries).flat_map(Entry::reminders);
             resolver.keep_delivered(reminders);
@@ -172,6 +182,7 @@ impl Rounds<'_> {
                 }
                 ChatEvent::Retrying { attempt, delay, error } => {
                     tracing::info!(turn = %self.turn.id, attempt, ?delay, %error, "a provider is asked again");
+                    self.listener.retrying(&self.turn.id, attempt, delay, &error.to_string()).await;
                 }
                 ChatEvent::Finished(response) => return Ok(response),
                 _ => {}

@@ -72,6 +72,11 @@ impl Running {
         self.ended.notify_waiters();
     }
 
+    /// The turns that run here.
+    pub(crate) fn ids(&self) -> Vec<TurnId> {
+        self.lock().keys().cloned().collect()
+    }
+
     /// Stops a turn and waits for its end; false when it does not run here.
     pub(crate) async fn stop(&self, turn_id: &TurnId) -> bool {
         let Some(turn) = self.lock().get(turn_id).cloned() else { return false };

@@ -1,8 +1,10 @@
 //! A turn's life: begun under a lease, run by itself, ended once.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hooks::Phase;
 use protocol::{ThreadId, ThreadMode, Timestamp, TurnError, TurnId, TurnStatus, Version, WorkspaceId};
@@ -57,6 +59,18 @@ pub struct StartTurn {
 pub trait TurnListener: Send + Sync + 'static {
     /// The next piece of the answer. The model is not listened to before this is done.
     fn delta<'a>(&'a self, turn_id: &'a TurnId, index: u64, text: &'a str) -> BoxFuture<'a, ()>;
+
+    /// The provider could not answer and is asked again after a while.
+    fn retrying<'a>(
+        &'a self,
+        turn_id: &'a TurnId,
+        attempt: u32,
+        delay: Duration,
+        message: &'a str,
+    ) -> BoxFuture<'a, ()>;
+
+    /// Whether nobody listens any more; a turn that has not begun then need not.
+    fn is_gone(&self) -> bool;
 }
 
 /// What a turn is run with.
@@ -98,7 +112,7 @@ impl Agent {
         let model: ModelName = name.ok_or(AgentError::NoModel)?.parse()?;
         let provider = self.provider(&model)?;
         let summariser = self.summariser(&model, &provider)?;
-        let turn = self.create(&start, &model).await?;
+        let turn = self.create(&start, &model, listener.as_ref()).await?;
         let running = self.running.begin(&turn.id);
         let run = Run { start, turn: turn.clone(), model, provider, summariser, listener, running };
         let agent = Arc::clone(self);
@@ -126,7 +140,12 @@ impl Agent {
     }
 
     /// Writes the turn down; where another runs, waits for its end if settings say so.
-    async fn create(&self, start: &StartTurn, model: &ModelName) -> Result<Turn, AgentError> {
+    async fn create(
+        &self,
+        start: &StartTurn,
+        model: &ModelName,
+        listener: &dyn TurnListener,
+    ) -> Result<Turn, AgentError> {
         let queue = self.queues.of(&start.thread_id);
         // In this process, who came first is served first; between gateways it is who asks first.
         let _place = match self.settings.turns.when_busy {
@@ -149,6 +168,9 @@ impl Agent {
                 Err(StoreError::TurnRunning { .. }) if !swept => {
                     self.fail_dead_turns().await?;
                     swept = true;
+                }
+                Err(StoreError::TurnRunning { .. }) if listener.is_gone() => {
+                    return Err(AgentError::Withdrawn);
                 }
                 Err(StoreError::TurnRunning { .. }) if is_waiting() => tokio::time::sleep(ASK_AGAIN).await,
                 created => return Ok(created?),
@@ -196,7 +218,8 @@ impl Agent {
             status: None,
             retryable: true,
         };
-        Ok(self.store.fail_expired_turns(Timestamp::now(), SWEEP, &json!(error)).await?.len())
+        let living = self.running.ids();
+        Ok(self.store.fail_expired_turns(Timestamp::now(), SWEEP, &living, &json!(error)).await?.len())
     }
 
     fn lease(&self) -> Lease {
@@ -207,7 +230,10 @@ impl Agent {
 
     async fn run(self: Arc<Self>, run: Run) {
         let answered = tokio::select! {
-            answered = self.answer(&run) => answered.map_err(|error| failed(&error)),
+            answered = AssertUnwindSafe(self.answer(&run)).catch_unwind() => match answered {
+                Ok(answered) => answered.map_err(|error| failed(&error)),
+                Err(_) => Err(failed(&AgentError::Panicked)),
+            },
             stopped = self.stopped(&run) => Err(match stopped {
                 Stopped::BySomebody => (TurnEnd::Cancelled, None),
                 Stopped::ByShutdown => failed(&AgentError::ShutDown),

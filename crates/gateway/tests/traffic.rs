@@ -145,6 +145,7 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     model.answer(Answer::text("short"));
     socket.ok("turn/start", &start).await;
     told(socket, "turn/completed").await;
+    model.answer(Answer::rate_limited("0"));
     model.answer(Answer::wrong_key());
     let turn = id(&socket.ok("turn/start", &start).await["turn"]);
     told(socket, "turn/failed").await;

@@ -33,27 +33,33 @@ impl Joined {
     }
 }
 
-/// The hashes of the parts of a prompt, up to some section.
+/// The hashes of the parts of a prompt, up to some section. What begins alike is hashed once.
 #[derive(Clone, Default)]
 struct Hashes {
     stable: Joined,
     session: Joined,
     turn: Joined,
-    dynamic: Joined,
-    full: Joined,
+    /// None for as long as it is that of the session's part.
+    dynamic: Option<Joined>,
+    /// None for as long as it is that of the stable part.
+    full: Option<Joined>,
 }
 
 impl Hashes {
     fn add(&mut self, stability: Stability, text: &str) {
+        match (stability, &mut self.full) {
+            (Stability::Stable, None) => {}
+            (_, full) => full.get_or_insert_with(|| self.stable.clone()).add(text),
+        }
+        match (stability, &mut self.dynamic) {
+            (Stability::Stable, _) | (Stability::Session, None) => {}
+            (_, dynamic) => dynamic.get_or_insert_with(|| self.session.clone()).add(text),
+        }
         match stability {
             Stability::Stable => self.stable.add(text),
             Stability::Session => self.session.add(text),
             Stability::Turn => self.turn.add(text),
         }
-        if stability != Stability::Stable {
-            self.dynamic.add(text);
-        }
-        self.full.add(text);
     }
 }
 
@@ -89,8 +95,8 @@ impl Fingerprinter {
             stable: hashes.stable.digest(),
             session: hashes.session.digest(),
             turn: hashes.turn.digest(),
-            dynamic: hashes.dynamic.digest(),
-            full: hashes.full.digest(),
+            dynamic: hashes.dynamic.as_ref().unwrap_or(&hashes.session).digest(),
+            full: hashes.full.as_ref().unwrap_or(&hashes.stable).digest(),
         }
     }
 }

@@ -167,6 +167,25 @@ impl TurnDelta {
     pub const NAME: &'static str = "turn/delta";
 }
 
+/// A provider could not answer and is asked again. It has no place in the change log and goes only to the connection that
+/// started the turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnRetrying {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// How many times the provider was asked.
+    pub attempt: u32,
+    /// Milliseconds until it is asked again.
+    pub delay_ms: u64,
+    /// What it said.
+    pub message: String,
+}
+
+impl TurnRetrying {
+    /// The JSON-RPC method.
+    pub const NAME: &'static str = "turn/retrying";
+}
+
 /// One row of the table of notifications.
 pub struct NotificationSpec {
     /// The JSON-RPC method.
@@ -199,6 +218,7 @@ table! {
     TurnStarted: "A thread's turn began.";
     TurnManifestKept: "A model is asked, with a prompt whose manifest is kept.";
     TurnDelta: "More of a turn's answer, without a place in the change log, to the connection that started the turn.";
+    TurnRetrying: "A provider is asked again; without a place in the change log, to the connection that started the turn.";
     TurnToolStarted: "A tool was called by the model.";
     TurnApprovalRequested: "A tool call waits for somebody to decide; `turn/get` has what it would do.";
     TurnToolFinished: "A tool has answered.";

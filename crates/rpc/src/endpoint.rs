@@ -1,6 +1,7 @@
 //! One side of a connection: what came in, and a bounded queue of what goes out.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
@@ -103,6 +104,7 @@ pub struct Outgoing {
     patience: Duration,
     closing: Arc<watch::Sender<Option<CloseReason>>>,
     answering: Arc<watch::Sender<bool>>,
+    left: Arc<AtomicBool>,
 }
 
 /// The receiving half, which a transport drains.
@@ -140,6 +142,7 @@ impl Outgoing {
             patience: limits.patience,
             closing: Arc::new(closing),
             answering: Arc::new(answering),
+            left: Arc::default(),
         };
         (outgoing, OutgoingQueue { queue: receiver, closing: closed, answering: answered })
     }
@@ -195,6 +198,16 @@ impl Outgoing {
             Ok(reason) => reason.clone().unwrap_or(CloseReason::Finished),
             Err(_) => CloseReason::Finished,
         }
+    }
+
+    /// Says that the other side has closed its connection; what it asked before is answered all the same.
+    pub(crate) fn leave(&self) {
+        self.left.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the other side has closed its connection, as far as its transport can tell.
+    pub fn has_left(&self) -> bool {
+        self.left.load(Ordering::Relaxed)
     }
 
     /// Whether the transport has stopped sending.

@@ -58,7 +58,10 @@ async fn read(
             return;
         };
         let inbound = match received {
-            None | Some(Ok(ws::Message::Close(_))) => return,
+            None | Some(Ok(ws::Message::Close(_))) => {
+                outgoing.leave();
+                return;
+            }
             Some(Ok(ws::Message::Ping(_) | ws::Message::Pong(_))) => continue,
             Some(Ok(ws::Message::Binary(_))) => {
                 Inbound::Refused(Error::parse("binary frames are not accepted; send JSON in text frames"))
@@ -68,6 +71,7 @@ async fn read(
             }
             Some(Ok(ws::Message::Text(text))) => Inbound::Text(Frame::from(text)),
             Some(Err(error)) => {
+                outgoing.leave();
                 if let Some((refused, reason)) = unreadable(error, &limits) {
                     let _ = sender.send(Inbound::Fatal(refused, reason)).await;
                 }

@@ -60,15 +60,20 @@ impl Store {
 
     /// Fails the turns that [`Store::expired_turns`] finds, and answers with those that were failed here.
     ///
-    /// A turn whose lease was renewed in between, or that was ended by another, is left alone.
+    /// A turn whose lease was renewed in between, or that was ended by another, is left alone; so is one of `living`,
+    /// which runs although its gateway was asleep.
     pub async fn fail_expired_turns(
         &self,
         now: Timestamp,
         limit: u64,
+        living: &[TurnId],
         error: &Value,
     ) -> Result<Vec<Turn>, StoreError> {
         let mut failed = Vec::new();
         for expired in self.expired_turns(now, limit).await? {
+            if living.contains(&expired.id) {
+                continue;
+            }
             let write = self.write(&expired.workspace_id, None).await?;
             let present = turn::find(&write.transaction, &expired.workspace_id, &expired.id).await?;
             let is_dead = present.lease_expires_at.is_some_and(|expires| expires <= now.milliseconds());

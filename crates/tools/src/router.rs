@@ -57,6 +57,13 @@ impl Router {
         Self { callable: toolbox.entries().into(), context }
     }
 
+    /// The same round, in which a call answers with at most so many characters, or fewer if it could before.
+    pub fn with_output_chars(&self, most: usize) -> Self {
+        let mut limits = *self.context.limits();
+        limits.output_chars = limits.output_chars.min(most);
+        Self { callable: Arc::clone(&self.callable), context: self.context.clone().with_limits(limits) }
+    }
+
     /// How the round's tools are described, in the order of the toolbox.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.callable.iter().map(|entry| &entry.spec)

@@ -123,6 +123,8 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         | AgentError::ShutDown
         | AgentError::Refused
         | AgentError::OnlyCalls
+        | AgentError::Withdrawn
+        | AgentError::Panicked
         | AgentError::TooLong { .. } => invalid_state(message),
         AgentError::NoInput | AgentError::ModelName(_) => Error::invalid_params(message),
         AgentError::NoModel | AgentError::NoAnswer => {

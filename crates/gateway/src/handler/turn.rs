@@ -1,6 +1,7 @@
 //! `turn/…` and `session/…`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::{StartTurn, TurnListener};
 use futures_util::future::BoxFuture;
@@ -12,8 +13,9 @@ use protocol::method::{
     TurnApproveParams, TurnApproveResult, TurnExplainResult, TurnGetParams, TurnGetResult, TurnListParams,
     TurnListResult, TurnResult, TurnStartParams,
 };
-use protocol::notification::TurnDelta;
+use protocol::notification::{TurnDelta, TurnRetrying};
 use rpc::{Error, Outgoing};
+use serde::Serialize;
 use serde_json::Value;
 use store::TurnPage;
 
@@ -127,17 +129,43 @@ struct Starter {
     outgoing: Option<Outgoing>,
 }
 
+impl Starter {
+    /// A client that does not read is dropped by its own queue; the turn goes on.
+    async fn tell(&self, method: &str, params: &impl Serialize) {
+        let Some(outgoing) = self.outgoing.as_ref().filter(|outgoing| !outgoing.is_gone()) else { return };
+        if let Ok(frame) = rpc::notification(method, params) {
+            outgoing.send(frame).await;
+        }
+    }
+}
+
 impl TurnListener for Starter {
     fn delta<'a>(&'a self, turn_id: &'a TurnId, index: u64, text: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let Some(outgoing) = self.outgoing.as_ref().filter(|outgoing| !outgoing.is_gone()) else {
-                return;
-            };
             let delta = TurnDelta { turn_id: turn_id.clone(), index, text: text.to_owned() };
-            // A client that does not read is dropped by its own queue; the turn goes on.
-            if let Ok(frame) = rpc::notification(TurnDelta::NAME, &delta) {
-                outgoing.send(frame).await;
-            }
+            self.tell(TurnDelta::NAME, &delta).await;
         })
+    }
+
+    fn retrying<'a>(
+        &'a self,
+        turn_id: &'a TurnId,
+        attempt: u32,
+        delay: Duration,
+        message: &'a str,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let retrying = TurnRetrying {
+                turn_id: turn_id.clone(),
+                attempt,
+                delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                message: message.to_owned(),
+            };
+            self.tell(TurnRetrying::NAME, &retrying).await;
+        })
+    }
+
+    fn is_gone(&self) -> bool {
+        self.outgoing.as_ref().is_some_and(|outgoing| outgoing.is_gone() || outgoing.has_left())
     }
 }

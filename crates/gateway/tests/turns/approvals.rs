@@ -103,3 +103,30 @@ async fn a_turn_that_waits_can_be_cancelled() {
     stage.socket.refused(-32011, "turn/approve", yes).await;
     assert_eq!(stage.read("a.txt"), "old");
 }
+
+#[tokio::test]
+async fn to_allow_one_call_allows_no_other_whatever_the_model_calls_them() {
+    let mut stage = asking().await;
+    let write = |path: &str| json!({ "path": path, "content": "new" }).to_string();
+    let answer = Answer::empty().tool_call("same", "write_file", &write("one.txt"));
+    stage.model.answer(answer.tool_call("same", "write_file", &write("two.txt")));
+    stage.model.answer(Answer::empty().tool_call("same", "write_file", &write("three.txt")));
+    stage.model.answer(Answer::text("Done."));
+    let turn = stage.start("write").await;
+    let waiting = stage.until(&turn, |got| got["approvals"].as_array().unwrap().len() == 2).await;
+    for approval in waiting["approvals"].as_array().unwrap() {
+        let allow = approval["arguments"]["path"] == "one.txt";
+        let params = json!({ "turn_id": turn, "call_id": approval["call_id"], "allow": allow });
+        let params = stage.with(params);
+        stage.socket.ok("turn/approve", params).await;
+    }
+    // A later call under the same name is another call.
+    let later = stage.until(&turn, |got| got["approvals"].as_array().unwrap().len() == 1).await;
+    assert_eq!(later["approvals"][0]["arguments"]["path"], "three.txt");
+    let params =
+        stage.with(json!({ "turn_id": turn, "call_id": later["approvals"][0]["call_id"], "allow": false }));
+    stage.socket.ok("turn/approve", params).await;
+    stage.ended(&turn).await;
+    let written = ["one.txt", "two.txt", "three.txt"].map(|name| stage.path(name).exists());
+    assert_eq!(written, [true, false, false]);
+}

@@ -7,7 +7,7 @@ use serde_json::json;
 use testkit::TestGateway;
 use testkit::scripted_model::{Answer, Stop};
 
-use crate::support::{Setting, Stage, World, texts};
+use crate::support::{Setting, Socket, Stage, World, texts};
 
 #[tokio::test]
 async fn without_a_model_the_ways_to_configure_one_are_named() {
@@ -212,4 +212,24 @@ async fn turns_of_a_thread_wait_for_each_other_if_that_is_set() {
         last = turn["id"].as_str().unwrap().to_owned();
     }
     assert_eq!(stage.ended(&last).await["turn"]["answer"], "answer 4");
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_is_withdrawn_with_its_connection() {
+    let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..Default::default() };
+    let mut stage = Stage::set(Setting { turns, ..Setting::default() }).await;
+    stage.model.answer(Answer::text("slow answer").in_deltas(10).drip(Duration::from_millis(60)));
+    stage.model.answer_by(|_| Answer::text("after that"));
+    let first = stage.start("first").await;
+    let mut other = Socket::owner(&stage.gateway).await;
+    let params = stage.with(json!({ "thread_id": stage.thread, "input": "left alone" }));
+    other.request("turn/start", params).await;
+    drop(other);
+    stage.ended(&first).await;
+    stage.ask("second").await;
+    let params = stage.with(json!({ "thread_id": stage.thread }));
+    let turns = stage.socket.ok("turn/list", params).await["turns"].clone();
+    let inputs: Vec<&str> =
+        turns.as_array().unwrap().iter().map(|turn| turn["input"].as_str().unwrap()).collect();
+    assert_eq!(inputs, ["second", "first"]);
 }

@@ -121,6 +121,7 @@ async fn a_request_that_is_too_long_is_shortened_and_sent_once_more() {
 async fn past_two_hundred_entries_half_of_them_go_at_once() {
     let mut stage = Stage::chat().await;
     stage.model.answer_by(|_| Answer::text("ok"));
+    events(&mut stage).await;
     for number in 1..=102 {
         stage.ask(&format!("question {number}.")).await;
     }
@@ -130,6 +131,8 @@ async fn past_two_hundred_entries_half_of_them_go_at_once() {
     assert_eq!(lengths[101], 101, "a hundred entries and the question");
     let last = stage.last_body().to_string();
     assert!(last.contains("question 52.") && !last.contains("question 51."));
+    let compressed = told(&mut stage, "context/compressed").await;
+    assert_eq!((&compressed["through"], &compressed["summarised"]), (&json!(51), &json!(false)));
 }
 
 #[tokio::test]

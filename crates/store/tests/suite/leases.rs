@@ -52,12 +52,12 @@ both_databases!(expired_turns_are_failed_once_with_the_reason, async |given| {
     let (dead, alive) = (begin(given, -1).await, begin(given, 60_000).await);
     let seq = given.seq().await;
     let reason = json!({ "kind": "abandoned" });
-    let failed = given.store.fail_expired_turns(Timestamp::now(), 10, &reason).await.unwrap();
+    let failed = given.store.fail_expired_turns(Timestamp::now(), 10, &[], &reason).await.unwrap();
     assert_eq!(ids(&failed), ids(std::slice::from_ref(&dead)));
     assert_eq!((failed[0].status, failed[0].error.as_ref()), (TurnStatus::Failed, Some(&reason)));
     assert_eq!(given.store.turn(&given.workspace, &dead.id).await.unwrap(), failed[0]);
     assert_eq!(given.seq().await, seq.next());
-    assert_eq!(given.store.fail_expired_turns(Timestamp::now(), 10, &reason).await.unwrap(), []);
+    assert_eq!(given.store.fail_expired_turns(Timestamp::now(), 10, &[], &reason).await.unwrap(), []);
     assert_eq!(given.store.turn(&given.workspace, &alive.id).await.unwrap(), alive);
     assert_invalid_state(given.finish(&dead.id, TurnEnd::Completed).await);
     assert_eq!(given.turn(&dead.thread_id).await.ordinal, 2);
@@ -70,14 +70,23 @@ both_databases!(expired_turns_of_every_workspace_are_failed, async |given| {
     let new = NewTurn { lease: lease(OWNER, -2000), ..new_turn(&thread) };
     let there = given.store.create_turn(&elsewhere, new, None).await.unwrap();
     let here = begin(given, -1000).await;
-    let failed = given.store.fail_expired_turns(Timestamp::now(), 10, &json!(null)).await.unwrap();
+    let failed = given.store.fail_expired_turns(Timestamp::now(), 10, &[], &json!(null)).await.unwrap();
     assert_eq!(ids(&failed), ids(&[there, here]));
+});
+
+both_databases!(a_turn_that_runs_although_its_lease_is_over_is_spared, async |given| {
+    let turn = begin(given, -1000).await;
+    let sweep = async |living: &[protocol::TurnId]| {
+        given.store.fail_expired_turns(Timestamp::now(), 10, living, &json!(null)).await.unwrap().len()
+    };
+    assert_eq!(sweep(std::slice::from_ref(&turn.id)).await, 0);
+    assert_eq!(sweep(&[]).await, 1);
 });
 
 both_databases!(a_turn_whose_lease_is_over_is_still_its_owners_until_it_is_failed, async |given| {
     let turn = begin(given, -1000).await;
     given.store.renew_lease(&given.workspace, &turn.id, &lease(OWNER, 60_000)).await.unwrap();
-    assert_eq!(given.store.fail_expired_turns(Timestamp::now(), 10, &json!(null)).await.unwrap(), []);
+    assert_eq!(given.store.fail_expired_turns(Timestamp::now(), 10, &[], &json!(null)).await.unwrap(), []);
     let late = begin(given, -1000).await;
     given.finish(&late.id, TurnEnd::Completed).await.unwrap();
 });
@@ -88,7 +97,7 @@ both_databases!(of_an_end_and_a_failure_exactly_one_happens, async |given| {
         let turn = begin(given, -1000).await;
         let sweeper = another.clone();
         let sweep = tokio::spawn(async move {
-            sweeper.fail_expired_turns(Timestamp::now(), 10, &json!("abandoned")).await
+            sweeper.fail_expired_turns(Timestamp::now(), 10, &[], &json!("abandoned")).await
         });
         let ended = given.finish(&turn.id, TurnEnd::Completed).await;
         let failed = sweep.await.unwrap().unwrap();
@@ -110,7 +119,7 @@ both_databases!(of_two_sweepers_each_turn_is_failed_by_one, async |given| {
         begin(given, -1000).await;
     }
     let sweep = |store: store::Store| async move {
-        store.fail_expired_turns(Timestamp::now(), 100, &json!("abandoned")).await.unwrap().len()
+        store.fail_expired_turns(Timestamp::now(), 100, &[], &json!("abandoned")).await.unwrap().len()
     };
     let (one, two) = (tokio::spawn(sweep(given.store.clone())), tokio::spawn(sweep(another.clone())));
     assert_eq!(one.await.unwrap() + two.await.unwrap(), 10);
@@ -126,7 +135,7 @@ both_databases!(adding_to_a_turn_and_failing_it_never_wait_for_each_other, async
             let item = NewTurnItem { kind: "message".to_owned(), content: json!("text") };
             adder.add_turn_items(&workspace, &turn.id, OWNER, vec![item; 100], Vec::new()).await
         });
-        given.store.fail_expired_turns(Timestamp::now(), 10, &json!("abandoned")).await.unwrap();
+        given.store.fail_expired_turns(Timestamp::now(), 10, &[], &json!("abandoned")).await.unwrap();
         match add.await.unwrap() {
             Ok(_) | Err(StoreError::InvalidState(_)) => {}
             Err(error) => panic!("round {round}: {error:?}"),

@@ -130,7 +130,7 @@ both_databases!(telling_of_a_turn_and_failing_it_never_wait_for_each_other, asyn
         let adding =
             [tell(&another, every_event()), tell(&another, vec![]), tell(&given.store, every_event())];
         let now = protocol::Timestamp::now();
-        given.store.fail_expired_turns(now, 10, &json!("abandoned")).await.unwrap();
+        given.store.fail_expired_turns(now, 10, &[], &json!("abandoned")).await.unwrap();
         for add in adding {
             match add.await.unwrap() {
                 Ok(_) | Err(StoreError::InvalidState(_)) => {}

@@ -1,0 +1,61 @@
+//! Ids of calls: a decision, a result and a reminder belong to one call of a turn, so no two may have the same.
+//!
+//! Some servers number the calls of every answer anew, or give all of them one id. A person who allows a call must not
+//! have allowed another.
+
+use std::collections::HashSet;
+
+use provider::{Block, Message};
+
+use crate::entry::Entry;
+
+/// Most characters of an id that is kept.
+const MAX_CHARS: usize = 64;
+
+/// Gives the calls of an answer ids that no other call of the turn has; those that are so already stay.
+pub(crate) fn make_unique(message: &mut Message, earlier: &[Entry]) {
+    let calls = earlier.iter().flat_map(|entry| entry.message.tool_calls());
+    let mut taken: HashSet<String> = calls.map(|call| call.id.clone()).collect();
+    for block in &mut message.blocks {
+        let Block::ToolCall(call) = block else { continue };
+        if !is_usable(&call.id) || taken.contains(&call.id) {
+            let base = if is_usable(&call.id) { call.id.as_str() } else { "call" };
+            let free = (2..).map(|number| format!("{base}_{number}")).find(|id| !taken.contains(id));
+            call.id = free.unwrap_or_default();
+        }
+        taken.insert(call.id.clone());
+    }
+}
+
+/// Whether every provider takes it back.
+fn is_usable(id: &str) -> bool {
+    let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    !id.is_empty() && id.len() <= MAX_CHARS && id.chars().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use provider::ToolCall;
+
+    use super::*;
+
+    fn answer(ids: &[&str]) -> Message {
+        let call = |id: &&str| {
+            Block::ToolCall(ToolCall {
+                id: (*id).to_owned(),
+                name: "t".to_owned(),
+                arguments: "{}".to_owned(),
+            })
+        };
+        Message::assistant(ids.iter().map(call).collect())
+    }
+
+    #[test]
+    fn no_two_calls_of_a_turn_have_the_same_id() {
+        let earlier = [Entry::new(answer(&["a", "b_2"]))];
+        let mut message = answer(&["a", "b", "b", "", "with space", "c", &"x".repeat(100)]);
+        make_unique(&mut message, &earlier);
+        let ids: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["a_2", "b", "b_3", "call_2", "call_3", "c", "call_4"]);
+    }
+}
