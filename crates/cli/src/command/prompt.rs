@@ -6,7 +6,7 @@ use protocol::ThreadId;
 use protocol::WorkspaceId;
 use protocol::method::{
     PromptDiff, PromptDiffParams, PromptPreview, PromptPreviewParams, PromptRebuild, PromptRebuildParams,
-    PromptResult, RoundManifest, TurnGetParams, TurnManifest,
+    PromptResult, RoundManifest, TurnGet, TurnGetParams, TurnManifest,
 };
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptTruncation, Stability,
@@ -38,6 +38,14 @@ pub(crate) async fn run(context: Context, arguments: Prompt) -> Result<Exit, Fai
         let result = client.call::<PromptDiff>(&params).await?;
         output.data(&result, || describe_blame(&result.blame))?;
         return Ok(Exit::Done);
+    }
+    if let Some(turn) = &arguments.turn {
+        let params = TurnGetParams { workspace_id: workspace_id.clone(), turn_id: turn_id(turn)? };
+        if client.call::<TurnGet>(&params).await?.turn.thread_id != thread_id {
+            return Err(Failure::usage(format!(
+                "turn `{turn}` belongs to another thread than `{thread_id}`"
+            )));
+        }
     }
     if let (Some(turn), true) = (&arguments.turn, arguments.manifest) {
         let params = TurnGetParams { workspace_id, turn_id: turn_id(turn)? };

@@ -106,3 +106,14 @@ fn a_text_that_is_not_kept_is_said_to_be_missing_and_why() {
     let same = past.prompt(&format!("--diff {turn}")).done();
     assert!(same.starts_with("nothing differs"), "manifests are kept: {same}");
 }
+
+#[test]
+fn a_turn_of_another_thread_is_refused() {
+    let past = Past::new();
+    let turn = past.turn();
+    let other = past.run("thread create 'Another thread'", "").word();
+    for more in ["", " --manifest"] {
+        let error = past.run(&format!("prompt {other} --turn {turn}{more}"), "").failed(2);
+        assert_eq!(error, format!("error: turn `{turn}` belongs to another thread than `{other}`\n"));
+    }
+}
