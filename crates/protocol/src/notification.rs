@@ -156,9 +156,9 @@ turn_notifications! {
 pub struct TurnDelta {
     /// The turn.
     pub turn_id: TurnId,
-    /// Counts the pieces of an answer from 0.
+    /// Counts the pieces of a turn's answer from 0, through all its rounds.
     pub index: u64,
-    /// What comes after the answer so far.
+    /// What comes after the answer so far; all pieces together are the answer.
     pub text: String,
 }
 
@@ -167,13 +167,13 @@ impl TurnDelta {
     pub const NAME: &'static str = "turn/delta";
 }
 
-/// A provider could not answer and is asked again. It has no place in the change log and goes only to the connection that
+/// A provider has failed and is asked again. It has no place in the change log and goes only to the connection that
 /// started the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnRetrying {
     /// The turn.
     pub turn_id: TurnId,
-    /// How many times the provider was asked.
+    /// How many times it was asked.
     pub attempt: u32,
     /// Milliseconds until it is asked again.
     pub delay_ms: u64,

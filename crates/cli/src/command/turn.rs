@@ -159,6 +159,11 @@ fn status_name(status: TurnStatus) -> &'static str {
     }
 }
 
+/// What a turn has cost, if it cost anything.
+fn describe_spent(turn: &Record) -> Option<String> {
+    turn.usage.as_ref().filter(|usage| **usage != TurnUsage::default()).map(describe_usage)
+}
+
 /// Tokens for people: `100 in, 20 out, 60 cached`.
 fn describe_usage(usage: &TurnUsage) -> String {
     format!("{} in, {} out, {} cached", usage.input, usage.output, usage.cached_read)

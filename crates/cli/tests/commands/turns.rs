@@ -1,6 +1,6 @@
 //! `foreword turn`, on a real gateway that asks a scripted model over HTTP.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Child;
 
 use serde_json::Value;
@@ -20,6 +20,11 @@ struct Talk {
 
 impl Talk {
     fn new(mode: &str) -> Self {
+        Self::with(mode, "")
+    }
+
+    /// With more settings.
+    fn with(mode: &str, settings: &str) -> Self {
         let machine = Machine::new();
         let runtime = Runtime::new().unwrap();
         let model = runtime.block_on(ScriptedModel::start()).unwrap();
@@ -27,7 +32,7 @@ impl Talk {
         machine.write(
             "home/config.toml",
             format!(
-                "[model]\ndefault = 'anthropic/claude-test'\n[providers.anthropic]\nbase_url = '{url}'\n"
+                "[model]\ndefault = 'anthropic/claude-test'\n[providers.anthropic]\nbase_url = '{url}'\n{settings}"
             ),
         );
         let server = machine.serve();
@@ -150,6 +155,38 @@ fn an_agent_reads_files_and_is_told_of_instructions() {
 }
 
 #[test]
+fn a_tool_is_told_before_its_own_reminders() {
+    let talk = Talk::new("agent");
+    let mut answer = Answer::empty();
+    for name in ["a", "b"] {
+        talk.machine.write(format!("project/{name}/notes.txt"), "four\n");
+        talk.machine.write(format!("project/{name}/AGENTS.md"), "Money is in cents.\n");
+        let arguments = format!(r#"{{"path":"{name}/notes.txt"}}"#);
+        answer = answer.tool_call(&format!("call_{name}"), "read_file", &arguments);
+    }
+    talk.model.answer(answer);
+    // Some models give every call the same id.
+    talk.model.answer(Answer::empty().tool_call("call_b", "list_dir", r#"{"path":"a"}"#));
+    talk.model.answer(Answer::text("Twice four."));
+    let said = talk.ask("'What do the notes say?'");
+    let project = talk.machine.project().display().to_string();
+    let lines: Vec<String> = said.err.lines().map(|line| line.replace(&project, "~")).collect();
+    assert_eq!(
+        lines[..5],
+        [
+            "tool read_file a/notes.txt ok",
+            "reminder agents.resolve.paths  ~/a/AGENTS.md",
+            "tool read_file b/notes.txt ok",
+            "reminder agents.resolve.paths  ~/b/AGENTS.md",
+            "tool list_dir a ok",
+        ],
+        "{}",
+        said.err
+    );
+    assert_eq!(said.done(), "Twice four.\n");
+}
+
+#[test]
 fn a_tool_that_fails_is_said_to() {
     let talk = Talk::new("agent");
     talk.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path":"absent"}"#));
@@ -221,6 +258,9 @@ fn a_provider_that_fails_is_an_error_with_its_hint() {
     let error = talk.ask("Hi").failed(3);
     assert!(error.contains("error: provider `anthropic`: HTTP 401: "), "{error}");
     assert!(error.contains("\nhint: there is no key; set ANTHROPIC_API_KEY\n"), "{error}");
+    assert!(!error.contains("tokens:") && !error.contains("ask again"), "{error}");
+    let shown = talk.machine.run(&format!("turn show {}", talk.newest())).done();
+    assert!(!shown.contains("\ntokens"), "{shown}");
     talk.model.answer(Answer::wrong_key());
     let said = talk.ask("Hi --format json");
     assert_eq!(said.code, Some(3));
@@ -237,6 +277,7 @@ fn an_answer_that_breaks_off_is_printed_as_far_as_it_came() {
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.out.starts_with("Once") && said.out.ends_with('\n'), "{said:?}");
     assert!(said.err.contains("error: "), "{}", said.err);
+    assert!(said.err.ends_with("\nhint: the same question may succeed later: ask again\n"), "{}", said.err);
 }
 
 #[test]
@@ -291,6 +332,69 @@ fn a_turn_survives_whoever_asked() {
         (turn["status"] == "completed").then(|| turn["answer"].clone())
     });
     assert_eq!(answer, "Slowly but surely.");
+}
+
+#[test]
+fn a_turn_goes_on_when_nobody_reads_it() {
+    let talk = Talk::new("chat");
+    let pause = std::time::Duration::from_millis(50);
+    for format in ["text", "json"] {
+        talk.model.answer(Answer::text("Slowly but surely.").in_deltas(8).drip(pause));
+        let mut child = talk.begin(&format!("Hi --format {format}"));
+        let mut stdout = child.stdout.take().unwrap();
+        stdout.read_exact(&mut [0; 1]).unwrap();
+        drop(stdout);
+        let status = eventually("the command to end", || child.try_wait().unwrap());
+        let mut err = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        assert_eq!(status.code(), Some(0), "{err}");
+        let turn = talk.newest();
+        assert_eq!(err.matches("standard output was closed; the turn goes on").count(), 1, "{err}");
+        for words in [format!("turn show {turn}` has"), format!("turn cancel {turn}` stops")] {
+            assert!(err.contains(&words), "{err}");
+        }
+        eventually("the answer", || {
+            let turn = talk.machine.run(&format!("turn show {turn} --format json")).object()["turn"].clone();
+            (turn["status"] == "completed").then(|| assert_eq!(turn["answer"], "Slowly but surely."))
+        });
+    }
+}
+
+#[test]
+fn a_turn_that_waits_for_another_says_so_and_can_be_left() {
+    let talk = Talk::with("chat", "[turns]\nwhen_busy = 'queue'\n");
+    // A command that says that it waits.
+    let waiting = || {
+        let mut child = talk.begin("Hi");
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        assert_eq!(line, "waiting for the running turn of this thread to end\n");
+        (child, stderr)
+    };
+    talk.model.answer(Answer::silence());
+    let first = talk.begin("Hi");
+    let turn = talk.newest();
+    eventually("the model to be asked", || (talk.model.remaining() == 0).then_some(()));
+    let (mut child, _stderr) = waiting();
+    talk.model.answer(Answer::text("Now."));
+    assert_eq!(talk.machine.run(&format!("turn cancel {turn}")).done(), "cancelled\n");
+    assert_eq!(ended(first).code, Some(3));
+    let mut answer = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut answer).unwrap();
+    assert_eq!((child.wait().unwrap().code(), answer.as_str()), (Some(0), "Now.\n"));
+
+    talk.model.answer(Answer::silence());
+    let mut first = talk.begin("Hi");
+    eventually("the model to be asked", || (talk.model.remaining() == 0).then_some(()));
+    let (mut child, mut stderr) = waiting();
+    signal(child.id(), "INT");
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "error: stopped before the turn began\n");
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    first.kill().unwrap();
+    first.wait().unwrap();
 }
 
 #[test]
@@ -402,7 +506,7 @@ fn a_gateway_that_is_killed_in_the_middle_of_a_round_leaves_a_turn_that_has_fail
     // Who asked has found the gateway again, and is told.
     let said = ended(child);
     assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.err.contains("the gateway that ran this turn is gone; ask again"), "{}", said.err);
+    assert!(said.err.ends_with("error: the gateway that ran this turn is gone; ask again\n"), "{}", said.err);
     talk.model.answer(Answer::text("Here again."));
     assert_eq!(talk.ask("'Still there?'").done(), "Here again.\n");
     // What was said in a turn that failed is shown, and not sent again.

@@ -1,40 +1,46 @@
 //! A model's answer on its way to standard output: piece by piece, and complete at the end.
 
+use std::io::IsTerminal as _;
+
 use protocol::notification::TurnDelta;
 
 /// What was printed of an answer, and what must not be printed yet.
 ///
-/// Every round of a turn may say something; the pieces of each are counted from 0. Line ends are held back until more
-/// text follows, so that the answer ends with exactly one.
+/// The pieces of all rounds together are the answer; one that begins a later round begins with the empty line that
+/// parts it from what was said before. Line ends are held back until more text follows, so that the answer ends with
+/// exactly one.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// The text of the present round.
-    round: String,
+    /// The pieces so far.
+    text: String,
     next_index: u64,
-    /// Whether a piece of the present round is missing, so that the rest comes from the gateway's record.
+    /// Whether a piece is missing, so that the rest comes from the gateway's record.
     has_gap: bool,
     held_line_ends: usize,
     is_line_open: bool,
+    /// Whether other things are said on the same screen. Then the answer is laid out for people: where its line has
+    /// ended already, it is not parted by empty lines, too. Anywhere else it is printed as it is.
+    is_among_others: bool,
 }
 
 impl Answer {
+    /// One that is printed on standard output, beside what is said on standard error.
+    pub(super) fn here() -> Self {
+        let is_among_others = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        Self { is_among_others, ..Self::default() }
+    }
+
     /// What to print of the next piece.
     pub(super) fn take(&mut self, delta: &TurnDelta) -> String {
-        let mut text = String::new();
-        if delta.index == 0 && self.next_index > 0 {
-            text = self.close_line();
-            self.round.clear();
-            (self.next_index, self.has_gap) = (0, false);
-        }
         if delta.index != self.next_index {
             self.has_gap = true;
         }
         if self.has_gap {
-            return text;
+            return String::new();
         }
         self.next_index += 1;
-        self.round.push_str(&delta.text);
-        text + &self.feed(&delta.text)
+        self.text.push_str(&delta.text);
+        self.feed(&delta.text)
     }
 
     /// Pieces may be missing from now on.
@@ -42,22 +48,18 @@ impl Answer {
         self.has_gap = true;
     }
 
-    /// Whether the last line that was printed has no end yet.
-    pub(super) fn is_line_open(&self) -> bool {
-        self.is_line_open
+    /// Something else is said now; whether that needs an end of the answer's line before.
+    pub(super) fn break_line(&mut self) -> bool {
+        self.is_among_others && std::mem::take(&mut self.is_line_open)
     }
 
     /// What to print at the end, so that all of the answer was printed.
     pub(super) fn end(&mut self, answer: Option<&str>) -> String {
-        let answer = answer.unwrap_or_default().trim_end_matches('\n');
-        let round = self.round.trim_end_matches('\n');
-        let is_whole =
-            !self.has_gap && !round.is_empty() && (answer.ends_with(round) || round.ends_with(answer));
-        let rest = if is_whole || answer.is_empty() {
-            String::new()
-        } else if let Some(rest) = answer.strip_prefix(self.round.as_str()) {
+        let answer = answer.unwrap_or_default();
+        let rest = if let Some(rest) = answer.strip_prefix(self.text.as_str()) {
             self.feed(rest)
-        } else if answer == round {
+        } else if bare(&self.text).starts_with(&bare(answer)) {
+            // More was said than could be kept.
             String::new()
         } else {
             self.close_line() + &self.feed(answer)
@@ -66,7 +68,11 @@ impl Answer {
     }
 
     fn feed(&mut self, text: &str) -> String {
-        let text = if self.is_line_open { text } else { text.trim_start_matches('\n') };
+        let mut text = text;
+        if self.is_among_others && !self.is_line_open {
+            self.held_line_ends = 0;
+            text = text.trim_start_matches('\n');
+        }
         let visible = text.trim_end_matches('\n');
         let line_ends = text.len() - visible.len();
         if visible.is_empty() {
@@ -84,20 +90,24 @@ impl Answer {
     }
 }
 
+/// A text without what only lays it out.
+fn bare(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use protocol::TurnId;
 
+    fn piece(index: u64, text: &str) -> TurnDelta {
+        TurnDelta { turn_id: TurnId::new(), index, text: text.to_owned() }
+    }
+
     /// All that is printed of these pieces and this answer.
     fn printed(pieces: &[(u64, &str)], answer: Option<&str>) -> String {
         let mut taken = Answer::default();
-        let turn_id = TurnId::new();
-        let mut text = String::new();
-        for (index, piece) in pieces {
-            let delta = TurnDelta { turn_id: turn_id.clone(), index: *index, text: (*piece).to_owned() };
-            text.push_str(&taken.take(&delta));
-        }
+        let text: String = pieces.iter().map(|(index, text)| taken.take(&piece(*index, text))).collect();
         text + &taken.end(answer)
     }
 
@@ -111,10 +121,33 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_on_lines_of_their_own() {
-        let pieces = [(0, "Let me "), (1, "look."), (0, "It is"), (1, " 4.")];
-        assert_eq!(printed(&pieces, Some("It is 4.")), "Let me look.\nIt is 4.\n");
-        assert_eq!(printed(&pieces, Some("Let me look.It is 4.")), "Let me look.\nIt is 4.\n");
+    fn the_pieces_of_all_rounds_are_the_answer() {
+        let pieces = [(0, "Let me "), (1, "look."), (2, "\n\nIt is"), (3, " 4.")];
+        assert_eq!(printed(&pieces, Some("Let me look.\n\nIt is 4.")), "Let me look.\n\nIt is 4.\n");
+        // A piece that counts from 0 again is none of this answer.
+        assert_eq!(printed(&[(0, "one"), (0, "one"), (1, " two")], Some("one two")), "one two\n");
+    }
+
+    #[test]
+    fn on_a_screen_a_line_ends_once() {
+        let mut answer = Answer { is_among_others: true, ..Answer::default() };
+        assert_eq!(answer.take(&piece(0, "\nLet me look.\n")), "Let me look.");
+        assert!(answer.break_line(), "a tool is told");
+        assert!(!answer.break_line(), "and a reminder");
+        assert_eq!(answer.take(&piece(1, "\n\n")), "");
+        assert_eq!(answer.take(&piece(2, "It is\n\n4.")), "It is\n\n4.");
+        assert_eq!(answer.take(&piece(3, "\n\nThat is all.")), "\n\nThat is all.", "nothing was told");
+        assert!(answer.break_line());
+        assert_eq!(answer.end(Some("\nLet me look.\n\n\nIt is\n\n4.\n\nThat is all.")), "");
+    }
+
+    #[test]
+    fn in_a_pipe_the_answer_stays_as_it_is() {
+        let mut answer = Answer::default();
+        assert_eq!(answer.take(&piece(0, "Let me look.")), "Let me look.");
+        assert!(!answer.break_line());
+        assert_eq!(answer.take(&piece(1, "\n\nIt is 4.")), "\n\nIt is 4.");
+        assert_eq!(answer.end(Some("Let me look.\n\nIt is 4.")), "\n");
     }
 
     #[test]
@@ -122,10 +155,19 @@ mod tests {
         assert_eq!(printed(&[(0, "one "), (2, "three")], Some("one two three")), "one two three\n");
         assert_eq!(printed(&[(3, "late")], Some("early and late")), "early and late\n");
         let mut answer = Answer::default();
-        let delta = TurnDelta { turn_id: TurnId::new(), index: 0, text: "Let me look.".to_owned() };
-        assert_eq!(answer.take(&delta), "Let me look.");
+        assert_eq!(answer.take(&piece(0, "Let me look.")), "Let me look.");
         answer.lose();
-        assert_eq!(answer.end(Some("It is 4.")), "\nIt is 4.\n");
+        assert_eq!(answer.take(&piece(1, " Wait.")), "");
+        assert_eq!(answer.end(Some("Let me look. Wait.\n\nIt is 4.")), " Wait.\n\nIt is 4.\n");
+    }
+
+    #[test]
+    fn what_was_not_kept_is_not_followed_by_what_was() {
+        assert_eq!(
+            printed(&[(0, "Let me look."), (1, "\n\nand so")], Some("Let me look.")),
+            "Let me look.\n\nand so\n"
+        );
+        assert_eq!(printed(&[(0, "one")], Some("another")), "one\nanother\n");
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) enum Policy {
 pub(super) struct Questions {
     waiting: VecDeque<TurnApproval>,
     lines: Option<mpsc::UnboundedReceiver<String>>,
+    /// Whether the cursor stands behind a question.
+    is_line_open: bool,
 }
 
 /// What became of a question.
@@ -56,7 +58,8 @@ impl Questions {
         let was_shown = self.waiting.front().is_some_and(|first| first.call_id == call_id);
         self.waiting.retain(|approval| approval.call_id != call_id);
         if was_shown {
-            output.note("\n(it was decided elsewhere, or too late)");
+            self.break_line(output);
+            output.note("(it was decided elsewhere, or too late)");
             self.show(output);
         }
     }
@@ -68,6 +71,8 @@ impl Questions {
         };
         match lines.recv().await {
             Some(line) => {
+                // Ctrl-D ends what was typed, and not the line.
+                self.is_line_open = !line.ends_with('\n');
                 let allow = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
                 Reply::Decided { call_id: first.call_id.clone(), allow }
             }
@@ -89,6 +94,14 @@ impl Questions {
         let lines = self.lines.get_or_insert_with(read_lines);
         while lines.try_recv().is_ok() {}
         output.ask("allow it? [y/N] ");
+        self.is_line_open = true;
+    }
+
+    /// Ends the line of a question, so that something else can be said.
+    pub(super) fn break_line(&mut self, output: Output) {
+        if std::mem::take(&mut self.is_line_open) {
+            output.note("");
+        }
     }
 }
 

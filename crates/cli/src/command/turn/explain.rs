@@ -5,7 +5,7 @@ use protocol::turn::{
     TurnExplanation,
 };
 
-use super::{describe_usage, status_name};
+use super::{describe_spent, status_name};
 use crate::command::prompt::list;
 use crate::output::one_line;
 use crate::table::count;
@@ -43,7 +43,7 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     list(&mut text, "tools", explanation.tools.iter().map(describe_tool));
     list(&mut text, "history", explanation.history.iter().map(describe_history));
     let model = turn.model.iter().map(|model| format!("asked   {model}"));
-    let usage = turn.usage.iter().map(|usage| format!("tokens  {}", describe_usage(usage)));
+    let usage = describe_spent(turn).map(|spent| format!("tokens  {spent}"));
     list(&mut text, "model", model.chain(usage));
     text
 }

@@ -7,7 +7,7 @@ use protocol::method::TurnGetResult;
 use protocol::turn::{TurnApproval, TurnReminder, TurnRole, TurnStep, TurnToolCall};
 use serde_json::{Map, Value};
 
-use super::{describe_usage, status_name};
+use super::{describe_spent, status_name};
 use crate::output::one_line;
 use crate::table::count;
 
@@ -39,7 +39,7 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
     row("began", Some(turn.created_at.to_string()));
     row("ended", turn.finished_at.map(|time| time.to_string()));
     row("by", turn.created_by.clone());
-    row("tokens", turn.usage.as_ref().map(describe_usage));
+    row("tokens", describe_spent(turn));
     let tools: HashMap<&str, &str> =
         calls(&result.steps).map(|call| (call.call_id.as_str(), call.tool.as_str())).collect();
     result.steps.iter().for_each(|step| add_step(&mut text, step, &tools));
