@@ -6,9 +6,10 @@ use anyhow::{Context as _, Result};
 
 use crate::{prerequisites, process};
 
-/// A benchmark: `benches/NAME.rs` of the package NAME.
+/// A benchmark: `benches/NAME.rs` or `benches/NAME/main.rs` of a package.
 struct Benchmark {
     name: &'static str,
+    package: &'static str,
     database: Database,
 }
 
@@ -21,10 +22,11 @@ enum Database {
 }
 
 const BENCHMARKS: &[Benchmark] = &[
-    Benchmark { name: "instructions", database: Database::None },
-    Benchmark { name: "prompt", database: Database::None },
-    Benchmark { name: "store", database: Database::Postgres },
-    Benchmark { name: "gateway", database: Database::Postgres },
+    Benchmark { name: "instructions", package: "instructions", database: Database::None },
+    Benchmark { name: "prompt", package: "prompt", database: Database::None },
+    Benchmark { name: "store", package: "store", database: Database::Postgres },
+    Benchmark { name: "gateway", package: "gateway", database: Database::Postgres },
+    Benchmark { name: "turn", package: "gateway", database: Database::Postgres },
 ];
 
 /// The names that may be asked for.
@@ -43,6 +45,6 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
         prerequisites::ensure()?;
     }
     let mut command = process::cargo();
-    command.args(["bench", "--package", name, "--bench", name, "--"]).args(arguments);
+    command.args(["bench", "--package", benchmark.package, "--bench", name, "--"]).args(arguments);
     process::run(&mut command)
 }

@@ -1,0 +1,120 @@
+//! The first delta of an answer: through a gateway, and of the very same request without one.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use provider::{ChatEvent, ChatRequest, ChatStream, Provider};
+use testkit::TestGateway;
+use testkit::measure::{Effort, show_bytes};
+use testkit::scripted_model::{Answer, ScriptedModel};
+
+use crate::bare::Bare;
+use crate::model::{self, Asked, text};
+use crate::request::Same;
+use crate::rows::Rows;
+use crate::talker::Talker;
+
+/// Turns that are asked before anything counts.
+const WARM_UP: usize = 2;
+/// Time for what a turn leaves to be done after its end, such as records of hooks.
+const REST: Duration = Duration::from_millis(5);
+
+pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
+    let samples = effort.choose(3, 200);
+    let stage = Stage::new().await?;
+    for earlier in [0, 20] {
+        stage.compare(earlier, samples).await?;
+    }
+    stage.gateway.stop().await?;
+    Ok(())
+}
+
+/// A model, and the two that ask it.
+struct Stage {
+    model: ScriptedModel,
+    asked: Asked,
+    provider: Provider,
+    gateway: TestGateway,
+}
+
+impl Stage {
+    async fn new() -> anyhow::Result<Self> {
+        let model = ScriptedModel::start().await?;
+        let asked = Asked::note(&model, |number| Answer::text(&text(number)));
+        let provider = model::provider(&model)?;
+        let gateway = TestGateway::start_with(|settings| model::install(settings, provider.clone())).await?;
+        Ok(Self { model, asked, provider, gateway })
+    }
+
+    /// Every turn is asked in a thread of its own, so that all have as many before them.
+    async fn compare(&self, earlier: usize, samples: usize) -> anyhow::Result<()> {
+        let mut talker = Talker::new(self.gateway.owner().await?, samples + WARM_UP).await?;
+        let threads = talker.unused.clone();
+        for thread in &threads {
+            for number in 0..earlier {
+                talker.ask(thread, &text(number)).await?;
+            }
+        }
+        let mut compared = Rows::new(["provider crate", "plain socket", "turn/start"]);
+        let mut parts = Rows::new([
+            "sent to answered",
+            "sent to the model being asked",
+            "model being asked to first delta",
+            "first delta to turn/completed",
+        ]);
+        let (before, threads) = threads.split_at(WARM_UP);
+        for thread in before {
+            talker.ask(thread, &text(0)).await?;
+        }
+        let same = Same::as_last(&self.model, &self.provider).await?;
+        let bare = Bare::new(&self.model, &same.body)?;
+        for thread in threads {
+            let alone = self.alone(&same.request).await?;
+            let plain = self.plain(&bare).await?;
+            let heard = talker.ask(thread, &text(0)).await?;
+            let asked = self.asked.last();
+            tokio::time::sleep(REST).await;
+            let first = heard.first()?;
+            compared.push([alone, plain, first - heard.sent]);
+            parts.push([
+                heard.answered - heard.sent,
+                asked - heard.sent,
+                first - asked,
+                heard.completed - first,
+            ]);
+        }
+        println!(
+            "## To the first delta, {earlier} earlier turns, a request of {}\n\n{}\n{}",
+            show_bytes(same.body.len() as u64),
+            compared.compared(),
+            parts.listed("of turn/start"),
+        );
+        Ok(())
+    }
+
+    async fn alone(&self, request: &ChatRequest) -> anyhow::Result<Duration> {
+        let begun = Instant::now();
+        let mut stream = self.provider.chat(request);
+        until_delta(&mut stream).await?;
+        let took = begun.elapsed();
+        while stream.next().await.transpose()?.is_some() {}
+        Ok(took)
+    }
+
+    async fn plain(&self, bare: &Bare) -> anyhow::Result<Duration> {
+        let begun = Instant::now();
+        let connection = bare.first_delta().await?;
+        let took = begun.elapsed();
+        drop(connection);
+        Ok(took)
+    }
+}
+
+async fn until_delta(stream: &mut ChatStream) -> anyhow::Result<()> {
+    while let Some(event) = stream.next().await {
+        if let ChatEvent::TextDelta { .. } = event? {
+            return Ok(());
+        }
+    }
+    anyhow::bail!("the answer had no deltas")
+}

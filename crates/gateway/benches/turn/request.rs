@@ -1,0 +1,48 @@
+//! What a gateway has sent, as a request for the provider crate alone.
+
+use anyhow::Context as _;
+use provider::{Block, ChatRequest, Message, Provider, SystemParts};
+use serde_json::Value;
+use testkit::scripted_model::ScriptedModel;
+
+/// The last request that a model got, and the bytes of its body.
+pub(crate) struct Same {
+    pub(crate) request: ChatRequest,
+    pub(crate) body: String,
+}
+
+impl Same {
+    /// Reads the last request and makes it once, to see that it is the same one.
+    pub(crate) async fn as_last(model: &ScriptedModel, provider: &Provider) -> anyhow::Result<Self> {
+        let sent = last(model)?;
+        let request = read(&sent).context("the body of a request is not what it was")?;
+        provider.complete(&request).await?;
+        anyhow::ensure!(last(model)? == sent, "the provider crate alone asks something else");
+        Ok(Self { request, body: sent.to_string() })
+    }
+}
+
+fn last(model: &ScriptedModel) -> anyhow::Result<Value> {
+    Ok(model.requests().pop().context("the model was not asked")?.body)
+}
+
+/// A request from what Anthropic is sent for it.
+fn read(body: &Value) -> Option<ChatRequest> {
+    let messages = body["messages"].as_array()?.iter().map(|message| {
+        let blocks = texts(&message["content"])?.into_iter().map(Block::text).collect();
+        match message["role"].as_str()? {
+            "assistant" => Some(Message::assistant(blocks)),
+            _ => Some(Message { blocks, ..Message::user("") }),
+        }
+    });
+    let mut request = ChatRequest::new(body["model"].as_str()?, messages.collect::<Option<_>>()?);
+    let mut system = texts(&body["system"])?.into_iter();
+    request.system =
+        SystemParts { stable: system.next().unwrap_or_default(), session: system.next().unwrap_or_default() };
+    request.max_output_tokens = u32::try_from(body["max_tokens"].as_u64()?).ok()?;
+    Some(request)
+}
+
+fn texts(blocks: &Value) -> Option<Vec<String>> {
+    blocks.as_array()?.iter().map(|block| Some(block["text"].as_str()?.to_owned())).collect()
+}

@@ -1,0 +1,109 @@
+//! Somebody who asks a gateway over a WebSocket and listens to the answers.
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use client::Client;
+use protocol::method::{
+    EventsSubscribe, EventsSubscribeParams, ThreadCreate, ThreadCreateParams, TurnResult, TurnStart,
+    TurnStartParams, WorkspaceCreate, WorkspaceCreateParams,
+};
+use protocol::notification::{Notification as _, TurnCompleted, TurnDelta, TurnFailed};
+use protocol::{Method as _, ThreadId, ThreadMode, WorkspaceId};
+
+/// A connection that follows a workspace of its own, so that it hears of nobody else's turns.
+pub(crate) struct Talker {
+    client: Client,
+    workspace_id: WorkspaceId,
+    /// Threads in which nothing was said yet.
+    pub(crate) unused: Vec<ThreadId>,
+}
+
+/// When what of a turn arrived.
+pub(crate) struct Heard {
+    pub(crate) sent: Instant,
+    /// When `turn/start` was answered.
+    pub(crate) answered: Instant,
+    pub(crate) deltas: Vec<(Instant, String)>,
+    /// When the turn was known to be over.
+    pub(crate) completed: Instant,
+}
+
+impl Heard {
+    pub(crate) fn first(&self) -> anyhow::Result<Instant> {
+        Ok(self.deltas.first().context("the answer had no deltas")?.0)
+    }
+}
+
+impl Talker {
+    /// Makes a workspace and so many threads in it.
+    pub(crate) async fn new(client: Client, threads: usize) -> anyhow::Result<Self> {
+        let params = WorkspaceCreateParams { name: "benchmark".to_owned(), root_path: None, agents: None };
+        let workspace_id = client.call::<WorkspaceCreate>(&params).await?.workspace.id;
+        let mut unused = Vec::with_capacity(threads);
+        for number in 0..threads {
+            let params = ThreadCreateParams {
+                workspace_id: workspace_id.clone(),
+                folder_id: None,
+                title: format!("What the thread number {number} is about"),
+                mode: ThreadMode::Chat,
+            };
+            unused.push(client.call::<ThreadCreate>(&params).await?.thread.id);
+        }
+        let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None };
+        client.call::<EventsSubscribe>(&params).await?;
+        Ok(Self { client, workspace_id, unused })
+    }
+
+    /// A thread in which nothing was said yet, and which nobody else is given.
+    pub(crate) fn next_thread(&mut self) -> anyhow::Result<ThreadId> {
+        self.unused.pop().context("there are too few threads")
+    }
+
+    /// Begins a turn and leaves it alone.
+    pub(crate) async fn start(&self, thread_id: &ThreadId, input: &str) -> anyhow::Result<()> {
+        self.client.call::<TurnStart>(&self.params(thread_id, input)).await?;
+        Ok(())
+    }
+
+    /// Asks, and listens until the turn is over.
+    pub(crate) async fn ask(&mut self, thread_id: &ThreadId, input: &str) -> anyhow::Result<Heard> {
+        let params = self.params(thread_id, input);
+        let caller = self.client.caller().clone();
+        let sent = Instant::now();
+        let start = async {
+            caller.call::<TurnResult>(TurnStart::NAME, &params).await?;
+            anyhow::Ok(Instant::now())
+        };
+        // Deltas may overtake the answer, so both are waited for at once.
+        let (answered, (deltas, completed)) = tokio::try_join!(start, listen(&mut self.client))?;
+        Ok(Heard { sent, answered, deltas, completed })
+    }
+
+    fn params(&self, thread_id: &ThreadId, input: &str) -> TurnStartParams {
+        TurnStartParams {
+            workspace_id: self.workspace_id.clone(),
+            thread_id: thread_id.clone(),
+            input: input.to_owned(),
+            cwd: None,
+            model: None,
+        }
+    }
+}
+
+async fn listen(client: &mut Client) -> anyhow::Result<(Vec<(Instant, String)>, Instant)> {
+    let mut deltas = Vec::new();
+    loop {
+        let notification = client.notification().await.context("the connection ended")?;
+        let now = Instant::now();
+        match notification.method.as_str() {
+            TurnDelta::NAME => {
+                let delta: TurnDelta = serde_json::from_str(notification.params.get())?;
+                deltas.push((now, delta.text));
+            }
+            TurnCompleted::NAME => return Ok((deltas, now)),
+            TurnFailed::NAME => anyhow::bail!("a turn failed: {}", notification.params),
+            _ => {}
+        }
+    }
+}
