@@ -87,6 +87,8 @@ impl Talker {
             input: input.to_owned(),
             cwd: None,
             model: None,
+            skills: Vec::new(),
+            mcp: Vec::new(),
         }
     }
 }
