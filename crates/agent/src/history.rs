@@ -81,7 +81,29 @@ impl History {
         self.turns.iter().map(|turn| turn.tokens).sum()
     }
 
-    /// Leaves out the oldest turns, and says whether there were any.
+    /// Past the limit of entries, leaves out so many of the oldest turns that half of it is left.
+    fn leave_out_past_limit(&mut self) {
+        let mut left = self.count();
+        if left <= MAX_ENTRIES {
+            return;
+        }
+        let gone = self.turns.iter().take_while(|turn| {
+            let is_over = left > MAX_ENTRIES / 2;
+            left -= turn.entries.len();
+            is_over
+        });
+        // The newest turn stays, however long it is.
+        let gone = gone.count().min(self.turns.len() - 1);
+        let before = self.through;
+        self.leave_out(gone);
+        if let Some(summary) = self.summary.as_mut().filter(|_| gone > 0) {
+            let (first, last) = (before + 1, self.through);
+            let mark = format!("\n\n[foreword: turns {first} to {last} came after this and are left out]");
+            summary.push_str(&mark);
+        }
+    }
+
+    /// Leaves out the oldest turns, and answers with them.
     fn leave_out(&mut self, count: usize) -> Vec<PastTurn> {
         let left_out: Vec<PastTurn> = self.turns.drain(..count).collect();
         self.through = left_out.last().map_or(self.through, |turn| turn.ordinal);
@@ -109,7 +131,7 @@ impl Agent {
         summariser: &Summariser,
     ) -> Result<History, AgentError> {
         let stored = self.store.thread_context(&turn.workspace_id, &turn.thread_id).await?;
-        let version = stored.as_ref().map_or(Version(0), |stored| stored.version);
+        let mut version = stored.as_ref().map_or(Version(0), |stored| stored.version);
         let mut history = History {
             through: stored.as_ref().map_or(0, |stored| stored.through),
             summary: stored.and_then(|stored| stored.summary),
@@ -118,31 +140,14 @@ impl Agent {
         };
         history.turns = self.completed_turns(turn, history.through).await?;
         let before = history.through;
-        if history.count() > MAX_ENTRIES {
-            let mut left = history.count();
-            let gone = history.turns.iter().take_while(|turn| {
-                let is_over = left > MAX_ENTRIES / 2;
-                left -= turn.entries.len();
-                is_over
-            });
-            // The newest turn stays, however long it is.
-            let gone = gone.count().min(history.turns.len() - 1);
-            history.leave_out(gone);
-            if let Some(summary) = &mut history.summary {
-                let (first, last) = (before + 1, history.through);
-                summary.push_str(&format!(
-                    "\n\n[foreword: turns {first} to {last} came after this and are left out]"
-                ));
-            }
+        history.leave_out_past_limit();
+        if history.through > before {
+            let (through, summary) = (history.through, history.summary.as_deref());
+            version = self.save_context(turn, through, summary, version).await?;
+            self.log(turn, vec![TurnEvent::ContextCompressed { through, summarised: false }]).await?;
         }
-        let moved = history.through > before;
         if need == Need::Less || self.history_tokens(&history) >= budget * share::FULL / 100 {
             return self.compress(turn, history, version, budget, need, summariser).await;
-        }
-        if moved {
-            let (through, summary) = (history.through, history.summary.as_deref());
-            self.save_context(turn, through, summary, version).await?;
-            self.log(turn, vec![TurnEvent::ContextCompressed { through, summarised: false }]).await?;
         }
         Ok(history)
     }
@@ -227,16 +232,13 @@ impl Agent {
         through: u64,
         summary: Option<&str>,
         version: Version,
-    ) -> Result<(), AgentError> {
+    ) -> Result<Version, AgentError> {
         let saved = self
             .store
             .save_thread_context(&turn.workspace_id, &turn.thread_id, through, summary, version)
             .await?;
-        if saved.is_none() {
-            // Only one turn of a thread runs, so this is a gateway that was taken for dead and is not.
-            return Err(AgentError::LeaseLost);
-        }
-        Ok(())
+        // Only one turn of a thread runs, so who saved in between has taken this gateway for dead.
+        Ok(saved.ok_or(AgentError::LeaseLost)?.version)
     }
 
     /// The completed turns of a thread before one and after an ordinal, oldest first.
