@@ -110,19 +110,19 @@ fn told_files(entries: &[Entry]) -> impl Iterator<Item = ExplainedFile> + '_ {
             Reminder::SessionResumeDiff { files, removed, .. } => (files, removed),
             _ => (&[], &[]),
         };
-        let file = |path: &std::path::Path, delivery, mtime_ms| ExplainedFile {
+        let file = |path: &std::path::Path, delivery, mtime_ms, sha256| ExplainedFile {
             path: path.to_string_lossy().into_owned(),
             delivery,
-            sha256: None,
+            sha256,
             mtime_ms,
             call_id: attached.call_id.clone(),
             turn_id: None,
         };
         let told = files.iter().map(move |told| {
             let delivery = if told.block.is_some() { FileDelivery::Inline } else { FileDelivery::Pointer };
-            file(&told.path, delivery, Some(told.mtime_ms))
+            file(&told.path, delivery, Some(told.mtime_ms), told.sha256.clone())
         });
-        let gone = removed.iter().map(move |path| file(path, FileDelivery::Removed, None));
+        let gone = removed.iter().map(move |path| file(path, FileDelivery::Removed, None, None));
         told.chain(gone).collect::<Vec<_>>()
     })
 }

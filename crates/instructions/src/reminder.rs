@@ -16,6 +16,9 @@ pub struct ReminderFile {
     pub path: PathBuf,
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
+    /// SHA-256 of what was read of it; kept as proof, and not shown to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// Its text under the line that names it, when it is delivered with the reminder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
@@ -145,7 +148,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str, mtime_ms: i64, block: Option<&str>) -> ReminderFile {
-        ReminderFile { path: path.into(), mtime_ms, block: block.map(str::to_owned) }
+        ReminderFile { path: path.into(), mtime_ms, sha256: None, block: block.map(str::to_owned) }
     }
 
     #[test]

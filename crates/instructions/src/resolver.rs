@@ -194,7 +194,8 @@ impl Resolver {
                 continue;
             }
             let block = file.inline(shared.profile, shared.settings.delivery, &mut announcement.diagnostics);
-            let reminder = ReminderFile { path: file.path.clone(), mtime_ms: file.version.mtime_ms, block };
+            let LoadedVersion { mtime_ms, sha256, .. } = file.version.clone();
+            let reminder = ReminderFile { path: file.path.clone(), mtime_ms, sha256: Some(sha256), block };
             announcement.files.push((reminder, file.version.clone()));
         }
         let gone: Vec<PathBuf> = state

@@ -96,6 +96,7 @@ impl ResumeDifference {
                 .map(|(path, version)| ReminderFile {
                     path: path.clone(),
                     mtime_ms: version.mtime_ms,
+                    sha256: Some(version.sha256.clone()),
                     block: None,
                 })
                 .collect(),

@@ -210,7 +210,7 @@ pub struct ExplainedFile {
     pub path: String,
     /// How it reached the model.
     pub delivery: FileDelivery,
-    /// SHA-256 of what the model got, where it got the text.
+    /// SHA-256 of what was read of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Modification time in milliseconds since 1970, where the model was told.
