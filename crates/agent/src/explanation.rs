@@ -2,6 +2,7 @@
 
 use instructions::{Reminder, ReminderFile};
 use prompt::{AGENTS_CONTEXT, Manifest};
+use protocol::prompt::{PromptSource, Stability};
 use protocol::turn::{
     ExplainedFile, ExplainedHistory, ExplainedHook, ExplainedSection, ExplainedSource, ExplainedTool,
     FileDelivery, TurnExplanation,
@@ -60,7 +61,11 @@ impl Agent {
                 .iter()
                 .map(|section| ExplainedSection {
                     id: section.id.clone(),
-                    stability: section.stability.name().to_owned(),
+                    stability: match section.stability {
+                        prompt::Stability::Stable => Stability::Stable,
+                        prompt::Stability::Session => Stability::Session,
+                        prompt::Stability::Turn => Stability::Turn,
+                    },
                     tokens: section.tokens as u64,
                     truncated: section.truncated,
                 })
@@ -130,11 +135,13 @@ fn told_files(entries: &[Entry]) -> impl Iterator<Item = ExplainedFile> + '_ {
 fn sources(section: &prompt::ManifestSection) -> Vec<ExplainedSource> {
     let sources = section.sources.iter().map(|source| ExplainedSource {
         section_id: section.id.clone(),
-        kind: source.kind.clone(),
-        path: source.path.clone(),
-        id: source.id.clone(),
-        version: source.version,
-        sha256: source.sha256.clone(),
+        source: PromptSource {
+            kind: source.kind.clone(),
+            path: source.path.clone(),
+            id: source.id.clone(),
+            version: source.version,
+            sha256: source.sha256.clone(),
+        },
     });
     sources.collect()
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::prompt::{PromptSource, Stability};
 use crate::{ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// How far a turn is.
@@ -243,19 +244,9 @@ pub enum FileDelivery {
 pub struct ExplainedSource {
     /// The section it stands in.
     pub section_id: String,
-    /// What it is, such as `document`, `file`, `built_in`.
-    pub kind: String,
-    /// Where it is, if it is a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// Its id, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// Its version, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<u64>,
-    /// SHA-256 of what was used.
-    pub sha256: String,
+    /// What it is, and in which version.
+    #[serde(flatten)]
+    pub source: PromptSource,
 }
 
 /// A section of a turn's prompt.
@@ -264,7 +255,7 @@ pub struct ExplainedSection {
     /// Its id.
     pub id: String,
     /// How rarely it changes.
-    pub stability: String,
+    pub stability: Stability,
     /// Its tokens, an estimate.
     pub tokens: u64,
     /// Whether something of it was cut.

@@ -2,10 +2,11 @@
 
 use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use serde_json::Value;
 
 use crate::entity::session;
+use crate::write::insert_if_absent;
 use crate::{Store, StoreError, thread};
 
 /// A session as it is stored.
@@ -82,22 +83,11 @@ pub(crate) async fn write(
         updated_at: Timestamp::now().milliseconds(),
     };
     let written = if expected == Version(0) {
-        insert(connection, &row).await?
+        insert_if_absent(connection, row.clone(), session::Column::ThreadId).await?
     } else {
         replace(connection, &row, expected).await?
     };
     if written == 1 { row.try_into().map(Some) } else { Ok(None) }
-}
-
-async fn insert(connection: &impl ConnectionTrait, row: &session::Model) -> Result<u64, StoreError> {
-    let inserted = session::Entity::insert(row.clone().into_active_model())
-        .on_conflict_do_nothing_on([session::Column::ThreadId])
-        .exec_without_returning(connection)
-        .await?;
-    Ok(match inserted {
-        sea_orm::TryInsertResult::Inserted(count) => count,
-        _ => 0,
-    })
 }
 
 async fn replace(

@@ -2,9 +2,10 @@
 
 use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
 use crate::entity::{self, thread_context};
+use crate::write::insert_if_absent;
 use crate::{Store, StoreError, name, thread};
 
 /// A thread's context as it is stored.
@@ -66,7 +67,7 @@ impl Store {
             updated_at: Timestamp::now().milliseconds(),
         };
         let written = if expected == Version(0) {
-            insert(&transaction, &row).await?
+            insert_if_absent(&transaction, row.clone(), thread_context::Column::ThreadId).await?
         } else {
             replace(&transaction, &row, expected).await?
         };
@@ -76,17 +77,6 @@ impl Store {
         transaction.commit().await?;
         Ok(Some(row.try_into()?))
     }
-}
-
-async fn insert(connection: &impl ConnectionTrait, row: &thread_context::Model) -> Result<u64, StoreError> {
-    let inserted = thread_context::Entity::insert(row.clone().into_active_model())
-        .on_conflict_do_nothing_on([thread_context::Column::ThreadId])
-        .exec_without_returning(connection)
-        .await?;
-    Ok(match inserted {
-        sea_orm::TryInsertResult::Inserted(count) => count,
-        _ => 0,
-    })
 }
 
 async fn replace(

@@ -6,8 +6,8 @@ use protocol::notification::{
 };
 use protocol::{DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, QueryFilter, Select,
-    Statement, sea_query::Expr,
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait,
+    IntoActiveModel, QueryFilter, Select, Statement, TryInsertResult, sea_query::Expr,
 };
 
 use crate::change::Wake;
@@ -182,4 +182,24 @@ fn select_folder(workspace_id: &WorkspaceId, folder_id: &FolderId) -> Select<fol
     folder::Entity::find_by_id(folder_id.as_str())
         .filter(folder::Column::WorkspaceId.eq(workspace_id.as_str()))
         .filter(folder::Column::DeletedAt.is_null())
+}
+
+/// Inserts a row unless there is one with its key, and says how many were inserted.
+pub(crate) async fn insert_if_absent<A, M>(
+    connection: &impl ConnectionTrait,
+    row: M,
+    key: <A::Entity as EntityTrait>::Column,
+) -> Result<u64, StoreError>
+where
+    A: ActiveModelTrait,
+    M: IntoActiveModel<A>,
+{
+    let inserted = <A::Entity as EntityTrait>::insert(row.into_active_model())
+        .on_conflict_do_nothing_on([key])
+        .exec_without_returning(connection)
+        .await?;
+    Ok(match inserted {
+        TryInsertResult::Inserted(count) => count,
+        _ => 0,
+    })
 }

@@ -21,6 +21,8 @@ use crate::output::{Output, print, shown};
 
 /// Characters of the longest bar.
 const BAR: u64 = 24;
+/// Characters of a hash that people are shown.
+const HASH: usize = 12;
 
 pub(crate) async fn run(context: Context, arguments: Prompt) -> Result<Exit, Failure> {
     let output = context.output;
@@ -163,7 +165,7 @@ fn chart(manifest: &PromptManifest) -> String {
         let cut = if section.truncated { ", cut" } else { "" };
         text.push_str(&format!(
             "{:<7}  {:<width$}  {bar:<bar_width$}  {:>token_width$} tokens, {:>char_width$} characters{cut}\n",
-            name(section.stability),
+            stability_name(section.stability),
             section.id,
             section.tokens,
             section.chars,
@@ -182,7 +184,8 @@ fn chart(manifest: &PromptManifest) -> String {
     text
 }
 
-fn name(stability: Stability) -> &'static str {
+/// The word for how rarely a section changes.
+pub(crate) fn stability_name(stability: Stability) -> &'static str {
     match stability {
         Stability::Stable => "stable",
         Stability::Session => "session",
@@ -235,7 +238,8 @@ fn describe_diagnostic(diagnostic: &PromptDiagnostic) -> String {
     format!("{about}: {} ({})", diagnostic.message, diagnostic.code)
 }
 
-fn describe_source(source: &PromptSource) -> String {
+/// Where a part of a prompt came from, in words.
+pub(crate) fn describe_source(source: &PromptSource) -> String {
     let mut words = match source.kind.as_str() {
         "built_in" => vec!["built in".to_owned()],
         kind => vec![kind.to_owned()],
@@ -245,8 +249,13 @@ fn describe_source(source: &PromptSource) -> String {
         words.extend(source.path.clone().or_else(|| source.id.clone()));
     }
     words.extend(source.version.map(|version| format!("version {version}")));
-    words.push(format!("sha256 {}", source.sha256.get(..12).unwrap_or(&source.sha256)));
+    words.push(format!("sha256 {}", hash(&source.sha256)));
     words.join(" ")
+}
+
+/// The beginning of a hash; enough to tell two apart.
+pub(crate) fn hash(sha256: &str) -> &str {
+    sha256.get(..HASH).unwrap_or(sha256)
 }
 
 /// What is to blame, in words.
@@ -260,7 +269,8 @@ fn describe_blame(blame: &PromptBlame) -> String {
         PromptChange::Removed => "was removed",
     };
     let line = first.line.map_or_else(String::new, |line| format!(", from line {line} on"));
-    let mut text = format!("section `{}` ({}) {what}{line}\n", first.section_id, name(first.stability));
+    let mut text =
+        format!("section `{}` ({}) {what}{line}\n", first.section_id, stability_name(first.stability));
     for (label, sources) in [("before", &first.sources_before), ("after", &first.sources_after)] {
         for source in sources {
             text.push_str(&format!("  {label:<6}  {}\n", describe_source(source)));

@@ -1,19 +1,16 @@
 //! What made a turn's prompt, for people.
 
 use protocol::turn::{
-    ExplainedFile, ExplainedHistory, ExplainedHook, ExplainedSource, ExplainedTool, FileDelivery,
-    TurnExplanation,
+    ExplainedFile, ExplainedHistory, ExplainedHook, ExplainedTool, FileDelivery, TurnExplanation,
 };
 
 use super::{describe_spent, status_name};
-use crate::command::prompt::list;
+use crate::command::prompt::{describe_source, hash, list, stability_name};
 use crate::output::one_line;
 use crate::table::count;
 
 /// Characters of a call's id or a question.
 const WIDTH: usize = 100;
-/// Characters of a hash; enough to tell two apart.
-const HASH: usize = 12;
 
 /// All of it.
 pub(super) fn describe(explanation: &TurnExplanation) -> String {
@@ -29,14 +26,19 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     let width = explanation.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
     let sections = explanation.sections.iter().map(|section| {
         let cut = if section.truncated { ", cut" } else { "" };
-        format!("{:<7}  {:<width$}  {} tokens{cut}", section.stability, section.id, section.tokens)
+        format!(
+            "{:<7}  {:<width$}  {} tokens{cut}",
+            stability_name(section.stability),
+            section.id,
+            section.tokens
+        )
     });
     list(&mut text, "sections", sections);
     let sources = explanation.sources.iter();
     list(
         &mut text,
         "sources",
-        sources.map(|source| format!("{:<width$}  {}", source.section_id, describe_source(source))),
+        sources.map(|source| format!("{:<width$}  {}", source.section_id, describe_source(&source.source))),
     );
     list(&mut text, "files", explanation.files.iter().map(describe_file));
     list(&mut text, "hooks", explanation.hooks.iter().map(describe_hook));
@@ -46,17 +48,6 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     let usage = describe_spent(turn).map(|spent| format!("tokens  {spent}"));
     list(&mut text, "model", model.chain(usage));
     text
-}
-
-fn describe_source(source: &ExplainedSource) -> String {
-    let mut words = vec![source.kind.replace('_', " ")];
-    // A path tells people more than an id; programs have both.
-    if source.kind != "built_in" {
-        words.extend(source.path.clone().or_else(|| source.id.clone()));
-    }
-    words.extend(source.version.as_ref().map(|version| format!("version {version}")));
-    words.push(format!("sha256 {}", hash(&source.sha256)));
-    words.join(" ")
 }
 
 fn describe_file(file: &ExplainedFile) -> String {
@@ -107,8 +98,4 @@ fn describe_history(history: &ExplainedHistory) -> String {
         history.tokens,
         history.budget_tokens
     )
-}
-
-fn hash(sha256: &str) -> &str {
-    sha256.get(..HASH).unwrap_or(sha256)
 }
