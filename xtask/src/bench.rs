@@ -22,11 +22,11 @@ enum Database {
 }
 
 const BENCHMARKS: &[Benchmark] = &[
-    Benchmark { name: "instructions", package: "instructions", database: Database::None },
-    Benchmark { name: "prompt", package: "prompt", database: Database::None },
-    Benchmark { name: "store", package: "store", database: Database::Postgres },
-    Benchmark { name: "gateway", package: "gateway", database: Database::Postgres },
-    Benchmark { name: "turn", package: "gateway", database: Database::Postgres },
+    Benchmark { name: "instructions", package: "foreword-instructions", database: Database::None },
+    Benchmark { name: "prompt", package: "foreword-prompt", database: Database::None },
+    Benchmark { name: "store", package: "foreword-store", database: Database::Postgres },
+    Benchmark { name: "gateway", package: "foreword-gateway", database: Database::Postgres },
+    Benchmark { name: "turn", package: "foreword-gateway", database: Database::Postgres },
 ];
 
 /// The names that may be asked for.

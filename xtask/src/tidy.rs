@@ -13,9 +13,9 @@ use crate::say;
 const ROOMS: &[&[&str]] = &[
     &["tokens"],
     &["instructions"],
+    &["protocol"],
     &["hooks"],
     &["prompt"],
-    &["protocol"],
     &["rpc"],
     &["store"],
     &["provider"],
@@ -95,7 +95,8 @@ fn problems(root: &Path) -> Result<Vec<String>> {
 fn dependencies(metadata: &Metadata) -> Vec<String> {
     let mut problems = Vec::new();
     for package in &metadata.packages {
-        if rank(&package.name).is_none() && package.name != XTASK.0 {
+        let room = room(&package.name);
+        if rank(room).is_none() && room != XTASK.0 {
             problems.push(format!(
                 "crate `{}` has no room\nhint: give it its row in ROOMS of xtask/src/tidy.rs",
                 package.name
@@ -109,12 +110,20 @@ fn dependencies(metadata: &Metadata) -> Vec<String> {
     problems
 }
 
+/// The room of a package: packages have the product's name before theirs, so that they can be published.
+fn room(package: &str) -> &str {
+    match package {
+        "foreword" => "cli",
+        _ => package.strip_prefix("foreword-").unwrap_or(package),
+    }
+}
+
 fn rank(name: &str) -> Option<usize> {
     ROOMS.iter().position(|row| row.contains(&name))
 }
 
 fn broken_order(package: &Package, dependency: &Dependency) -> Option<String> {
-    let (user, used) = (package.name.as_str(), dependency.name.as_str());
+    let (user, used) = (room(&package.name), room(&dependency.name));
     if dependency.path.is_none() || dependency.kind == Some(Kind::Dev) {
         return None;
     }
@@ -136,7 +145,7 @@ fn broken_order(package: &Package, dependency: &Dependency) -> Option<String> {
 }
 
 fn broken_wrapping(package: &Package, dependency: &Dependency) -> Option<String> {
-    let (user, used) = (package.name.as_str(), dependency.name.as_str());
+    let (user, used) = (room(&package.name), room(&dependency.name));
     let for_tests = dependency.kind == Some(Kind::Dev);
     if used == ASYNC_RUNTIME && SYNCHRONOUS.contains(&user) {
         return Some(format!("`{user}` uses `{used}`, but is plain synchronous Rust"));
@@ -229,6 +238,8 @@ mod tests {
     fn arrows_that_are_allowed() {
         for arrow in [
             "gateway > path/store",
+            "foreword-gateway > path/foreword-store",
+            "foreword > path/foreword-gateway",
             "cli > path/gateway",
             "testkit > path/client",
             "xtask > path/protocol",

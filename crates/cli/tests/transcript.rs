@@ -12,7 +12,7 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 const INTRODUCTION: &str = "# What `foreword explain` says
 
-<!-- Recorded by crates/cli/tests/transcript.rs; record again: UPDATE_DOCS=1 cargo test -p cli transcript -->
+<!-- Recorded by crates/cli/tests/transcript.rs; record again: UPDATE_DOCS=1 cargo test -p foreword transcript -->
 
 Every outcome once, each in a real run. What they mean is in [files.md](files.md#what-can-become-of-a-file). `+` is in the text, `~` in part; `-` is not,
 as it should be; `!` is not, and somebody should look. Only the count of tokens of the whole text is left out here: it depends on where a project
@@ -170,7 +170,7 @@ fn the_page_is_up_to_date() {
     if stored != page {
         let line = stored.lines().zip(page.lines()).position(|(stored, now)| stored != now);
         panic!(
-            "docs/explain.md is out of date (line {}); run: UPDATE_DOCS=1 cargo test -p cli transcript\n{page}",
+            "docs/explain.md is out of date (line {}); run: UPDATE_DOCS=1 cargo test -p foreword transcript\n{page}",
             line.unwrap_or_default() + 1
         );
     }

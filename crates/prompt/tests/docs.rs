@@ -1,6 +1,6 @@
 //! The tables of `docs/prompts.md`, written from the tables that the compiler reads.
 //!
-//! Written again with `UPDATE_DOCS=1 cargo test -p prompt --test docs`.
+//! Written again with `UPDATE_DOCS=1 cargo test -p foreword-prompt --test docs`.
 
 use prompt::{BOOTSTRAP_FILES, BUDGETS, Budgets, FilledBy, PromptProfile, SECTIONS, SectionKind};
 
@@ -57,7 +57,7 @@ fn the_page_is_up_to_date() -> anyhow::Result<()> {
     let is_up_to_date = std::fs::read_to_string(PAGE)?.replace("\r\n", "\n") == page;
     assert!(
         is_up_to_date,
-        "docs/prompts.md is out of date; run: UPDATE_DOCS=1 cargo test -p prompt --test docs"
+        "docs/prompts.md is out of date; run: UPDATE_DOCS=1 cargo test -p foreword-prompt --test docs"
     );
     Ok(())
 }

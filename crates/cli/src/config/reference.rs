@@ -8,7 +8,7 @@ use super::variable::{PROCESS_VARIABLES, VariableName};
 
 const INTRODUCTION: &str = r#"# Configuration
 
-<!-- Written from the table in crates/cli/src/config/key.rs; regenerate: UPDATE_DOCS=1 cargo test -p cli reference -->
+<!-- Written from the table in crates/cli/src/config/key.rs; regenerate: UPDATE_DOCS=1 cargo test -p foreword reference -->
 
 Foreword works without any configuration. When you change something, it can always tell you which value holds and who set it:
 
@@ -231,7 +231,7 @@ mod tests {
         let page = std::fs::read_to_string(PAGE).unwrap_or_default().replace("\r\n", "\n");
         assert!(
             page == markdown(),
-            "docs/configuration.md is out of date; run: UPDATE_DOCS=1 cargo test -p cli reference"
+            "docs/configuration.md is out of date; run: UPDATE_DOCS=1 cargo test -p foreword reference"
         );
     }
 

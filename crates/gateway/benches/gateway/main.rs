@@ -1,7 +1,7 @@
 //! What a gateway adds to its store: requests over real sockets, notifications, and a large answer.
 //!
 //! ```text
-//! cargo bench -p gateway --bench gateway -- [--quick] [rates] [notify] [tree]
+//! cargo bench -p foreword-gateway --bench gateway -- [--quick] [rates] [notify] [tree]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]

@@ -1,7 +1,7 @@
 //! What a gateway adds to a model's own time: turns against the same requests made with the provider crate alone.
 //!
 //! ```text
-//! cargo bench -p gateway --bench turn -- [--quick] [first] [deltas] [rates] [memory]
+//! cargo bench -p foreword-gateway --bench turn -- [--quick] [first] [deltas] [rates] [memory]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]

@@ -1,6 +1,6 @@
 //! The requests of one turn, in the words of three APIs, as a reviewer can read them.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p gateway --test main golden` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p foreword-gateway --test main golden` writes them anew.
 
 use std::path::Path;
 

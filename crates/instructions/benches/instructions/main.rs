@@ -1,7 +1,7 @@
 //! What resolving a chain costs over the bare system calls it makes, and over other ways to do it.
 //!
 //! ```text
-//! cargo bench -p instructions --bench instructions -- [--quick] [chain] [calls] [tree]
+//! cargo bench -p foreword-instructions --bench instructions -- [--quick] [chain] [calls] [tree]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]

@@ -1,7 +1,7 @@
 //! What compiling a prompt costs over hashing its bytes, and what is kept of it from turn to turn.
 //!
 //! ```text
-//! cargo bench -p prompt --bench prompt -- [--quick] [compile] [hooks] [tokens] [turns]
+//! cargo bench -p foreword-prompt --bench prompt -- [--quick] [compile] [hooks] [tokens] [turns]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]

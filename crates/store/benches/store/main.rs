@@ -1,7 +1,7 @@
 //! What the store costs over the bare statements it needs, on both databases.
 //!
 //! ```text
-//! cargo bench -p store --bench store -- [--quick] [resolve] [save] [tree]
+//! cargo bench -p foreword-store --bench store -- [--quick] [resolve] [save] [tree]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
