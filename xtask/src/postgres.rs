@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::process::{cargo, judge, shown};
 use crate::say;
 
-/// The program of `testkit` that starts a cluster, runs its arguments as a command, and ends the cluster.
+/// The program of `test-postgres` that starts a cluster, runs its arguments as a command, and ends the cluster.
 const PROGRAM: &str = "with-postgres";
 
 /// The built program.

@@ -26,12 +26,18 @@ const ROOMS: &[&[&str]] = &[
     &["gateway"],
     &["client"],
     &["cli"],
-    &["testkit"],
+    &["measure", "scripted-model", "test-postgres", "workload"],
+    &["test-gateway"],
     &["gate"],
 ];
 
-/// What tests share: a dev-dependency anywhere, and nothing else.
-const TESTKIT: &str = "testkit";
+/// Test support: a dev-dependency anywhere, and nothing else.
+const TEST_SUPPORT: &[&str] = &["measure", "scripted-model", "test-gateway", "test-postgres", "workload"];
+/// Rooms whose tests are built without a web server, an HTTP client or a database: through all our crates that they
+/// and their tests use, none of [`HEAVY`] is reached.
+const LEAN: &[&str] = &["tokens", "instructions", "protocol", "hooks", "prompt"];
+const HEAVY: &[&str] =
+    &["axum", "hyper", "reqwest", "rusqlite", "sea-orm", "sea-orm-migration", "sqlx", "tokio-tungstenite"];
 /// This program, and the only room it may use: it must be built in seconds.
 const XTASK: (&str, &str) = ("xtask", "protocol");
 
@@ -53,10 +59,14 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped { dependency: "sea-orm", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "sea-orm-migration", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "sqlx", rooms: &["store"], tests: Tests::Bound },
-    Wrapped { dependency: "axum", rooms: &["rpc", "gateway", "testkit"], tests: Tests::Free },
+    Wrapped { dependency: "axum", rooms: &["rpc", "gateway", "scripted-model"], tests: Tests::Free },
     Wrapped { dependency: "reqwest", rooms: &["provider"], tests: Tests::Free },
     Wrapped { dependency: "bpe-openai", rooms: &["tokens"], tests: Tests::Bound },
-    Wrapped { dependency: "anyhow", rooms: &["testkit", "xtask"], tests: Tests::Free },
+    Wrapped {
+        dependency: "anyhow",
+        rooms: &["measure", "scripted-model", "test-gateway", "test-postgres", "workload", "xtask"],
+        tests: Tests::Free,
+    },
 ];
 
 /// Rooms that know no async runtime.
@@ -107,7 +117,31 @@ fn dependencies(metadata: &Metadata) -> Vec<String> {
             problems.extend(broken_wrapping(package, dependency));
         }
     }
+    problems.extend(LEAN.iter().filter_map(|room| heavy_tests(metadata, room)));
     problems
+}
+
+/// Follows a lean room and its tests through our crates to something heavy.
+fn heavy_tests(metadata: &Metadata, lean: &str) -> Option<String> {
+    let mut reached = vec![lean];
+    let mut next = 0;
+    while let Some(&user) = reached.get(next) {
+        let package = metadata.packages.iter().find(|package| room(&package.name) == user);
+        for dependency in package.iter().flat_map(|package| &package.dependencies) {
+            let used = room(&dependency.name);
+            if dependency.kind == Some(Kind::Dev) && user != lean {
+                continue;
+            }
+            if HEAVY.contains(&used) {
+                return Some(format!("the tests of `{lean}` reach `{used}`, through `{user}`"));
+            }
+            if dependency.path.is_some() && !reached.contains(&used) {
+                reached.push(used);
+            }
+        }
+        next += 1;
+    }
+    None
 }
 
 /// The room of a package: packages have the product's name before theirs, so that they can be published.
@@ -127,8 +161,8 @@ fn broken_order(package: &Package, dependency: &Dependency) -> Option<String> {
     if dependency.path.is_none() || dependency.kind == Some(Kind::Dev) {
         return None;
     }
-    if used == TESTKIT {
-        return Some(format!("`{user}` uses `{TESTKIT}`, which is for dev-dependencies only"));
+    if TEST_SUPPORT.contains(&used) && !TEST_SUPPORT.contains(&user) {
+        return Some(format!("`{user}` uses `{used}`, which is for dev-dependencies only"));
     }
     if user == XTASK.0 {
         return (used != XTASK.1).then(|| format!("`{user}` uses `{used}`; it may use only `{}`", XTASK.1));
@@ -241,9 +275,9 @@ mod tests {
             "foreword-gateway > path/foreword-store",
             "foreword > path/foreword-gateway",
             "cli > path/gateway",
-            "testkit > path/client",
+            "test-gateway > path/client",
             "xtask > path/protocol",
-            "protocol > dev:path/testkit",
+            "protocol > dev:path/measure",
             "gateway > dev:path/client",
             "store > sea-orm",
             "rpc > axum",
@@ -259,19 +293,35 @@ mod tests {
         for (arrow, expected) in [
             ("rpc > path/store", "does not stand above"),
             ("skills > path/memory", "does not stand above"),
-            ("client > path/testkit", "dev-dependencies only"),
+            ("client > path/measure", "dev-dependencies only"),
             ("xtask > path/store", "only `protocol`"),
             ("gateway > sqlx", "belongs to store"),
             ("gateway > dev:sea-orm", "belongs to store"),
-            ("cli > axum", "belongs to rpc, gateway, testkit"),
-            ("store > anyhow", "belongs to testkit, xtask"),
+            ("cli > axum", "belongs to rpc, gateway, scripted-model"),
+            ("store > anyhow", "belongs to measure"),
             ("protocol > tokio", "synchronous"),
             ("protocol > dev:tokio", "synchronous"),
             ("helpers > serde", "has no room"),
+            ("instructions > dev:axum", "the tests of `instructions` reach `axum`"),
         ] {
             let problems = problems_of(arrow);
             assert!(problems.len() == 1 && problems[0].contains(expected), "{arrow}: {problems:?}");
         }
+    }
+
+    #[test]
+    fn heavy_things_are_found_through_other_crates() {
+        let metadata = |kind: &str| -> Metadata {
+            let text = format!(
+                r#"{{"target_directory":"/t","packages":[
+                {{"name":"prompt","targets":[],"dependencies":[{{"name":"test-gateway","kind":"dev","path":"/t"}}]}},
+                {{"name":"test-gateway","targets":[],"dependencies":[{{"name":"sqlx","kind":{kind},"path":null}}]}}]}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let found = heavy_tests(&metadata("null"), "prompt");
+        assert_eq!(found.as_deref(), Some("the tests of `prompt` reach `sqlx`, through `test-gateway`"));
+        assert_eq!(heavy_tests(&metadata("\"dev\""), "prompt"), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use client::{Client, ClientError};
 use protocol::method::{WorkspaceCreate, WorkspaceCreateParams};
 use protocol::notification::{DocumentChanged, Notification as _};
 use protocol::{FolderId, Version, WorkspaceId};
-use testkit::postgres::{Options, test_cluster, test_database};
+use test_postgres::{Options, test_cluster, test_database};
 use tokio::task::JoinHandle;
 
 use crate::support::{Machine, PATIENCE, all_events, all_revisions, finish, folder, save};

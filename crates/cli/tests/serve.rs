@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use protocol::local::GatewayFile;
-use testkit::postgres::test_database;
+use test_postgres::test_database;
 
 use crate::support::{Machine, Server, eventually, finish, signal, start};
 

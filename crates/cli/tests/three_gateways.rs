@@ -10,7 +10,7 @@ use protocol::method::{
     WorkspaceCreateParams,
 };
 use protocol::{FolderId, Sequence, WorkspaceId};
-use testkit::postgres::test_database;
+use test_postgres::test_database;
 use tokio::sync::watch;
 
 use crate::support::{Machine, PATIENCE, Server, all_events, all_revisions, folder, save};

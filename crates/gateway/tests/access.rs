@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use gateway::Settings;
 use protocol::Role;
 use protocol::method::METHODS;
+use scripted_model::{Answer, ScriptedModel};
 use serde_json::{Value, json};
-use testkit::TestGateway;
-use testkit::scripted_model::{Answer, ScriptedModel};
+use test_gateway::TestGateway;
 
 use crate::support::{Setting, Socket, World, ask, with_model};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 use tokio::net::TcpStream;
 
 use crate::support::{Socket, World, get, metric, post, request, until};

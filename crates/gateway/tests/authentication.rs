@@ -3,8 +3,8 @@
 use gateway::Database;
 use protocol::Role;
 use serde_json::json;
-use testkit::TestGateway;
-use testkit::postgres::test_database;
+use test_gateway::TestGateway;
+use test_postgres::test_database;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Error;
 

@@ -2,7 +2,7 @@
 
 use protocol::ContentHash;
 use serde_json::{Value, json};
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 
 use crate::support::{Socket, World, id, is_wire_time};
 

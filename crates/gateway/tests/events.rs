@@ -5,8 +5,8 @@ use std::time::Duration;
 use gateway::Database;
 use protocol::Role;
 use serde_json::{Value, json};
-use testkit::TestGateway;
-use testkit::postgres::test_database;
+use test_gateway::TestGateway;
+use test_postgres::test_database;
 use tokio::net::TcpSocket;
 
 use crate::support::{Socket, World, ask, metric, post, until};

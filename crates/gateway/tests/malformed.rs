@@ -4,7 +4,7 @@ mod table;
 mod transport;
 
 use serde_json::{Value, json};
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};

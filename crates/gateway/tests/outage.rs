@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use gateway::Database;
 use serde_json::{Value, json};
-use testkit::TestGateway;
-use testkit::postgres::{Options, test_cluster};
+use test_gateway::TestGateway;
+use test_postgres::{Options, test_cluster};
 use tokio::task::block_in_place;
 
 use crate::support::{Socket, World, ask, get, post, until};

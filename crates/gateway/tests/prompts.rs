@@ -9,7 +9,7 @@ use hooks::{
 };
 use protocol::prompt::PromptManifest;
 use serde_json::{Value, json};
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 
 use crate::support::{Socket, World};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protocol::Role;
 use serde_json::json;
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 
 use crate::support::{Socket, metric};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use protocol::Role;
 use serde_json::json;
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 use tokio::net::TcpStream;
 use tracing_subscriber::util::SubscriberInitExt as _;
 

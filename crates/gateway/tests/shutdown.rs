@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gateway::{DataDirectory, Gateway, Settings};
 use serde_json::{Value, json};
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::support::{Socket, World, ask, post, soon, until};

@@ -6,9 +6,9 @@ use std::path::Path;
 use jsonschema::Validator;
 use protocol::method::{self, METHODS};
 use protocol::notification::NOTIFICATIONS;
+use scripted_model::{Answer, ScriptedModel};
 use serde_json::{Value, json};
-use testkit::TestGateway;
-use testkit::scripted_model::{Answer, ScriptedModel};
+use test_gateway::TestGateway;
 
 use crate::support::{MODEL, Setting, Socket, World, id, with_model};
 

@@ -1,7 +1,7 @@
 //! Workspaces, folders and threads over the wire: how they are made, moved and deleted, and how they refuse.
 
 use serde_json::{Value, json};
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 
 use crate::support::{Socket, World, id, is_wire_time};
 

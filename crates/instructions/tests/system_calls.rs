@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use instructions::{CODELIA, CODEX, Cache, FOREWORD, Profile, Request, Settings, Surroundings, resolve};
-use testkit::measure::SystemCalls;
-use testkit::measure::system_calls::{begin_part, end_part};
+use measure::SystemCalls;
+use measure::system_calls::{begin_part, end_part};
 
 /// Makes this program the one that is watched.
 const WATCHED: &str = "FOREWORD_TEST_WATCHED_DIRECTORY";

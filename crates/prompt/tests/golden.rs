@@ -21,7 +21,10 @@ fn the_whole_prompt_is_as_on_file() -> anyhow::Result<()> {
             std::fs::write(&path, &text)?;
         }
         let on_file = std::fs::read_to_string(&path)?;
-        assert!(on_file == text, "{name} differs; look at it after UPDATE_GOLDEN=1 cargo test -p foreword-prompt");
+        assert!(
+            on_file == text,
+            "{name} differs; look at it after UPDATE_GOLDEN=1 cargo test -p foreword-prompt"
+        );
     }
     let parts = [&compiled.stable_text, &compiled.session_text, &compiled.turn_text];
     assert_eq!(compiled.full_text, parts.map(String::as_str).join("\n\n"));

@@ -15,9 +15,9 @@
 //! use provider::{ChatEvent, ChatRequest, Message, Provider, ProviderConfig, ProviderKind};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! # let model = testkit::scripted_model::ScriptedModel::start().await?;
-//! # model.answer(testkit::scripted_model::Answer::text("Hello, world.").in_deltas(3));
-//! # let base_url = model.base_url(testkit::scripted_model::Wire::Anthropic);
+//! # let model = scripted_model::ScriptedModel::start().await?;
+//! # model.answer(scripted_model::Answer::text("Hello, world.").in_deltas(3));
+//! # let base_url = model.base_url(scripted_model::Wire::Anthropic);
 //! let config = ProviderConfig::new("anthropic", ProviderKind::Anthropic, base_url);
 //! let provider = Provider::new(config)?;
 //!

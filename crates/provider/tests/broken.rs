@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use provider::{ErrorKind, Limits, Provider, ProviderConfig};
-use testkit::scripted_model::Answer;
+use scripted_model::Answer;
 
 use crate::stage::{KINDS, Outcome, Stage, hello, outcome};
 

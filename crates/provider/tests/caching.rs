@@ -5,9 +5,9 @@ use provider::{
     Block, ChatRequest, Message, Provider, ProviderConfig, ProviderKind, Reasoning, Role, SystemParts,
     ToolCall, ToolResult, ToolSpec,
 };
+use scripted_model::{Answer, ScriptedModel, Wire};
 use serde_json::{Value, json};
-use testkit::scripted_model::{Answer, ScriptedModel, Wire};
-use testkit::tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::requests::full_request;
 use crate::stage::{KINDS, Stage};

@@ -1,8 +1,8 @@
 //! What servers do that the API's description does not say.
 
 use provider::{Block, ChatRequest, ChatResponse, Message, Role, StopReason, ToolResult};
+use scripted_model::Answer;
 use serde_json::{Value, json};
-use testkit::scripted_model::Answer;
 
 use crate::stage::{KINDS, Stage};
 

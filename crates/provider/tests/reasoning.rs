@@ -1,8 +1,8 @@
 //! Reasoning comes, is kept with what proves it, and goes back within the turn.
 
 use provider::{Block, ChatEvent, ChatRequest, Message, ProviderKind, ToolResult};
+use scripted_model::Answer;
 use serde_json::{Value, json};
-use testkit::scripted_model::Answer;
 
 use crate::stage::{KINDS, Stage, outcome};
 

@@ -6,8 +6,8 @@ use provider::{
     Block, ChatRequest, Message, ProviderKind, Reasoning, ReasoningEffort, Role, SystemParts, ToolCall,
     ToolChoice, ToolResult, ToolSpec,
 };
+use scripted_model::Answer;
 use serde_json::{Value, json};
-use testkit::scripted_model::Answer;
 
 use crate::stage::{KINDS, Stage};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use provider::{ChatEvent, ErrorKind, Provider};
-use testkit::scripted_model::Answer;
+use scripted_model::Answer;
 
 use crate::stage::{KINDS, Stage, hello, outcome};
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Mutex};
 
 use provider::{BuiltIn, KeyFileError, Provider, ProviderConfig, ProviderKind, key_from_file};
+use scripted_model::Answer;
 use secrecy::{ExposeSecret as _, SecretString};
-use testkit::scripted_model::Answer;
 
 use crate::stage::{KEY, KINDS, Stage, hello};
 

@@ -7,7 +7,7 @@ use provider::{
     ChatEvent, ChatRequest, ChatResponse, Message, Provider, ProviderConfig, ProviderError, ProviderKind,
     RetryPolicy, Timeouts,
 };
-use testkit::scripted_model::{Answer, ScriptedModel, Wire};
+use scripted_model::{Answer, ScriptedModel, Wire};
 
 /// The key of all tests, so that it can be looked for.
 pub(crate) const KEY: &str = "sk-test-0123456789abcdef";

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use provider::{Block, ChatEvent, StopReason, ToolCall, Usage};
-use testkit::scripted_model::{Answer, Stop, Tokens, Wire};
+use scripted_model::{Answer, Stop, Tokens, Wire};
 
 use crate::stage::{KINDS, Stage, hello};
 

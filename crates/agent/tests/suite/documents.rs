@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use agent::{AgentError, DOCUMENT_HOOK};
 use hooks::{FailureCause, HookContext, HookError, HookPackage, HookSubscription, Phase};
 use store::Database;
-use testkit::postgres::{Options, test_cluster};
+use test_postgres::{Options, test_cluster};
 use tokio::task::block_in_place;
 
 use crate::fixture::{World, codes, section};

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use protocol::{ThreadId, WorkspaceId};
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 use tokio::runtime::Runtime;
 
 use crate::support::{Machine, Said, finish};

@@ -3,8 +3,8 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Child;
 
+use scripted_model::{Answer, ScriptedModel, Wire};
 use serde_json::Value;
-use testkit::scripted_model::{Answer, ScriptedModel, Wire};
 use tokio::runtime::Runtime;
 
 use crate::support::{Machine, Said, Server, eventually, signal, start};

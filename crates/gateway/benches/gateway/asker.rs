@@ -9,9 +9,9 @@ use protocol::method::{
 use protocol::{Method, SaveReason};
 use rpc::Caller;
 use store::Store;
-use testkit::workload::{self, ACTOR, DeepThread, text};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+use workload::{self, ACTOR, DeepThread, text};
 
 use crate::post::PostConnection;
 

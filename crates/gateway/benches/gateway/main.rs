@@ -15,7 +15,7 @@ mod rates;
 mod serve;
 mod tree;
 
-use testkit::measure::{Arguments, Machine};
+use measure::{Arguments, Machine};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {

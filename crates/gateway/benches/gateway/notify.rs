@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use client::Client;
+use measure::{Effort, Samples, Table, show_count, show_time};
 use protocol::method::{DocumentSave, DocumentSaveParams, EventsSubscribe, EventsSubscribeParams};
 use protocol::{SaveReason, WorkspaceId};
-use testkit::TestGateway;
-use testkit::measure::{Effort, Samples, Table, show_count, show_time};
-use testkit::workload::text;
+use test_gateway::TestGateway;
 use tokio::sync::mpsc;
+use workload::text;
 
 use crate::fan_out::FanOut;
 use crate::open_files;

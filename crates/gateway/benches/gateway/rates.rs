@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicU64;
 
 use client::Client;
 use futures_util::future::try_join_all;
+use measure::{Comparison, Effort, Figures, Rounds, Table, show_count, show_ratio};
 use store::{Database, Store};
-use testkit::TestGateway;
-use testkit::measure::{Comparison, Effort, Figures, Rounds, Table, show_count, show_ratio};
-use testkit::workload::DeepThread;
+use test_gateway::TestGateway;
 use tokio::sync::Mutex;
+use workload::DeepThread;
 
 use crate::asker::{Asker, Way, Work, ask_together};
 use crate::post::PostConnection;

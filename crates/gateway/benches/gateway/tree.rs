@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use client::{Client, Target};
+use measure::{
+    Comparison, Effort, Figures, ResidentMemory, Rounds, Table, show_bytes, show_count, show_ratio, show_time,
+};
 use protocol::local::DATABASE_FILE;
 use protocol::method::{ThreadTree, ThreadTreeParams};
 use protocol::{FolderId, Method as _, WorkspaceId};
 use store::{Database, Scope, Store};
-use testkit::measure::{
-    Comparison, Effort, Figures, ResidentMemory, Rounds, Table, show_bytes, show_count, show_ratio, show_time,
-};
-use testkit::workload::{self, ACTOR};
+use workload::{self, ACTOR};
 
 use crate::serve::Served;
 

@@ -1,7 +1,7 @@
 //! A model asked over a plain socket: the least that a first delta can cost.
 
 use anyhow::Context as _;
-use testkit::scripted_model::{ScriptedModel, Wire};
+use scripted_model::{ScriptedModel, Wire};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

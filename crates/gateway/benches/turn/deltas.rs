@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use measure::Effort;
 use provider::{ChatEvent, ChatRequest, Message, Provider};
-use testkit::TestGateway;
-use testkit::measure::Effort;
-use testkit::scripted_model::{Answer, ScriptedModel};
+use scripted_model::{Answer, ScriptedModel};
+use test_gateway::TestGateway;
 
 use crate::clock::{Clock, Pace};
 use crate::model::{self, Asked, MODEL};

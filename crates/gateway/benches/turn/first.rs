@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use measure::{Effort, show_bytes};
 use provider::{ChatEvent, ChatRequest, ChatStream, Provider};
-use testkit::TestGateway;
-use testkit::measure::{Effort, show_bytes};
-use testkit::scripted_model::{Answer, ScriptedModel};
+use scripted_model::{Answer, ScriptedModel};
+use test_gateway::TestGateway;
 
 use crate::bare::Bare;
 use crate::model::{self, Asked, text};

@@ -18,7 +18,7 @@ mod request;
 mod rows;
 mod talker;
 
-use testkit::measure::{Arguments, Machine};
+use measure::{Arguments, Machine};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {

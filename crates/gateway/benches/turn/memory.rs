@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use client::{Client, Target};
-use testkit::measure::{Effort, ResidentMemory, Table, show_bytes, show_ratio};
-use testkit::scripted_model::{Answer, ScriptedModel, Wire};
+use measure::{Effort, ResidentMemory, Table, show_bytes, show_ratio};
+use scripted_model::{Answer, ScriptedModel, Wire};
 
 use crate::child::Process;
 use crate::model::text;

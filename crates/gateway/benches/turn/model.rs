@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use gateway::Settings;
 use provider::{Provider, ProviderConfig, ProviderKind};
-use testkit::scripted_model::{Answer, ScriptedModel, Wire};
+use scripted_model::{Answer, ScriptedModel, Wire};
 
 /// The model's name at its provider.
 pub(crate) const MODEL: &str = "claude-opus-5";

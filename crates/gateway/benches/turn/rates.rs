@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use gateway::Database;
+use measure::{Comparison, Effort, Figures, Rounds, Table, show_count, show_ratio};
 use provider::{ChatRequest, Message, Provider};
-use testkit::TestGateway;
-use testkit::measure::{Comparison, Effort, Figures, Rounds, Table, show_count, show_ratio};
-use testkit::postgres::{self, Durability, Options};
-use testkit::scripted_model::{Answer, ScriptedModel};
+use scripted_model::{Answer, ScriptedModel};
+use test_gateway::TestGateway;
+use test_postgres::{Durability, Options};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
@@ -35,7 +35,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
 
     let mut databases = vec![None];
     // The files of a server of our own wait for the disk, as SQLite's do.
-    let cluster = postgres::test_cluster(Options { durability: Durability::Full });
+    let cluster = test_postgres::test_cluster(Options { durability: Durability::Full });
     if let Some(cluster) = &cluster {
         databases.push(Some(cluster.create_database()?.parse::<Database>()?));
     }

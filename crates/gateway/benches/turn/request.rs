@@ -2,8 +2,8 @@
 
 use anyhow::Context as _;
 use provider::{Block, ChatRequest, Message, Provider, SystemParts};
+use scripted_model::ScriptedModel;
 use serde_json::Value;
-use testkit::scripted_model::ScriptedModel;
 
 /// The last request that a model got, and the bytes of its body.
 pub(crate) struct Same {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use testkit::measure::{Samples, Table, show_ratio, show_time};
+use measure::{Samples, Table, show_ratio, show_time};
 
 /// Times of several things, in the order of their names.
 pub(crate) struct Rows<const COUNT: usize> {

@@ -4,7 +4,7 @@ use rpc::{Endpoint, Frame, Inbound, memory};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
 
 use super::{ALIVE, PROBE};

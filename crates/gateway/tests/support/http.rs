@@ -1,7 +1,7 @@
 //! HTTP by hand: one request, one answer, nothing hidden.
 
 use serde_json::Value;
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Serialize;
 use serde_json::{Value, json};
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::handshake::client::Response;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use agent::TurnSettings;
 use gateway::Settings;
 use provider::{Provider, ProviderConfig, ProviderKind, RetryPolicy};
+use scripted_model::{ScriptedModel, Wire};
 use serde_json::{Value, json};
-use testkit::TestGateway;
-use testkit::scripted_model::{ScriptedModel, Wire};
+use test_gateway::TestGateway;
 
 use super::{PATIENCE, Socket, id};
 

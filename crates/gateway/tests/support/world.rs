@@ -2,7 +2,7 @@
 
 use client::Client;
 use serde_json::{Value, json};
-use testkit::TestGateway;
+use test_gateway::TestGateway;
 
 use super::ask;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use scripted_model::Answer;
 use serde_json::{Value, json};
-use testkit::scripted_model::Answer;
 
 use crate::support::{Setting, Socket, Stage, texts};
 

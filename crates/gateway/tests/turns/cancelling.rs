@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use scripted_model::{Answer, ScriptedModel};
 use serde_json::json;
-use testkit::TestGateway;
-use testkit::scripted_model::{Answer, ScriptedModel};
+use test_gateway::TestGateway;
 
 use crate::support::{Setting, Socket, Stage, id, until, with_model};
 

@@ -1,7 +1,7 @@
 //! Questions and answers without tools.
 
+use scripted_model::{Answer, Tokens, Wire};
 use serde_json::{Value, json};
-use testkit::scripted_model::{Answer, Tokens, Wire};
 
 use crate::support::{MODEL, Setting, Socket, Stage, id, post, texts};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use agent::WhenBusy;
+use scripted_model::{Answer, Stop};
 use serde_json::json;
-use testkit::TestGateway;
-use testkit::scripted_model::{Answer, Stop};
+use test_gateway::TestGateway;
 
 use crate::support::{Setting, Socket, Stage, World, texts};
 

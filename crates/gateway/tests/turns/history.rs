@@ -1,8 +1,8 @@
 //! Earlier turns under a budget of tokens.
 
 use agent::TurnSettings;
+use scripted_model::{Answer, RecordedRequest};
 use serde_json::{Value, json};
-use testkit::scripted_model::{Answer, RecordedRequest};
 
 use crate::support::{Setting, Stage, texts, writing};
 

@@ -1,7 +1,7 @@
 //! The instructions of every directory a model touches reach it in time, and once.
 
+use scripted_model::Answer;
 use serde_json::{Value, json};
-use testkit::scripted_model::Answer;
 
 use crate::support::{Stage, texts};
 

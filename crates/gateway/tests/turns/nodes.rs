@@ -1,10 +1,10 @@
 //! Two gateways on one PostgreSQL: whoever is asked can say, decide and stop, wherever a turn runs.
 
 use gateway::Database;
+use scripted_model::{Answer, ScriptedModel};
 use serde_json::{Value, json};
-use testkit::TestGateway;
-use testkit::postgres::{TestDatabase, test_database};
-use testkit::scripted_model::{Answer, ScriptedModel};
+use test_gateway::TestGateway;
+use test_postgres::{TestDatabase, test_database};
 
 use crate::support::{Setting, Socket, id, until, with_model};
 

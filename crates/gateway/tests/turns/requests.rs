@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
+use scripted_model::{Answer, Wire};
 use serde_json::{Value, json};
-use testkit::scripted_model::{Answer, Wire};
 
 use crate::support::{Setting, Stage, writing};
 

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
+use scripted_model::Answer;
 use serde_json::{Value, json};
-use testkit::scripted_model::Answer;
 
 use crate::support::{Setting, Stage, texts, writing};
 

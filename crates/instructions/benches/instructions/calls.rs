@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use instructions::{Cache, resolve};
-use testkit::measure::system_calls::{begin_part, end_part};
-use testkit::measure::{SystemCalls, Table};
+use measure::system_calls::{begin_part, end_part};
+use measure::{SystemCalls, Table};
 
 use crate::bare::Calls;
 use crate::fixture::Project;

@@ -1,7 +1,7 @@
 //! A chain, cold and warm, against its bare system calls and against Codex's way.
 
 use instructions::{Cache, resolve};
-use testkit::measure::{Comparison, Effort, Rounds};
+use measure::{Comparison, Effort, Rounds};
 
 use crate::bare::Calls;
 use crate::fixture::Project;
@@ -10,7 +10,7 @@ use crate::on_a_runtime;
 const DEPTHS: [usize; 3] = [2, 8, 32];
 
 pub(crate) fn measure(effort: Effort) -> anyhow::Result<()> {
-    let runtime = testkit::tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = measure::tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let rounds = Rounds { warm_up: effort.choose(5, 200), measured: effort.choose(50, 3_000) };
     for depth in DEPTHS {
         let project = Project::create(depth)?.settle();

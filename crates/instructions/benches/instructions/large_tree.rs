@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use instructions::{Cache, FOREWORD, Request, Settings, Surroundings, resolve};
-use testkit::measure::{Effort, ResidentMemory, Table, show_bytes, show_count, show_ratio, show_time};
+use measure::{Effort, ResidentMemory, Table, show_bytes, show_count, show_ratio, show_time};
 
 use crate::fixture::body;
 

@@ -13,7 +13,7 @@ mod fixture;
 mod large_tree;
 mod on_a_runtime;
 
-use testkit::measure::{Arguments, Machine};
+use measure::{Arguments, Machine};
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();

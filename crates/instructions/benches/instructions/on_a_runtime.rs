@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use testkit::tokio;
-use testkit::tokio::task::JoinSet;
+use measure::tokio;
+use measure::tokio::task::JoinSet;
 
 use crate::fixture::Project;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use measure::{Comparison, Effort, Rounds};
 use prompt::{Compiler, PromptCompileInput, sha256};
-use testkit::measure::{Comparison, Effort, Rounds};
 use tokens::Counter;
 
 use crate::fixture::forty_sections;

@@ -6,8 +6,8 @@ use hooks::{
     HookContext, HookPackage, HookRegistry, HookRun, HookRuntime, HookSubscription, Limits, Phase,
     PhaseContext, Recorder,
 };
-use testkit::measure::{Comparison, Effort, Rounds, show_time};
-use testkit::tokio;
+use measure::tokio;
+use measure::{Comparison, Effort, Rounds, show_time};
 
 const HOOKS: u32 = 50;
 

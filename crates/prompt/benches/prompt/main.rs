@@ -12,12 +12,12 @@ mod hook_runtime;
 mod token_count;
 mod turns;
 
-use testkit::measure::{Arguments, Machine};
+use measure::{Arguments, Machine};
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::new(std::env::args().skip(1));
     println!("{}\n", Machine::this());
-    let runtime = testkit::tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = measure::tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     if arguments.ask_for("compile") {
         runtime.block_on(compile::measure(arguments.effort))?;
     }

@@ -1,6 +1,6 @@
 //! Counting tokens against the usual library.
 
-use testkit::measure::{Comparison, Effort, Rounds};
+use measure::{Comparison, Effort, Rounds};
 use tokens::{Counter, Encoding};
 
 use crate::fixture::forty_sections;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use measure::{Effort, Table, show_count};
 use prompt::{AgentsContext, CompiledPrompt, Compiler, PromptCompileInput, Stability, blame};
-use testkit::measure::{Effort, Table, show_count};
 use tokens::Counter;
 
 use crate::fixture::{section, text};

@@ -4,7 +4,7 @@ use std::env;
 
 use store::Database;
 use tempfile::TempDir;
-use testkit::postgres::{self, Cluster, Durability, Options, SERVER_VARIABLE, TestDatabase};
+use test_postgres::{Cluster, Durability, Options, SERVER_VARIABLE, TestDatabase};
 
 /// A source of empty databases of one kind.
 pub(crate) enum Databases {
@@ -30,7 +30,7 @@ impl Databases {
             all.push(Self::GivenPostgres);
         } else {
             let options = Options { durability: Durability::Full };
-            all.extend(postgres::test_cluster(options).map(Self::OwnPostgres));
+            all.extend(test_postgres::test_cluster(options).map(Self::OwnPostgres));
         }
         Ok(all)
     }
@@ -53,7 +53,7 @@ impl Databases {
             }
             Self::OwnPostgres(cluster) => plain(cluster.create_database()?.parse()?),
             Self::GivenPostgres => {
-                let given = postgres::test_database();
+                let given = test_postgres::test_database();
                 let given = given.ok_or_else(|| anyhow::anyhow!("{SERVER_VARIABLE} names no server"))?;
                 Fresh { database: given.url().parse()?, _given: Some(given) }
             }

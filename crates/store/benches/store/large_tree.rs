@@ -1,7 +1,7 @@
 //! Large workspaces, filled by the database itself: through the store, each row would be a transaction.
 
 use protocol::{ContentHash, WorkspaceId};
-use testkit::workload::text;
+use workload::text;
 
 use crate::bare::Bare;
 

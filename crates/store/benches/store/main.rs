@@ -13,7 +13,7 @@ mod resolve;
 mod save;
 mod tree;
 
-use testkit::measure::{Arguments, Machine};
+use measure::{Arguments, Machine};
 
 use crate::databases::Databases;
 

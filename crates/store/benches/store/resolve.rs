@@ -1,9 +1,9 @@
 //! `resolve_for_thread` against its own prepared statement.
 
+use measure::{Comparison, Effort, Rounds};
 use sea_orm::sqlx::{self, Row as _};
 use store::{RESOLVE_FOR_THREAD, Store};
-use testkit::measure::{Comparison, Effort, Rounds};
-use testkit::workload::{DEPTH, DeepThread};
+use workload::{DEPTH, DeepThread};
 
 use crate::bare::{Bare, on};
 use crate::databases::Databases;

@@ -1,10 +1,10 @@
 //! A save against the bare transaction that writes the same rows.
 
+use measure::{Comparison, Effort, Rounds, show_count};
 use protocol::{ContentHash, DocumentId, Timestamp};
 use sea_orm::sqlx::{self, Connection as _};
 use store::{Database, Store};
-use testkit::measure::{Comparison, Effort, Rounds, show_count};
-use testkit::workload::{self, ACTOR, DeepThread, text};
+use workload::{self, ACTOR, DeepThread, text};
 
 use crate::bare::{Bare, on};
 use crate::databases::Databases;

@@ -3,14 +3,11 @@
 use std::process::Command;
 
 use anyhow::Context as _;
+use measure::{Comparison, Effort, ResidentMemory, Rounds, Table, show_bytes, show_count, show_ratio};
 use protocol::WorkspaceId;
 use protocol::method::ThreadTreeResult;
 use sea_orm::sqlx;
 use store::{Database, Store};
-use testkit::measure::{
-    Comparison, Effort, ResidentMemory, Rounds, Table, show_bytes, show_count, show_ratio,
-};
-use testkit::workload;
 
 use crate::bare::{Bare, on};
 use crate::databases::Databases;

@@ -6,7 +6,7 @@ use std::process::Command;
 use protocol::Version;
 use sea_orm::{ConnectionTrait as _, TransactionTrait as _};
 use store::{Database, HistoryPage, NewWorkspace, Scope, Store, StoreError, Wake};
-use testkit::postgres::{Options, test_cluster};
+use test_postgres::{Options, test_cluster};
 
 use crate::fixture::{Engine, assert_unavailable, run, text};
 use crate::wakes::heard;

@@ -16,7 +16,7 @@ use store::{
     Database, FinishTurn, HistoryPage, Lease, NewThread, NewTurn, NewWorkspace, SaveDocument, Saved, Scope,
     Store, StoreError, Turn, TurnEnd, TurnEvent,
 };
-use testkit::postgres::{TestDatabase, test_database};
+use test_postgres::{TestDatabase, test_database};
 use tokio::runtime::Runtime;
 
 /// Makes a test of each database from one body: `both_databases!(rule, async |given| { … });`.

@@ -47,7 +47,7 @@ both_databases!(an_open_database_answers, async |given| {
 
 #[test]
 fn many_stores_open_one_fresh_postgres_database_at_once() {
-    let Some(fresh) = testkit::postgres::test_database() else { return };
+    let Some(fresh) = test_postgres::test_database() else { return };
     let database = store::Database::Postgres(fresh.url().to_owned());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {

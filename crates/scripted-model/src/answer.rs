@@ -1,0 +1,261 @@
+//! What the server is told to say, and how badly.
+
+use std::time::Duration;
+
+/// One answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub(crate) content: Content,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) delivery: Delivery,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    Message(Script),
+    Error(ErrorAnswer),
+    Raw { status: u16, content_type: String, body: Vec<u8> },
+}
+
+/// An answer that goes well, in no API's words.
+#[derive(Debug, Clone)]
+pub(crate) struct Script {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) deltas: usize,
+    pub(crate) stop: Option<Stop>,
+    pub(crate) tokens: Tokens,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    Text(String),
+    ToolCall { id: String, name: String, arguments: String },
+    Reasoning { text: String, signature: String },
+    HiddenReasoning { data: String },
+}
+
+/// Errors that each API words differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorAnswer {
+    ContextTooLong,
+    WrongKey,
+    UnknownModel,
+    RateLimited,
+    QuotaUsedUp,
+    Failure(u16),
+}
+
+/// Why the model stops, if not for the obvious reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// It has written as much as it may.
+    MaxOutputTokens,
+    /// It refuses.
+    Refused,
+}
+
+/// What the answer says it cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tokens {
+    /// Read, cached or not.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from a cache.
+    pub cached_read: u64,
+    /// Written to a cache; only Anthropic says so.
+    pub cached_write: u64,
+    /// Thought; Anthropic does not say.
+    pub reasoning: u64,
+}
+
+/// What happens to the bytes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Delivery {
+    pub(crate) silent: bool,
+    pub(crate) cut: Option<Place>,
+    pub(crate) stall: Option<Place>,
+    pub(crate) inserts: Vec<(usize, Vec<u8>)>,
+    pub(crate) piece: Option<usize>,
+    pub(crate) pause: Option<Duration>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    Bytes(usize),
+    Events(usize),
+}
+
+impl Answer {
+    fn of(content: Content) -> Self {
+        Self { content, headers: Vec::new(), delivery: Delivery::default() }
+    }
+
+    /// Nothing yet.
+    pub fn empty() -> Self {
+        let tokens = Tokens { input: 100, output: 20, cached_read: 60, cached_write: 0, reasoning: 5 };
+        Self::of(Content::Message(Script { parts: Vec::new(), deltas: 1, stop: None, tokens }))
+    }
+
+    /// A text.
+    pub fn text(text: &str) -> Self {
+        Self::empty().and_text(text)
+    }
+
+    /// A prompt that is too long, as each API says it.
+    pub fn context_too_long() -> Self {
+        Self::of(Content::Error(ErrorAnswer::ContextTooLong))
+    }
+
+    /// A key that is not accepted.
+    pub fn wrong_key() -> Self {
+        Self::of(Content::Error(ErrorAnswer::WrongKey))
+    }
+
+    /// A model that does not exist.
+    pub fn unknown_model() -> Self {
+        Self::of(Content::Error(ErrorAnswer::UnknownModel))
+    }
+
+    /// Too many requests, and when to come back, as the header says it.
+    pub fn rate_limited(retry_after: &str) -> Self {
+        Self::of(Content::Error(ErrorAnswer::RateLimited)).header("retry-after", retry_after)
+    }
+
+    /// An account that has nothing left.
+    pub fn quota_used_up() -> Self {
+        Self::of(Content::Error(ErrorAnswer::QuotaUsedUp))
+    }
+
+    /// A failure with a status of 500 or more.
+    pub fn failure(status: u16) -> Self {
+        Self::of(Content::Error(ErrorAnswer::Failure(status)))
+    }
+
+    /// Any bytes.
+    pub fn raw(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self::of(Content::Raw { status, content_type: content_type.to_owned(), body: body.into() })
+    }
+
+    /// No answer at all: the connection stays open, and nothing comes.
+    pub fn silence() -> Self {
+        let mut answer = Self::empty();
+        answer.delivery.silent = true;
+        answer
+    }
+
+    /// Then more text.
+    pub fn and_text(self, text: &str) -> Self {
+        self.part(Part::Text(text.to_owned()))
+    }
+
+    /// Then a tool call; several are parallel ones.
+    pub fn tool_call(self, id: &str, name: &str, arguments: &str) -> Self {
+        let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
+        self.part(Part::ToolCall { id, name, arguments })
+    }
+
+    /// Then reasoning, with what proves that it is the model's own.
+    pub fn reasoning(self, text: &str, signature: &str) -> Self {
+        self.part(Part::Reasoning { text: text.to_owned(), signature: signature.to_owned() })
+    }
+
+    /// Then reasoning that only the model can read.
+    pub fn hidden_reasoning(self, data: &str) -> Self {
+        self.part(Part::HiddenReasoning { data: data.to_owned() })
+    }
+
+    /// Every text comes in so many pieces.
+    pub fn in_deltas(self, count: usize) -> Self {
+        self.scripted(|script| script.deltas = count.max(1))
+    }
+
+    /// It stops for this reason.
+    pub fn stop(self, stop: Stop) -> Self {
+        self.scripted(|script| script.stop = Some(stop))
+    }
+
+    /// It cost this.
+    pub fn tokens(self, tokens: Tokens) -> Self {
+        self.scripted(|script| script.tokens = tokens)
+    }
+
+    /// With a header.
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// The connection breaks after so many bytes of the body.
+    pub fn cut_after_bytes(mut self, count: usize) -> Self {
+        self.delivery.cut = Some(Place::Bytes(count));
+        self
+    }
+
+    /// The connection breaks after so many events.
+    pub fn cut_after_events(mut self, count: usize) -> Self {
+        self.delivery.cut = Some(Place::Events(count));
+        self
+    }
+
+    /// Nothing more comes after so many bytes of the body, and the connection stays open.
+    pub fn stall_after_bytes(mut self, count: usize) -> Self {
+        self.delivery.stall = Some(Place::Bytes(count));
+        self
+    }
+
+    /// Nothing more comes after so many events, and the connection stays open.
+    pub fn stall_after_events(mut self, count: usize) -> Self {
+        self.delivery.stall = Some(Place::Events(count));
+        self
+    }
+
+    /// Any bytes after so many events.
+    pub fn insert(mut self, after_events: usize, bytes: impl Into<Vec<u8>>) -> Self {
+        self.delivery.inserts.push((after_events, bytes.into()));
+        self
+    }
+
+    /// The body comes in pieces of so many bytes, whatever they part.
+    pub fn in_pieces_of(mut self, bytes: usize) -> Self {
+        self.delivery.piece = Some(bytes.max(1));
+        self
+    }
+
+    /// So much time passes before every piece.
+    pub fn drip(mut self, pause: Duration) -> Self {
+        self.delivery.pause = Some(pause);
+        self
+    }
+
+    fn part(self, part: Part) -> Self {
+        self.scripted(|script| script.parts.push(part))
+    }
+
+    /// Changes a message; an error has nothing to change.
+    fn scripted(mut self, change: impl FnOnce(&mut Script)) -> Self {
+        if let Content::Message(script) = &mut self.content {
+            change(script);
+        }
+        self
+    }
+}
+
+impl Script {
+    /// A text in as many pieces as were asked for.
+    pub(crate) fn pieces<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]).collect();
+        let count = self.deltas.min(ends.len());
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for piece in 1..=count {
+            let to = ends[piece * ends.len() / count - 1];
+            pieces.push(&text[from..to]);
+            from = to;
+        }
+        pieces
+    }
+
+    pub(crate) fn has_calls(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }))
+    }
+}

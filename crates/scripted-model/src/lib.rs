@@ -1,0 +1,164 @@
+//! A model server that says what a test tells it to, over HTTP, in the words of three APIs.
+//!
+//! It can drip, cut, stall and send garbage, and keeps what it was asked. Answers are given in the order in which
+//! they were scripted, whichever API the request is for.
+//!
+//! ```
+//! use scripted_model::{Answer, ScriptedModel, Wire};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let model = ScriptedModel::start().await?;
+//! model.answer(Answer::rate_limited("0"));
+//! model.answer(Answer::text("Hello.").in_deltas(2).tool_call("call_1", "read_file", r#"{"path":"a"}"#));
+//! // … let something talk to it …
+//! assert!(model.base_url(Wire::OpenaiCompatible).ends_with("/v1"));
+//! assert!(model.requests().is_empty());
+//! # anyhow::Ok(()) }).unwrap();
+//! ```
+
+mod answer;
+mod listener;
+mod playback;
+mod record;
+mod wire;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, Uri};
+use axum::response::Response;
+
+pub use self::answer::{Answer, Stop, Tokens};
+pub use self::record::RecordedRequest;
+pub use self::wire::Wire;
+
+/// The server; it ends when it is dropped.
+pub struct ScriptedModel {
+    address: SocketAddr,
+    stage: Arc<Stage>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+/// What the server and the test share.
+#[derive(Default)]
+struct Stage {
+    script: Mutex<Script>,
+    dropped_connections: Arc<AtomicUsize>,
+    abandoned: Arc<AtomicUsize>,
+}
+
+type Author = Box<dyn FnMut(&RecordedRequest) -> Answer + Send>;
+
+#[derive(Default)]
+struct Script {
+    answers: VecDeque<Answer>,
+    author: Option<Author>,
+    key: Option<String>,
+    requests: Vec<RecordedRequest>,
+}
+
+impl ScriptedModel {
+    /// Starts a server on a free port of the loopback address.
+    pub async fn start() -> anyhow::Result<Self> {
+        let stage = Arc::new(Stage::default());
+        let listener = listener::Listener::bind(Arc::clone(&stage.dropped_connections)).await?;
+        let address = listener.address()?;
+        let router = Router::new().fallback(serve).with_state(Arc::clone(&stage));
+        let task = tokio::spawn(async move {
+            // It serves until it is dropped; there is nobody to tell an error to.
+            let _ = axum::serve(listener, router).await;
+        });
+        Ok(Self { address, stage, task })
+    }
+
+    /// The address to configure for one of the APIs.
+    pub fn base_url(&self, wire: Wire) -> String {
+        format!("http://{}{}", self.address, wire.base_path())
+    }
+
+    /// Adds an answer to the script.
+    pub fn answer(&self, answer: Answer) {
+        self.script().answers.push_back(answer);
+    }
+
+    /// Lets a function answer when the script is at its end, such as by what the request says.
+    pub fn answer_by(&self, author: impl FnMut(&RecordedRequest) -> Answer + Send + 'static) {
+        self.script().author = Some(Box::new(author));
+    }
+
+    /// From now on only this key is accepted.
+    pub fn require_key(&self, key: &str) {
+        self.script().key = Some(key.to_owned());
+    }
+
+    /// Drops the next connections before a request is read.
+    pub fn drop_connections(&self, count: usize) {
+        self.stage.dropped_connections.store(count, Ordering::SeqCst);
+    }
+
+    /// What it was asked so far, oldest first.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.script().requests.clone()
+    }
+
+    /// How many answers nobody listened to until their end.
+    pub fn abandoned(&self) -> usize {
+        self.stage.abandoned.load(Ordering::SeqCst)
+    }
+
+    /// How many answers were scripted and not given yet.
+    pub fn remaining(&self) -> usize {
+        self.script().answers.len()
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.stage.script()
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Stage {
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn serve(
+    State(stage): State<Arc<Stage>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let wire = Wire::of(uri.path());
+    let answer = {
+        let mut script = stage.script();
+        let request = RecordedRequest::new(&method, &uri, &headers, &body);
+        script.requests.push(request.clone());
+        match (&script.key, wire) {
+            (_, None) => Answer::unknown_model(),
+            (Some(key), _) if !record::has_key(&headers, key) => Answer::wrong_key(),
+            _ => next(&mut script, &request),
+        }
+    };
+    playback::respond(answer, wire.unwrap_or(Wire::OpenaiCompatible), Arc::clone(&stage.abandoned)).await
+}
+
+fn next(script: &mut Script, request: &RecordedRequest) -> Answer {
+    match (script.answers.pop_front(), &mut script.author) {
+        (Some(answer), _) => answer,
+        (None, Some(author)) => author(request),
+        // Not a status that is retried, so that a test ends at once.
+        (None, None) => Answer::raw(418, "text/plain", "the script has no answer left"),
+    }
+}

@@ -1,0 +1,124 @@
+//! Sends an answer, with everything that is to happen to it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use futures_util::stream;
+
+use crate::Wire;
+use crate::answer::{Answer, Content, Delivery, Place};
+
+/// Long enough for the bytes before a cut to be sent; a server that breaks a connection forgets what it holds back.
+const BEFORE_A_CUT: Duration = Duration::from_millis(20);
+
+/// What happens to the body, one after another.
+enum Action {
+    Send(Vec<u8>),
+    Pause(Duration),
+    Cut,
+    Stall,
+}
+
+/// An answer that is being sent. Whoever drops it before its end did not listen to all of it.
+struct Playback {
+    actions: VecDeque<Action>,
+    abandoned: Arc<AtomicUsize>,
+}
+
+pub(crate) async fn respond(answer: Answer, wire: Wire, abandoned: Arc<AtomicUsize>) -> Response {
+    let (status, content_type, events) = match &answer.content {
+        Content::Message(script) => (200, "text/event-stream".to_owned(), wire.events(script)),
+        Content::Error(error) => {
+            let (status, body) = wire.error(*error);
+            (status, "application/json".to_owned(), vec![body.to_string().into_bytes()])
+        }
+        Content::Raw { status, content_type, body } => (*status, content_type.clone(), vec![body.clone()]),
+    };
+    let playback = Playback { actions: actions(events, &answer.delivery), abandoned };
+    if answer.delivery.silent {
+        std::future::pending::<()>().await;
+    }
+    let body =
+        stream::unfold(playback, async |mut playback| playback.next().await.map(|item| (item, playback)));
+    let mut response = Response::new(Body::from_stream(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::IM_A_TEAPOT);
+    let headers = answer.headers.into_iter().chain([
+        ("content-type", content_type),
+        // Every request makes a connection of its own, so that dropping connections is about requests.
+        ("connection", "close".to_owned()),
+    ]);
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
+    response
+}
+
+impl Playback {
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        loop {
+            match self.actions.pop_front()? {
+                Action::Send(bytes) => return Some(Ok(bytes.into())),
+                Action::Pause(time) => tokio::time::sleep(time).await,
+                Action::Cut => {
+                    self.actions.clear();
+                    tokio::time::sleep(BEFORE_A_CUT).await;
+                    return Some(Err(io::ErrorKind::ConnectionReset.into()));
+                }
+                Action::Stall => {
+                    // Still there, so that being dropped counts as before the end.
+                    self.actions.push_front(Action::Stall);
+                    std::future::pending::<()>().await;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Playback {
+    fn drop(&mut self) {
+        if !self.actions.is_empty() {
+            self.abandoned.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+fn actions(mut events: Vec<Vec<u8>>, delivery: &Delivery) -> VecDeque<Action> {
+    let end = |place: Place, events: &[Vec<u8>]| match place {
+        Place::Bytes(count) => count,
+        Place::Events(count) => events.iter().take(count).map(Vec::len).sum(),
+    };
+    let stop = match (delivery.cut, delivery.stall) {
+        (Some(place), _) => Some((end(place, &events), Action::Cut)),
+        (None, Some(place)) => Some((end(place, &events), Action::Stall)),
+        (None, None) => None,
+    };
+    for (after, bytes) in &delivery.inserts {
+        events.insert((*after).min(events.len()), bytes.clone());
+    }
+    if let Some((end, _)) = &stop {
+        truncate(&mut events, *end);
+    }
+    if let Some(size) = delivery.piece {
+        events = events.concat().chunks(size).map(<[u8]>::to_vec).collect();
+    }
+    let pause = |_| delivery.pause.map(Action::Pause);
+    let sends = events.into_iter().flat_map(|event| pause(()).into_iter().chain([Action::Send(event)]));
+    sends.chain(stop.map(|(_, action)| action)).collect()
+}
+
+/// Leaves only so many bytes.
+fn truncate(events: &mut Vec<Vec<u8>>, mut bytes: usize) {
+    for event in events.iter_mut() {
+        event.truncate(bytes);
+        bytes -= event.len();
+    }
+    events.retain(|event| !event.is_empty());
+}

@@ -1,0 +1,49 @@
+//! What the server was asked.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use axum::http::{HeaderMap, Method, Uri};
+use serde_json::Value;
+
+/// Headers whose values are keys.
+const SECRET: &[&str] = &["authorization", "x-api-key", "proxy-authorization", "cookie"];
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct RecordedRequest {
+    /// Its method.
+    pub method: String,
+    /// Its path, with the query.
+    pub path: String,
+    /// Its headers, lowercase; keys are redacted.
+    pub headers: BTreeMap<String, String>,
+    /// Its body; null if it was not JSON.
+    pub body: Value,
+    /// When it arrived.
+    pub at: Instant,
+}
+
+impl RecordedRequest {
+    pub(crate) fn new(method: &Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Self {
+        let headers = headers.iter().map(|(name, value)| {
+            let secret = SECRET.contains(&name.as_str());
+            let value = if secret { "[redacted]".into() } else { String::from_utf8_lossy(value.as_bytes()) };
+            (name.as_str().to_owned(), value.into_owned())
+        });
+        Self {
+            method: method.to_string(),
+            path: uri.to_string(),
+            headers: headers.collect(),
+            body: serde_json::from_slice(body).unwrap_or_default(),
+            at: Instant::now(),
+        }
+    }
+}
+
+/// Whether a request has the key, in either of the two ways.
+pub(crate) fn has_key(headers: &HeaderMap, key: &str) -> bool {
+    let is =
+        |name: &str, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
+    is("x-api-key", key) || is("authorization", &format!("Bearer {key}"))
+}

@@ -1,0 +1,66 @@
+//! Anthropic's Messages: a list of blocks, each begun, continued and ended.
+
+use serde_json::{Value, json};
+
+use super::named;
+use crate::answer::{Part, Script, Stop};
+
+pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
+    let tokens = script.tokens;
+    let uncached = tokens.input.saturating_sub(tokens.cached_read + tokens.cached_write);
+    let usage = json!({ "input_tokens": uncached, "cache_creation_input_tokens": tokens.cached_write,
+        "cache_read_input_tokens": tokens.cached_read, "output_tokens": 1 });
+    let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted-model-1",
+        "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage });
+    let mut events = vec![event(json!({ "type": "message_start", "message": message }))];
+    events.push(event(json!({ "type": "ping" })));
+    for (index, part) in script.parts.iter().enumerate() {
+        let (start, deltas) = block(script, part);
+        events.push(event(json!({ "type": "content_block_start", "index": index, "content_block": start })));
+        for delta in deltas {
+            events.push(event(json!({ "type": "content_block_delta", "index": index, "delta": delta })));
+        }
+        events.push(event(json!({ "type": "content_block_stop", "index": index })));
+    }
+    let reason = match script.stop {
+        Some(Stop::MaxOutputTokens) => "max_tokens",
+        Some(Stop::Refused) => "refusal",
+        None if script.has_calls() => "tool_use",
+        None => "end_turn",
+    };
+    let delta = json!({ "stop_reason": reason, "stop_sequence": null });
+    let usage = json!({ "output_tokens": tokens.output });
+    events.push(event(json!({ "type": "message_delta", "delta": delta, "usage": usage })));
+    events.push(event(json!({ "type": "message_stop" })));
+    events
+}
+
+/// How a block begins, and what is added to it.
+fn block(script: &Script, part: &Part) -> (Value, Vec<Value>) {
+    match part {
+        Part::Text(text) => {
+            let deltas =
+                script.pieces(text).into_iter().map(|text| json!({ "type": "text_delta", "text": text }));
+            (json!({ "type": "text", "text": "" }), deltas.collect())
+        }
+        Part::ToolCall { id, name, arguments } => {
+            let pieces = [""].into_iter().chain(script.pieces(arguments));
+            let deltas = pieces.map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
+            (json!({ "type": "tool_use", "id": id, "name": name, "input": {} }), deltas.collect())
+        }
+        Part::Reasoning { text, signature } => {
+            let pieces = script.pieces(text).into_iter();
+            let deltas = pieces.map(|piece| json!({ "type": "thinking_delta", "thinking": piece }));
+            let signature = json!({ "type": "signature_delta", "signature": signature });
+            (
+                json!({ "type": "thinking", "thinking": "", "signature": "" }),
+                deltas.chain([signature]).collect(),
+            )
+        }
+        Part::HiddenReasoning { data } => (json!({ "type": "redacted_thinking", "data": data }), Vec::new()),
+    }
+}
+
+fn event(data: Value) -> Vec<u8> {
+    named(data["type"].as_str().unwrap_or_default(), &data)
+}

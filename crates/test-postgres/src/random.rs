@@ -1,0 +1,16 @@
+//! Numbers that no other test process comes up with; nothing here is secret.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::Range;
+
+/// Any number.
+pub(crate) fn number() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// A number of a range that is not empty.
+pub(crate) fn within(range: Range<u16>) -> u16 {
+    let offset = number() % u64::from(range.end - range.start);
+    // The offset is smaller than the range, so it fits.
+    range.start + u16::try_from(offset).unwrap_or(0)
+}

@@ -1,0 +1,42 @@
+//! Cleans up after a process, however it ends.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::Context as _;
+
+/// Waits for the end of its input, which is a pipe that only the watched process holds open: the system closes it
+/// also when that process is killed. Signals meant for the watched process are not for the watchdog.
+const SCRIPT: &str = "
+trap '' HUP INT TERM
+read -r _
+directory=$1
+shift
+\"$@\"
+rm -rf \"$directory\"
+";
+
+/// A process that, when we are gone, runs one last command and removes a directory.
+pub(crate) struct Watchdog {
+    shell: Child,
+}
+
+impl Watchdog {
+    /// Starts watching.
+    pub(crate) fn start(directory: &Path, last_command: &Command) -> anyhow::Result<Self> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", SCRIPT, "watchdog"]).arg(directory).args(crate::words(last_command));
+        // Not in the directory that it removes, and not in the group that a test runner kills as a whole.
+        shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+        Ok(Self { shell: shell.spawn().context("cannot run sh")? })
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
+}
