@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use protocol::{Timestamp, TurnId, WorkspaceId};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use store::{NewApproval, Store, StoreError, Wake};
 use tokio::sync::broadcast::error::RecvError;
 use tools::{ApprovalRequest, Approvals, Decision};
@@ -19,15 +18,6 @@ pub(crate) struct TurnApprovals {
     pub(crate) turn_id: TurnId,
     pub(crate) owner: String,
     pub(crate) time: Duration,
-}
-
-/// A question as it is stored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Question {
-    pub(crate) tool: String,
-    pub(crate) arguments: Map<String, Value>,
-    pub(crate) paths: Vec<String>,
-    pub(crate) rule: String,
 }
 
 impl Approvals for TurnApprovals {
@@ -50,16 +40,10 @@ impl TurnApprovals {
         let mut wakes = self.store.wakes();
         let milliseconds = i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX);
         let expires_at = Timestamp::now().milliseconds().saturating_add(milliseconds);
-        let question = Question {
-            tool: request.tool.clone(),
-            arguments: request.arguments,
-            paths: request.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-            rule: request.rule,
-        };
         let new = NewApproval {
             call_id: request.call_id.clone(),
-            tool: request.tool,
-            request: json!(question),
+            tool: request.tool.clone(),
+            request: json!(request),
             expires_at: Timestamp::from_milliseconds(expires_at),
         };
         self.store.request_approval(&self.workspace_id, &self.turn_id, &self.owner, new).await?;

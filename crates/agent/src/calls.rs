@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use futures_util::future::join_all;
 use instructions::{Announcement, Resolver};
-use provider::{Message, ToolCall, ToolResult};
+use protocol::ToolCall;
+use provider::{Message, ToolResult};
 use store::TurnEvent;
 use tools::{Access, Router, ToolOutput};
 
@@ -49,7 +50,6 @@ impl Calls {
         let mut prepared = Vec::new();
         let mut announcements = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
-            let call = tools::ToolCall { id: call.id, name: call.name, arguments: call.arguments };
             let (mut refusal, mut reminder) = ((index >= most).then(|| SPENT.to_owned()), None);
             if refusal.is_none() {
                 match self.announce(&call).await {
@@ -98,7 +98,7 @@ impl Calls {
     }
 
     /// What newly applies to the paths that a call touches, and whether the call must wait for it.
-    async fn announce(&self, call: &tools::ToolCall) -> Result<Option<(bool, Announcement)>, AgentError> {
+    async fn announce(&self, call: &ToolCall) -> Result<Option<(bool, Announcement)>, AgentError> {
         let (Some(router), Some(resolver)) = (&self.router, &self.resolver) else { return Ok(None) };
         let touches = router.touches(call);
         if touches.is_empty() {
@@ -127,15 +127,3 @@ fn share(room: usize, calls: usize) -> usize {
 
 /// Less than this says nothing.
 const MIN_OUTPUT_CHARS: usize = 1_000;
-
-/// What a request says of the tools.
-pub(crate) fn specs(router: Option<&Router>) -> Vec<provider::ToolSpec> {
-    let specs = router.into_iter().flat_map(Router::specs);
-    specs
-        .map(|spec| provider::ToolSpec {
-            name: spec.name.clone(),
-            description: spec.description.clone(),
-            schema: spec.schema.clone(),
-        })
-        .collect()
-}

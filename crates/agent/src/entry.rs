@@ -2,7 +2,7 @@
 
 use instructions::Reminder;
 use protocol::Timestamp;
-use provider::{Block, Message, Role, ToolResult};
+use provider::{Block, Message, MessageRole, ToolResult};
 use serde::{Deserialize, Serialize};
 use store::{NewTurnItem, TurnItem};
 use tokens::{Counter, Encoding};
@@ -118,7 +118,7 @@ pub(crate) fn message_tokens(counter: &Counter, message: &Message) -> usize {
 pub(crate) fn answer<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Option<String> {
     let texts: Vec<String> = entries
         .into_iter()
-        .filter(|entry| entry.message.role == Role::Assistant)
+        .filter(|entry| entry.message.role == MessageRole::Assistant)
         .map(|entry| entry.message.text())
         .filter(|text| !text.is_empty())
         .collect();

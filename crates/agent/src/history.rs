@@ -50,7 +50,7 @@ pub(crate) struct History {
     /// Turns up to this ordinal are not among them.
     pub(crate) through: u64,
     /// What making a summary has cost.
-    pub(crate) usage: provider::Usage,
+    pub(crate) usage: protocol::TokenUsage,
 }
 
 /// A completed turn.
@@ -136,7 +136,7 @@ impl Agent {
             through: stored.as_ref().map_or(0, |stored| stored.through),
             summary: stored.and_then(|stored| stored.summary),
             turns: Vec::new(),
-            usage: provider::Usage::default(),
+            usage: protocol::TokenUsage::default(),
         };
         history.turns = self.completed_turns(turn, history.through).await?;
         let before = history.through;

@@ -30,5 +30,5 @@ pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest};
 pub use settings::{Clock, FileSettings, KeepTexts, PromptSettings, Settings, TurnSettings, WhenBusy};
-pub use turn::{StartTurn, TurnListener};
-pub use view::{TurnView, on_the_wire, shown};
+pub use turn::TurnListener;
+pub use view::{on_the_wire, shown};

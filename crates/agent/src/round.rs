@@ -3,7 +3,7 @@
 use futures_util::StreamExt as _;
 use prompt::{CompiledPrompt, notes};
 use provider::{
-    Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, Provider, ProviderError, Role,
+    Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, MessageRole, Provider, ProviderError,
     StopReason, ToolChoice,
 };
 use store::{NewTurnItem, Turn, TurnEvent};
@@ -57,7 +57,7 @@ impl Rounds<'_> {
             let mut response = self.ask().await?;
             self.running.spend(response.usage);
             call_ids::make_unique(&mut response.message, &self.entries);
-            let calls: Vec<provider::ToolCall> = response.message.tool_calls().cloned().collect();
+            let calls: Vec<protocol::ToolCall> = response.message.tool_calls().cloned().collect();
             if is_last && !calls.is_empty() {
                 return self.end_without_calls(response).await;
             }
@@ -203,7 +203,7 @@ impl Rounds<'_> {
 
     /// Keeps what the model has said.
     async fn say(&mut self, message: Message, events: Vec<TurnEvent>) -> Result<(), AgentError> {
-        debug_assert_eq!(message.role, Role::Assistant);
+        debug_assert_eq!(message.role, MessageRole::Assistant);
         // A message without anything in it is one that no provider takes back.
         if !message.blocks.is_empty() {
             self.add(Entry::new(message), events).await?;
@@ -221,7 +221,7 @@ impl Rounds<'_> {
 }
 
 /// Tokens of the tools' descriptions, an estimate.
-pub(crate) fn tool_tokens(agent: &Agent, tools: &[provider::ToolSpec]) -> usize {
+pub(crate) fn tool_tokens(agent: &Agent, tools: &[protocol::ToolSpec]) -> usize {
     let described = tools.iter().map(|tool| {
         let text = format!("{}\n{}\n{}", tool.name, tool.description, tool.schema);
         message_tokens(&agent.counter, &Message::user(text))

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protocol::TurnId;
-use provider::Usage;
+use protocol::{TokenUsage, TurnId};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -25,7 +24,7 @@ pub(crate) struct RunningTurn {
     /// Cancelled when somebody stops it.
     pub(crate) stop: CancellationToken,
     said: Arc<Mutex<String>>,
-    usage: Arc<Mutex<Usage>>,
+    usage: Arc<Mutex<TokenUsage>>,
 }
 
 impl RunningTurn {
@@ -46,12 +45,12 @@ impl RunningTurn {
     }
 
     /// Adds to what the turn has cost.
-    pub(crate) fn spend(&self, usage: Usage) {
+    pub(crate) fn spend(&self, usage: TokenUsage) {
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += usage;
     }
 
     /// What the turn has cost so far.
-    pub(crate) fn usage(&self) -> Usage {
+    pub(crate) fn usage(&self) -> TokenUsage {
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

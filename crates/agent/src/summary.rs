@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use provider::{Block, ChatRequest, Message, ModelName, Provider, Role, SystemParts, Usage};
+use provider::{Block, ChatRequest, Message, MessageRole, ModelName, Provider, SystemParts, TokenUsage};
 use tokens::{Counter, Encoding};
 
 use crate::error::AgentError;
@@ -30,7 +30,7 @@ impl Summariser {
         before: Option<&str>,
         turns: &[PastTurn],
         tokens: usize,
-    ) -> Result<(String, Usage), AgentError> {
+    ) -> Result<(String, TokenUsage), AgentError> {
         let quoted = self.fitting(before, turns, tokens);
         let mut request = ChatRequest::new(self.model.model(), vec![Message::user(quoted)]);
         let instruction = prompt::notes::summary_request(tokens);
@@ -68,9 +68,9 @@ impl Summariser {
 /// What a message says, for somebody who reads about it.
 fn lines(message: &Message) -> Vec<String> {
     let who = match message.role {
-        Role::User => "User",
-        Role::Assistant => "Assistant",
-        Role::Tool => "Tools",
+        MessageRole::User => "User",
+        MessageRole::Assistant => "Assistant",
+        MessageRole::Tool => "Tools",
     };
     let lines = message.blocks.iter().filter_map(|block| match block {
         Block::Text { text } => Some(format!("{who}: {text}")),

@@ -7,14 +7,15 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hooks::Phase;
-use protocol::{ThreadId, ThreadMode, Timestamp, TurnError, TurnId, TurnStatus, Version, WorkspaceId};
+use protocol::method::TurnStartParams;
+use protocol::{ThreadMode, Timestamp, ToolSpec, TurnError, TurnId, TurnStatus, Version, WorkspaceId};
 use provider::{ChatRequest, ModelName, Provider, SystemParts};
 use serde_json::{Value, json};
 use store::{FinishTurn, Lease, NewTurn, StoreError, Turn, TurnEnd};
 use tools::{Limits, Router, Shell, ToolContext, Toolbox};
 
 use crate::approvals::TurnApprovals;
-use crate::calls::{self, Calls};
+use crate::calls::Calls;
 use crate::directory::WorkingDirectory;
 use crate::entry::Entry;
 use crate::error::AgentError;
@@ -38,23 +39,6 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 /// Turns of dead gateways that are failed at once.
 const SWEEP: u64 = 100;
 
-/// What a thread is asked.
-#[derive(Debug, Clone)]
-pub struct StartTurn {
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// The thread.
-    pub thread_id: ThreadId,
-    /// What the user says.
-    pub input: String,
-    /// The directory, if not the workspace's own.
-    pub cwd: Option<String>,
-    /// The model, if not the configured one.
-    pub model: Option<String>,
-    /// Who asks.
-    pub actor: Option<String>,
-}
-
 /// Hears a turn's answer while it comes.
 pub trait TurnListener: Send + Sync + 'static {
     /// The next piece of the answer. The model is not listened to before this is done.
@@ -75,7 +59,8 @@ pub trait TurnListener: Send + Sync + 'static {
 
 /// What a turn is run with.
 struct Run {
-    start: StartTurn,
+    start: TurnStartParams,
+    actor: Option<String>,
     turn: Turn,
     model: ModelName,
     provider: Provider,
@@ -98,7 +83,8 @@ impl Agent {
     /// Begins a turn and answers as soon as it is written down; it goes on by itself.
     pub async fn start_turn(
         self: &Arc<Self>,
-        start: StartTurn,
+        start: TurnStartParams,
+        actor: Option<String>,
         listener: Arc<dyn TurnListener>,
     ) -> Result<Turn, AgentError> {
         if start.input.trim().is_empty() {
@@ -112,9 +98,9 @@ impl Agent {
         let model: ModelName = name.ok_or(AgentError::NoModel)?.parse()?;
         let provider = self.provider(&model)?;
         let summariser = self.summariser(&model, &provider)?;
-        let turn = self.create(&start, &model, listener.as_ref()).await?;
+        let turn = self.create(&start, &model, actor.as_deref(), listener.as_ref()).await?;
         let running = self.running.begin(&turn.id);
-        let run = Run { start, turn: turn.clone(), model, provider, summariser, listener, running };
+        let run = Run { start, actor, turn: turn.clone(), model, provider, summariser, listener, running };
         let agent = Arc::clone(self);
         self.running.tasks.spawn(async move { agent.run(run).await });
         Ok(turn)
@@ -142,8 +128,9 @@ impl Agent {
     /// Writes the turn down; where another runs, waits for its end if settings say so.
     async fn create(
         &self,
-        start: &StartTurn,
+        start: &TurnStartParams,
         model: &ModelName,
+        actor: Option<&str>,
         listener: &dyn TurnListener,
     ) -> Result<Turn, AgentError> {
         let queue = self.queues.of(&start.thread_id);
@@ -163,7 +150,7 @@ impl Agent {
                 cwd: start.cwd.clone(),
                 lease: self.lease(),
             };
-            match self.store.create_turn(&start.workspace_id, new, start.actor.as_deref()).await {
+            match self.store.create_turn(&start.workspace_id, new, actor).await {
                 // Perhaps its gateway is gone and nobody has noticed yet.
                 Err(StoreError::TurnRunning { .. }) if !swept => {
                     self.fail_dead_turns().await?;
@@ -273,7 +260,7 @@ impl Agent {
 
     /// Writes the end down, and tries again while the database is away: the lease keeps the turn ours until then.
     async fn finish(&self, run: &Run, finish: FinishTurn) {
-        let (turn, actor) = (&run.turn, run.start.actor.as_deref());
+        let (turn, actor) = (&run.turn, run.actor.as_deref());
         let deadline = tokio::time::Instant::now() + LEASE;
         loop {
             let finished =
@@ -329,7 +316,7 @@ impl Agent {
         let prepared = self.prepare(&request(run)).await?;
         let mut session = self.open_session(&prepared).await?;
         let router = self.router(run, &prepared).await?;
-        let tools = calls::specs(router.as_ref());
+        let tools: Vec<ToolSpec> = router.iter().flat_map(Router::specs).cloned().collect();
         let turn_text = &prepared.compiled.turn_text;
         let fixed = prepared.compiled.manifest.prefix_tokens()
             + round::tool_tokens(self, &tools)

@@ -1,25 +1,14 @@
 //! Turns as the protocol shows them.
 
 use instructions::Reminder;
-use protocol::turn::{TurnApproval, TurnReminder, TurnRole, TurnStep, TurnToolCall, TurnToolResult};
-use protocol::{Timestamp, TurnError, TurnId, TurnStatus, TurnUsage, WorkspaceId};
-use provider::{Block, Role};
+use protocol::method::TurnGetResult;
+use protocol::turn::{TurnReminder, TurnStep, TurnToolResult};
+use protocol::{Timestamp, TokenUsage, TurnApproval, TurnError, TurnId, TurnStatus, WorkspaceId};
+use provider::Block;
 
-use crate::approvals::Question;
 use crate::entry::{Entry, JOINT, answer};
 use crate::error::AgentError;
 use crate::preparation::Agent;
-
-/// A turn, what happened in it, and what waits for somebody to decide.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnView {
-    /// The turn, with its answer so far.
-    pub turn: protocol::Turn,
-    /// What was said and done.
-    pub steps: Vec<TurnStep>,
-    /// What waits.
-    pub approvals: Vec<TurnApproval>,
-}
 
 impl Agent {
     /// Shows a turn as it is now.
@@ -27,7 +16,7 @@ impl Agent {
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
-    ) -> Result<TurnView, AgentError> {
+    ) -> Result<TurnGetResult, AgentError> {
         let turn = self.store.turn(workspace_id, turn_id).await?;
         let entries = Entry::all(self.store.turn_items(workspace_id, turn_id).await?)?;
         let mut turn = on_the_wire(turn)?;
@@ -42,7 +31,7 @@ impl Agent {
             _ => Vec::new(),
         };
         let steps = entries.iter().map(|(entry, at)| step(entry, *at)).collect();
-        Ok(TurnView { turn, steps, approvals })
+        Ok(TurnGetResult { turn, steps, approvals })
     }
 
     async fn waiting(
@@ -55,17 +44,10 @@ impl Agent {
         let waiting = all.filter(|approval| approval.allowed.is_none() && approval.expires_at > now);
         waiting
             .map(|approval| {
-                let question: Question = serde_json::from_value(approval.request)
+                let request = serde_json::from_value(approval.request)
                     .map_err(|error| AgentError::Stored { what: "question", message: error.to_string() })?;
-                Ok(TurnApproval {
-                    call_id: approval.call_id,
-                    tool: question.tool,
-                    arguments: question.arguments,
-                    paths: question.paths,
-                    rule: question.rule,
-                    requested_at: approval.requested_at,
-                    expires_at: approval.expires_at,
-                })
+                let (requested_at, expires_at) = (approval.requested_at, approval.expires_at);
+                Ok(TurnApproval { request, requested_at, expires_at })
             })
             .collect()
     }
@@ -75,7 +57,7 @@ impl Agent {
 pub fn on_the_wire(turn: store::Turn) -> Result<protocol::Turn, AgentError> {
     let stored = |error: serde_json::Error| AgentError::Stored { what: "turn", message: error.to_string() };
     let error: Option<TurnError> = turn.error.map(serde_json::from_value).transpose().map_err(stored)?;
-    let usage: Option<TurnUsage> = turn.usage.map(serde_json::from_value).transpose().map_err(stored)?;
+    let usage: Option<TokenUsage> = turn.usage.map(serde_json::from_value).transpose().map_err(stored)?;
     Ok(protocol::Turn {
         id: turn.id,
         workspace_id: turn.workspace_id,
@@ -113,23 +95,14 @@ fn step(entry: &Entry, created_at: Timestamp) -> TurnStep {
         }),
         _ => None,
     });
-    let calls = entry.message.tool_calls().map(|call| TurnToolCall {
-        call_id: call.id.clone(),
-        tool: call.name.clone(),
-        arguments: call.arguments.clone(),
-    });
     let texts = entry.message.blocks.iter().filter_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
         _ => None,
     });
     TurnStep {
-        role: match entry.message.role {
-            Role::User => TurnRole::User,
-            Role::Assistant => TurnRole::Assistant,
-            Role::Tool => TurnRole::Tool,
-        },
+        role: entry.message.role,
         text: texts.collect::<Vec<_>>().join("\n\n"),
-        calls: calls.collect(),
+        calls: entry.message.tool_calls().cloned().collect(),
         results: results.collect(),
         reminders: reminders_of(None),
         created_at,

@@ -25,6 +25,7 @@ pub mod schema;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod tool;
 pub mod tree;
 pub mod turn;
 
@@ -40,5 +41,6 @@ pub use number::{Sequence, Version};
 pub use text::ContentHash;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
+pub use tool::{ApprovalRequest, MalformedArguments, ToolCall, ToolSpec, TurnApproval};
 pub use tree::{Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
-pub use turn::{Turn, TurnError, TurnStatus, TurnUsage};
+pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnStatus};

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::prompt::{PromptSource, Stability};
+use crate::tool::ToolCall;
 use crate::{ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// How far a turn is.
@@ -50,7 +50,7 @@ pub struct Turn {
     pub error: Option<TurnError>,
     /// What it cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<TurnUsage>,
+    pub usage: Option<TokenUsage>,
     /// When it began.
     pub created_at: Timestamp,
     /// When it ended.
@@ -80,43 +80,59 @@ pub struct TurnError {
     pub retryable: bool,
 }
 
-/// Tokens of a turn, as its provider counted them.
+/// Tokens of a request to a model, or of a whole turn. The parts are parts of the sums with every provider, whichever way
+/// it counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct TurnUsage {
+pub struct TokenUsage {
     /// All that was read, cached or not.
     pub input: u64,
-    /// All that was written.
+    /// All that was written, reasoning included.
     pub output: u64,
     /// The part of `input` that came from a cache.
     pub cached_read: u64,
     /// The part of `input` that was written to a cache.
     pub cached_write: u64,
+    /// The part of `output` that was reasoning, where the provider reports it.
+    pub reasoning: u64,
 }
 
-/// Who speaks in a step of a turn.
+impl std::ops::AddAssign for TokenUsage {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached_read = self.cached_read.saturating_add(other.cached_read);
+        self.cached_write = self.cached_write.saturating_add(other.cached_write);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+    }
+}
+
+/// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum TurnRole {
-    /// A person, or the gateway for one.
+pub enum MessageRole {
+    /// A person, or whoever acts for one. Opens a turn.
     User,
     /// The model.
     Assistant,
-    /// The tools that were called.
+    /// The tools that were called. Texts after the results are for the model, too.
     Tool,
 }
 
-/// One message of a turn, as it was sent to the model or came from it.
+/// One message of a turn, for people to read.
+///
+/// What is stored and sent again is `provider::Message`: the order of its blocks and a provider's own reasoning matter to
+/// a model only, and reminders stand here rendered beside what they belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnStep {
     /// Who speaks.
-    pub role: TurnRole,
+    pub role: MessageRole,
     /// What is said, without reminders.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// The tools the model calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<TurnToolCall>,
+    pub calls: Vec<ToolCall>,
     /// What tools answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<TurnToolResult>,
@@ -125,17 +141,6 @@ pub struct TurnStep {
     pub reminders: Vec<TurnReminder>,
     /// When it was kept.
     pub created_at: Timestamp,
-}
-
-/// A call of a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TurnToolCall {
-    /// What its result refers to.
-    pub call_id: String,
-    /// The tool.
-    pub tool: String,
-    /// The arguments as the model wrote them: a JSON object, if all went well.
-    pub arguments: String,
 }
 
 /// What a tool answered.
@@ -161,25 +166,6 @@ pub struct TurnReminder {
     pub kind: String,
     /// Its text, tags included.
     pub text: String,
-}
-
-/// A call that waits for somebody to decide.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TurnApproval {
-    /// The call.
-    pub call_id: String,
-    /// The tool.
-    pub tool: String,
-    /// The arguments it would run with.
-    pub arguments: Map<String, Value>,
-    /// The files it would write; none for a command, which may write anywhere.
-    pub paths: Vec<String>,
-    /// The rule that asks, such as `permissions.write = ask`.
-    pub rule: String,
-    /// When it was asked.
-    pub requested_at: Timestamp,
-    /// When the answer is no because nobody answered.
-    pub expires_at: Timestamp,
 }
 
 /// What made a turn's prompt, and what the turn did, from the store alone.

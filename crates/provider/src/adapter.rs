@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::assembly::Assembly;
 use crate::error::Fault;
 use crate::sse::SseEvent;
-use crate::{Block, ChatRequest, ModelRules, ProviderKind, Reasoning, Role, ToolCall, ToolResult};
+use crate::{Block, ChatRequest, MessageRole, ModelRules, ProviderKind, Reasoning, ToolCall, ToolResult};
 
 /// One API.
 pub(crate) trait Adapter: Send + Sync {
@@ -92,8 +92,8 @@ enum Part<'a> {
 ///
 /// Empty texts are left out, because APIs refuse them. Reasoning is sent only where it can be used: by the API and
 /// the model it came from, within the present turn, and before something that was said or done after it.
-fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (Role, Vec<Part<'_>>)> {
-    let opening = request.messages.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
+fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (MessageRole, Vec<Part<'_>>)> {
+    let opening = request.messages.iter().rposition(|message| message.role == MessageRole::User).unwrap_or(0);
     let own = move |reasoning: &Reasoning| {
         reasoning.kind == kind && reasoning.model == request.model && reasoning.value.is_object()
     };

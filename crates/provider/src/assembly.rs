@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::{
-    Block, ChatEvent, ChatResponse, Message, PartialResponse, ProviderKind, Reasoning, StopReason, ToolCall,
-    Usage,
+    Block, ChatEvent, ChatResponse, Message, PartialResponse, ProviderKind, Reasoning, StopReason,
+    TokenUsage, ToolCall,
 };
 
 /// More blocks than any answer has; every piece has to find its own among them.
@@ -21,7 +21,7 @@ pub(crate) struct Assembly {
     slots: Vec<(u64, Slot)>,
     /// What the caller has not been told yet.
     events: Vec<ChatEvent>,
-    pub(crate) usage: Usage,
+    pub(crate) usage: TokenUsage,
     pub(crate) model: Option<String>,
     pub(crate) stop: Option<StopReason>,
 }
@@ -46,7 +46,7 @@ impl Assembly {
             requested_model,
             slots: Vec::new(),
             events: Vec::new(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             model: None,
             stop: None,
         }

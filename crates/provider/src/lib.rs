@@ -56,12 +56,11 @@ mod sse;
 pub use config::{BuiltIn, Limits, ProviderConfig, ProviderKind, Timeouts};
 pub use error::{ErrorKind, ProviderError};
 pub use key::{KeyFileError, key_from_file};
-pub use message::{Block, MalformedArguments, Message, Reasoning, Role, ToolCall, ToolResult};
+pub use message::{Block, Message, Reasoning, ToolResult};
 pub use model_name::{ModelName, ModelNameError, Providers};
+pub use protocol::{MessageRole, TokenUsage, ToolCall, ToolSpec};
 pub use provider::{ChatStream, Provider};
-pub use request::{
-    ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts, ToolChoice, ToolSpec,
-};
-pub use response::{ChatEvent, ChatResponse, PartialResponse, StopReason, Usage};
+pub use request::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts, ToolChoice};
+pub use response::{ChatEvent, ChatResponse, PartialResponse, StopReason};
 pub use retry::RetryPolicy;
 pub use rules::{CacheRules, ModelRules, ReasoningRules};

@@ -3,9 +3,9 @@
 //! They are kept and replayed as history, so they serialise; what a provider wants to see again unchanged (its
 //! reasoning) is carried as a value that only its adapter looks into.
 
+use protocol::{MessageRole, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use thiserror::Error;
 
 use crate::ProviderKind;
 
@@ -13,21 +13,9 @@ use crate::ProviderKind;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
-    pub role: Role,
+    pub role: MessageRole,
     /// What, in order.
     pub blocks: Vec<Block>,
-}
-
-/// Who speaks in a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// A person, or who acts for one. Opens a turn.
-    User,
-    /// The model.
-    Assistant,
-    /// The tools that were called. Texts after the results are for the model, too.
-    Tool,
 }
 
 /// A part of a message.
@@ -46,17 +34,6 @@ pub enum Block {
     ToolResult(ToolResult),
     /// The model has thought.
     Reasoning(Reasoning),
-}
-
-/// A call of a tool, as the model wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCall {
-    /// What its result refers to.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// The arguments as the model wrote them: a JSON object, if all went well.
-    pub arguments: String,
 }
 
 /// What a tool answered.
@@ -84,32 +61,20 @@ pub struct Reasoning {
     pub value: Value,
 }
 
-/// Arguments of a tool call that are not a JSON object.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the arguments of tool call `{id}` to `{name}` are not a JSON object: {problem}")]
-pub struct MalformedArguments {
-    /// The call.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// What is wrong with them.
-    pub problem: String,
-}
-
 impl Message {
     /// A user's message.
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: Role::User, blocks: vec![Block::text(text)] }
+        Self { role: MessageRole::User, blocks: vec![Block::text(text)] }
     }
 
     /// A model's message.
     pub fn assistant(blocks: Vec<Block>) -> Self {
-        Self { role: Role::Assistant, blocks }
+        Self { role: MessageRole::Assistant, blocks }
     }
 
     /// The results of the calls of one message; all of them belong into one.
     pub fn results(results: impl IntoIterator<Item = ToolResult>) -> Self {
-        Self { role: Role::Tool, blocks: results.into_iter().map(Block::ToolResult).collect() }
+        Self { role: MessageRole::Tool, blocks: results.into_iter().map(Block::ToolResult).collect() }
     }
 
     /// Its text blocks, joined.
@@ -137,36 +102,19 @@ impl Block {
     }
 }
 
-impl ToolCall {
-    /// The arguments as an object, or why they are none. A model may have written anything, or been cut off.
-    pub fn input(&self) -> Result<Map<String, Value>, MalformedArguments> {
-        let problem =
-            |problem: String| MalformedArguments { id: self.id.clone(), name: self.name.clone(), problem };
-        // Some servers write nothing at all for a tool without parameters.
-        if self.arguments.trim().is_empty() {
-            return Ok(Map::new());
-        }
-        match serde_json::from_str(&self.arguments) {
-            Ok(Value::Object(object)) => Ok(object),
-            Ok(other) => Err(problem(format!("found {}", type_name(&other)))),
-            Err(error) => Err(problem(error.to_string())),
-        }
+/// A call's arguments as the model wrote them, or if they are no object, as the text of one.
+pub(crate) fn arguments_for_history(call: &ToolCall) -> String {
+    match call.input() {
+        Ok(_) if !call.arguments.trim().is_empty() => call.arguments.clone(),
+        _ => Value::Object(input_for_history(call)).to_string(),
     }
+}
 
-    /// The arguments as the model wrote them, or if they are no object, as the text of one.
-    pub(crate) fn arguments_for_history(&self) -> String {
-        match self.input() {
-            Ok(_) if !self.arguments.trim().is_empty() => self.arguments.clone(),
-            _ => Value::Object(self.input_for_history()).to_string(),
-        }
-    }
-
-    /// The arguments as an object in any case: providers refuse a history in which they are something else.
-    pub(crate) fn input_for_history(&self) -> Map<String, Value> {
-        self.input().unwrap_or_else(|_| {
-            Map::from_iter([("malformed_arguments".to_owned(), Value::String(self.arguments.clone()))])
-        })
-    }
+/// A call's arguments as an object in any case: providers refuse a history in which they are something else.
+pub(crate) fn input_for_history(call: &ToolCall) -> Map<String, Value> {
+    call.input().unwrap_or_else(|_| {
+        Map::from_iter([("malformed_arguments".to_owned(), Value::String(call.arguments.clone()))])
+    })
 }
 
 impl ToolResult {
@@ -179,16 +127,5 @@ impl ToolResult {
     pub fn failed(mut self) -> Self {
         self.is_error = true;
         self
-    }
-}
-
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }

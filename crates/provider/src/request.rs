@@ -1,7 +1,7 @@
 //! What is asked of a model, in no provider's words.
 
+use protocol::ToolSpec;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::Message;
 
@@ -61,17 +61,6 @@ impl SystemParts {
         let parts = [self.stable.as_str(), self.session.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
-}
-
-/// A tool as a model sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolSpec {
-    /// What it is called by.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// The JSON Schema of its arguments, an object.
-    pub schema: Value,
 }
 
 /// Whether tools may be called.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use protocol::{TokenUsage, ToolCall};
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, ProviderError, ToolCall};
+use crate::{Message, ProviderError};
 
 /// What happens during a round. The last event of a round that went well is [`ChatEvent::Finished`].
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +61,7 @@ pub struct ChatResponse {
     /// Why it stopped.
     pub stop: StopReason,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The model that answered, as the provider names it.
     pub model: String,
 }
@@ -73,7 +74,7 @@ pub struct PartialResponse {
     /// Tool calls whose arguments were still arriving: to be shown, never to be run.
     pub unfinished_calls: Vec<ToolCall>,
     /// What it cost, as far as the provider had said.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The model that answered, if the provider had named it.
     pub model: Option<String>,
 }
@@ -97,30 +98,4 @@ pub enum StopReason {
     Paused,
     /// Something we have no word for.
     Other(String),
-}
-
-/// Tokens of one round. The parts are parts of the sums with every provider, whichever way it counts itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Usage {
-    /// All that was read, cached or not.
-    pub input: u64,
-    /// All that was written, reasoning included.
-    pub output: u64,
-    /// The part of `input` that came from a cache.
-    pub cached_read: u64,
-    /// The part of `input` that was written to a cache.
-    pub cached_write: u64,
-    /// The part of `output` that was reasoning, where the provider tells.
-    pub reasoning: u64,
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cached_read = self.cached_read.saturating_add(other.cached_read);
-        self.cached_write = self.cached_write.saturating_add(other.cached_write);
-        self.reasoning = self.reasoning.saturating_add(other.reasoning);
-    }
 }

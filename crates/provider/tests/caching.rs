@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use provider::{
-    Block, ChatRequest, Message, Provider, ProviderConfig, ProviderKind, Reasoning, Role, SystemParts,
+    Block, ChatRequest, Message, MessageRole, Provider, ProviderConfig, ProviderKind, Reasoning, SystemParts,
     ToolCall, ToolResult, ToolSpec,
 };
 use scripted_model::{Answer, ScriptedModel, Wire};
@@ -93,7 +93,7 @@ fn block() -> impl Strategy<Value = Block> {
 }
 
 fn message() -> impl Strategy<Value = Message> {
-    let role = prop_oneof![Just(Role::User), Just(Role::Assistant), Just(Role::Tool)];
+    let role = prop_oneof![Just(MessageRole::User), Just(MessageRole::Assistant), Just(MessageRole::Tool)];
     (role, proptest::collection::vec(block(), 0..5)).prop_map(|(role, blocks)| Message { role, blocks })
 }
 

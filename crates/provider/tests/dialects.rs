@@ -1,6 +1,6 @@
 //! What servers do that the API's description does not say.
 
-use provider::{Block, ChatRequest, ChatResponse, Message, Role, StopReason, ToolResult};
+use provider::{Block, ChatRequest, ChatResponse, Message, MessageRole, StopReason, ToolResult};
 use scripted_model::Answer;
 use serde_json::{Value, json};
 
@@ -172,7 +172,7 @@ async fn reasoning_without_anything_after_it_is_not_sent() {
         let mut message = provider.complete(&request).await.unwrap().message;
         message.blocks.retain(|block| matches!(block, Block::Reasoning(_)));
         request.messages.push(message);
-        request.messages.push(Message { role: Role::Tool, blocks: vec![Block::text("Go on.")] });
+        request.messages.push(Message { role: MessageRole::Tool, blocks: vec![Block::text("Go on.")] });
         provider.complete(&request).await.unwrap();
         assert!(!stage.model.requests()[1].body.to_string().contains("signature-1"), "{kind:?}");
     }

@@ -129,7 +129,9 @@ async fn thoughts_that_were_cut_are_kept_but_not_sent_back() {
             matches!(&partial.blocks[0], Block::Reasoning(reasoning) if reasoning.text.starts_with("Think"))
         );
         let mut request = ChatRequest::new("scripted-model", vec![Message::user("Go."), partial]);
-        request.messages.push(Message { role: provider::Role::Tool, blocks: vec![Block::text("Go on.")] });
+        request
+            .messages
+            .push(Message { role: provider::MessageRole::Tool, blocks: vec![Block::text("Go on.")] });
         stage.provider().complete(&request).await.unwrap();
         let sent = stage.model.requests()[1].body.to_string();
         assert!(!sent.contains("Think") || kind.0 == ProviderKind::OpenaiCompatible, "{kind:?} {sent}");

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use provider::{
-    Block, ChatRequest, Message, ProviderKind, Reasoning, ReasoningEffort, Role, SystemParts, ToolCall,
-    ToolChoice, ToolResult, ToolSpec,
+    Block, ChatRequest, Message, MessageRole, ProviderKind, Reasoning, ReasoningEffort, SystemParts,
+    ToolCall, ToolChoice, ToolResult, ToolSpec,
 };
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ pub(crate) fn full_request() -> ChatRequest {
         Message::user("What is this?"),
         Message::assistant(older),
         Message {
-            role: Role::User,
+            role: MessageRole::User,
             blocks: vec![
                 Block::text("Compare a.rs and src."),
                 Block::text("# Turn\n\nIt is Sunday."),

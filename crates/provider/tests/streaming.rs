@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use provider::{Block, ChatEvent, StopReason, ToolCall, Usage};
+use provider::{Block, ChatEvent, StopReason, TokenUsage, ToolCall};
 use scripted_model::{Answer, Stop, Tokens, Wire};
 
 use crate::stage::{KINDS, Stage, hello};
@@ -88,7 +88,7 @@ async fn usage_means_the_same_everywhere() {
         let stage = Stage::with((kind, wire), [Answer::text("x").tokens(tokens)]).await;
         // Anthropic does not say how much of the output was reasoning.
         let reasoning = if wire == Wire::Anthropic { 0 } else { 30 };
-        let expected = Usage { input: 1000, output: 50, cached_read: 800, cached_write: 0, reasoning };
+        let expected = TokenUsage { input: 1000, output: 50, cached_read: 800, cached_write: 0, reasoning };
         assert_eq!(stage.ask().await.response().usage, expected, "{kind:?}");
     }
 }

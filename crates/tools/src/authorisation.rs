@@ -84,7 +84,7 @@ async fn ask(
         call_id: call.id.clone(),
         tool: call.name.clone(),
         arguments: arguments.fields().clone(),
-        paths: paths.clone(),
+        paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
         rule: rule.text.clone(),
     };
     let time = context.limits().approval_time;

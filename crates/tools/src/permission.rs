@@ -1,12 +1,11 @@
 //! Who may write, and who is asked.
 
 use std::future::Future;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use protocol::ApprovalRequest;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 /// What happens to a call that writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,21 +45,6 @@ impl Default for Permissions {
     fn default() -> Self {
         Self { write: Permission::Ask, protected: Permission::Deny }
     }
-}
-
-/// A call that waits for somebody to decide.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ApprovalRequest {
-    /// The call's id.
-    pub call_id: String,
-    /// The tool.
-    pub tool: String,
-    /// The arguments it would run with.
-    pub arguments: Map<String, Value>,
-    /// The files it would write, without links; none for a command, which may write anywhere.
-    pub paths: Vec<PathBuf>,
-    /// The rule that asks, such as `permissions.write = ask`.
-    pub rule: String,
 }
 
 /// What somebody decided.

@@ -8,18 +8,7 @@ use futures_util::FutureExt as _;
 use crate::authorisation::{authorise, called};
 use crate::nearest::nearest;
 use crate::toolbox::Entry;
-use crate::{ArgumentError, Arguments, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
-
-/// A call as a model makes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolCall {
-    /// What the answer refers to.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// A JSON object, as text.
-    pub arguments: String,
-}
+use crate::{ArgumentError, Arguments, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
 
 /// Why there cannot be such a round.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,47 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use schemars::JsonSchema;
-use serde_json::Value;
+use protocol::ToolSpec;
 
 use crate::{Arguments, ToolContext, ToolOutput};
-
-/// How a tool is described to a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolSpec {
-    /// What it is called by.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// The JSON Schema of its arguments: an object.
-    pub schema: Value,
-}
-
-impl ToolSpec {
-    /// A description whose schema is that of a type.
-    pub fn of<A: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
-        Self { name: name.into(), description: description.into(), schema: schema_of::<A>() }
-    }
-}
-
-/// The schema of a type, without what says nothing to a model.
-fn schema_of<A: JsonSchema>() -> Value {
-    let mut schema = schemars::generate::SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<A>()
-        .to_value();
-    if let Some(object) = schema.as_object_mut() {
-        object.remove("$schema");
-        object.remove("title");
-        object.remove("description");
-        for property in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
-            if let Some(property) = property.1.as_object_mut() {
-                property.remove("format");
-            }
-        }
-    }
-    schema
-}
 
 /// What a call does to something on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

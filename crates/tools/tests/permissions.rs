@@ -52,7 +52,7 @@ async fn somebody_is_asked() {
             call_id: "call-1".into(),
             tool: "write_file".into(),
             arguments: new_file().as_object().unwrap().clone(),
-            paths: vec![bench.context.root().join("new")],
+            paths: vec![bench.context.root().join("new").to_string_lossy().into_owned()],
             rule: "permissions.write = ask".into(),
         }]
     );

@@ -11,7 +11,7 @@ use client::Client;
 use protocol::method::{
     TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnList, TurnListParams,
 };
-use protocol::turn::TurnUsage;
+use protocol::turn::TokenUsage;
 use protocol::{ThreadId, Turn as Record, TurnStatus, WorkspaceId};
 use serde_json::json;
 
@@ -161,10 +161,12 @@ fn status_name(status: TurnStatus) -> &'static str {
 
 /// What a turn has cost, if it cost anything.
 fn describe_spent(turn: &Record) -> Option<String> {
-    turn.usage.as_ref().filter(|usage| **usage != TurnUsage::default()).map(describe_usage)
+    turn.usage.as_ref().filter(|usage| **usage != TokenUsage::default()).map(describe_usage)
 }
 
-/// Tokens for people: `100 in, 20 out, 60 cached`.
-fn describe_usage(usage: &TurnUsage) -> String {
-    format!("{} in, {} out, {} cached", usage.input, usage.output, usage.cached_read)
+/// Tokens for people: `100 in, 20 out (5 reasoning), 60 cached`.
+fn describe_usage(usage: &TokenUsage) -> String {
+    let TokenUsage { input, output, cached_read, reasoning, .. } = usage;
+    let reasoning = if *reasoning > 0 { format!(" ({reasoning} reasoning)") } else { String::new() };
+    format!("{input} in, {output} out{reasoning}, {cached_read} cached")
 }

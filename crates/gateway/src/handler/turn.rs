@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{StartTurn, TurnListener};
+use agent::TurnListener;
 use futures_util::future::BoxFuture;
 use protocol::TurnId;
 use protocol::error::ErrorKind;
@@ -34,22 +34,13 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
         }
     }
     let listener = Arc::new(Starter { outgoing: context.peer.outgoing().cloned() });
-    let start = StartTurn {
-        workspace_id: params.workspace_id,
-        thread_id: params.thread_id,
-        input: params.input,
-        cwd: params.cwd,
-        model: params.model,
-        actor: context.actor().map(str::to_owned),
-    };
-    let turn = context.shared.agent.start_turn(start, listener).await.map_err(from_agent)?;
+    let actor = context.actor().map(str::to_owned);
+    let turn = context.shared.agent.start_turn(params, actor, listener).await.map_err(from_agent)?;
     Ok(TurnResult { turn: agent::on_the_wire(turn).map_err(from_agent)? })
 }
 
 pub(crate) async fn get(context: Context, params: TurnGetParams) -> Result<TurnGetResult, Error> {
-    let view = context.shared.agent.turn_view(&params.workspace_id, &params.turn_id).await;
-    let view = view.map_err(from_agent)?;
-    Ok(TurnGetResult { turn: view.turn, steps: view.steps, approvals: view.approvals })
+    context.shared.agent.turn_view(&params.workspace_id, &params.turn_id).await.map_err(from_agent)
 }
 
 pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<TurnListResult, Error> {

@@ -41,7 +41,7 @@ async fn a_model_is_asked_and_its_answer_is_streamed_and_kept() {
     assert_eq!(got["turn"]["model"], format!("scripted/{MODEL}"));
     assert_eq!(
         got["turn"]["usage"],
-        json!({ "input": 50, "output": 7, "cached_read": 40, "cached_write": 0 })
+        json!({ "input": 50, "output": 7, "cached_read": 40, "cached_write": 0, "reasoning": 0 })
     );
     let roles: Vec<&Value> = got["steps"].as_array().unwrap().iter().map(|step| &step["role"]).collect();
     assert_eq!(roles, ["user", "assistant"]);
@@ -49,6 +49,15 @@ async fn a_model_is_asked_and_its_answer_is_streamed_and_kept() {
     let body = stage.last_body();
     assert_eq!(texts(&body["messages"][0])[0], "What is the answer?");
     assert!(body.get("tools").is_none());
+}
+
+#[tokio::test]
+async fn reasoning_tokens_reach_the_client() {
+    let mut stage = Stage::set(Setting { wire: Wire::Openai, ..Setting::default() }).await;
+    let tokens = Tokens { input: 50, output: 37, cached_read: 0, cached_write: 0, reasoning: 30 };
+    stage.model.answer(Answer::text("thought about").tokens(tokens));
+    let got = stage.ask("Think.").await;
+    assert_eq!(got["turn"]["usage"]["reasoning"], 30);
 }
 
 #[tokio::test]

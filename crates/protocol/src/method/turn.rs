@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::turn::{TurnApproval, TurnExplanation, TurnReminder, TurnStep};
+use crate::tool::TurnApproval;
+use crate::turn::{TurnExplanation, TurnReminder, TurnStep};
 use crate::{ThreadId, Timestamp, Turn, TurnId, Version, WorkspaceId};
 
 /// Takes what a thread is asked.

@@ -9,10 +9,11 @@ use serde_json::{Map, Value, json};
 use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, secret_header, text};
 use crate::assembly::Assembly;
 use crate::error::Fault;
+use crate::message::input_for_history;
 use crate::sse::SseEvent;
 use crate::{
-    ChatRequest, ModelRules, ProviderKind, ReasoningRules, Role, StopReason, ToolChoice, ToolResult, Usage,
-    cache, fault, http,
+    ChatRequest, MessageRole, ModelRules, ProviderKind, ReasoningRules, StopReason, TokenUsage, ToolChoice,
+    ToolResult, cache, fault, http,
 };
 
 /// The version of the API that is spoken here.
@@ -102,8 +103,8 @@ fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> 
 fn messages(request: &ChatRequest) -> Vec<Value> {
     let messages = outgoing(request, ProviderKind::Anthropic).map(|(role, mut parts)| {
         // Results come first, or the API does not find them.
-        parts.sort_by_key(|part| role == Role::Tool && !matches!(part, Part::Result(_)));
-        let role = if role == Role::Assistant { "assistant" } else { "user" };
+        parts.sort_by_key(|part| role == MessageRole::Tool && !matches!(part, Part::Result(_)));
+        let role = if role == MessageRole::Assistant { "assistant" } else { "user" };
         json!({ "role": role, "content": parts.into_iter().map(content).collect::<Vec<_>>() })
     });
     messages.collect()
@@ -113,7 +114,7 @@ fn content(part: Part<'_>) -> Value {
     match part {
         Part::Text(text) => json!({ "type": "text", "text": text }),
         Part::Call(call) => {
-            json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.input_for_history() })
+            json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input_for_history(call) })
         }
         Part::Result(result) => tool_result(result),
         Part::Reasoning(value) => value.clone(),
@@ -266,7 +267,7 @@ impl AnthropicDecoder {
         ] {
             *field = number(usage, place).unwrap_or(*field);
         }
-        assembly.usage = Usage {
+        assembly.usage = TokenUsage {
             input: raw.input.saturating_add(raw.written).saturating_add(raw.read),
             output: raw.output,
             cached_read: raw.read,

@@ -8,10 +8,11 @@ use sha2::{Digest as _, Sha256};
 use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, secret_header, text, texts};
 use crate::assembly::Assembly;
 use crate::error::Fault;
+use crate::message::arguments_for_history;
 use crate::sse::SseEvent;
 use crate::{
-    ChatRequest, ModelRules, ProviderKind, ReasoningRules, Role, StopReason, ToolChoice, ToolResult, Usage,
-    fault, http,
+    ChatRequest, MessageRole, ModelRules, ProviderKind, ReasoningRules, StopReason, TokenUsage, ToolChoice,
+    ToolResult, fault, http,
 };
 
 /// The longest cache key that the API takes.
@@ -85,7 +86,7 @@ fn cache_key(key: &str) -> String {
 fn input(request: &ChatRequest) -> Vec<Value> {
     let mut items = Vec::new();
     for (role, parts) in outgoing(request, ProviderKind::Openai) {
-        if role == Role::Assistant {
+        if role == MessageRole::Assistant {
             items.extend(parts.into_iter().filter_map(assistant_item));
             continue;
         }
@@ -108,7 +109,7 @@ fn assistant_item(part: Part<'_>) -> Option<Value> {
             Some(json!({ "type": "message", "role": "assistant", "content": content }))
         }
         Part::Call(call) => Some(json!({ "type": "function_call", "call_id": call.id, "name": call.name,
-            "arguments": call.arguments_for_history() })),
+            "arguments": arguments_for_history(call) })),
         Part::Reasoning(value) => Some(value.clone()),
         // A model does not answer its own calls.
         Part::Result(_) => None,
@@ -186,7 +187,7 @@ impl OpenaiDecoder {
             assembly.model = Some(text(response, "/model").to_owned()).filter(|model| !model.is_empty());
         }
         let count = |place: &str| number(response, place).unwrap_or_default();
-        assembly.usage = Usage {
+        assembly.usage = TokenUsage {
             input: count("/usage/input_tokens"),
             output: count("/usage/output_tokens"),
             cached_read: count("/usage/input_tokens_details/cached_tokens"),

@@ -10,8 +10,9 @@ use super::openai::{Openai, result_text, tool_choice};
 use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, text, texts};
 use crate::assembly::Assembly;
 use crate::error::Fault;
+use crate::message::arguments_for_history;
 use crate::sse::SseEvent;
-use crate::{ChatRequest, ModelRules, ProviderKind, Role, StopReason, Usage, fault, http};
+use crate::{ChatRequest, MessageRole, ModelRules, ProviderKind, StopReason, TokenUsage, fault, http};
 
 pub(crate) struct OpenaiCompatible;
 
@@ -58,7 +59,7 @@ fn messages(request: &ChatRequest) -> Vec<Value> {
         messages.push(json!({ "role": "system", "content": system }));
     }
     for (role, parts) in outgoing(request, ProviderKind::OpenaiCompatible) {
-        if role == Role::Assistant {
+        if role == MessageRole::Assistant {
             messages.push(assistant(&parts));
             continue;
         }
@@ -83,7 +84,7 @@ fn assistant(parts: &[Part<'_>]) -> Value {
     for part in parts {
         match part {
             Part::Call(call) => {
-                let function = json!({ "name": call.name, "arguments": call.arguments_for_history() });
+                let function = json!({ "name": call.name, "arguments": arguments_for_history(call) });
                 calls.push(json!({ "id": call.id, "type": "function", "function": function }));
             }
             // The names under which this server sends reasoning are those under which it wants it back.
@@ -247,9 +248,9 @@ impl CompatibleDecoder {
     }
 }
 
-fn usage(usage: &Value) -> Usage {
+fn usage(usage: &Value) -> TokenUsage {
     let count = |place: &str| number(usage, place).unwrap_or_default();
-    Usage {
+    TokenUsage {
         input: count("/prompt_tokens"),
         output: count("/completion_tokens"),
         cached_read: count("/prompt_tokens_details/cached_tokens"),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use protocol::turn::TurnApproval;
+use protocol::TurnApproval;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -55,8 +55,8 @@ impl Questions {
 
     /// Forgets a question that was answered elsewhere, or too late.
     pub(super) fn forget(&mut self, output: Output, call_id: &str) {
-        let was_shown = self.waiting.front().is_some_and(|first| first.call_id == call_id);
-        self.waiting.retain(|approval| approval.call_id != call_id);
+        let was_shown = self.waiting.front().is_some_and(|first| first.request.call_id == call_id);
+        self.waiting.retain(|approval| approval.request.call_id != call_id);
         if was_shown {
             self.break_line(output);
             output.note("(it was decided elsewhere, or too late)");
@@ -74,7 +74,7 @@ impl Questions {
                 // Ctrl-D ends what was typed, and not the line.
                 self.is_line_open = !line.ends_with('\n');
                 let allow = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
-                Reply::Decided { call_id: first.call_id.clone(), allow }
+                Reply::Decided { call_id: first.request.call_id.clone(), allow }
             }
             None => Reply::NobodyThere(self.waiting.drain(..).collect()),
         }
@@ -107,9 +107,12 @@ impl Questions {
 
 /// What would be done, for somebody who decides.
 pub(super) fn view(approval: &TurnApproval) -> String {
-    let mut text =
-        format!("\n{} asks ({})\n", describe_approval(approval), one_line(&approval.rule, VIEW_WIDTH));
-    for (name, value) in &approval.arguments {
+    let mut text = format!(
+        "\n{} asks ({})\n",
+        describe_approval(approval),
+        one_line(&approval.request.rule, VIEW_WIDTH)
+    );
+    for (name, value) in &approval.request.arguments {
         match value {
             // The files are named above as they are, and not as they were written.
             _ if name == "path" => {}
@@ -145,22 +148,22 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::Timestamp;
+    use protocol::{ApprovalRequest, Timestamp};
     use serde_json::json;
 
     #[test]
     fn what_would_be_written_is_shown_and_cannot_hide() {
         let content = "one\n\u{1b}[2Jtwo\n\u{202e}three\n".to_owned() + &"more\n".repeat(20);
         let arguments = json!({ "path": "a.txt", "content": content, "times": 2 });
-        let approval = TurnApproval {
+        let request = ApprovalRequest {
             call_id: "call_1".to_owned(),
             tool: "write_file".to_owned(),
             arguments: arguments.as_object().cloned().unwrap(),
             paths: vec!["/repo/a.txt".to_owned()],
             rule: "permissions.write = ask".to_owned(),
-            requested_at: Timestamp::now(),
-            expires_at: Timestamp::now(),
         };
+        let now = Timestamp::now();
+        let approval = TurnApproval { request, requested_at: now, expires_at: now };
         let view = view(&approval);
         assert!(
             view.starts_with(

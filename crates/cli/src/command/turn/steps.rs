@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use protocol::TurnStatus;
 use protocol::method::TurnGetResult;
-use protocol::turn::{TurnApproval, TurnReminder, TurnRole, TurnStep, TurnToolCall};
+use protocol::turn::{TurnReminder, TurnStep};
+use protocol::{MessageRole, ToolCall, TurnApproval, TurnStatus};
 use serde_json::{Map, Value};
 
 use super::{describe_spent, status_name};
@@ -41,7 +41,7 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
     row("by", turn.created_by.clone());
     row("tokens", describe_spent(turn));
     let tools: HashMap<&str, &str> =
-        calls(&result.steps).map(|call| (call.call_id.as_str(), call.tool.as_str())).collect();
+        calls(&result.steps).map(|call| (call.id.as_str(), call.name.as_str())).collect();
     result.steps.iter().for_each(|step| add_step(&mut text, step, &tools));
     if let Some(error) = &turn.error {
         text.push_str(&format!("\n{}\n", status_name(TurnStatus::Failed)));
@@ -52,9 +52,9 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
         for approval in &result.approvals {
             text.push_str(&format!(
                 "  {}  {}\n    {}, until {}\n",
-                one_line(&approval.call_id, CALL_WIDTH),
+                one_line(&approval.request.call_id, CALL_WIDTH),
                 describe_approval(approval),
-                approval.rule,
+                approval.request.rule,
                 approval.expires_at
             ));
         }
@@ -64,19 +64,15 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
 
 fn add_step(text: &mut String, step: &TurnStep, tools: &HashMap<&str, &str>) {
     text.push_str(match step.role {
-        TurnRole::User => "\nuser\n",
-        TurnRole::Assistant => "\nmodel\n",
-        TurnRole::Tool => "\ntools\n",
+        MessageRole::User => "\nuser\n",
+        MessageRole::Assistant => "\nmodel\n",
+        MessageRole::Tool => "\ntools\n",
     });
     if !step.text.is_empty() {
         add_lines(text, &step.text, usize::MAX);
     }
     for call in &step.calls {
-        text.push_str(&format!(
-            "  calls {}  ({})\n",
-            describe_call(call),
-            one_line(&call.call_id, CALL_WIDTH)
-        ));
+        text.push_str(&format!("  calls {}  ({})\n", describe_call(call), one_line(&call.id, CALL_WIDTH)));
     }
     for result in &step.results {
         let tool = tools.get(result.call_id.as_str()).copied().unwrap_or("?");
@@ -117,27 +113,29 @@ fn one_line_kept(line: &str) -> String {
 }
 
 /// All calls of a turn.
-pub(super) fn calls(steps: &[TurnStep]) -> impl Iterator<Item = &TurnToolCall> {
+pub(super) fn calls(steps: &[TurnStep]) -> impl Iterator<Item = &ToolCall> {
     steps.iter().flat_map(|step| &step.calls)
 }
 
 /// A tool and what it was called with, in one line.
-pub(super) fn describe_call(call: &TurnToolCall) -> String {
+pub(super) fn describe_call(call: &ToolCall) -> String {
     let arguments: Option<Map<String, Value>> = serde_json::from_str(&call.arguments).ok();
     let what = match &arguments {
         Some(arguments) => telling_argument(arguments).unwrap_or_else(|| call.arguments.clone()),
         None => call.arguments.clone(),
     };
-    format!("{} {}", one_line(&call.tool, CALL_WIDTH), one_line(&what, CALL_WIDTH)).trim_end().to_owned()
+    format!("{} {}", one_line(&call.name, CALL_WIDTH), one_line(&what, CALL_WIDTH)).trim_end().to_owned()
 }
 
 /// A tool that waits and the files it would write, in one line.
 pub(super) fn describe_approval(approval: &TurnApproval) -> String {
-    let what = match approval.paths.is_empty() {
-        true => telling_argument(&approval.arguments).unwrap_or_default(),
-        false => approval.paths.join(", "),
+    let what = match approval.request.paths.is_empty() {
+        true => telling_argument(&approval.request.arguments).unwrap_or_default(),
+        false => approval.request.paths.join(", "),
     };
-    format!("{} {}", one_line(&approval.tool, CALL_WIDTH), one_line(&what, CALL_WIDTH)).trim_end().to_owned()
+    format!("{} {}", one_line(&approval.request.tool, CALL_WIDTH), one_line(&what, CALL_WIDTH))
+        .trim_end()
+        .to_owned()
 }
 
 fn telling_argument(arguments: &Map<String, Value>) -> Option<String> {
@@ -185,8 +183,8 @@ mod tests {
     #[test]
     fn a_call_is_described_by_what_tells_most() {
         let call = |arguments: &str| {
-            let (call_id, tool) = ("1".to_owned(), "search".to_owned());
-            describe_call(&TurnToolCall { call_id, tool, arguments: arguments.to_owned() })
+            let (id, name) = ("1".to_owned(), "search".to_owned());
+            describe_call(&ToolCall { id, name, arguments: arguments.to_owned() })
         };
         assert_eq!(call(r#"{"glob": "*", "path": "src"}"#), "search src");
         assert_eq!(call(r#"{"pattern": "a\nb\u001b[2J"}"#), "search a b\\u{1b}[2J");

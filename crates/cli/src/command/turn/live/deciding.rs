@@ -1,9 +1,9 @@
 //! What is done about calls that ask.
 
 use client::ClientError;
+use protocol::TurnApproval;
 use protocol::method::{TurnApprove, TurnApproveParams};
 use protocol::notification::TurnApprovalRequested;
-use protocol::turn::TurnApproval;
 
 use super::Live;
 use crate::command::turn::approval::{Policy, Reply, view};
@@ -14,7 +14,7 @@ impl Live<'_> {
     pub(super) async fn decide(&mut self, requested: &TurnApprovalRequested) -> Result<(), Failure> {
         let waiting = self.get().await?.approvals;
         // One that is not there any more was decided by somebody else.
-        let Some(approval) = waiting.into_iter().find(|it| it.call_id == requested.call_id) else {
+        let Some(approval) = waiting.into_iter().find(|it| it.request.call_id == requested.call_id) else {
             return Ok(());
         };
         match self.policy {
@@ -22,7 +22,7 @@ impl Live<'_> {
                 let allow = self.policy == Policy::Allow;
                 let (word, flag) = if allow { ("allowed", "allow") } else { ("refused", "deny") };
                 self.note(format!("{word} {} (--{flag}-writes)", steps::describe_approval(&approval)));
-                self.approve(approval.call_id, allow).await
+                self.approve(approval.request.call_id, allow).await
             }
             Policy::Terminal => {
                 self.speak();
@@ -43,7 +43,7 @@ impl Live<'_> {
             approval.expires_at,
             self.context.repeated_flags,
             self.turn_id,
-            crate::shell::word(&approval.call_id)
+            crate::shell::word(&approval.request.call_id)
         );
         self.note(message);
     }

@@ -46,7 +46,7 @@ impl Live<'_> {
             .map(|(place, _)| place)
             .find(|place| place.1.as_ref() == Some(&finished.call_id) && !self.told.contains(place));
         let earlier = &turn.steps[..place.as_ref().map_or(turn.steps.len(), |place| place.0)];
-        let call = steps::calls(earlier).filter(|call| call.call_id == finished.call_id).last();
+        let call = steps::calls(earlier).filter(|call| call.id == finished.call_id).last();
         let call = call.map_or_else(|| one_line(&finished.tool, TOOL_WIDTH), steps::describe_call);
         self.note(format!("tool {call} {}", if finished.is_error { "failed" } else { "ok" }));
         self.tell_reminders(&turn, |it| Some(it) == place.as_ref());

@@ -1,0 +1,147 @@
+//! Tools: how they are described to a model, how a model calls them, and what a person is asked about a call.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A tool as a model sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// What it is called by.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments: an object.
+    pub schema: Value,
+}
+
+impl ToolSpec {
+    /// A description whose schema is that of a type.
+    pub fn of<A: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { name: name.into(), description: description.into(), schema: schema_of::<A>() }
+    }
+}
+
+/// The schema of a type, without what means nothing to a model.
+fn schema_of<A: JsonSchema>() -> Value {
+    let mut schema = schemars::generate::SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<A>()
+        .to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("$schema");
+        object.remove("title");
+        object.remove("description");
+        for property in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+            if let Some(property) = property.1.as_object_mut() {
+                property.remove("format");
+            }
+        }
+    }
+    schema
+}
+
+/// A tool call, as the model wrote it.
+///
+/// Turn items stored by earlier versions call the first two fields `id` and `name`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCall {
+    /// What its result refers to.
+    #[serde(rename = "call_id", alias = "id")]
+    pub id: String,
+    /// The tool.
+    #[serde(rename = "tool", alias = "name")]
+    pub name: String,
+    /// The arguments as the model wrote them: a JSON object, if all went well.
+    pub arguments: String,
+}
+
+impl ToolCall {
+    /// The arguments as an object. A model may have written anything, or been cut off.
+    pub fn input(&self) -> Result<Map<String, Value>, MalformedArguments> {
+        // Some servers write nothing at all for a tool without parameters.
+        if self.arguments.trim().is_empty() {
+            return Ok(Map::new());
+        }
+        let problem = match serde_json::from_str(&self.arguments) {
+            Ok(Value::Object(object)) => return Ok(object),
+            Ok(other) => format!("found {}", type_name(&other)),
+            Err(error) => error.to_string(),
+        };
+        Err(MalformedArguments { id: self.id.clone(), name: self.name.clone(), problem })
+    }
+}
+
+/// Arguments of a tool call that are not a JSON object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MalformedArguments {
+    /// The call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// What is wrong with them.
+    pub problem: String,
+}
+
+impl fmt::Display for MalformedArguments {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, name, problem } = self;
+        write!(formatter, "the arguments of tool call `{id}` to `{name}` are not a JSON object: {problem}")
+    }
+}
+
+impl std::error::Error for MalformedArguments {}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// What a person is asked about a call: the same from the tool that asks to the screen that shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalRequest {
+    /// The call.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments it would run with.
+    pub arguments: Map<String, Value>,
+    /// The files it would write, without links; none for a command, which may write anywhere.
+    pub paths: Vec<String>,
+    /// The rule that asks, such as `permissions.write = ask`.
+    pub rule: String,
+}
+
+/// An approval that a call waits for, and until when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnApproval {
+    /// What is asked.
+    #[serde(flatten)]
+    pub request: ApprovalRequest,
+    /// When it was asked.
+    pub requested_at: crate::Timestamp,
+    /// When the answer is no because nobody answered.
+    pub expires_at: crate::Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_stored_by_earlier_versions_can_be_read() {
+        let old: ToolCall = serde_json::from_str(r#"{"id":"1","name":"f","arguments":"{}"}"#).unwrap();
+        assert_eq!(old, ToolCall { id: "1".into(), name: "f".into(), arguments: "{}".into() });
+        let new = serde_json::to_string(&old).unwrap();
+        assert_eq!(new, r#"{"call_id":"1","tool":"f","arguments":"{}"}"#);
+        assert_eq!(serde_json::from_str::<ToolCall>(&new).unwrap(), old);
+    }
+}
