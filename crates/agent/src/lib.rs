@@ -29,6 +29,6 @@ mod view;
 pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest};
-pub use settings::{Clock, FileSettings, KeepTexts, PromptSettings, Settings, TurnSettings, WhenBusy};
+pub use settings::{Clock, FileSettings, PromptSettings, Settings, TurnSettings, WhenBusy};
 pub use turn::TurnListener;
 pub use view::{on_the_wire, shown};

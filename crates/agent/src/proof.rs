@@ -8,7 +8,6 @@ use store::{PromptText, SaveManifest, TurnEvent};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
-use crate::settings::KeepTexts;
 
 impl Agent {
     /// Keeps the manifest of a round, and the texts it names if they are to be kept.
@@ -20,7 +19,7 @@ impl Agent {
         round: u32,
         compiled: &CompiledPrompt,
     ) -> Result<(), AgentError> {
-        if self.settings.prompt.keep_texts != KeepTexts::No {
+        if self.settings.prompt.keep_texts {
             let texts: Vec<PromptText> = compiled
                 .sections
                 .iter()
@@ -82,10 +81,8 @@ impl Agent {
 
     /// Forgets texts that have not been used for longer than they are kept, and says how many.
     pub async fn prune(&self) -> Result<u64, AgentError> {
-        let age = match self.settings.prompt.keep_texts {
-            KeepTexts::No => std::time::Duration::ZERO,
-            KeepTexts::For(age) => age,
-        };
+        let settings = &self.settings.prompt;
+        let age = if settings.keep_texts { settings.keep_texts_for } else { std::time::Duration::ZERO };
         let milliseconds = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let before = Timestamp::now().milliseconds().saturating_sub(milliseconds);
         Ok(self.store.prune_prompt_texts(None, Timestamp::from_milliseconds(before)).await?)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use instructions::{FOREWORD, Profile, Surroundings};
 use prompt::{Budgets, PromptProfile};
 use provider::{Providers, ReasoningEffort};
+use serde::Deserialize;
 use tools::{Permissions, ShellSettings};
 
 /// All of it.
@@ -74,8 +75,10 @@ pub struct PromptSettings {
     pub nested_scope_rules: bool,
     /// Whether the time stands beside the date.
     pub time: Clock,
-    /// How long the texts of sections are kept.
-    pub keep_texts: KeepTexts,
+    /// Whether the texts of sections are kept, so that a past prompt can be rebuilt.
+    pub keep_texts: bool,
+    /// How long after they were last used.
+    pub keep_texts_for: Duration,
 }
 
 impl Default for PromptSettings {
@@ -86,7 +89,8 @@ impl Default for PromptSettings {
             budgets: Budgets::default(),
             nested_scope_rules: false,
             time: Clock::Date,
-            keep_texts: KeepTexts::For(Duration::from_secs(90 * 24 * 60 * 60)),
+            keep_texts: true,
+            keep_texts_for: Duration::from_secs(90 * 24 * 60 * 60),
         }
     }
 }
@@ -98,15 +102,6 @@ pub enum Clock {
     Date,
     /// The date and the time, which is another one in every turn.
     DateAndTime,
-}
-
-/// How long the texts of sections are kept, so that a past prompt can be rebuilt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeepTexts {
-    /// Not at all.
-    No,
-    /// For so long after they were last used.
-    For(Duration),
 }
 
 /// How turns are run.
@@ -152,7 +147,8 @@ impl Default for TurnSettings {
 }
 
 /// What happens to a turn of a thread that has one running.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WhenBusy {
     /// It is refused.
     #[default]

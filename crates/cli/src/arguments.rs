@@ -8,6 +8,7 @@ pub(crate) use turn::{Turn, TurnStart};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::flag::{FileFlags, ServeFlags};
 use crate::output::{Color, Format};
 
 /// Decides what a coding agent reads first, shows why, lets people edit it together, and keeps the proof.
@@ -114,33 +115,6 @@ pub(crate) enum Command {
     },
 }
 
-/// How files on disk are found; each flag wins over the configuration.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Files")]
-pub(crate) struct FileFlags {
-    /// The agent whose rules hold: foreword, codex or codelia
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-    /// Most bytes of project files
-    #[arg(long, value_name = "N")]
-    pub(crate) max_bytes: Option<u64>,
-    /// Most project files
-    #[arg(long, value_name = "N")]
-    pub(crate) max_files: Option<u64>,
-    /// A name whose presence makes a directory the project root; may be given several times
-    #[arg(long = "marker", value_name = "NAME")]
-    pub(crate) markers: Vec<String>,
-    /// No markers at all: only the directory itself
-    #[arg(long, conflicts_with = "markers")]
-    pub(crate) no_markers: bool,
-    /// A file name to try after the profile's own; may be given several times
-    #[arg(long = "fallback", value_name = "NAME")]
-    pub(crate) fallbacks: Vec<String>,
-    /// The project root itself
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Option<PathBuf>,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct Prompt {
     /// The thread
@@ -212,18 +186,11 @@ pub(crate) enum Session {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:4670]
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) listen: Option<String>,
-    /// postgres://USER@HOST/NAME or sqlite://PATH [default: SQLite in the data directory]
-    #[arg(long, value_name = "URL")]
-    pub(crate) database: Option<String>,
+    #[command(flatten)]
+    pub(crate) flags: ServeFlags,
     /// Speak JSON-RPC on standard input and output; beside a running gateway, pass everything on to it
     #[arg(long)]
     pub(crate) stdio: bool,
-    /// Allow an address that other machines can reach
-    #[arg(long)]
-    pub(crate) allow_remote: bool,
 }
 
 /// The workspace a command is about.

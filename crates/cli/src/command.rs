@@ -1,7 +1,7 @@
 //! The commands, one file each.
 
 mod completions;
-mod configuration;
+pub(crate) mod configuration;
 mod doc;
 mod events;
 mod explain;

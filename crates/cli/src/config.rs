@@ -2,41 +2,35 @@
 //!
 //! Lowest to highest: built in, the system's file, the user's file, the project's file, environment variables,
 //! flags. A higher layer replaces a value as a whole, lists too. What keys there are, and what each layer may do
-//! with them, is one table in [`key`]; everything else here reads it.
+//! with them, is one table in [`table`]; everything else here reads it.
 
+mod check;
 pub(crate) mod directories;
-pub(crate) mod error;
 mod file;
 #[cfg(test)]
 mod fixture;
-pub(crate) mod key;
+pub(crate) mod flag;
+mod form;
+mod key;
+pub(crate) mod layers;
 mod nearest;
-pub(crate) mod origin;
-mod profile;
 pub(crate) mod project;
 pub(crate) mod providers;
 #[cfg(test)]
 pub(crate) mod reference;
-pub(crate) mod report;
-pub(crate) mod section;
-mod setting;
-pub(crate) mod turns;
+pub(crate) mod table;
 pub(crate) mod value;
 pub(crate) mod variable;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use error::ConfigurationError;
 use file::ConfigurationFile;
-use key::Key;
-use origin::{Layer, Origin};
-use providers::ProvidersSection;
-use report::Entry;
-use section::{AgentsSection, ClientSection, GatewaySection, PromptSection};
-use setting::{Assignment, Settings};
-use turns::TurnsSection;
-use value::Value;
+use flag::Flag;
+use layers::{Assignment, Entry, Layer, Layers, Origin};
+use table::Sections;
+
+use crate::failure::Failure;
 
 /// Where to look for settings.
 #[derive(Debug)]
@@ -57,152 +51,86 @@ pub(crate) struct Sources<Environment> {
     pub(crate) flags: Vec<Flag>,
 }
 
-/// A setting given by a flag.
-#[derive(Debug, Clone)]
-pub(crate) struct Flag {
-    /// The flag as it is written, such as `--listen`.
-    pub(crate) name: &'static str,
-    /// The key it sets.
-    pub(crate) key: &'static str,
-    /// The value.
-    pub(crate) value: Value,
-}
-
 /// Something that does no harm but is probably not what the user wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning {
-    /// What and where.
     pub(crate) message: String,
-    /// What to do.
     pub(crate) hint: Option<String>,
 }
 
-/// The settings that hold.
+/// The settings in force.
 #[derive(Debug)]
-pub(crate) struct Configuration {
-    settings: Settings,
-    gateway: GatewaySection,
-    client: ClientSection,
-    agents: AgentsSection,
-    prompt: PromptSection,
-    turns: TurnsSection,
-    providers: ProvidersSection,
-}
+pub(crate) struct Configuration(Layers);
 
 impl Configuration {
     /// Reads all layers. Nothing is printed: warnings are for the caller to show.
-    pub(crate) fn load<Environment>(
-        sources: Sources<Environment>,
-    ) -> Result<(Self, Vec<Warning>), ConfigurationError>
+    pub(crate) fn load<Environment>(sources: Sources<Environment>) -> Result<(Self, Vec<Warning>), Failure>
     where
         Environment: Iterator<Item = (OsString, OsString)>,
     {
         let here = &sources.working_directory;
-        let mut settings = Settings::built_in();
-        if let Some(file) = ConfigurationFile::read(Layer::System, &here.join(&sources.system))? {
-            file.assignments()?.into_iter().for_each(|assignment| settings.apply(assignment));
-        }
+        let mut layers = Layers::default();
         let user_file = here.join(sources.named.as_ref().unwrap_or(&sources.user));
-        match ConfigurationFile::read(Layer::User, &user_file)? {
-            Some(file) => file.assignments()?.into_iter().for_each(|assignment| settings.apply(assignment)),
-            None if sources.named.is_some() => return Err(ConfigurationError::Missing { path: user_file }),
-            None => {}
+        let mut is_there = |layer, path: &Path| -> Result<bool, Failure> {
+            let Some(file) = ConfigurationFile::read(layer, path)? else { return Ok(false) };
+            file.assignments()?.into_iter().for_each(|assignment| layers.apply(assignment));
+            Ok(true)
+        };
+        is_there(Layer::System, &here.join(&sources.system))?;
+        if !is_there(Layer::User, &user_file)? && sources.named.is_some() {
+            let message = format!("the configuration file {} does not exist", user_file.display());
+            return Err(Failure::usage(message).hint("create the file, or leave out `--config`"));
         }
 
         let others = [&*sources.system, &*sources.user, &*user_file];
         let project_file = project::find_file(&here.join(&sources.project_start), &others)?;
-        let project = match project_file {
-            Some(path) => ConfigurationFile::read(Layer::Project, &path)?,
-            None => None,
-        };
-        let project_limits = match project {
-            Some(file) => project::apply(&mut settings, &file, &user_file)?,
+        let project = project_file.map(|path| ConfigurationFile::read(Layer::Project, &path)).transpose()?;
+        let project_limits = match project.flatten() {
+            Some(file) => project::apply(&mut layers, &file, &user_file)?,
             None => project::ProjectLimits::default(),
         };
 
         let environment: Vec<(OsString, OsString)> = sources.environment.collect();
-        let (assignments, mut warnings) = variable::read(&environment)?;
+        let (variables, mut warnings) = variable::read(&environment)?;
         let flags: Vec<Assignment> = sources.flags.into_iter().map(assign).collect::<Result<_, _>>()?;
         let mut apply = |assignments: Vec<Assignment>| {
             for assignment in assignments {
-                settings.apply(Assignment { value: assignment.value.below(here), ..assignment });
+                layers.apply(Assignment { value: assignment.value.below(here), ..assignment });
             }
-            profile::in_use(&settings)
+            project::profile(&layers)
         };
         // Flags twice: one of them may choose the profile, and with it the variables that they win over.
-        apply(assignments);
+        apply(variables);
         let profile = apply(flags.clone());
         let prefix = profile.map_or(key::VARIABLE_PREFIX, |profile| profile.variable_prefix);
         apply(variable::read_of_agent(&environment, prefix)?);
         apply(flags);
-        warnings.extend(project_limits.withdraw(&mut settings));
-
-        TurnsSection::check(&settings)?;
-        let configuration = Configuration {
-            gateway: GatewaySection::read(&settings)?,
-            client: ClientSection::read(&settings)?,
-            agents: AgentsSection::read(&settings)?,
-            prompt: PromptSection::read(&settings)?,
-            turns: TurnsSection::read(&settings)?,
-            providers: ProvidersSection::read(&settings)?,
-            settings,
-        };
-        Ok((configuration, warnings))
+        warnings.extend(project_limits.withdraw(&mut layers));
+        check::check(&layers)?;
+        Ok((Configuration(layers), warnings))
     }
 
-    /// How this machine's gateway serves.
-    pub(crate) fn gateway(&self) -> &GatewaySection {
-        &self.gateway
+    pub(crate) fn sections(&self) -> &Sections {
+        &self.0.sections
     }
 
-    /// How the gateway compiles prompts.
-    pub(crate) fn prompt(&self) -> &PromptSection {
-        &self.prompt
-    }
-
-    /// How the gateway runs turns.
-    pub(crate) fn turns(&self) -> &TurnsSection {
-        &self.turns
-    }
-
-    /// Whom the gateway can ask.
-    pub(crate) fn providers(&self) -> &ProvidersSection {
-        &self.providers
-    }
-
-    /// How instruction files on disk are found.
-    pub(crate) fn agents(&self) -> &AgentsSection {
-        &self.agents
-    }
-
-    /// Which gateway commands talk to.
-    pub(crate) fn client(&self) -> &ClientSection {
-        &self.client
-    }
-
-    /// Where a key's value was set, to say so when the value turns out to be unusable.
-    pub(crate) fn origin(&self, key: &'static str) -> Result<&Origin, ConfigurationError> {
-        self.settings.get(key).map(|setting| &setting.origin)
+    /// Where a key was set, to say so when its value turns out to be unusable.
+    pub(crate) fn origin(&self, path: &str) -> Origin {
+        self.0.origin(path)
     }
 
     /// Every key with its value and origin.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        report::entries(&self.settings)
-    }
-
-    /// The same as one JSON object.
-    pub(crate) fn json(&self) -> serde_json::Value {
-        report::json(&self.settings)
+        self.0.entries()
     }
 }
 
-fn assign(flag: Flag) -> Result<Assignment, ConfigurationError> {
-    let key =
-        Key::find(flag.key).ok_or_else(|| ConfigurationError::NotInTable { key: flag.key.to_owned() })?;
-    let origin = Origin::Flag(flag.name);
-    match key.kind.check(flag.value) {
+fn assign(flag: Flag) -> Result<Assignment, Failure> {
+    let Flag { name, key, value } = flag;
+    let origin = Origin::Flag(name);
+    match key.kind().check(value) {
         Ok(value) => Ok(Assignment { key, path: key.path.into(), value, origin }),
-        Err(found) => Err(ConfigurationError::wrong_value(origin, key.path, key.kind, found)),
+        Err(found) => Err(origin.wrong_value(key.path, key, &found)),
     }
 }
 
@@ -230,8 +158,8 @@ mod tests {
         let mut check = |expected: &str, layer: Layer, prepare: &dyn Fn(&mut Fixture)| {
             prepare(&mut fixture);
             let (configuration, _) = fixture.load().unwrap();
-            assert_eq!(configuration.agents().profile, expected);
-            assert_eq!(configuration.origin(profile).unwrap().layer(), layer);
+            assert_eq!(configuration.sections().profile, expected);
+            assert_eq!(configuration.origin(profile).layer(), layer);
         };
         check("foreword", Layer::BuiltIn, &|_| {});
         check("system", Layer::System, &|fixture| fixture.system("agents.profile = \"system\""));
@@ -255,16 +183,16 @@ mod tests {
         let check = |fixture: &Fixture, bytes: u64, source: &str| {
             let (configuration, warnings) = fixture.load().unwrap();
             assert_eq!(warnings, []);
-            assert_eq!(configuration.agents().max_bytes, Some(bytes));
-            assert_eq!(configuration.origin(max_bytes).unwrap().source().unwrap(), source);
-            configuration.agents().clone()
+            assert_eq!(configuration.sections().files.max_bytes, Some(bytes));
+            assert_eq!(configuration.origin(max_bytes).source().unwrap(), source);
+            configuration.sections().files.clone()
         };
         let ours = check(&fixture, 200, "FOREWORD_AGENTS_INITIAL_MAX_BYTES");
-        assert_eq!((ours.markers, ours.project_root_override), (None, None));
+        assert_eq!((ours.markers, ours.root), (None, None));
         fixture.variable("FOREWORD_AGENTS_PROFILE", "codelia");
         let theirs = check(&fixture, 100, "CODELIA_AGENTS_INITIAL_MAX_BYTES");
         assert_eq!(theirs.markers, Some(vec![".top".to_owned(), ".git".to_owned()]));
-        assert_eq!(theirs.project_root_override, Some(fixture.path("project/up")));
+        assert_eq!(theirs.root, Some(fixture.path("project/up")));
         fixture.flag("--max-bytes", max_bytes, 300_u64);
         check(&fixture, 300, "--max-bytes");
         fixture.flag("--profile", "agents.profile", "codex");
@@ -275,9 +203,9 @@ mod tests {
     fn a_flag_that_chooses_an_agent_chooses_its_variables() {
         let mut fixture = Fixture::new();
         fixture.variable("CODELIA_AGENTS_ENABLED", "no");
-        assert!(fixture.load().unwrap().0.agents().enabled);
+        assert!(fixture.load().unwrap().0.sections().files.enabled);
         fixture.flag("--profile", "agents.profile", "codelia");
-        assert!(!fixture.load().unwrap().0.agents().enabled);
+        assert!(!fixture.load().unwrap().0.sections().files.enabled);
         fixture.variable("CODELIA_AGENTS_INITIAL_MAX_FILES", "many");
         let error = fixture.load().unwrap_err().to_string();
         assert!(error.starts_with("environment variable `CODELIA_AGENTS_INITIAL_MAX_FILES`: "), "{error}");
@@ -289,7 +217,7 @@ mod tests {
         fixture.system("gateway.allowed_hosts = [\"a\", \"b\"]");
         fixture.user("gateway.allowed_hosts = [\"c\"]");
         let (configuration, _) = fixture.load().unwrap();
-        assert_eq!(configuration.gateway().allowed_hosts, ["c"]);
+        assert_eq!(configuration.sections().gateway.allowed_hosts, ["c"]);
     }
 
     #[test]
@@ -300,15 +228,12 @@ mod tests {
         let error = fixture.load().unwrap_err();
         let path = fixture.path("project/other.toml");
         assert_eq!(error.to_string(), format!("the configuration file {} does not exist", path.display()));
-        assert_eq!(error.hint().unwrap(), "create the file, or leave out `--config`");
+        assert_eq!(error.hints[0], "create the file, or leave out `--config`");
 
         fixture.write("project/other.toml", "gateway.listen = \"other:1\"");
         let (configuration, _) = fixture.load().unwrap();
-        assert_eq!(configuration.gateway().listen, "other:1");
-        assert_eq!(
-            configuration.origin(LISTEN).unwrap(),
-            &Origin::File { layer: Layer::User, path, line: 1 }
-        );
+        assert_eq!(configuration.sections().gateway.listen, "other:1");
+        assert_eq!(configuration.origin(LISTEN), Origin::File { layer: Layer::User, path, line: 1 });
     }
 
     #[test]
@@ -317,8 +242,8 @@ mod tests {
         fixture.user("client.token_file = \"my.token\"");
         fixture.variable("FOREWORD_AGENTS_ROOT", "./up");
         let (configuration, _) = fixture.load().unwrap();
-        assert_eq!(configuration.client().token_file, Some(fixture.path("home/my.token")));
-        assert_eq!(configuration.agents().project_root_override, Some(fixture.path("project/up")));
+        assert_eq!(configuration.sections().client.token_file, Some(fixture.path("home/my.token")));
+        assert_eq!(configuration.sections().files.root, Some(fixture.path("project/up")));
     }
 
     #[test]
@@ -337,9 +262,8 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture.user("[gateway]\ndatabase = \"postgres://me:secret@db/x\"");
         fixture.variable("FOREWORD_WORKSPACE", "docs");
-        let json = fixture.load().unwrap().0.json();
-        let values = json["values"].as_array().unwrap();
-        let known = key::KEYS.iter().filter(|key| !key.is_named_by_user());
+        let values = crate::command::configuration::values(&fixture.load().unwrap().0);
+        let known = table::KEYS.iter().filter(|key| !key.is_named_by_user());
         assert_eq!(values.len(), known.count());
         let value = |key: &str| values.iter().find(|value| value["key"] == key).unwrap().clone();
         let user_file = fixture.path("home/config.toml");

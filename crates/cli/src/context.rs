@@ -3,17 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use client::{Client, Target, TreeModel};
-use instructions::{Session as StoredSession, SessionFile, SessionSettings};
+use instructions::{Session as StoredSession, SessionFile, Settings};
 use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
 use protocol::{FolderId, ThreadId, TurnId, Workspace, WorkspaceId};
 use secrecy::SecretString;
 
-use crate::arguments::{Arguments, Command, FileFlags, InScope, InWorkspace, Serve, Session};
+use crate::arguments::{Arguments, Command, InScope, InWorkspace, Session};
 use crate::config::directories::{Directories, DirectoryFlags, system_file};
+use crate::config::flag::Flag;
 use crate::config::project::lexical;
-use crate::config::value::Value;
+use crate::config::table::{KEYS, Sections};
 use crate::config::variable::{DATA_VARIABLE, TOKEN_VARIABLE};
-use crate::config::{Configuration, Flag, Sources};
+use crate::config::{Configuration, Sources};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
 use crate::shell;
@@ -63,7 +64,7 @@ impl Context {
     /// Which gateway to talk to, and with which token.
     pub(crate) fn target(&self) -> Result<Target, Failure> {
         let data = || self.directories.data.clone();
-        match (&self.configuration.client().url, self.token()?) {
+        match (&self.configuration.sections().client.url, self.token()?) {
             (None, None) => Ok(Target::Local { data: data() }),
             (None, Some(token)) => Ok(Target::LocalWith { data: data(), token }),
             (Some(url), Some(token)) => Ok(Target::Address { url: url.clone(), token }),
@@ -77,10 +78,10 @@ impl Context {
 
     /// The token that was given, if one was.
     fn token(&self) -> Result<Option<SecretString>, Failure> {
-        let token = match (std::env::var(TOKEN_VARIABLE), &self.configuration.client().token_file) {
+        let token = match (std::env::var(TOKEN_VARIABLE), &self.configuration.sections().client.token_file) {
             (Ok(token), _) if !token.trim().is_empty() => token,
             (_, Some(path)) => std::fs::read_to_string(path)
-                .map_err(|error| Failure::file("read the token in", path, &error))?,
+                .map_err(|error| Failure::file("read the token in", path, error))?,
             _ => return Ok(None),
         };
         Ok(Some(SecretString::from(token.trim().to_owned())))
@@ -93,7 +94,7 @@ impl Context {
 
     /// The workspace that was named, or the only one there is.
     pub(crate) async fn workspace(&self, client: &Client, named: &InWorkspace) -> Result<Workspace, Failure> {
-        let named = named.workspace.as_ref().or(self.configuration.client().workspace.as_ref());
+        let named = named.workspace.as_ref().or(self.configuration.sections().client.workspace.as_ref());
         let mut workspaces = client.call::<WorkspaceList>(&WorkspaceListParams {}).await?.workspaces;
         if let Some(named) = named {
             workspaces.retain(|workspace| workspace.id.as_str() == named || &workspace.name == named);
@@ -175,9 +176,7 @@ impl Context {
 fn working_directory() -> Result<PathBuf, Failure> {
     std::env::current_dir().or_else(|error| {
         let shells = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
-        shells.ok_or_else(|| {
-            Failure::new(Exit::Failed, format!("could not find the current directory: {error}"))
-        })
+        shells.ok_or_else(|| Failure::caused_by(Exit::Failed, "could not find the current directory", error))
     })
 }
 
@@ -193,7 +192,7 @@ pub(crate) fn turn_id(text: &str) -> Result<TurnId, Failure> {
 
 /// A directory as the gateway wants it: absolute, and without `..`, which is taken lexically like everywhere else.
 pub(crate) fn absolute_directory(path: &Path) -> Result<String, Failure> {
-    let absolute = std::path::absolute(path).map_err(|error| Failure::file("find", path, &error))?;
+    let absolute = std::path::absolute(path).map_err(|error| Failure::file("find", path, error))?;
     let absolute = lexical(&absolute);
     if !absolute.is_dir() {
         return Err(Failure::usage(format!("{} is not a directory", absolute.display())));
@@ -236,72 +235,27 @@ fn session_file(command: &Command) -> Option<&Path> {
 fn command_flags(command: &Command, session: Option<&StoredSession>) -> Vec<Flag> {
     let of_session = session.map(session_flags).unwrap_or_default();
     let flags = match command {
-        Command::Serve(serve) => serve_flags(serve),
+        Command::Serve(serve) => serve.flags.0.clone(),
         Command::Show { files, .. } | Command::Explain { files, .. } | Command::Watch { files, .. } => {
-            file_flags(files)
+            files.0.clone()
         }
-        Command::Resolve(resolve) => file_flags(&resolve.files),
-        Command::Session(Session::Diff { files, .. }) => file_flags(files),
+        Command::Resolve(resolve) => resolve.files.0.clone(),
+        Command::Session(Session::Diff { files, .. }) => files.0.clone(),
         _ => Vec::new(),
     };
     of_session.into_iter().chain(flags).collect()
 }
 
 fn session_flags(session: &StoredSession) -> Vec<Flag> {
-    let SessionSettings { fallback_filenames, follow_external_links, max_bytes, max_files } =
-        &session.settings;
-    let values = [
-        ("agents.profile", Some(Value::Text(session.profile.clone()))),
-        ("agents.fallback_filenames", fallback_filenames.clone().map(Value::List)),
-        ("agents.follow_external_links", follow_external_links.then_some(Value::Switch(true))),
-        ("agents.initial.max_bytes", max_bytes.map(Value::Integer)),
-        ("agents.initial.max_files", max_files.map(Value::Integer)),
-    ];
-    let set = values.into_iter().filter_map(|(key, value)| Some((key, value?)));
-    set.map(|(key, value)| Flag { name: "--session", key, value }).collect()
-}
-
-fn file_flags(files: &FileFlags) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    let mut set = |name, key, value| flags.push(Flag { name, key, value });
-    if let Some(profile) = &files.profile {
-        set("--profile", "agents.profile", Value::Text(profile.clone()));
-    }
-    if let Some(bytes) = files.max_bytes {
-        set("--max-bytes", "agents.initial.max_bytes", Value::Integer(bytes));
-    }
-    if let Some(count) = files.max_files {
-        set("--max-files", "agents.initial.max_files", Value::Integer(count));
-    }
-    if !files.markers.is_empty() {
-        set("--marker", "agents.root.markers", Value::List(files.markers.clone()));
-    }
-    if files.no_markers {
-        set("--no-markers", "agents.root.markers", Value::List(Vec::new()));
-    }
-    if !files.fallbacks.is_empty() {
-        set("--fallback", "agents.fallback_filenames", Value::List(files.fallbacks.clone()));
-    }
-    if let Some(root) = &files.root {
-        set("--root", "agents.root.project_root_override", Value::Path(root.clone()));
-    }
-    flags
-}
-
-fn serve_flags(serve: &Serve) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    if let Some(listen) = &serve.listen {
-        flags.push(Flag { name: "--listen", key: "gateway.listen", value: Value::Text(listen.clone()) });
-    }
-    if let Some(database) = &serve.database {
-        flags.push(Flag {
-            name: "--database",
-            key: "gateway.database",
-            value: Value::Text(database.clone()),
-        });
-    }
-    if serve.allow_remote {
-        flags.push(Flag { name: "--allow-remote", key: "gateway.allow_remote", value: Value::Switch(true) });
-    }
-    flags
+    let remembered = Sections {
+        profile: session.profile.clone(),
+        files: session.settings.over(Settings::default()),
+        ..Sections::default()
+    };
+    let keys = KEYS.iter().filter(|key| key.path.starts_with("agents."));
+    let set = keys.filter_map(|key| Some((key, key.load(&remembered, key.path)?)));
+    // The profile is always remembered; of the others, those that are as if nobody had set them are nobody's.
+    let set =
+        set.filter(|(key, value)| key.path == "agents.profile" || key.built_in().as_ref() != Some(value));
+    set.map(|(key, value)| Flag { name: "--session".to_owned(), key, value }).collect()
 }

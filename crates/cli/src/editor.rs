@@ -16,13 +16,13 @@ pub(crate) struct Draft {
 impl Draft {
     /// Writes a text to a new file, which only this user can read, below a directory of ours.
     pub(crate) fn new(directory: &Path, name: &str, text: &str) -> Result<Self, Failure> {
-        create_private(directory).map_err(|error| Failure::file("create", directory, &error))?;
+        create_private(directory).map_err(|error| Failure::file("create", directory, error))?;
         let prefix = format!("{name}-");
         let file = tempfile::Builder::new().prefix(&prefix).suffix(".md").tempfile_in(directory);
-        let file = file.map_err(|error| Failure::file("write to", directory, &error))?;
+        let file = file.map_err(|error| Failure::file("write to", directory, error))?;
         let (mut file, path) =
-            file.keep().map_err(|error| Failure::file("write to", directory, &error.error))?;
-        file.write_all(text.as_bytes()).map_err(|error| Failure::file("write", &path, &error))?;
+            file.keep().map_err(|error| Failure::file("write to", directory, error.error))?;
+        file.write_all(text.as_bytes()).map_err(|error| Failure::file("write", &path, error))?;
         Ok(Self { path })
     }
 
@@ -41,7 +41,7 @@ impl Draft {
             .arg("foreword")
             .arg(&self.path)
             .status()
-            .map_err(|error| Failure::new(Exit::Failed, format!("could not start the editor: {error}")))?;
+            .map_err(|error| Failure::caused_by(Exit::Failed, "could not start the editor", error))?;
         let kept = format!("your text is kept in {}", self.path.display());
         if !status.success() {
             let message =
@@ -50,7 +50,7 @@ impl Draft {
                 .hint(kept)
                 .hint("set VISUAL or EDITOR to choose another editor"));
         }
-        let bytes = fs::read(&self.path).map_err(|error| Failure::file("read", &self.path, &error))?;
+        let bytes = fs::read(&self.path).map_err(|error| Failure::file("read", &self.path, error))?;
         String::from_utf8(bytes).map_err(|error| {
             let byte = error.utf8_error().valid_up_to();
             Failure::usage(format!("the text is not UTF-8 (byte {byte}); nothing was saved"))

@@ -1,6 +1,9 @@
 //! Why a command did not do what it was asked, and the exit code that says so.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use client::ClientError;
@@ -8,8 +11,6 @@ use protocol::ErrorKind;
 use protocol::error::{ErrorData, ErrorObject};
 use protocol::local::OWNER_TOKEN_FILE;
 use rpc::websocket::ConnectError;
-
-use crate::config;
 
 /// HTTP's status for a token that opens nothing.
 const UNAUTHENTICATED: u16 = 401;
@@ -38,25 +39,33 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What went wrong, and what to do.
+/// What went wrong, and what to do: the one shape in which every part of the command says so.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,
     pub(crate) hints: Vec<String>,
+    /// What the message is about, for the log.
+    source: Option<Box<dyn Error + Send + Sync>>,
     /// What the gateway said, for scripts.
     pub(crate) data: Option<Box<ErrorData>>,
 }
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), hints: Vec::new(), data: None }
+        Self { exit, message: message.into(), hints: Vec::new(), source: None, data: None }
     }
 
     /// What somebody else said, its `hint:` lines told apart.
     pub(crate) fn told(exit: Exit, text: &str) -> Self {
         let (message, hints) = split_hints(text);
-        Self { exit, message, hints, data: None }
+        Self { hints, ..Self::new(exit, message) }
+    }
+
+    /// What could not be done, and why.
+    pub(crate) fn caused_by(exit: Exit, what: &str, source: impl Error + Send + Sync + 'static) -> Self {
+        let message = format!("{what}: {source}");
+        Self { source: Some(Box::new(source)), ..Self::new(exit, message) }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -69,8 +78,20 @@ impl Failure {
     }
 
     /// Something the file system refused.
-    pub(crate) fn file(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::new(Exit::Failed, format!("could not {action} {}: {error}", path.display()))
+    pub(crate) fn file(action: &str, path: &Path, error: io::Error) -> Self {
+        Self::caused_by(Exit::Failed, &format!("could not {action} {}", path.display()), error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
     }
 }
 
@@ -176,15 +197,4 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
         _ => return None,
     };
     Some(hint.to_owned())
-}
-
-impl From<config::error::ConfigurationError> for Failure {
-    fn from(error: config::error::ConfigurationError) -> Self {
-        let hint = error.hint();
-        let failure = Failure::usage(error.to_string());
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    }
 }

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use instructions::profile::{Fallbacks, RootOverride};
-use instructions::{Delivery, Profile, Request, Resolution, Settings, Surroundings};
+use instructions::{Profile, Request, Resolution, Settings, Surroundings};
 use serde::Serialize;
 
-use crate::config::origin::Origin;
-use crate::config::section::{AgentsSection, Delivery as ConfiguredDelivery};
+use crate::config::layers::Origin;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 
@@ -22,19 +21,19 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn new(context: &Context) -> Result<Self, Failure> {
-        let agents = context.configuration.agents();
+        let sections = context.configuration.sections();
         let user_home = etcetera::home_dir().ok();
         let codex_home = std::env::var_os("CODEX_HOME")
             .filter(|home| !home.is_empty())
             .map(|home| directory(Some(Path::new(&home))))
             .transpose()?
             .or_else(|| user_home.as_ref().map(|home| home.join(".codex")));
-        let profile = profile(context, &agents.profile)?;
-        warn_of_ignored_flags(context, profile)?;
+        let profile = profile(context, &sections.profile)?;
+        warn_of_ignored_flags(context, profile);
         Ok(Self {
             profile,
-            settings: settings(agents),
-            root_origin: context.configuration.origin("agents.root.project_root_override")?.to_string(),
+            settings: sections.files.clone(),
+            root_origin: context.configuration.origin("agents.root.project_root_override").to_string(),
             surroundings: Surroundings {
                 user_home,
                 foreword_home: Some(context.directories.home.clone()),
@@ -102,7 +101,7 @@ pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
     let here = match path {
         Some(path) if path.is_absolute() => PathBuf::new(),
         _ => std::env::current_dir().map_err(|error| {
-            Failure::new(Exit::Failed, format!("could not find the current directory: {error}"))
+            Failure::caused_by(Exit::Failed, "could not find the current directory", error)
         })?,
     };
     Ok(match path {
@@ -116,44 +115,22 @@ fn profile(context: &Context, name: &str) -> Result<&'static Profile, Failure> {
         return Ok(profile);
     }
     let known: Vec<&str> = instructions::PROFILES.iter().map(|profile| profile.name).collect();
-    let origin = context.configuration.origin("agents.profile")?;
+    let origin = context.configuration.origin("agents.profile");
     Err(Failure::usage(format!("there is no profile `{name}` (from {origin})"))
         .hint(format!("the profiles are {}", known.join(", "))))
 }
 
 /// Says when a flag has no effect on the rules in use; a setting may be meant for other rules.
-fn warn_of_ignored_flags(context: &Context, profile: &Profile) -> Result<(), Failure> {
+fn warn_of_ignored_flags(context: &Context, profile: &Profile) {
     let ignored = [
         ("agents.root.project_root_override", profile.root_override == RootOverride::Ignored),
         ("agents.fallback_filenames", profile.fallbacks == Fallbacks::Unsupported),
     ];
     for (key, _) in ignored.into_iter().filter(|(_, is_ignored)| *is_ignored) {
-        if let Origin::Flag(flag) = context.configuration.origin(key)? {
+        if let Origin::Flag(flag) = context.configuration.origin(key) {
             let message = format!("`{flag}` has no effect with the profile `{}`", profile.name);
             context.output.warning(&message, None);
         }
-    }
-    Ok(())
-}
-
-fn settings(agents: &AgentsSection) -> Settings {
-    Settings {
-        enabled: agents.enabled,
-        root: agents.project_root_override.clone(),
-        ceiling: None,
-        markers: agents.markers.clone(),
-        stop_at_fs_root: agents.stop_at_fs_root,
-        max_files: agents.max_files,
-        max_bytes: agents.max_bytes,
-        fallback_filenames: agents.fallback_filenames.clone(),
-        follow_external_links: agents.follow_external_links,
-        resolver_enabled: agents.resolver_enabled,
-        max_files_per_resolve: usize::try_from(agents.max_files_per_resolve.get()).unwrap_or(usize::MAX),
-        delivery: match agents.delivery {
-            ConfiguredDelivery::Pointer => Delivery::Pointer,
-            ConfiguredDelivery::Inline => Delivery::Inline,
-            ConfiguredDelivery::Auto => Delivery::Auto,
-        },
     }
 }
 

@@ -43,7 +43,7 @@ fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Exit::Failed, format!("could not start: {error}")))?;
+        .map_err(|error| Failure::caused_by(Exit::Failed, "could not start", error))?;
     let exit = runtime.block_on(command::run(arguments.command, context));
     // A read of standard input that never ends must not keep the command alive.
     runtime.shutdown_background();

@@ -74,7 +74,7 @@ impl Output {
     /// Prints one JSON object on a line of its own.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<Reader, Failure> {
         let text = serde_json::to_string(value)
-            .map_err(|error| Failure::new(Exit::Failed, format!("could not print: {error}")))?;
+            .map_err(|error| Failure::caused_by(Exit::Failed, "could not print", error))?;
         print(&format!("{text}\n"))
     }
 
@@ -146,7 +146,7 @@ pub(crate) fn print(text: &str) -> Result<Reader, Failure> {
     match written {
         Ok(()) => Ok(Reader::Listening),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
-        Err(error) => Err(Failure::new(Exit::Failed, format!("could not write to standard output: {error}"))),
+        Err(error) => Err(Failure::caused_by(Exit::Failed, "could not write to standard output", error)),
     }
 }
 

@@ -28,7 +28,7 @@ impl StopSignals {
     /// Listens from now on: a signal between two questions is not lost.
     pub(crate) fn listen() -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
-        let failed = |error| Failure::new(Exit::Failed, format!("could not listen for signals: {error}"));
+        let failed = |error| Failure::caused_by(Exit::Failed, "could not listen for signals", error);
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
             terminate: signal(SignalKind::terminate()).map_err(failed)?,

@@ -189,7 +189,7 @@ async fn a_past_prompt_is_rebuilt_after_everything_has_changed() {
 #[tokio::test]
 async fn texts_that_are_not_kept_are_missed_by_name() {
     let gateway = TestGateway::start_with(|settings| {
-        settings.agent.prompt.keep_texts = agent::KeepTexts::No;
+        settings.agent.prompt.keep_texts = false;
     });
     let mut prompts = Prompts::on(gateway.await.unwrap()).await;
     let turn = prompts.turn().await;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::profile::{Fallbacks, Profile};
 
 /// Bytes up to which `auto` delivery puts a file's text into the reminder itself.
@@ -58,7 +60,8 @@ impl Default for Settings {
 }
 
 /// Whether a reminder carries texts or only paths.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// Only paths; the model reads.
     Pointer,

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
 use crate::RetryPolicy;
+use crate::key::{KeyFileError, key_from_file};
 
 /// Which API a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,6 +57,64 @@ impl BuiltIn {
             address_variable: "OPENAI_BASE_URL",
         },
     ];
+
+    /// The row of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        Self::TABLE.iter().find(|row| row.name == name)
+    }
+
+    /// Where the vendor of an API is; everybody else's address must be given.
+    pub fn address_of(kind: ProviderKind) -> Option<&'static str> {
+        Self::TABLE.iter().find(|row| row.kind == kind).map(|row| row.base_url)
+    }
+}
+
+/// What a configuration says about one provider; what is absent is as for the built-in provider of its name.
+#[derive(Debug, Clone, Default)]
+pub struct ProviderSettings {
+    /// Which API it speaks.
+    pub kind: Option<ProviderKind>,
+    /// Where it is, without the path of a method.
+    pub base_url: Option<String>,
+    /// The variable that holds its key.
+    pub api_key_env: Option<String>,
+    /// The file of mode 0600 that holds its key, instead of a variable.
+    pub api_key_file: Option<PathBuf>,
+    /// More headers of every request.
+    pub headers: BTreeMap<String, SecretString>,
+}
+
+impl ProviderSettings {
+    /// Which API the provider of this name speaks.
+    pub fn kind_of(&self, name: &str) -> Option<ProviderKind> {
+        self.kind.or_else(|| BuiltIn::find(name).map(|row| row.kind))
+    }
+
+    /// The provider of this name, its key read from where it is. Without a kind it is taken to be compatible.
+    pub fn config(
+        &self,
+        name: &str,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<ProviderConfig, KeyFileError> {
+        let kind = self.kind_of(name).unwrap_or(ProviderKind::OpenaiCompatible);
+        // The vendor's variables are only for the vendor's own name: another server must not get its key unasked.
+        let own = BuiltIn::find(name).filter(|row| row.kind == kind);
+        let mut config =
+            own.and_then(|row| ProviderConfig::built_in(row.name, &environment)).unwrap_or_else(|| {
+                ProviderConfig::new(name, kind, BuiltIn::address_of(kind).unwrap_or_default())
+            });
+        if let Some(base_url) = &self.base_url {
+            config.base_url.clone_from(base_url);
+        }
+        config.headers.clone_from(&self.headers);
+        if let Some(path) = &self.api_key_file {
+            config.api_key = Some(key_from_file(path)?);
+            config.api_key_env = None;
+        } else if let Some(variable) = &self.api_key_env {
+            config = config.key_from_environment(variable, environment);
+        }
+        Ok(config)
+    }
 }
 
 /// One provider.
@@ -134,7 +194,7 @@ impl ProviderConfig {
 
     /// A built-in provider, its key and perhaps its address taken from the environment that is given.
     pub fn built_in(name: &str, environment: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let row = BuiltIn::TABLE.iter().find(|row| row.name == name)?;
+        let row = BuiltIn::find(name)?;
         let set = |variable: &str| environment(variable).filter(|value| !value.trim().is_empty());
         let base_url = set(row.address_variable).unwrap_or_else(|| row.base_url.to_owned());
         Some(Self::new(row.name, row.kind, base_url).key_from_environment(row.key_variable, environment))

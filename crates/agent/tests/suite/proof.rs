@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent::{AgentError, KeepTexts};
+use agent::AgentError;
 use prompt::RebuildError;
 
 use crate::fixture::{OWNER, World};
@@ -14,7 +14,7 @@ async fn texts_are_forgotten_after_their_time_and_not_before() {
     let patient = world.agent();
     let (turn, compiled) = world.keep(&patient).await;
     tokio::time::sleep(Duration::from_millis(2_100)).await;
-    world.settings.prompt.keep_texts = KeepTexts::For(Duration::from_secs(2));
+    world.settings.prompt.keep_texts_for = Duration::from_secs(2);
     let hasty = world.agent();
     world.save("Two.").await;
     let (new, _) = world.keep(&hasty).await;
@@ -39,7 +39,7 @@ async fn whoever_does_not_keep_texts_still_has_manifests() {
     world.save("One.").await;
     let keeping = world.agent();
     let (_, _) = world.keep(&keeping).await;
-    world.settings.prompt.keep_texts = KeepTexts::No;
+    world.settings.prompt.keep_texts = false;
     let agent = world.agent();
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert!(agent.prune().await.unwrap() > 0, "what was kept before is forgotten, too");

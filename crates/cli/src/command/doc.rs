@@ -178,7 +178,7 @@ fn read_text(file: Option<&Path>, output: Output) -> Result<String, Failure> {
             (Path::new("standard input"), stdin.take(most).read_to_end(&mut bytes))
         }
     };
-    read.map_err(|error| Failure::file("read", name, &error))?;
+    read.map_err(|error| Failure::file("read", name, error))?;
     let name = name.display();
     if bytes.len() as u64 == most {
         let limit = protocol::limits::MAX_DOCUMENT_BYTES;

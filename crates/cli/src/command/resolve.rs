@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use instructions::profile::{EmptyMarkers, Fallbacks, RootOverride};
-use instructions::{Cache, PassedOver, Resolver, Session, SessionFile};
+use instructions::{Cache, PassedOver, Resolver, Session, SessionFile, Settings};
 use serde_json::json;
 
-use crate::arguments::{FileFlags, Resolve};
+use crate::arguments::Resolve;
+use crate::config::flag::{FileFlags, Flag};
+use crate::config::table::Sections;
+use crate::config::value::Value;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory, warn};
@@ -156,33 +159,39 @@ pub(crate) fn check_profile(session: &Session, files: &Files) -> Result<(), Fail
 
 /// Flags may be repeated with every call, but not change what a session was started with.
 fn check_rules(session: &Session, files: &Files, flags: &FileFlags) -> Result<(), Failure> {
-    let profile = files.profile;
-    // Where an empty list means the defaults, `--no-markers` changes nothing.
-    let no_markers = flags.no_markers && profile.empty_markers == EmptyMarkers::CwdOnly;
-    let root = match &flags.root {
-        Some(root) if profile.root_override == RootOverride::Allowed => Some(directory(Some(root))?),
-        _ => None,
-    };
-    let fallbacks = match profile.fallbacks {
-        Fallbacks::Unsupported => None,
-        _ => Some(&flags.fallbacks).filter(|names| !names.is_empty()),
-    };
-    let stored = &session.settings;
-    let differs = [
-        ("--marker", !flags.markers.is_empty() && flags.markers != session.markers),
-        ("--no-markers", no_markers && !session.markers.is_empty()),
-        ("--root", root.is_some() && root != session.root),
-        ("--fallback", fallbacks.is_some() && fallbacks != stored.fallback_filenames.as_ref()),
-        ("--max-bytes", flags.max_bytes.is_some() && flags.max_bytes != stored.max_bytes),
-        ("--max-files", flags.max_files.is_some() && flags.max_files != stored.max_files),
-    ];
-    match differs.into_iter().find(|(_, differs)| *differs) {
-        None => Ok(()),
-        Some((flag, _)) => {
-            Err(Failure::usage(format!("the session was started with another `{flag}`, or without one"))
-                .hint(format!("leave {flag} out, or name another session file")))
+    for flag in &flags.0 {
+        if differs(session, files, flag)? {
+            let flag = &flag.name;
+            let message = format!("the session was started with another `{flag}`, or without one");
+            return Err(
+                Failure::usage(message).hint(format!("leave {flag} out, or name another session file"))
+            );
         }
     }
+    Ok(())
+}
+
+/// Whether a flag wants what a session does not do. One that the profile has no use for wants nothing.
+fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failure> {
+    let (profile, remembered) = (files.profile, session.settings.over(Settings::default()));
+    Ok(match (&flag.value, flag.key.path) {
+        // Where an empty list means the defaults, `--no-markers` changes nothing.
+        (Value::List(markers), "agents.root.markers") => {
+            let says = !markers.is_empty() || profile.empty_markers == EmptyMarkers::CwdOnly;
+            says && *markers != session.markers
+        }
+        (Value::Path(root), "agents.root.project_root_override") => {
+            let counts = profile.root_override == RootOverride::Allowed;
+            counts && Some(directory(Some(root))?) != session.root
+        }
+        (Value::List(_), "agents.fallback_filenames") if profile.fallbacks == Fallbacks::Unsupported => false,
+        // The profile is checked by itself.
+        (_, "agents.profile") => false,
+        (value, path) => {
+            let remembered = Sections { files: remembered, ..Sections::default() };
+            flag.key.load(&remembered, path).as_ref() != Some(value)
+        }
+    })
 }
 
 /// What is wrong with a session file.

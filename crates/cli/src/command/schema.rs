@@ -8,11 +8,11 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 
 pub(crate) fn run(context: &Context, directory: &Path) -> Result<Exit, Failure> {
-    std::fs::create_dir_all(directory).map_err(|error| Failure::file("create", directory, &error))?;
+    std::fs::create_dir_all(directory).map_err(|error| Failure::file("create", directory, error))?;
     let files = protocol::schema::files();
     for (name, text) in &files {
         let path = directory.join(name);
-        std::fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))?;
+        std::fs::write(&path, text).map_err(|error| Failure::file("write", &path, error))?;
     }
     let names: Vec<&String> = files.keys().collect();
     // A path need not be UTF-8, JSON must be.

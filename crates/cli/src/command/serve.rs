@@ -7,6 +7,8 @@ use gateway::{Database, Gateway, Settings, StartError};
 use serde_json::json;
 
 use crate::arguments::Serve;
+use crate::config::layers::Layer;
+use crate::config::providers;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
@@ -84,26 +86,20 @@ async fn start(context: &Context, settings: Settings, arguments: &Serve) -> Resu
 }
 
 fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
-    let section = context.configuration.gateway();
-    let mut settings = Settings::new(&context.directories.data);
-    settings.listen.clone_from(&section.listen);
-    if arguments.stdio && arguments.listen.is_none() {
+    let sections = context.configuration.sections();
+    let mut settings = sections.gateway.clone();
+    settings.data.clone_from(&context.directories.data);
+    let listen_origin = context.configuration.origin("gateway.listen");
+    if arguments.stdio && listen_origin.layer() != Layer::Flags {
         // The parent process talks over stdio; the address only lets other commands find this gateway.
         settings.listen = "127.0.0.1:0".to_owned();
     }
-    if let Some(address) = &section.database {
-        let origin = context.configuration.origin("gateway.database")?;
+    if let Some(address) = &sections.database {
+        let origin = context.configuration.origin("gateway.database");
         let parsed = address.parse::<Database>();
         settings.database = Some(parsed.map_err(|error| Failure::usage(format!("{error} (from {origin})")))?);
     }
-    settings.allow_remote = section.allow_remote;
-    settings.allowed_hosts.clone_from(&section.allowed_hosts);
-    settings.allowed_origins.clone_from(&section.allowed_origins);
-    settings.rate_limit = section.rate_limit_per_second;
-    settings.limits.outgoing_bytes = section.outgoing_queue_bytes;
-    settings.limits.patience = section.slow_client;
     let files = Files::new(context)?;
-    let turns = context.configuration.turns();
     settings.agent = agent::Settings {
         home: context.directories.home.clone(),
         files: agent::FileSettings {
@@ -111,10 +107,13 @@ fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
             settings: files.settings,
             surroundings: files.surroundings,
         },
-        prompt: context.configuration.prompt().settings.clone(),
-        providers: context.configuration.providers().build(|name| std::env::var(name).ok())?,
-        default_model: turns.default_model.clone(),
-        turns: turns.settings.clone(),
+        prompt: sections.prompt.clone(),
+        providers: providers::build(&context.configuration, |name| std::env::var(name).ok())?,
+        default_model: sections.default_model.clone(),
+        turns: agent::TurnSettings {
+            shell: sections.shell_enabled.then(|| sections.shell.clone()),
+            ..sections.turns.clone()
+        },
     };
     warn_of_unknown_sections(context);
     warn_of_useless_shell(context);
@@ -123,7 +122,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
 
 /// A section that nobody knows may be one that a hook brings, or a typing error.
 fn warn_of_unknown_sections(context: &Context) {
-    for id in &context.configuration.prompt().settings.disabled_sections {
+    for id in &context.configuration.sections().prompt.disabled_sections {
         if prompt::SectionKind::find(id).is_none() {
             let known: Vec<&str> = prompt::SECTIONS.iter().map(|section| section.id).collect();
             let message = format!("prompt.disabled_sections names `{id}`, which is no section of ours");
@@ -134,8 +133,8 @@ fn warn_of_unknown_sections(context: &Context) {
 
 /// Commands that cannot be confined do not run, which is better known before a model tries.
 fn warn_of_useless_shell(context: &Context) {
-    let shell = context.configuration.turns().settings.shell.clone();
-    if shell.is_some_and(|shell| !tools::Shell::new(shell).is_usable()) {
+    let sections = context.configuration.sections();
+    if sections.shell_enabled && !tools::Shell::new(sections.shell.clone()).is_usable() {
         let message =
             "shell.enabled is true, but this system has nothing to confine commands with, so none will run";
         context.output.warning(message, Some("set shell.sandbox to \"off\" to run them unconfined"));

@@ -31,7 +31,7 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
             let _ = sender.send(());
         }
     })
-    .map_err(|error| Failure::new(Exit::Failed, format!("could not watch for changes: {error}")))?;
+    .map_err(|error| Failure::caused_by(Exit::Failed, "could not watch for changes", error))?;
     let mut watched: HashSet<PathBuf> = HashSet::new();
     let mut last: Option<String> = None;
     loop {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy as _;
 use etcetera::base_strategy::choose_native_strategy;
 
-use super::error::ConfigurationError;
 use super::variable::{DATA_VARIABLE, HOME_VARIABLE};
+use crate::failure::Failure;
 
 /// Name of our directory below the platform's.
 const DIRECTORY: &str = "foreword";
@@ -50,7 +50,7 @@ impl Directories {
         flags: DirectoryFlags,
         variable: impl Fn(&str) -> Option<OsString>,
         working_directory: &Path,
-    ) -> Result<Self, ConfigurationError> {
+    ) -> Result<Self, Failure> {
         Ok(Directories {
             home: HOME.find(flags.home, &variable, working_directory)?,
             data: DATA.find(flags.data, &variable, working_directory)?,
@@ -75,15 +75,20 @@ impl Choice {
         flag: Option<PathBuf>,
         variable: impl Fn(&str) -> Option<OsString>,
         working_directory: &Path,
-    ) -> Result<PathBuf, ConfigurationError> {
+    ) -> Result<PathBuf, Failure> {
         if flag.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-            return Err(ConfigurationError::EmptyDirectory { flag: self.flag });
+            let flag = self.flag;
+            return Err(Failure::usage(format!("`{flag}` needs a directory, found an empty text")));
         }
         let named = || variable(self.variable).filter(|text| !text.is_empty()).map(PathBuf::from);
         match flag.or_else(named).or_else(self.platform) {
             Some(path) => Ok(working_directory.join(path).components().collect()),
             None => {
-                Err(ConfigurationError::NoHome { what: self.what, flag: self.flag, variable: self.variable })
+                let Choice { what, flag, variable, .. } = self;
+                let message =
+                    format!("cannot find your home directory, so there is no place for the {what} directory");
+                Err(Failure::usage(message)
+                    .hint(format!("set HOME, or name the directory with `{flag}` or {variable}")))
             }
         }
     }
@@ -101,7 +106,7 @@ fn platform_data() -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn find(flag: Option<&str>, variable: Option<&str>) -> Result<PathBuf, ConfigurationError> {
+    fn find(flag: Option<&str>, variable: Option<&str>) -> Result<PathBuf, Failure> {
         let choice = Choice { platform: || Some("/home/me/.config/foreword".into()), ..HOME };
         choice.find(flag.map(PathBuf::from), |_| variable.map(OsString::from), Path::new("/somewhere"))
     }
@@ -134,7 +139,7 @@ mod tests {
             error.to_string(),
             "cannot find your home directory, so there is no place for the data directory"
         );
-        assert_eq!(error.hint().unwrap(), "set HOME, or name the directory with `--data` or FOREWORD_DATA");
+        assert_eq!(error.hints[0], "set HOME, or name the directory with `--data` or FOREWORD_DATA");
     }
 
     #[cfg(unix)]

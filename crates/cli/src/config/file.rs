@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::ConfigurationError;
-use super::key::{self, KEYS, Key, Refused};
+use super::key::{self, Key, Refused};
+use super::layers::{Assignment, Layer, Origin};
 use super::nearest::nearest;
-use super::origin::{Layer, Origin};
-use super::setting::Assignment;
+use super::table::KEYS;
 use super::value::describe;
+use crate::failure::{Exit, Failure};
 
 /// Most bytes a configuration file may have, so that a wrong path does not fill the memory.
 pub(crate) const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -28,11 +28,9 @@ pub(crate) struct ConfigurationFile {
 /// What a file says about a key, not yet checked against the key's kind.
 #[derive(Debug)]
 pub(crate) struct Statement<'a> {
-    /// The key.
     pub(crate) key: &'static Key,
     /// The key as it stands in the file, with the names that its user chose.
     pub(crate) path: String,
-    /// File and line.
     pub(crate) origin: Origin,
     value: &'a DeValue<'a>,
     directory: &'a Path,
@@ -40,32 +38,38 @@ pub(crate) struct Statement<'a> {
 
 impl ConfigurationFile {
     /// Reads a file; none when it does not exist.
-    pub(crate) fn read(layer: Layer, path: &Path) -> Result<Option<Self>, ConfigurationError> {
+    pub(crate) fn read(layer: Layer, path: &Path) -> Result<Option<Self>, Failure> {
         let path = path.to_owned();
         let mut bytes = Vec::new();
         let read = File::open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
         match read {
             Err(error) if is_absence(&error) => return Ok(None),
-            Err(error) => return Err(ConfigurationError::Unreadable { path, error }),
+            Err(error) => {
+                let what = format!("cannot read the configuration file {}", path.display());
+                return Err(Failure::caused_by(Exit::Usage, &what, error));
+            }
             Ok(_) if bytes.len() as u64 > MAX_FILE_BYTES => {
-                return Err(ConfigurationError::TooLarge { path });
+                let path = path.display();
+                return Err(Failure::usage(format!(
+                    "the configuration file {path} has more than {MAX_FILE_BYTES} bytes"
+                )));
             }
             Ok(_) => {}
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(ConfigurationFile { layer, path, text })),
-            Err(_) => Err(ConfigurationError::NotText { path }),
+            Err(_) => Err(Failure::usage(format!("the configuration file {} is not UTF-8", path.display()))),
         }
     }
 
     /// Gives every statement of the file to `visit`, in the order of the file, until one is an error.
     pub(crate) fn visit(
         &self,
-        mut visit: impl FnMut(Statement<'_>) -> Result<(), ConfigurationError>,
-    ) -> Result<(), ConfigurationError> {
-        let document = DeTable::parse(&self.text).map_err(|error| ConfigurationError::NotToml {
-            place: self.place(error.span().map_or(0, |span| span.start)),
-            message: error.message().to_owned(),
+        mut visit: impl FnMut(Statement<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let document = DeTable::parse(&self.text).map_err(|error| {
+            let place = self.place(error.span().map_or(0, |span| span.start));
+            Failure::usage(format!("{place} is not valid TOML: {}", error.message()))
         })?;
         let mut problems = Vec::new();
         let mut statements = Vec::new();
@@ -79,7 +83,7 @@ impl ConfigurationFile {
     }
 
     /// The values of a file that may set every key.
-    pub(crate) fn assignments(&self) -> Result<Vec<Assignment>, ConfigurationError> {
+    pub(crate) fn assignments(&self) -> Result<Vec<Assignment>, Failure> {
         let mut assignments = Vec::new();
         self.visit(|statement| {
             assignments.push(statement.assignment()?);
@@ -94,7 +98,7 @@ impl ConfigurationFile {
         prefix: &str,
         table: &'a DeTable<'a>,
         statements: &mut Vec<(usize, Statement<'a>)>,
-        problems: &mut Vec<(usize, ConfigurationError)>,
+        problems: &mut Vec<(usize, Failure)>,
     ) {
         for (name, value) in table {
             let position = name.span().start;
@@ -105,23 +109,26 @@ impl ConfigurationFile {
                 let statement = Statement { key, path, origin: place, value: value.get_ref(), directory };
                 statements.push((position, statement));
             } else if let Some(refused) = Refused::find(&path) {
-                let instead = refused.instead;
-                problems.push((position, ConfigurationError::Refused { place, key: path, instead }));
+                let message = format!("{place}: `{path}` does not belong into a configuration file");
+                problems.push((position, Failure::usage(message).hint(refused.instead)));
             } else if key::holds_names(prefix) && !key::is_name(name.get_ref()) {
-                let (section, name) = (prefix.to_owned(), name.get_ref().to_string());
-                problems.push((position, ConfigurationError::BadName { place, section, name }));
+                let message = format!("{place}: {:?} cannot be a name in `{prefix}`", name.get_ref());
+                let hint = "names consist of letters, digits, `_` and `-`";
+                problems.push((position, Failure::usage(message).hint(hint)));
             } else if !key::is_section(&path) {
-                problems.push((position, unknown_key(place, path, value.get_ref())));
+                problems.push((position, unknown_key(&place, path, value.get_ref())));
             } else if let DeValue::Table(inner) = value.get_ref() {
                 // Whoever names a table means something by it, and would not be told that it has no effect.
                 if key::holds_names(prefix) && inner.is_empty() {
-                    problems.push((position, ConfigurationError::EmptyTable { place, section: path }));
+                    let failure = Failure::usage(format!("{place}: the table `{path}` is empty"));
+                    problems.push((position, failure.hint("set something in it, or remove its heading")));
                     continue;
                 }
                 self.collect(&path, inner, statements, problems);
             } else {
                 let found = describe(value.get_ref());
-                problems.push((position, ConfigurationError::NotATable { place, key: path, found }));
+                let message = format!("{place}: `{path}` must be a table, found {found}");
+                problems.push((position, Failure::usage(message)));
             }
         }
     }
@@ -135,11 +142,11 @@ impl ConfigurationFile {
 
 impl Statement<'_> {
     /// The value, if it is of the key's kind; a relative path counts from the directory of the file.
-    pub(crate) fn assignment(self) -> Result<Assignment, ConfigurationError> {
+    pub(crate) fn assignment(self) -> Result<Assignment, Failure> {
         let Statement { key, path, origin, value, directory } = self;
-        match key.kind.read_toml(value) {
+        match key.kind().read_toml(value) {
             Ok(value) => Ok(Assignment { key, path: path.into(), value: value.below(directory), origin }),
-            Err(found) => Err(ConfigurationError::wrong_value(origin, path, key.kind, found)),
+            Err(found) => Err(origin.wrong_value(&path, key, &found)),
         }
     }
 }
@@ -157,7 +164,7 @@ fn join(prefix: &str, name: &Spanned<std::borrow::Cow<'_, str>>) -> String {
 }
 
 /// Names the first key below an unknown table, because that is what somebody wanted to set.
-fn unknown_key(place: Origin, path: String, value: &DeValue<'_>) -> ConfigurationError {
+fn unknown_key(place: &Origin, path: String, value: &DeValue<'_>) -> Failure {
     let first = value.as_table().and_then(|table| table.iter().min_by_key(|(name, _)| name.span().start));
     if let Some((name, value)) = first {
         return unknown_key(place, join(&path, name), value.get_ref());
@@ -168,7 +175,8 @@ fn unknown_key(place: Origin, path: String, value: &DeValue<'_>) -> Configuratio
     };
     let known: Vec<String> = known.into_iter().map(|known| key::with_name_of(known, &path)).collect();
     let nearest = nearest(&path, known.iter().map(String::as_str)).unwrap_or_default().to_owned();
-    ConfigurationError::UnknownKey { place, key: path, nearest }
+    Failure::usage(format!("{place}: unknown key `{path}`"))
+        .hint(format!("the nearest known key is `{nearest}`; `foreword config` lists all"))
 }
 
 #[cfg(test)]
@@ -186,7 +194,7 @@ mod tests {
             Ok(assignments) => {
                 Ok(assignments.into_iter().map(|one| (one.path.into_owned(), one.value)).collect())
             }
-            Err(error) => Err((error.to_string(), error.hint())),
+            Err(error) => Err((error.to_string(), error.hints.first().cloned())),
         }
     }
 
@@ -309,8 +317,9 @@ mod tests {
         let read = |name: &str| ConfigurationFile::read(Layer::User, &path(name));
         assert!(read("absent").unwrap().is_none());
         assert!(read("binary/below").unwrap().is_none());
-        assert!(matches!(read("large"), Err(ConfigurationError::TooLarge { .. })));
-        assert!(matches!(read("binary"), Err(ConfigurationError::NotText { .. })));
-        assert!(matches!(read(""), Err(ConfigurationError::Unreadable { .. })));
+        let refused = |name: &str| read(name).unwrap_err().to_string();
+        assert!(refused("large").ends_with("has more than 1048576 bytes"));
+        assert!(refused("binary").ends_with("is not UTF-8"));
+        assert!(refused("").starts_with("cannot read the configuration file "));
     }
 }

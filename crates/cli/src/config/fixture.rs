@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::error::ConfigurationError;
+use super::flag::Flag;
+use super::key::Key;
 use super::value::Value;
-use super::{Configuration, Flag, Sources, Warning};
+use super::{Configuration, Sources, Warning};
+use crate::failure::Failure;
 
 /// `system.toml`, `home/config.toml`, and `project` with a `.git`, which is also the working directory.
 pub(super) struct Fixture {
@@ -55,11 +57,12 @@ impl Fixture {
         self.environment.push((name.into(), value.into()));
     }
 
-    pub(super) fn flag(&mut self, name: &'static str, key: &'static str, value: impl Into<Value>) {
-        self.flags.push(Flag { name, key, value: value.into() });
+    pub(super) fn flag(&mut self, name: &str, key: &str, value: impl Into<Value>) {
+        let key = Key::find(key).unwrap();
+        self.flags.push(Flag { name: name.to_owned(), key, value: value.into() });
     }
 
-    pub(super) fn load(&self) -> Result<(Configuration, Vec<Warning>), ConfigurationError> {
+    pub(super) fn load(&self) -> Result<(Configuration, Vec<Warning>), Failure> {
         Configuration::load(Sources {
             system: self.path("system.toml"),
             user: self.path("home/config.toml"),

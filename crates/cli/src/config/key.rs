@@ -1,85 +1,91 @@
-//! The table of settings: every key, its type, default, variable and what a project may do with it.
+//! What one setting is, and how its dotted path is read.
 
+use std::collections::BTreeMap;
+
+use instructions::Profile;
+
+use super::flag::FlagSpec;
+use super::form::Form;
+use super::table::{KEYS, Sections};
 use super::value::{Kind, Value};
 
 /// Prefix of every environment variable of ours.
 pub(crate) const VARIABLE_PREFIX: &str = "FOREWORD_";
 
 /// Stands in a path for a name that the user chooses, as in `providers.NAME.kind`.
-pub(crate) const ANY_NAME: &str = "NAME";
+const ANY_NAME: &str = "NAME";
 
-/// One setting. Files, variables, flags, `foreword config` and the reference page all read this row.
+/// One row of the table. Files, variables, flags, `foreword config` and the reference page all read it.
 #[derive(Debug)]
 pub(crate) struct Key {
     /// Dotted path, as in TOML; [`ANY_NAME`] in it stands for any name.
     pub(crate) path: &'static str,
-    /// What values it takes.
-    pub(crate) kind: Kind,
-    /// What holds when no layer sets it.
-    pub(crate) built_in: BuiltIn,
-    /// What a project's own file may do with it.
-    pub(crate) project: ProjectRule,
     /// One line for people.
     pub(crate) documentation: &'static str,
+    /// What happens when no layer sets it and there is no default.
+    pub(crate) otherwise: &'static str,
+    pub(crate) project: ProjectRule,
+    pub(crate) flag: Option<FlagSpec>,
+    field: Field,
     named_variable: Option<&'static str>,
     prefixes: Prefixes,
+}
+
+/// Where a key's value is kept. The second parameter is the name that stands for [`ANY_NAME`].
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) kind: fn() -> Kind,
+    pub(super) load: fn(&Sections, &str) -> Option<Value>,
+    pub(super) store: fn(&mut Sections, &str, Option<Value>),
 }
 
 /// Under which prefixes the environment sets a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prefixes {
-    /// Ours.
     Ours,
-    /// Ours and, above it, that of the agent whose rules hold.
+    /// Ours and, above it, that of the agent whose rules are in use.
     Agents,
 }
 
-/// What holds when no layer sets a key.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum BuiltIn {
-    /// There is no value; the words say what happens then.
-    Nothing(&'static str),
-    /// A text or one of a kind's words.
-    Text(&'static str),
-    /// A switch.
-    Switch(bool),
-    /// A number.
-    Integer(u64),
-    /// A list without elements.
-    EmptyList,
-    /// The same of paths.
-    NoPaths,
-}
-
 /// What a project's own file may do with a key. A cloned repository must not give itself more access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum ProjectRule {
     /// Any value.
     Free,
-    /// Only a number that is not above the one that holds without the project's file.
-    LowerOnly,
+    /// Only a number that is not above the one in force without the project's file, which is the profile's own while
+    /// nobody has set one.
+    LowerOnly(fn(&Profile) -> Option<u64>),
     /// Nothing: the key belongs to the user.
     No,
-}
-
-impl BuiltIn {
-    /// The value, if there is one.
-    pub(crate) fn value(self) -> Option<Value> {
-        match self {
-            BuiltIn::Nothing(_) => None,
-            BuiltIn::Text(text) => Some(Value::Text(text.to_owned())),
-            BuiltIn::Switch(on) => Some(Value::Switch(on)),
-            BuiltIn::Integer(number) => Some(Value::Integer(number)),
-            BuiltIn::EmptyList => Some(Value::List(Vec::new())),
-            BuiltIn::NoPaths => Some(Value::Paths(Vec::new())),
-        }
-    }
 }
 
 impl Key {
     /// The row of a dotted path.
     pub(crate) fn find(path: &str) -> Option<&'static Key> {
-        KEYS.iter().find(|key| fits(key.path, path))
+        KEYS.iter().find(|key| matches(key.path, path))
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        (self.field.kind)()
+    }
+
+    /// The value at `path`, which is this key's own with a name in it where the user chooses one.
+    pub(crate) fn load(&self, sections: &Sections, path: &str) -> Option<Value> {
+        (self.field.load)(sections, self.name_in(path))
+    }
+
+    pub(crate) fn store(&self, sections: &mut Sections, path: &str, value: Option<Value>) {
+        (self.field.store)(sections, self.name_in(path), value);
+    }
+
+    /// What it is before any layer sets it.
+    pub(crate) fn built_in(&self) -> Option<Value> {
+        self.load(&Sections::default(), self.path)
+    }
+
+    fn name_in<'a>(&self, path: &'a str) -> &'a str {
+        let mut parts = self.path.split('.').zip(path.split('.'));
+        parts.find(|(part, _)| *part == ANY_NAME).map_or("", |(_, name)| name)
     }
 
     /// Whether it is there once for every name that the user chooses, and not at all without one.
@@ -104,17 +110,92 @@ impl Key {
         self.variable()?.strip_prefix(VARIABLE_PREFIX).map(|name| format!("{prefix}{name}"))
     }
 
-    const fn named(self, variable: &'static str) -> Self {
+    pub(super) const fn new(path: &'static str, field: Field, documentation: &'static str) -> Self {
+        Key {
+            path,
+            documentation,
+            otherwise: "none",
+            project: ProjectRule::No,
+            flag: None,
+            field,
+            named_variable: None,
+            prefixes: Prefixes::Ours,
+        }
+    }
+
+    pub(super) const fn otherwise(self, otherwise: &'static str) -> Self {
+        Key { otherwise, ..self }
+    }
+
+    pub(super) const fn variable_name(self, variable: &'static str) -> Self {
         Key { named_variable: Some(variable), ..self }
     }
 
-    const fn of_agents(self) -> Self {
+    /// Read from the variables of the agent whose rules are in use, too.
+    pub(super) const fn of_agents(self) -> Self {
         Key { prefixes: Prefixes::Agents, ..self }
     }
 
-    const fn project(self, rule: ProjectRule) -> Self {
-        Key { project: rule, ..self }
+    pub(super) const fn project(self, project: ProjectRule) -> Self {
+        Key { project, ..self }
     }
+
+    pub(super) const fn flag(self, flag: FlagSpec) -> Self {
+        Key { flag: Some(flag), ..self }
+    }
+}
+
+/// A row of the table: a path, the field it sets, in which form, and a line for people.
+macro_rules! key {
+    ($path:literal, $map:ident[NAME].$field:ident, $documentation:literal) => {
+        key!($path, $map[NAME].$field as Plain, $documentation)
+    };
+    ($path:literal, $map:ident[NAME].$field:ident as $form:ident, $documentation:literal) => {
+        $crate::config::key::Key::new(
+            $path,
+            $crate::config::key::Field {
+                kind: || $crate::config::key::kind_in::<_, _, $form>(|sections| &sections.$map, |one| &one.$field),
+                load: |sections, name| {
+                    sections.$map.get(name).and_then(|one| <$form as Form<_>>::to_value(&one.$field))
+                },
+                store: |sections, name, value| {
+                    if let Some(value) = <$form as Form<_>>::from_value(value) {
+                        sections.$map.entry(name.to_owned()).or_default().$field = value;
+                    }
+                },
+            },
+            $documentation,
+        )
+    };
+    ($path:literal, $($field:ident).+, $documentation:literal) => {
+        key!($path, $($field).+ as Plain, $documentation)
+    };
+    ($path:literal, $($field:ident).+ as $form:ident, $documentation:literal) => {
+        $crate::config::key::Key::new(
+            $path,
+            $crate::config::key::Field {
+                kind: || $crate::config::key::kind_of::<_, $form>(|sections| &sections.$($field).+),
+                load: |sections, _| <$form as Form<_>>::to_value(&sections.$($field).+),
+                store: |sections, _, value| {
+                    if let Some(value) = <$form as Form<_>>::from_value(value) {
+                        sections.$($field).+ = value;
+                    }
+                },
+            },
+            $documentation,
+        )
+    };
+}
+pub(super) use key;
+
+/// The kind of a field, whose type only the compiler knows.
+pub(super) fn kind_of<T, F: Form<T>>(_: fn(&Sections) -> &T) -> Kind {
+    F::kind()
+}
+
+/// The same of a field that there is one of for every name.
+pub(super) fn kind_in<S, T, F: Form<T>>(_: fn(&Sections) -> &BTreeMap<String, S>, _: fn(&S) -> &T) -> Kind {
+    F::kind()
 }
 
 /// Something that people try to set and that does not belong into a configuration file.
@@ -133,15 +214,15 @@ const REFUSED: &[Refused] = &[Refused {
 impl Refused {
     /// The row of a dotted path.
     pub(crate) fn find(path: &str) -> Option<&'static Refused> {
-        REFUSED.iter().find(|refused| fits(refused.path, path))
+        REFUSED.iter().find(|refused| matches(refused.path, path))
     }
 }
 
 /// Whether a path is one that a path of the table stands for.
-fn fits(pattern: &str, path: &str) -> bool {
+fn matches(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('.');
-    let fits = |wanted: &str, part: &str| wanted == part || (wanted == ANY_NAME && is_name(part));
-    pattern.split('.').all(|wanted| parts.next().is_some_and(|part| fits(wanted, part)))
+    let same = |wanted: &str, part: &str| wanted == part || (wanted == ANY_NAME && is_name(part));
+    pattern.split('.').all(|wanted| parts.next().is_some_and(|part| same(wanted, part)))
         && parts.next().is_none()
 }
 
@@ -153,14 +234,14 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// Whether a path names a table that holds keys, such as `agents.root`.
 pub(crate) fn is_section(path: &str) -> bool {
-    tables().any(|table| fits(table, path))
+    tables().any(|table| matches(table, path))
 }
 
 /// Whether a path names a table that holds one table for every name that the user chooses, such as `providers`.
 pub(crate) fn holds_names(path: &str) -> bool {
     tables().any(|table| {
         let (above, name) = table.rsplit_once('.').unwrap_or_default();
-        name == ANY_NAME && fits(above, path)
+        name == ANY_NAME && matches(above, path)
     })
 }
 
@@ -190,365 +271,6 @@ pub(crate) fn sections() -> Vec<&'static str> {
     }
     sections
 }
-
-const fn key(path: &'static str, kind: Kind, built_in: BuiltIn, documentation: &'static str) -> Key {
-    Key {
-        path,
-        kind,
-        built_in,
-        project: ProjectRule::No,
-        documentation,
-        named_variable: None,
-        prefixes: Prefixes::Ours,
-    }
-}
-
-const PROFILES_OWN: BuiltIn = BuiltIn::Nothing("the profile's own");
-
-/// All settings.
-pub(crate) const KEYS: &[Key] = &[
-    key(
-        "gateway.listen",
-        Kind::Text,
-        BuiltIn::Text("127.0.0.1:4670"),
-        "Address and port the gateway listens on; port 0 takes a free one.",
-    ),
-    key(
-        "gateway.database",
-        Kind::Url,
-        BuiltIn::Nothing("SQLite in the data directory"),
-        "Database URL, `sqlite:` or `postgres:`.",
-    ),
-    key(
-        "gateway.allow_remote",
-        Kind::Switch,
-        BuiltIn::Switch(false),
-        "Allows an address that other machines can reach.",
-    ),
-    key(
-        "gateway.allowed_hosts",
-        Kind::List,
-        BuiltIn::EmptyList,
-        "`Host` names accepted besides those of this machine.",
-    ),
-    key(
-        "gateway.allowed_origins",
-        Kind::List,
-        BuiltIn::EmptyList,
-        "Browser origins accepted besides those of this machine.",
-    ),
-    key(
-        "gateway.rate_limit_per_second",
-        Kind::NonNegative,
-        BuiltIn::Integer(0),
-        "Most requests a second of one token; 0 is no limit.",
-    ),
-    key(
-        "gateway.outgoing_queue_bytes",
-        Kind::Positive,
-        BuiltIn::Integer(16_777_216),
-        "Most bytes waiting to be sent to one connection before it is dropped.",
-    ),
-    key(
-        "gateway.slow_client_seconds",
-        Kind::Positive,
-        BuiltIn::Integer(10),
-        "Seconds a connection may take no data that is waiting before it is dropped.",
-    ),
-    key(
-        "client.url",
-        Kind::Url,
-        BuiltIn::Nothing("the gateway running on this data directory"),
-        "Gateway that commands talk to, such as `http://127.0.0.1:4670`.",
-    ),
-    key(
-        "client.token_file",
-        Kind::Path,
-        BuiltIn::Nothing("`owner.token` in the data directory"),
-        "File with the token that commands show to the gateway.",
-    ),
-    key(
-        "client.workspace",
-        Kind::Text,
-        BuiltIn::Nothing("none"),
-        "Workspace that commands use when none is named.",
-    )
-    .named("FOREWORD_WORKSPACE"),
-    key("agents.enabled", Kind::Switch, BuiltIn::Switch(true), "Reads instruction files on disk at all.")
-        .of_agents(),
-    key(
-        "agents.profile",
-        Kind::Text,
-        BuiltIn::Text("foreword"),
-        "Set of rules by which instruction files are found.",
-    )
-    .project(ProjectRule::Free),
-    key(
-        "agents.fallback_filenames",
-        Kind::List,
-        PROFILES_OWN,
-        "File names tried in a directory that has none of the profile's names.",
-    )
-    .project(ProjectRule::Free),
-    key(
-        "agents.follow_external_links",
-        Kind::Switch,
-        BuiltIn::Switch(false),
-        "Follows links in a project that lead out of its root.",
-    ),
-    key(
-        "agents.root.project_root_override",
-        Kind::Path,
-        BuiltIn::Nothing("searched for by its markers"),
-        "The project root itself, without a search.",
-    )
-    .named("FOREWORD_AGENTS_ROOT")
-    .of_agents(),
-    key(
-        "agents.root.markers",
-        Kind::List,
-        PROFILES_OWN,
-        "Names whose presence makes a directory the project root; `[]` is no search.",
-    )
-    .named("FOREWORD_AGENTS_MARKERS")
-    .of_agents(),
-    key(
-        "agents.root.stop_at_fs_root",
-        Kind::Switch,
-        BuiltIn::Switch(true),
-        "Searches for markers up to the file system's root; false stops at the user's home directory.",
-    ),
-    key("agents.initial.max_files", Kind::NonNegative, PROFILES_OWN, "Most project files read at the start.")
-        .of_agents()
-        .project(ProjectRule::LowerOnly),
-    key(
-        "agents.initial.max_bytes",
-        Kind::NonNegative,
-        PROFILES_OWN,
-        "Most bytes of project files read at the start; 0 reads none.",
-    )
-    .of_agents()
-    .project(ProjectRule::LowerOnly),
-    key(
-        "agents.resolver.enabled",
-        Kind::Switch,
-        BuiltIn::Switch(true),
-        "Announces instruction files of further directories as an agent moves.",
-    )
-    .of_agents(),
-    key(
-        "agents.resolver.max_files_per_resolve",
-        Kind::Positive,
-        BuiltIn::Integer(8),
-        "Most files announced at once; the rest follow with the next.",
-    )
-    .named("FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE")
-    .of_agents()
-    .project(ProjectRule::LowerOnly),
-    key(
-        "agents.resolver.delivery",
-        Kind::Words(&["pointer", "inline", "auto"]),
-        BuiltIn::Text("auto"),
-        "Announces a file by its path, with its text, or with its text when that is short.",
-    )
-    .project(ProjectRule::Free),
-    key(
-        "prompt.profile",
-        Kind::Words(&["full", "minimal", "none"]),
-        BuiltIn::Text("full"),
-        "How much of a prompt is made: everything, only identity, safety and instructions, or nothing.",
-    ),
-    key(
-        "prompt.disabled_sections",
-        Kind::List,
-        BuiltIn::EmptyList,
-        "Sections that are left out, by id, such as `user_persona`.",
-    ),
-    key(
-        "prompt.bootstrap_file_chars",
-        Kind::NonNegative,
-        BuiltIn::Integer(20_000),
-        "Most characters of one of `SOUL.md`, `IDENTITY.md` and `USER.md`.",
-    ),
-    key(
-        "prompt.bootstrap_total_chars",
-        Kind::NonNegative,
-        BuiltIn::Integer(150_000),
-        "Most characters of these files together.",
-    ),
-    key(
-        "prompt.agents_md_chars",
-        Kind::NonNegative,
-        BuiltIn::Integer(16_000),
-        "Most characters of an AGENTS.md document in a prompt.",
-    ),
-    key(
-        "prompt.section_chars",
-        Kind::NonNegative,
-        BuiltIn::Integer(8_000),
-        "Most characters of any other section that hooks or callers fill.",
-    ),
-    key(
-        "prompt.sections_total_chars",
-        Kind::NonNegative,
-        BuiltIn::Integer(48_000),
-        "Most characters of all sections together that hooks and callers fill.",
-    ),
-    key(
-        "prompt.nested_scope_rules",
-        Kind::Switch,
-        BuiltIn::Switch(false),
-        "Tells the model how AGENTS.md files of nested directories relate.",
-    ),
-    key("prompt.time", Kind::Switch, BuiltIn::Switch(false), "Tells the model the time besides the date."),
-    key(
-        "prompt.keep_texts",
-        Kind::Switch,
-        BuiltIn::Switch(true),
-        "Keeps the texts of prompts in the database, so that any past prompt can be shown again.",
-    ),
-    key(
-        "prompt.keep_texts_days",
-        Kind::Positive,
-        BuiltIn::Integer(90),
-        "Days that such a text is kept after it was last used.",
-    ),
-    key(
-        "model.default",
-        Kind::Model,
-        BuiltIn::Nothing("none, so every turn must name one"),
-        "Model that is asked when a turn names none, as `provider/model`.",
-    ),
-    key(
-        "model.reasoning",
-        Kind::Words(&["low", "medium", "high"]),
-        BuiltIn::Nothing("the model's own"),
-        "How hard models think before they answer, where they can be told.",
-    ),
-    key(
-        "turns.max_context_tokens",
-        Kind::Positive,
-        BuiltIn::Integer(128_000),
-        "Most tokens of a request and its answer together; earlier turns that do not fit are summarised.",
-    ),
-    key(
-        "turns.response_reserve_tokens",
-        Kind::Positive,
-        BuiltIn::Integer(16_000),
-        "Tokens of these that are left for the answer.",
-    ),
-    key(
-        "turns.max_rounds",
-        Kind::Positive,
-        BuiltIn::Integer(32),
-        "How often a model is asked in one turn before it must answer.",
-    ),
-    key(
-        "turns.max_tool_calls",
-        Kind::Positive,
-        BuiltIn::Integer(128),
-        "How many tools it may call in one turn before it must answer.",
-    ),
-    key(
-        "turns.when_busy",
-        Kind::Words(&["refuse", "queue"]),
-        BuiltIn::Text("refuse"),
-        "What happens to a turn of a thread that has one running: it is refused, or it waits.",
-    ),
-    key(
-        "turns.summary_model",
-        Kind::Model,
-        BuiltIn::Nothing("the model that is asked"),
-        "Model that summarises earlier turns, as `provider/model`.",
-    ),
-    key(
-        "permissions.write",
-        PERMISSION,
-        BuiltIn::Text("ask"),
-        "What happens to a tool that writes a file or runs a command.",
-    ),
-    key(
-        "permissions.protected",
-        PERMISSION,
-        BuiltIn::Text("deny"),
-        "The same for protected files, such as AGENTS.md and `.git`; the stricter of the two counts.",
-    ),
-    key(
-        "permissions.approval_minutes",
-        Kind::Positive,
-        BuiltIn::Integer(10),
-        "Minutes that a call waits for somebody to decide; then the answer is no.",
-    ),
-    key("shell.enabled", Kind::Switch, BuiltIn::Switch(false), "Lets models run commands."),
-    key(
-        "shell.sandbox",
-        Kind::Words(&["auto", "off"]),
-        BuiltIn::Text("auto"),
-        "Confines commands by what the system has, and runs none where it has nothing; or does not confine them.",
-    ),
-    key(
-        "shell.environment",
-        Kind::List,
-        BuiltIn::EmptyList,
-        "Environment variables that commands see, besides a few harmless ones.",
-    ),
-    key(
-        "shell.readable",
-        Kind::Paths,
-        BuiltIn::NoPaths,
-        "Directories that confined commands can read, besides the workspace and the system's.",
-    ),
-    key(
-        "shell.writable",
-        Kind::Paths,
-        BuiltIn::NoPaths,
-        "Directories that confined commands can write, besides the workspace and their own temporary one.",
-    ),
-    key(
-        "shell.timeout_seconds",
-        Kind::Positive,
-        BuiltIn::Integer(120),
-        "Seconds a command may take that asks for no other time.",
-    ),
-    key(
-        "shell.longest_timeout_seconds",
-        Kind::Positive,
-        BuiltIn::Integer(1_800),
-        "Most seconds a command may ask for.",
-    ),
-    key(
-        "providers.NAME.kind",
-        Kind::Words(&["anthropic", "openai", "openai_compatible"]),
-        BuiltIn::Nothing("that of the built-in provider of this name; needed for others"),
-        "Which API it speaks: Messages, Responses, or the Chat Completions of everybody else.",
-    ),
-    key(
-        "providers.NAME.base_url",
-        Kind::Url,
-        BuiltIn::Nothing("the vendor's own; needed for `openai_compatible`"),
-        "Where it is, without the path of a method, such as `http://127.0.0.1:11434/v1`.",
-    ),
-    key(
-        "providers.NAME.api_key_env",
-        Kind::Variable,
-        BuiltIn::Nothing("that of the built-in provider of this name, else none"),
-        "Environment variable of the gateway that holds its key.",
-    ),
-    key(
-        "providers.NAME.api_key_file",
-        Kind::Path,
-        BuiltIn::Nothing("none"),
-        "File of mode 0600 that holds its key, instead of a variable.",
-    ),
-    key(
-        "providers.NAME.headers",
-        Kind::Headers,
-        BuiltIn::Nothing("none"),
-        "More headers of every request; their values are never shown.",
-    ),
-];
-
-const PERMISSION: Kind = Kind::Words(&["deny", "ask", "allow"]);
 
 #[cfg(test)]
 mod tests {

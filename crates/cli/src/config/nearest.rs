@@ -24,7 +24,7 @@ fn last_part(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::key::KEYS;
+    use crate::config::table::KEYS;
 
     #[test]
     fn typing_mistakes_and_wrong_tables_lead_to_the_key_that_was_meant() {

@@ -2,16 +2,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use instructions::FOREWORD;
+use instructions::{FOREWORD, Profile};
 
 use super::Warning;
-use super::error::ConfigurationError;
 use super::file::ConfigurationFile;
 use super::key::{Key, ProjectRule};
-use super::origin::Layer;
-use super::profile;
-use super::setting::{Assignment, Settings};
+use super::layers::{Assignment, Layer, Layers};
 use super::value::Value;
+use crate::failure::Failure;
 
 /// The nearest directory from `start` upwards that holds a marker. Parents are lexical: links are not resolved.
 pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
@@ -24,87 +22,107 @@ pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
 
 /// The configuration file of the project that `start` is in. The files in `others`, which are the user's and the
 /// system's, are never a project's: `~/.foreword` may well be the user's configuration directory.
-pub(crate) fn find_file(start: &Path, others: &[&Path]) -> Result<Option<PathBuf>, ConfigurationError> {
+pub(crate) fn find_file(start: &Path, others: &[&Path]) -> Result<Option<PathBuf>, Failure> {
     let Some(root) = find_root(start) else { return Ok(None) };
     let path = root.join(".foreword").join("config.toml");
     let is_other = |other: &&Path| same_file(&path, other);
     match path.metadata() {
         Ok(_) if others.iter().any(is_other) => Ok(None),
         // Opening a pipe would wait for ever.
-        Ok(metadata) if !metadata.is_file() => Err(ConfigurationError::NotAFile { path }),
+        Ok(metadata) if !metadata.is_file() => {
+            Err(Failure::usage(format!("the configuration file {} is not a regular file", path.display())))
+        }
         _ => Ok(Some(path)),
     }
 }
 
 /// Limits that a project set where only the profile's own held before.
 #[derive(Debug, Default)]
-pub(crate) struct ProjectLimits(Vec<&'static Key>);
+pub(crate) struct ProjectLimits(Vec<(&'static Key, OwnLimit)>);
+
+/// What a limit is by a profile alone.
+type OwnLimit = fn(&Profile) -> Option<u64>;
 
 /// Lays the project's file over the settings, as far as its rules allow.
 pub(crate) fn apply(
-    settings: &mut Settings,
+    layers: &mut Layers,
     file: &ConfigurationFile,
     user_file: &Path,
-) -> Result<ProjectLimits, ConfigurationError> {
+) -> Result<ProjectLimits, Failure> {
     let mut limits = Vec::new();
     file.visit(|statement| {
         match statement.key.project {
             ProjectRule::No => {
-                let (path, place) = (statement.path, statement.origin);
-                let (variable, user_file) = (statement.key.variable(), user_file.to_owned());
-                return Err(ConfigurationError::ProjectCannotSet { place, path, variable, user_file });
+                let message = format!("{}: a project cannot set `{}`", statement.origin, statement.path);
+                let variable = statement.key.variable().map(|name| format!(" or with the variable {name}"));
+                let (user_file, variable) = (user_file.display(), variable.unwrap_or_default());
+                return Err(Failure::usage(message)
+                    .hint(format!("remove it there and set it in {user_file}{variable}")));
             }
-            ProjectRule::LowerOnly => limits.push(statement.assignment()?),
+            ProjectRule::LowerOnly(own) => limits.push((statement.assignment()?, own)),
             // First, because the profile decides which limit a project may lower.
-            ProjectRule::Free => settings.apply(statement.assignment()?),
+            ProjectRule::Free => layers.apply(statement.assignment()?),
         }
         Ok(())
     })?;
     let mut unset_before = Vec::new();
-    for limit in limits {
-        if settings.number(limit.key.path).is_none() {
-            unset_before.push(limit.key);
+    for (limit, own) in limits {
+        let set = layers.number(limit.key.path);
+        if set.is_none() {
+            unset_before.push((limit.key, own));
         }
-        lower(settings, limit, user_file)?;
+        lower(layers, limit, set.or_else(|| profile(layers).and_then(own)), user_file)?;
     }
     Ok(ProjectLimits(unset_before))
 }
 
-fn lower(settings: &mut Settings, limit: Assignment, user_file: &Path) -> Result<(), ConfigurationError> {
-    let (key, place) = (limit.key, limit.origin.clone());
-    let current = settings.number(key.path).or_else(|| profile::limit(settings, key));
+/// The rules that are in use so far; none when there are none of that name.
+pub(crate) fn profile(layers: &Layers) -> Option<&'static Profile> {
+    Profile::find(&layers.sections.profile)
+}
+
+fn lower(
+    layers: &mut Layers,
+    limit: Assignment,
+    current: Option<u64>,
+    user_file: &Path,
+) -> Result<(), Failure> {
+    let (key, place) = (limit.key, &limit.origin);
     if let (Some(current), Value::Integer(wanted)) = (current, &limit.value)
         && *wanted > current
     {
-        let (wanted, user_file) = (*wanted, user_file.to_owned());
-        return Err(ConfigurationError::ProjectCannotRaise { place, key, limit: current, wanted, user_file });
+        let message = format!("{place}: a project cannot raise `{}` from {current} to {wanted}", key.path);
+        return Err(Failure::usage(message).hint(format!(
+            "a project may only lower limits; to raise this one, set it in {} or with the variable {}",
+            user_file.display(),
+            key.variable().unwrap_or_default()
+        )));
     }
-    settings.apply(limit);
+    layers.apply(limit);
     Ok(())
 }
 
 impl ProjectLimits {
     /// Takes back limits that lowered one profile's own limit but would raise that of the profile a variable or a
     /// flag has chosen instead.
-    pub(crate) fn withdraw(self, settings: &mut Settings) -> Vec<Warning> {
+    pub(crate) fn withdraw(self, layers: &mut Layers) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        for key in self.0 {
-            let Ok(setting) = settings.get(key.path) else { continue };
-            if setting.origin.layer() != Layer::Project {
+        for (key, own) in self.0 {
+            let origin = layers.origin(key.path);
+            if origin.layer() != Layer::Project {
                 continue;
             }
-            if let (Some(Value::Integer(wanted)), Some(limit)) =
-                (&setting.value, profile::limit(settings, key))
-                && *wanted > limit
+            if let (Some(wanted), Some(limit)) = (layers.number(key.path), profile(layers).and_then(own))
+                && wanted > limit
             {
                 warnings.push(Warning {
                     message: format!(
-                        "{}: `{}` has no effect: it would raise the limit of the profile in use from {limit} to {wanted}",
-                        setting.origin, key.path
+                        "{origin}: `{}` has no effect: it would raise the limit of the profile in use from {limit} to {wanted}",
+                        key.path
                     ),
                     hint: None,
                 });
-                settings.reset(key);
+                layers.reset(key);
             }
         }
         warnings
@@ -137,7 +155,7 @@ fn same_file(one: &Path, other: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::config::fixture::Fixture;
-    use crate::config::key::KEYS;
+    use crate::config::table::KEYS;
 
     fn check_error(text: &str, message: &str) -> String {
         let mut fixture = Fixture::new();
@@ -145,15 +163,17 @@ mod tests {
         let error = fixture.load().unwrap_err();
         let path = fixture.path("project/.foreword/config.toml");
         assert_eq!(error.to_string(), format!("{}:{message}", path.display()));
-        error.hint().unwrap().replace(&fixture.path("home/config.toml").display().to_string(), "{user}")
+        error.hints[0].replace(&fixture.path("home/config.toml").display().to_string(), "{user}")
     }
 
     #[test]
     fn a_project_may_set_only_these_keys() {
-        let with = |rule| KEYS.iter().filter(move |key| key.project == rule).map(|key| key.path);
-        let free: Vec<&str> = with(ProjectRule::Free).collect();
+        let with = |rule: fn(&ProjectRule) -> bool| {
+            KEYS.iter().filter(move |key| rule(&key.project)).map(|key| key.path)
+        };
+        let free: Vec<&str> = with(|rule| matches!(rule, ProjectRule::Free)).collect();
         assert_eq!(free, ["agents.profile", "agents.fallback_filenames", "agents.resolver.delivery"]);
-        let limits: Vec<&str> = with(ProjectRule::LowerOnly).collect();
+        let limits: Vec<&str> = with(|rule| matches!(rule, ProjectRule::LowerOnly(_))).collect();
         let expected =
             ["agents.initial.max_files", "agents.initial.max_bytes", "agents.resolver.max_files_per_resolve"];
         assert_eq!(limits, expected);
@@ -187,7 +207,7 @@ mod tests {
         for number in [1, 8] {
             let mut fixture = Fixture::new();
             fixture.project(&format!("agents.resolver.max_files_per_resolve = {number}"));
-            assert_eq!(fixture.load().unwrap().0.agents().max_files_per_resolve.get(), number);
+            assert_eq!(fixture.load().unwrap().0.sections().files.max_files_per_resolve, number);
         }
     }
 
@@ -196,7 +216,7 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture.user("agents.initial.max_bytes = 100000");
         fixture.project("agents.initial.max_bytes = 90000");
-        assert_eq!(fixture.load().unwrap().0.agents().max_bytes, Some(90_000));
+        assert_eq!(fixture.load().unwrap().0.sections().files.max_bytes, Some(90_000));
         fixture.user("agents.initial.max_bytes = 1000");
         let error = fixture.load().unwrap_err().to_string();
         assert!(error.ends_with("cannot raise `agents.initial.max_bytes` from 1000 to 90000"), "{error}");
@@ -214,7 +234,7 @@ mod tests {
         );
         let mut fixture = Fixture::new();
         fixture.project("agents.initial.max_files = 1000\nagents.initial.max_bytes = 0");
-        let agents = fixture.load().unwrap().0.agents().clone();
+        let agents = fixture.load().unwrap().0.sections().files.clone();
         assert_eq!((agents.max_files, agents.max_bytes), (Some(1000), Some(0)));
     }
 
@@ -222,13 +242,13 @@ mod tests {
     fn a_limit_for_one_profile_does_not_raise_that_of_another_chosen_by_a_flag() {
         let mut fixture = Fixture::new();
         fixture.project("agents.profile = \"codelia\"\nagents.initial.max_bytes = 100000");
-        assert_eq!(fixture.load().unwrap().0.agents().max_bytes, Some(100_000));
+        assert_eq!(fixture.load().unwrap().0.sections().files.max_bytes, Some(100_000));
         fixture.flag("--profile", "agents.profile", "codex");
         let (configuration, warnings) = fixture.load().unwrap();
-        assert_eq!(configuration.agents().max_bytes, None);
+        assert_eq!(configuration.sections().files.max_bytes, None);
         assert!(warnings[0].message.contains("from 32768 to 100000"), "{warnings:?}");
         fixture.variable("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "200000");
-        assert_eq!(fixture.load().unwrap().0.agents().max_bytes, Some(200_000));
+        assert_eq!(fixture.load().unwrap().0.sections().files.max_bytes, Some(200_000));
     }
 
     #[test]
@@ -242,9 +262,9 @@ mod tests {
         assert_eq!(root("project/not/there"), Some(fixture.path("project")));
         assert_eq!(root("project/a/../c"), Some(fixture.path("project")));
         fixture.start = "a/b".into();
-        assert_eq!(fixture.load().unwrap().0.agents().profile, "foreword");
+        assert_eq!(fixture.load().unwrap().0.sections().profile, "foreword");
         fixture.start = "a/..".into();
-        assert_eq!(fixture.load().unwrap().0.agents().profile, "outer");
+        assert_eq!(fixture.load().unwrap().0.sections().profile, "outer");
     }
 
     #[cfg(unix)]
@@ -262,7 +282,7 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture.write("project/.foreword/config.toml", "gateway.listen = \"mine:1\"");
         fixture.named = Some(".foreword/config.toml".into());
-        assert_eq!(fixture.load().unwrap().0.gateway().listen, "mine:1");
+        assert_eq!(fixture.load().unwrap().0.sections().gateway.listen, "mine:1");
     }
 
     #[test]

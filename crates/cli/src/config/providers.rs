@@ -1,221 +1,133 @@
 //! `[providers.NAME]`: who can be asked. Keys are never in the configuration, only where they are.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use provider::{BuiltIn, ModelName, Provider, ProviderConfig, ProviderSettings, Providers};
 
-use provider::{BuiltIn, ModelName, Provider, ProviderConfig, ProviderKind, Providers};
-use secrecy::SecretString;
+use super::Configuration;
+use super::layers::{Layers, Origin};
+use super::table::KEYS;
+use crate::failure::{Failure, split_hints};
 
-use super::error::ConfigurationError;
-use super::origin::Origin;
-use super::setting::{Setting, Settings};
-use super::value::Value;
-use crate::failure::split_hints;
-
-/// The table that holds one table for each provider.
 const SECTION: &str = "providers";
 
-/// Keys that name a model, whose provider must be there.
-const MODEL_KEYS: &[&str] = &["model.default", "turns.summary_model"];
-
-/// All providers that are configured; those built in need no table.
-#[derive(Debug, Clone)]
-pub(crate) struct ProvidersSection(Vec<ProviderTable>);
-
-/// One table.
-#[derive(Debug, Clone)]
-struct ProviderTable {
-    name: String,
-    /// Where the first of its keys was set.
-    place: Origin,
-    kind: ProviderKind,
-    base_url: Option<String>,
-    api_key: ApiKey,
-    headers: BTreeMap<String, SecretString>,
-}
-
-/// Where a key is.
-#[derive(Debug, Clone)]
-enum ApiKey {
-    /// Where the built-in provider of this name and kind has it, else nowhere.
-    BuiltIn,
-    Variable(String),
-    File(PathBuf),
-}
-
-/// What a provider built in is, by its name.
-fn built_in(name: &str) -> Option<&'static BuiltIn> {
-    BuiltIn::TABLE.iter().find(|row| row.name == name)
-}
-
-/// Where a vendor is, by its API; everybody else's address must be given.
-fn vendor_address(kind: ProviderKind) -> Option<&'static str> {
-    BuiltIn::TABLE.iter().find(|row| row.kind == kind).map(|row| row.base_url)
-}
-
-impl ProvidersSection {
-    pub(super) fn read(settings: &Settings) -> Result<Self, ConfigurationError> {
-        let names = settings.names_below(SECTION);
-        let tables: Vec<ProviderTable> =
-            names.into_iter().map(|name| ProviderTable::read(settings, name)).collect::<Result<_, _>>()?;
-        let section = ProvidersSection(tables);
-        for key in MODEL_KEYS {
-            section.check_model(settings, key)?;
-        }
-        Ok(section)
+/// Whether every provider has what it cannot be used without, and every model that is named its provider.
+pub(super) fn check(layers: &Layers) -> Result<(), Failure> {
+    for (name, settings) in &layers.sections.providers {
+        check_provider(layers, name, settings)?;
     }
-
-    /// A typing error in a name is better told now than to whoever asks first.
-    fn check_model(&self, settings: &Settings, key: &'static str) -> Result<(), ConfigurationError> {
-        let Some(model) = settings.text(key).and_then(|text| text.parse::<ModelName>().ok()) else {
-            return Ok(());
-        };
-        let mut known: Vec<String> = BuiltIn::TABLE.iter().map(|row| row.name.to_owned()).collect();
-        known.extend(self.0.iter().map(|table| table.name.clone()).filter(|name| built_in(name).is_none()));
-        if known.iter().any(|name| name == model.provider()) {
-            return Ok(());
-        }
-        let place = settings.get(key)?.origin.clone();
-        let provider = model.provider().to_owned();
-        Err(ConfigurationError::UnknownProvider { place, key, provider, known })
+    let sections = &layers.sections;
+    let models =
+        [("model.default", &sections.default_model), ("turns.summary_model", &sections.turns.summary_model)];
+    for (key, model) in models {
+        check_model(layers, key, model.as_deref())?;
     }
-
-    /// The providers, with their keys read from where they are.
-    pub(crate) fn build(
-        &self,
-        environment: impl Fn(&str) -> Option<String>,
-    ) -> Result<Providers, ConfigurationError> {
-        let is_replaced = |name: &str| self.0.iter().any(|table| table.name == name);
-        let without_table = BuiltIn::TABLE
-            .iter()
-            .filter(|row| !is_replaced(row.name))
-            .filter_map(|row| ProviderConfig::built_in(row.name, &environment))
-            .map(|config| Provider::new(config).map_err(|error| unusable(None, &error.to_string())));
-        let with_table = self.0.iter().map(|table| table.build(&environment));
-        without_table.chain(with_table).collect()
-    }
+    Ok(())
 }
 
-impl ProviderTable {
-    fn read(settings: &Settings, name: &str) -> Result<Self, ConfigurationError> {
-        let find = |key: &str| settings.find(&format!("{SECTION}.{name}.{key}"));
-        let keys = ["kind", "base_url", "api_key_env", "api_key_file", "headers"];
-        let place =
-            keys.iter().find_map(|key| find(key)).map_or(Origin::BuiltIn, |found| found.origin.clone());
-        let needs = |key: &str, example| ConfigurationError::ProviderNeeds {
-            place: place.clone(),
-            provider: name.to_owned(),
-            key: format!("{SECTION}.{name}.{key}"),
-            example,
-        };
-        let kind = match find("kind").and_then(text) {
-            Some(kind) => serde_json::from_value(kind.into())
-                .map_err(|_| ConfigurationError::NotInTable { key: format!("{SECTION}.NAME.kind") })?,
-            None => built_in(name)
-                .map(|row| row.kind)
-                .ok_or_else(|| needs("kind", "kind = \"openai_compatible\""))?,
-        };
-        let base_url = find("base_url").and_then(text);
-        if base_url.is_none() && vendor_address(kind).is_none() {
-            return Err(needs("base_url", "base_url = \"http://127.0.0.1:11434/v1\""));
-        }
-        let api_key = match (find("api_key_env"), find("api_key_file")) {
-            (Some(variable), Some(file)) => {
-                return Err(ConfigurationError::TwoApiKeys {
-                    place: file.origin.clone(),
-                    provider: name.to_owned(),
-                    other: variable.origin.clone(),
-                });
-            }
-            (Some(variable), None) => text(variable).map_or(ApiKey::BuiltIn, ApiKey::Variable),
-            (None, Some(file)) => match &file.value {
-                Some(Value::Path(path)) => ApiKey::File(path.clone()),
-                _ => ApiKey::BuiltIn,
-            },
-            (None, None) => ApiKey::BuiltIn,
-        };
-        let headers = match find("headers").and_then(|found| found.value.clone()) {
-            Some(Value::Headers(headers)) => headers,
-            _ => BTreeMap::new(),
-        };
-        let headers = headers.into_iter().map(|(name, value)| (name, SecretString::from(value))).collect();
-        Ok(ProviderTable { name: name.to_owned(), place, kind, base_url, api_key, headers })
+fn check_provider(layers: &Layers, name: &str, settings: &ProviderSettings) -> Result<(), Failure> {
+    let needs = |key: &str, example: &str| {
+        let place = place(|path| layers.origin(path), name);
+        let message = format!("{place}: provider `{name}` needs `{SECTION}.{name}.{key}`");
+        Err(Failure::usage(message).hint(format!("such as {example}")))
+    };
+    let Some(kind) = settings.kind_of(name) else {
+        return needs("kind", "kind = \"openai_compatible\"");
+    };
+    if settings.base_url.is_none() && BuiltIn::address_of(kind).is_none() {
+        return needs("base_url", "base_url = \"http://127.0.0.1:11434/v1\"");
     }
-
-    fn build(&self, environment: &impl Fn(&str) -> Option<String>) -> Result<Provider, ConfigurationError> {
-        // The vendor's variables are only for the vendor's own name: another server must not get its key unasked.
-        let own = built_in(&self.name).filter(|row| row.kind == self.kind);
-        let config = own.and_then(|row| ProviderConfig::built_in(row.name, environment));
-        let mut config = config.unwrap_or_else(|| {
-            ProviderConfig::new(&self.name, self.kind, vendor_address(self.kind).unwrap_or_default())
-        });
-        if let Some(base_url) = &self.base_url {
-            config.base_url.clone_from(base_url);
-        }
-        config.headers.clone_from(&self.headers);
-        match &self.api_key {
-            ApiKey::BuiltIn => {}
-            ApiKey::Variable(variable) => config = config.key_from_environment(variable, environment),
-            ApiKey::File(path) => {
-                let key = provider::key_from_file(path);
-                config.api_key = Some(key.map_err(|error| {
-                    unusable(Some(&self.place), &format!("provider `{}`: {error}", self.name))
-                })?);
-                config.api_key_env = None;
-            }
-        }
-        Provider::new(config).map_err(|error| unusable(Some(&self.place), &error.to_string()))
+    if settings.api_key_env.is_some() && settings.api_key_file.is_some() {
+        let origin = |key: &str| layers.origin(&format!("{SECTION}.{name}.{key}"));
+        let (place, other) = (origin("api_key_file"), origin("api_key_env"));
+        let message = format!("{place}: provider `{name}` has a key already, by `api_key_env` ({other})");
+        return Err(Failure::usage(message).hint("set either `api_key_env` or `api_key_file`"));
     }
+    Ok(())
 }
 
-fn text(setting: &Setting) -> Option<String> {
-    match &setting.value {
-        Some(Value::Text(text)) => Some(text.clone()),
-        _ => None,
+/// A typing error in a name is better told now than to whoever asks first.
+fn check_model(layers: &Layers, key: &str, model: Option<&str>) -> Result<(), Failure> {
+    let Some(model) = model.and_then(|model| model.parse::<ModelName>().ok()) else { return Ok(()) };
+    let mut known: Vec<&str> = BuiltIn::TABLE.iter().map(|row| row.name).collect();
+    let more = layers.sections.providers.keys().map(String::as_str);
+    known.extend(more.filter(|name| BuiltIn::find(name).is_none()));
+    if known.contains(&model.provider()) {
+        return Ok(());
     }
+    let (place, provider) = (layers.origin(key), model.provider());
+    Err(Failure::usage(format!("{place}: `{key}` names provider `{provider}`, which is not configured"))
+        .hint(format!("there are {}; add a table [providers.{provider}] for another", known.join(", "))))
 }
 
-fn unusable(place: Option<&Origin>, message: &str) -> ConfigurationError {
+/// Where the first of a provider's keys was set.
+fn place(origin: impl Fn(&str) -> Origin, name: &str) -> Origin {
+    let paths = KEYS.iter().filter_map(|key| key.path.strip_prefix("providers.NAME."));
+    let mut origins = paths.map(|key| origin(&format!("{SECTION}.{name}.{key}")));
+    origins.find(|origin| *origin != Origin::BuiltIn).unwrap_or(Origin::BuiltIn)
+}
+
+/// The providers, with their keys read from where they are.
+pub(crate) fn build(
+    configuration: &Configuration,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Providers, Failure> {
+    let tables = &configuration.sections().providers;
+    let without_table = BuiltIn::TABLE
+        .iter()
+        .filter(|row| !tables.contains_key(row.name))
+        .filter_map(|row| ProviderConfig::built_in(row.name, &environment))
+        .map(|config| Provider::new(config).map_err(|error| unusable(None, &error.to_string())));
+    let with_table = tables.iter().map(|(name, settings)| {
+        let place = place(|path| configuration.origin(path), name);
+        let config = settings
+            .config(name, &environment)
+            .map_err(|error| unusable(Some(&place), &format!("provider `{name}`: {error}")))?;
+        Provider::new(config).map_err(|error| unusable(Some(&place), &error.to_string()))
+    });
+    without_table.chain(with_table).collect()
+}
+
+fn unusable(place: Option<&Origin>, message: &str) -> Failure {
     let (message, hints) = split_hints(message);
-    let hint = (!hints.is_empty()).then(|| hints.join("; "));
-    ConfigurationError::UnusableProvider { place: place.cloned(), message, hint }
+    let place = place.map_or_else(String::new, |place| format!(" ({place})"));
+    hints.into_iter().fold(Failure::usage(format!("{message}{place}")), Failure::hint)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Configuration;
     use crate::config::fixture::Fixture;
     use std::os::unix::fs::PermissionsExt as _;
 
     struct Loaded {
         fixture: Fixture,
-        section: Result<ProvidersSection, ConfigurationError>,
+        configuration: Result<Configuration, Failure>,
     }
 
     fn load(text: &str) -> Loaded {
         let mut fixture = Fixture::new();
         fixture.user(text);
-        let section = fixture.load().map(|(configuration, _)| configuration.providers().clone());
-        Loaded { fixture, section }
+        let configuration = fixture.load().map(|(configuration, _)| configuration);
+        Loaded { fixture, configuration }
     }
 
     impl Loaded {
-        fn message(&self, error: &ConfigurationError) -> (String, String) {
+        fn message(&self, error: &Failure) -> (String, String) {
             let home = self.fixture.path("home").display().to_string();
             let tidy = |text: String| text.replace(&home, "~");
-            (tidy(error.to_string()), tidy(error.hint().unwrap_or_default()))
+            (tidy(error.to_string()), tidy(error.hints.join("; ")))
         }
 
         #[track_caller]
         fn refused(&self) -> (String, String) {
-            self.message(self.section.as_ref().unwrap_err())
+            self.message(self.configuration.as_ref().unwrap_err())
         }
 
-        fn build(&self, environment: &[(&str, &str)]) -> Result<Providers, ConfigurationError> {
+        fn build(&self, environment: &[(&str, &str)]) -> Result<Providers, Failure> {
             let find = |name: &str| {
                 environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
             };
-            self.section.as_ref().unwrap().build(find)
+            build(self.configuration.as_ref().unwrap(), find)
         }
 
         /// What a provider is, without its secrets.
@@ -367,10 +279,10 @@ mod tests {
         fixture.system("[providers.local]\nkind = 'openai_compatible'\nbase_url = 'http://a.example'\n");
         fixture.user("[providers.local]\nbase_url = 'http://b.example'\nheaders = { X-Team = 'secret' }\n");
         let (configuration, _) = fixture.load().unwrap();
-        let providers = configuration.providers().build(|_| None).unwrap();
+        let providers = build(&configuration, |_| None).unwrap();
         let text = format!("{:?}", providers.of(&"local/x".parse().unwrap()).unwrap());
         assert!(text.contains("b.example") && text.contains("X-Team") && !text.contains("secret"), "{text}");
-        let json = configuration.json().to_string();
+        let json = serde_json::json!(crate::command::configuration::values(&configuration)).to_string();
         assert!(json.contains(r#"{"X-Team":"***"}"#) && !json.contains("secret"), "{json}");
         let keys: Vec<String> = configuration.entries().into_iter().map(|entry| entry.key).collect();
         let local: Vec<&String> = keys.iter().filter(|key| key.starts_with("providers.")).collect();
@@ -385,6 +297,6 @@ mod tests {
             "~/config.toml:2: `model.default` names provider `antropic`, which is not configured"
         );
         assert_eq!(hint, "there are anthropic, openai; add a table [providers.antropic] for another");
-        load("[model]\ndefault = 'l/x'\n[providers.l]\nkind = 'openai'\n").section.unwrap();
+        load("[model]\ndefault = 'l/x'\n[providers.l]\nkind = 'openai'\n").configuration.unwrap();
     }
 }

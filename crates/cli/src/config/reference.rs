@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::key::{BuiltIn, KEYS, Key, ProjectRule};
+use super::key::{Key, ProjectRule};
+use super::table::KEYS;
 use super::value::Kind;
 use super::variable::{PROCESS_VARIABLES, VariableName};
 
 const INTRODUCTION: &str = r#"# Configuration
 
-<!-- Written from the table in crates/cli/src/config/key.rs; regenerate: UPDATE_DOCS=1 cargo test -p foreword reference -->
+<!-- Written from the table in crates/cli/src/config/table.rs; regenerate: UPDATE_DOCS=1 cargo test -p foreword reference -->
 
 Foreword works without any configuration. When you change something, it can always tell you which value holds and who set it:
 
@@ -151,15 +152,15 @@ fn agent_variables(page: &mut String, profile: &instructions::Profile) {
 }
 
 fn row(key: &Key) -> String {
-    let default = match (key.built_in, key.built_in.value()) {
-        (BuiltIn::Nothing(instead), _) => instead.to_owned(),
-        (_, value) => value.map(|value| format!("`{}`", key.kind.shown(&value))).unwrap_or_default(),
+    let default = match key.built_in() {
+        Some(value) => format!("`{}`", key.kind().shown(&value)),
+        None => key.otherwise.to_owned(),
     };
     format!(
         "| `{}` | {} | {} | {default} | {} | {} |",
         key.path,
         key.documentation,
-        kind(key.kind),
+        kind(key.kind()),
         key.variable().map_or_else(|| "none".to_owned(), |name| format!("`{name}`")),
         project(key.project)
     )
@@ -168,7 +169,7 @@ fn row(key: &Key) -> String {
 fn project(rule: ProjectRule) -> &'static str {
     match rule {
         ProjectRule::Free => "free",
-        ProjectRule::LowerOnly => "lower only",
+        ProjectRule::LowerOnly(_) => "lower only",
         ProjectRule::No => "no",
     }
 }
@@ -210,8 +211,8 @@ mod tests {
                 key.path
             );
             assert!(key.path.contains('.'), "{}: every key is in a section", key.path);
-            if let Some(value) = key.built_in.value() {
-                assert_eq!(key.kind.check(value.clone()), Ok(value), "{}: default fits the kind", key.path);
+            if let Some(value) = key.built_in() {
+                assert_eq!(key.kind().check(value.clone()), Ok(value), "{}: default fits the kind", key.path);
             }
         }
     }
@@ -246,7 +247,7 @@ mod tests {
         fixture.project(project);
         let (configuration, warnings) = fixture.load().unwrap();
         assert_eq!(warnings, []);
-        assert_eq!(configuration.agents().max_files_per_resolve.get(), 4);
-        assert_eq!(configuration.agents().max_bytes, Some(65_536));
+        assert_eq!(configuration.sections().files.max_files_per_resolve, 4);
+        assert_eq!(configuration.sections().files.max_bytes, Some(65_536));
     }
 }

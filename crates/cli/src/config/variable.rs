@@ -3,11 +3,11 @@
 use std::ffi::{OsStr, OsString};
 
 use super::Warning;
-use super::error::ConfigurationError;
-use super::key::{KEYS, Key, VARIABLE_PREFIX};
+use super::key::{Key, VARIABLE_PREFIX};
+use super::layers::{Assignment, Origin};
 use super::nearest::nearest;
-use super::origin::Origin;
-use super::setting::Assignment;
+use super::table::KEYS;
+use crate::failure::Failure;
 
 /// A variable that is read, but not as a setting.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl VariableName {
 pub(crate) fn read_of_agent(
     environment: &[(OsString, OsString)],
     prefix: &str,
-) -> Result<Vec<Assignment>, ConfigurationError> {
+) -> Result<Vec<Assignment>, Failure> {
     let mut assignments = Vec::new();
     for key in KEYS {
         let Some(name) = key.agent_variable(prefix) else { continue };
@@ -87,9 +87,7 @@ pub(crate) fn read_of_agent(
 }
 
 /// What the environment sets, and a warning for each of our names that nothing reads.
-pub(crate) fn read(
-    environment: &[(OsString, OsString)],
-) -> Result<(Vec<Assignment>, Vec<Warning>), ConfigurationError> {
+pub(crate) fn read(environment: &[(OsString, OsString)]) -> Result<(Vec<Assignment>, Vec<Warning>), Failure> {
     let mut variables: Vec<(String, &OsString)> = environment
         .iter()
         .filter(|(name, _)| name.as_encoded_bytes().starts_with(VARIABLE_PREFIX.as_bytes()))
@@ -109,11 +107,11 @@ pub(crate) fn read(
     Ok((assignments, warnings))
 }
 
-fn assign(key: &'static Key, name: String, value: &OsStr) -> Result<Assignment, ConfigurationError> {
+fn assign(key: &'static Key, name: String, value: &OsStr) -> Result<Assignment, Failure> {
     let origin = Origin::Variable(name);
-    match key.kind.read_variable(value) {
+    match key.kind().read_variable(value) {
         Ok(value) => Ok(Assignment { key, path: key.path.into(), value, origin }),
-        Err(found) => Err(ConfigurationError::wrong_value(origin, key.path, key.kind, found)),
+        Err(found) => Err(origin.wrong_value(key.path, key, &found)),
     }
 }
 

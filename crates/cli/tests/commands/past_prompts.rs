@@ -95,7 +95,7 @@ fn the_difference_names_section_line_and_cost() {
 
 #[test]
 fn a_text_that_is_not_kept_is_said_to_be_missing_and_why() {
-    let past = Past::with(|settings| settings.prompt.keep_texts = agent::KeepTexts::No);
+    let past = Past::with(|settings| settings.prompt.keep_texts = false);
     let turn = past.turn();
     let error = past.prompt(&format!("--turn {turn}")).failed(2);
     assert_eq!(

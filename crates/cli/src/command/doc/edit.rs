@@ -62,7 +62,8 @@ pub(super) async fn run(context: &Context, client: &Client, scope: &InScope) -> 
             print(&shown_unified(other, editing.text(), names))?;
         }
         let overwrite = overwrite_command(context, scope, theirs.actual.unwrap_or_default(), &draft);
-        let failure = Failure { hints: Vec::new(), ..Failure::from(error) };
+        let mut failure = Failure::from(error);
+        failure.hints.clear();
         return Err(not_saved(failure, scope, &draft).hint(format!("to put yours over theirs: {overwrite}")));
     }
     Err(not_saved(error.into(), scope, &draft))

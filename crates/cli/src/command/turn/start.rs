@@ -63,9 +63,7 @@ fn read_input(text: Option<&str>) -> Result<String, Failure> {
             let most = protocol::limits::MAX_MESSAGE_BYTES as u64;
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
-            read.map_err(|error| {
-                Failure::new(Exit::Failed, format!("could not read standard input: {error}"))
-            })?;
+            read.map_err(|error| Failure::caused_by(Exit::Failed, "could not read standard input", error))?;
             if bytes.len() as u64 == most {
                 return Err(Failure::usage(format!("standard input has more than {most} bytes")));
             }

@@ -1,25 +1,10 @@
-//! `[model]`, `[turns]`, `[permissions]` and `[shell]`: how the gateway runs turns.
+//! What the table cannot say of one key alone: whether values fit to each other.
 
-use std::num::NonZeroU64;
-use std::time::Duration;
+use super::layers::Layers;
+use super::providers;
+use crate::failure::Failure;
 
-use agent::{TurnSettings, WhenBusy};
-use serde::de::DeserializeOwned;
-use tools::{Permissions, ShellSettings};
-
-use super::error::ConfigurationError;
-use super::setting::Settings;
-
-/// How turns are run, and whom they ask by default.
-#[derive(Debug, Clone)]
-pub(crate) struct TurnsSection {
-    /// The model that is asked when nobody names one.
-    pub(crate) default_model: Option<String>,
-    /// As the agent takes them.
-    pub(crate) settings: TurnSettings,
-}
-
-/// Two numbers of which one must not be above the other.
+/// A number that must not be above another.
 struct Order {
     key: &'static str,
     other: &'static str,
@@ -44,116 +29,57 @@ const ORDERS: &[Order] = &[
     },
 ];
 
-impl TurnsSection {
-    pub(super) fn read(settings: &Settings) -> Result<Self, ConfigurationError> {
-        let when_busy: String = settings.read("turns.when_busy")?;
-        let minutes: NonZeroU64 = settings.read("permissions.approval_minutes")?;
-        let shell_enabled: bool = settings.read("shell.enabled")?;
-        Ok(TurnsSection {
-            default_model: settings.read("model.default")?,
-            settings: TurnSettings {
-                max_context_tokens: size(settings, "turns.max_context_tokens")?,
-                response_reserve_tokens: size(settings, "turns.response_reserve_tokens")?,
-                max_rounds: count(settings, "turns.max_rounds")?,
-                max_tool_calls: count(settings, "turns.max_tool_calls")?,
-                when_busy: if when_busy == "queue" { WhenBusy::Queue } else { WhenBusy::Refuse },
-                summary_model: settings.read("turns.summary_model")?,
-                reasoning: match settings.text("model.reasoning") {
-                    Some(_) => Some(word(settings, "model.reasoning")?),
-                    None => None,
-                },
-                permissions: Permissions {
-                    write: word(settings, "permissions.write")?,
-                    protected: word(settings, "permissions.protected")?,
-                },
-                approval_time: Duration::from_secs(minutes.get().saturating_mul(60)),
-                shell: if shell_enabled { Some(shell(settings)?) } else { None },
-            },
-        })
+pub(super) fn check(layers: &Layers) -> Result<(), Failure> {
+    for order in ORDERS {
+        order.check(layers)?;
     }
+    providers::check(layers)
+}
 
-    /// Whether the numbers fit to each other; each alone may be right.
-    pub(super) fn check(settings: &Settings) -> Result<(), ConfigurationError> {
-        for Order { key, other, relation } in ORDERS {
-            let number: u64 = settings.read(key)?;
-            let limit: u64 = settings.read(other)?;
-            let (fits, relation) = match relation {
-                Relation::Below => (number < limit, "below"),
-                Relation::AtMost => (number <= limit, "at most"),
-            };
-            if fits {
-                continue;
-            }
-            let (own, others) = (&settings.get(key)?.origin, &settings.get(other)?.origin);
-            // Whoever set one of them looks there first; nobody set the other.
-            let place = if own.layer() >= others.layer() { own } else { others };
-            return Err(ConfigurationError::Unfit {
-                place: place.clone(),
-                key,
-                number,
-                relation,
-                other,
-                limit,
-            });
+impl Order {
+    fn check(&self, layers: &Layers) -> Result<(), Failure> {
+        let Order { key, other, relation } = self;
+        let (Some(number), Some(limit)) = (layers.number(key), layers.number(other)) else { return Ok(()) };
+        let (fits, relation) = match relation {
+            Relation::Below => (number < limit, "below"),
+            Relation::AtMost => (number <= limit, "at most"),
+        };
+        if fits {
+            return Ok(());
         }
-        Ok(())
+        let (own, others) = (layers.origin(key), layers.origin(other));
+        // Whoever set one of them looks there first; nobody set the other.
+        let place = if own.layer() >= others.layer() { own } else { others };
+        Err(Failure::usage(format!(
+            "{place}: `{key}` is {number}, but must be {relation} `{other}`, which is {limit}"
+        )))
     }
-}
-
-fn shell(settings: &Settings) -> Result<ShellSettings, ConfigurationError> {
-    let seconds = |key| settings.read::<u64>(key).map(Duration::from_secs);
-    Ok(ShellSettings {
-        sandbox: word(settings, "shell.sandbox")?,
-        environment: settings.read("shell.environment")?,
-        readable: settings.read("shell.readable")?,
-        writable: settings.read("shell.writable")?,
-        timeout: seconds("shell.timeout_seconds")?,
-        longest_timeout: seconds("shell.longest_timeout_seconds")?,
-    })
-}
-
-fn size(settings: &Settings, key: &'static str) -> Result<usize, ConfigurationError> {
-    settings.read::<u64>(key).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
-}
-
-fn count(settings: &Settings, key: &'static str) -> Result<u32, ConfigurationError> {
-    settings.read::<u64>(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
-}
-
-/// One of the words of a key, which are those of the type's own serialisation.
-fn word<T: DeserializeOwned>(settings: &Settings, key: &'static str) -> Result<T, ConfigurationError> {
-    let text: String = settings.read(key)?;
-    serde_json::from_value(text.into()).map_err(|_| ConfigurationError::NotInTable { key: key.to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::time::Duration;
+
     use crate::config::fixture::Fixture;
+    use crate::config::table::Sections;
+    use agent::WhenBusy;
     use tools::{Permission, Sandbox};
 
-    fn load(text: &str) -> Result<TurnsSection, (String, Option<String>)> {
+    fn load(text: &str) -> Result<Sections, (String, Option<String>)> {
         let mut fixture = Fixture::new();
         fixture.user(text);
         let user_file = fixture.path("home/config.toml").display().to_string();
         match fixture.load() {
-            Ok((configuration, _)) => Ok(configuration.turns().clone()),
-            Err(error) => Err((error.to_string().replace(&user_file, "config.toml"), error.hint())),
+            Ok((configuration, _)) => Ok(configuration.sections().clone()),
+            Err(error) => {
+                Err((error.to_string().replace(&user_file, "config.toml"), error.hints.first().cloned()))
+            }
         }
     }
 
     #[test]
-    fn the_built_in_values_are_those_of_the_agent() {
-        let section = TurnsSection::read(&Settings::built_in()).unwrap();
-        assert_eq!(format!("{:?}", section.settings), format!("{:?}", TurnSettings::default()));
-        assert_eq!(section.default_model, None);
-        let shell = shell(&Settings::built_in()).unwrap();
-        assert_eq!(shell, ShellSettings::default());
-    }
-
-    #[test]
     fn every_key_reaches_the_agent() {
-        let section = load(
+        let sections = load(
             "[model]\ndefault = 'anthropic/a/b'\nreasoning = 'high'\n\
              [turns]\nmax_context_tokens = 8000\nresponse_reserve_tokens = 1000\nmax_rounds = 3\nmax_tool_calls = 4\n\
              when_busy = 'queue'\nsummary_model = 'openai/small'\n\
@@ -162,8 +88,8 @@ mod tests {
              writable = []\ntimeout_seconds = 5\nlongest_timeout_seconds = 6\n",
         )
         .unwrap();
-        assert_eq!(section.default_model.as_deref(), Some("anthropic/a/b"));
-        let settings = section.settings;
+        assert_eq!(sections.default_model.as_deref(), Some("anthropic/a/b"));
+        let settings = sections.turns;
         assert_eq!((settings.max_context_tokens, settings.response_reserve_tokens), (8000, 1000));
         assert_eq!((settings.max_rounds, settings.max_tool_calls), (3, 4));
         assert_eq!(settings.when_busy, WhenBusy::Queue);
@@ -174,7 +100,8 @@ mod tests {
             (Permission::Allow, Permission::Ask)
         );
         assert_eq!(settings.approval_time, Duration::from_secs(120));
-        let shell = settings.shell.unwrap();
+        assert!(sections.shell_enabled);
+        let shell = sections.shell;
         assert_eq!((shell.sandbox, shell.environment), (Sandbox::Off, vec!["CARGO_HOME".to_owned()]));
         assert!(
             shell.readable[0].is_absolute() && shell.readable[0].ends_with("home/a"),
@@ -250,7 +177,7 @@ mod tests {
             fixture.project(text);
             let error = fixture.load().unwrap_err();
             assert!(error.to_string().ends_with(&format!("a project cannot set `{key}`")), "{error}");
-            let hint = error.hint().unwrap();
+            let hint = &error.hints[0];
             assert!(hint.ends_with(&format!("home/config.toml{variable}")), "{hint}");
         }
     }

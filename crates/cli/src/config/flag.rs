@@ -1,0 +1,137 @@
+//! Flags that set keys, as clap reads them: made from the table.
+
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use std::path::PathBuf;
+
+use super::key::Key;
+use super::table::KEYS;
+use super::value::{Kind, Value};
+
+/// A setting given by a flag.
+#[derive(Debug, Clone)]
+pub(crate) struct Flag {
+    /// As it is written, such as `--listen`.
+    pub(crate) name: String,
+    pub(crate) key: &'static Key,
+    pub(crate) value: Value,
+}
+
+/// The flag of a key.
+#[derive(Debug)]
+pub(crate) struct FlagSpec {
+    group: FlagGroup,
+    long: &'static str,
+    value_name: &'static str,
+    /// Another flag, which sets the empty list.
+    empty: Option<&'static str>,
+}
+
+/// Which commands have a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FlagGroup {
+    /// Those that look at instruction files on disk.
+    Files,
+    Serve,
+}
+
+impl FlagSpec {
+    pub(super) const fn new(group: FlagGroup, long: &'static str, value_name: &'static str) -> Self {
+        FlagSpec { group, long, value_name, empty: None }
+    }
+
+    pub(super) const fn or_empty(self, long: &'static str) -> Self {
+        FlagSpec { empty: Some(long), ..self }
+    }
+
+    fn arguments(&self, key: &Key) -> Vec<Arg> {
+        let arg = Arg::new(self.long).long(self.long).help(help(key)).value_name(self.value_name);
+        let arg = match key.kind() {
+            Kind::Switch => arg.action(ArgAction::SetTrue),
+            Kind::List => arg.action(ArgAction::Append),
+            Kind::NonNegative | Kind::Positive => arg.value_parser(value_parser!(u64)),
+            Kind::Path => arg.value_parser(value_parser!(PathBuf)),
+            _ => arg,
+        };
+        let empty = self.empty.map(|long| {
+            let help = format!("The same with an empty list, instead of --{}", self.long);
+            Arg::new(long).long(long).help(help).action(ArgAction::SetTrue).conflicts_with(self.long)
+        });
+        let heading = match self.group {
+            FlagGroup::Files => Some("Files"),
+            FlagGroup::Serve => None,
+        };
+        let args = std::iter::once(arg).chain(empty);
+        args.map(|arg| if heading.is_some() { arg.help_heading(heading) } else { arg }).collect()
+    }
+
+    fn read(&self, key: &'static Key, matches: &ArgMatches) -> Option<Flag> {
+        if let Some(empty) = self.empty.filter(|empty| matches.get_flag(empty)) {
+            return Some(Flag { name: format!("--{empty}"), key, value: Value::List(Vec::new()) });
+        }
+        let long = self.long;
+        let value = match key.kind() {
+            Kind::Switch => matches.get_flag(long).then_some(Value::Switch(true)),
+            Kind::List => matches.get_many::<String>(long).map(|items| Value::List(items.cloned().collect())),
+            Kind::NonNegative | Kind::Positive => matches.get_one(long).copied().map(Value::Integer),
+            Kind::Path => matches.get_one(long).cloned().map(Value::Path),
+            _ => matches.get_one(long).cloned().map(Value::Text),
+        };
+        value.map(|value| Flag { name: format!("--{long}"), key, value })
+    }
+}
+
+/// The line of the table, with what happens without the flag.
+fn help(key: &Key) -> String {
+    let default = match key.built_in() {
+        Some(Value::Switch(_)) => None,
+        Some(value) => Some(key.kind().shown(&value).trim_matches('"').to_owned()),
+        None => Some(key.otherwise.to_owned()),
+    };
+    let repeated = match key.kind() {
+        Kind::List => "; may be given several times",
+        _ => "",
+    };
+    let text = key.documentation.trim_end_matches('.');
+    let default = default.map_or_else(String::new, |default| format!(" [default: {default}]"));
+    format!("{text}{repeated}{default}").replace('`', "")
+}
+
+fn specs(group: FlagGroup) -> impl Iterator<Item = (&'static Key, &'static FlagSpec)> {
+    KEYS.iter().filter_map(|key| Some((key, key.flag.as_ref()?))).filter(move |(_, flag)| flag.group == group)
+}
+
+macro_rules! flags {
+    ($(#[$doc:meta] $name:ident: $group:ident;)*) => {$(
+        #[$doc]
+        #[derive(Debug, Clone)]
+        pub(crate) struct $name(pub(crate) Vec<Flag>);
+
+        impl clap::Args for $name {
+            fn augment_args(command: clap::Command) -> clap::Command {
+                command.args(specs(FlagGroup::$group).flat_map(|(key, flag)| flag.arguments(key)))
+            }
+
+            fn augment_args_for_update(command: clap::Command) -> clap::Command {
+                Self::augment_args(command)
+            }
+        }
+
+        impl clap::FromArgMatches for $name {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+                Ok($name(specs(FlagGroup::$group).filter_map(|(key, flag)| flag.read(key, matches)).collect()))
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
+            }
+        }
+    )*};
+}
+
+flags! {
+    /// How files on disk are found; each flag wins over the configuration.
+    FileFlags: Files;
+    /// How a gateway serves.
+    ServeFlags: Serve;
+}

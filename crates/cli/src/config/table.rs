@@ -1,0 +1,422 @@
+//! Every setting: the field it sets, and the one row that files, variables, flags, docs and origins read.
+//!
+//! Fields are in the structs that the rooms take, with the defaults that those have. A new setting is a field there,
+//! a row here, and `docs/configuration.md` written anew.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use instructions::FOREWORD;
+use provider::ProviderSettings;
+
+use super::flag::{FlagGroup, FlagSpec};
+use super::form::{
+    Days, Form, Minutes, Model, Plain, Positive, Seconds, Url, Variable, WithTime, ZeroIsNone,
+};
+use super::key::{Key, ProjectRule, key};
+
+/// The values of all settings. Beside the structs of the rooms are those that must be looked up or read before a
+/// room can take them.
+#[derive(Debug, Clone)]
+pub(crate) struct Sections {
+    /// Without what other sections say, which is put in when a gateway starts.
+    pub(crate) gateway: gateway::Settings,
+    pub(crate) database: Option<String>,
+    pub(crate) client: ClientSettings,
+    pub(crate) profile: String,
+    pub(crate) files: instructions::Settings,
+    pub(crate) prompt: agent::PromptSettings,
+    pub(crate) default_model: Option<String>,
+    pub(crate) turns: agent::TurnSettings,
+    pub(crate) shell_enabled: bool,
+    pub(crate) shell: tools::ShellSettings,
+    pub(crate) providers: BTreeMap<String, ProviderSettings>,
+}
+
+/// `[client]`: which gateway commands talk to, and as whom.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ClientSettings {
+    /// The gateway; none: the one running on the data directory.
+    pub(crate) url: Option<String>,
+    /// The token's file; none: `owner.token` in the data directory.
+    pub(crate) token_file: Option<PathBuf>,
+    /// The workspace used when a command names none.
+    pub(crate) workspace: Option<String>,
+}
+
+impl Default for Sections {
+    fn default() -> Self {
+        Sections {
+            gateway: gateway::Settings::new(PathBuf::new()),
+            database: None,
+            client: ClientSettings::default(),
+            profile: FOREWORD.name.to_owned(),
+            files: instructions::Settings::default(),
+            prompt: agent::PromptSettings::default(),
+            default_model: None,
+            turns: agent::TurnSettings::default(),
+            shell_enabled: false,
+            shell: tools::ShellSettings::default(),
+            providers: BTreeMap::new(),
+        }
+    }
+}
+
+const PROFILES_OWN: &str = "the profile's own";
+
+pub(crate) const KEYS: &[Key] = &[
+    key!(
+        "gateway.listen",
+        gateway.listen,
+        "Address and port the gateway listens on; port 0 takes a free one."
+    )
+    .flag(FlagSpec::new(FlagGroup::Serve, "listen", "ADDR")),
+    key!("gateway.database", database as Url, "Database URL, `sqlite:` or `postgres:`.")
+        .otherwise("SQLite in the data directory")
+        .flag(FlagSpec::new(FlagGroup::Serve, "database", "URL")),
+    key!("gateway.allow_remote", gateway.allow_remote, "Allows an address that other machines can reach.")
+        .flag(FlagSpec::new(FlagGroup::Serve, "allow-remote", "")),
+    key!(
+        "gateway.allowed_hosts",
+        gateway.allowed_hosts,
+        "`Host` names accepted besides those of this machine."
+    ),
+    key!(
+        "gateway.allowed_origins",
+        gateway.allowed_origins,
+        "Browser origins accepted besides those of this machine."
+    ),
+    key!(
+        "gateway.rate_limit_per_second",
+        gateway.rate_limit as ZeroIsNone,
+        "Most requests a second of one token; 0 is no limit."
+    ),
+    key!(
+        "gateway.outgoing_queue_bytes",
+        gateway.limits.outgoing_bytes as Positive,
+        "Most bytes waiting to be sent to one connection before it is dropped."
+    ),
+    key!(
+        "gateway.slow_client_seconds",
+        gateway.limits.patience as Seconds,
+        "Seconds a connection may take no data that is waiting before it is dropped."
+    ),
+    key!("client.url", client.url as Url, "Gateway that commands talk to, such as `http://127.0.0.1:4670`.")
+        .otherwise("the gateway running on this data directory"),
+    key!("client.token_file", client.token_file, "File with the token that commands show to the gateway.")
+        .otherwise("`owner.token` in the data directory"),
+    key!("client.workspace", client.workspace, "Workspace that commands use when none is named.")
+        .variable_name("FOREWORD_WORKSPACE"),
+    key!("agents.enabled", files.enabled, "Reads instruction files on disk at all.").of_agents(),
+    key!("agents.profile", profile, "Set of rules by which instruction files are found.")
+        .project(ProjectRule::Free)
+        .flag(FlagSpec::new(FlagGroup::Files, "profile", "NAME")),
+    key!(
+        "agents.fallback_filenames",
+        files.fallback_filenames,
+        "File names tried in a directory that has none of the profile's names."
+    )
+    .otherwise(PROFILES_OWN)
+    .project(ProjectRule::Free)
+    .flag(FlagSpec::new(FlagGroup::Files, "fallback", "NAME")),
+    key!(
+        "agents.follow_external_links",
+        files.follow_external_links,
+        "Follows links in a project that lead out of its root."
+    ),
+    key!("agents.root.project_root_override", files.root, "The project root itself, without a search.")
+        .otherwise("searched for by its markers")
+        .variable_name("FOREWORD_AGENTS_ROOT")
+        .of_agents()
+        .flag(FlagSpec::new(FlagGroup::Files, "root", "DIR")),
+    key!(
+        "agents.root.markers",
+        files.markers,
+        "Names whose presence makes a directory the project root; `[]` is no search."
+    )
+    .otherwise(PROFILES_OWN)
+    .variable_name("FOREWORD_AGENTS_MARKERS")
+    .of_agents()
+    .flag(FlagSpec::new(FlagGroup::Files, "marker", "NAME").or_empty("no-markers")),
+    key!(
+        "agents.root.stop_at_fs_root",
+        files.stop_at_fs_root,
+        "Searches for markers up to the file system's root; false stops at the user's home directory."
+    ),
+    key!("agents.initial.max_files", files.max_files, "Most project files read at the start.")
+        .otherwise(PROFILES_OWN)
+        .of_agents()
+        .project(ProjectRule::LowerOnly(|profile| profile.max_files))
+        .flag(FlagSpec::new(FlagGroup::Files, "max-files", "N")),
+    key!(
+        "agents.initial.max_bytes",
+        files.max_bytes,
+        "Most bytes of project files read at the start; 0 reads none."
+    )
+    .otherwise(PROFILES_OWN)
+    .of_agents()
+    .project(ProjectRule::LowerOnly(|profile| Some(profile.max_bytes)))
+    .flag(FlagSpec::new(FlagGroup::Files, "max-bytes", "N")),
+    key!(
+        "agents.resolver.enabled",
+        files.resolver_enabled,
+        "Announces instruction files of further directories as an agent moves."
+    )
+    .of_agents(),
+    key!(
+        "agents.resolver.max_files_per_resolve",
+        files.max_files_per_resolve as Positive,
+        "Most files announced at once; the rest follow with the next."
+    )
+    .variable_name("FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE")
+    .of_agents()
+    .project(ProjectRule::LowerOnly(|_| None)),
+    key!(
+        "agents.resolver.delivery",
+        files.delivery,
+        "Announces a file by its path, with its text, or with its text when that is short."
+    )
+    .project(ProjectRule::Free),
+    key!(
+        "prompt.profile",
+        prompt.profile,
+        "How much of a prompt is made: everything, only identity, safety and instructions, or nothing."
+    ),
+    key!(
+        "prompt.disabled_sections",
+        prompt.disabled_sections,
+        "Sections that are left out, by id, such as `user_persona`."
+    ),
+    key!(
+        "prompt.bootstrap_file_chars",
+        prompt.budgets.bootstrap_file,
+        "Most characters of one of `SOUL.md`, `IDENTITY.md` and `USER.md`."
+    ),
+    key!(
+        "prompt.bootstrap_total_chars",
+        prompt.budgets.bootstrap_total,
+        "Most characters of these files together."
+    ),
+    key!(
+        "prompt.agents_md_chars",
+        prompt.budgets.agents_md,
+        "Most characters of an AGENTS.md document in a prompt."
+    ),
+    key!(
+        "prompt.section_chars",
+        prompt.budgets.section,
+        "Most characters of any other section that hooks or callers fill."
+    ),
+    key!(
+        "prompt.sections_total_chars",
+        prompt.budgets.sections_total,
+        "Most characters of all sections together that hooks and callers fill."
+    ),
+    key!(
+        "prompt.nested_scope_rules",
+        prompt.nested_scope_rules,
+        "Tells the model how AGENTS.md files of nested directories relate."
+    ),
+    key!("prompt.time", prompt.time as WithTime, "Tells the model the time besides the date."),
+    key!(
+        "prompt.keep_texts",
+        prompt.keep_texts,
+        "Keeps the texts of prompts in the database, so that any past prompt can be shown again."
+    ),
+    key!(
+        "prompt.keep_texts_days",
+        prompt.keep_texts_for as Days,
+        "Days that such a text is kept after it was last used."
+    ),
+    key!(
+        "model.default",
+        default_model as Model,
+        "Model that is asked when a turn names none, as `provider/model`."
+    )
+    .otherwise("none, so every turn must name one"),
+    key!(
+        "model.reasoning",
+        turns.reasoning,
+        "How hard models think before they answer, where they can be told."
+    )
+    .otherwise("the model's own"),
+    key!(
+        "turns.max_context_tokens",
+        turns.max_context_tokens as Positive,
+        "Most tokens of a request and its answer together; earlier turns that do not fit are summarised."
+    ),
+    key!(
+        "turns.response_reserve_tokens",
+        turns.response_reserve_tokens as Positive,
+        "Tokens of these that are left for the answer."
+    ),
+    key!(
+        "turns.max_rounds",
+        turns.max_rounds as Positive,
+        "How often a model is asked in one turn before it must answer."
+    ),
+    key!(
+        "turns.max_tool_calls",
+        turns.max_tool_calls as Positive,
+        "How many tools it may call in one turn before it must answer."
+    ),
+    key!(
+        "turns.when_busy",
+        turns.when_busy,
+        "What happens to a turn of a thread that has one running: it is refused, or it waits."
+    ),
+    key!(
+        "turns.summary_model",
+        turns.summary_model as Model,
+        "Model that summarises earlier turns, as `provider/model`."
+    )
+    .otherwise("the model that is asked"),
+    key!(
+        "permissions.write",
+        turns.permissions.write,
+        "What happens to a tool that writes a file or runs a command."
+    ),
+    key!(
+        "permissions.protected",
+        turns.permissions.protected,
+        "The same for protected files, such as AGENTS.md and `.git`; the stricter of the two counts."
+    ),
+    key!(
+        "permissions.approval_minutes",
+        turns.approval_time as Minutes,
+        "Minutes that a call waits for somebody to decide; then the answer is no."
+    ),
+    key!("shell.enabled", shell_enabled, "Lets models run commands."),
+    key!(
+        "shell.sandbox",
+        shell.sandbox,
+        "Confines commands by what the system has, and runs none where it has nothing; or does not confine them."
+    ),
+    key!(
+        "shell.environment",
+        shell.environment,
+        "Environment variables that commands see, besides a few harmless ones."
+    ),
+    key!(
+        "shell.readable",
+        shell.readable,
+        "Directories that confined commands can read, besides the workspace and the system's."
+    ),
+    key!(
+        "shell.writable",
+        shell.writable,
+        "Directories that confined commands can write, besides the workspace and their own temporary one."
+    ),
+    key!(
+        "shell.timeout_seconds",
+        shell.timeout as Seconds,
+        "Seconds a command may take that asks for no other time."
+    ),
+    key!(
+        "shell.longest_timeout_seconds",
+        shell.longest_timeout as Seconds,
+        "Most seconds a command may ask for."
+    ),
+    key!(
+        "providers.NAME.kind",
+        providers[NAME].kind,
+        "Which API it speaks: Messages, Responses, or the Chat Completions of everybody else."
+    )
+    .otherwise("that of the built-in provider of this name; needed for others"),
+    key!(
+        "providers.NAME.base_url",
+        providers[NAME].base_url as Url,
+        "Where it is, without the path of a method, such as `http://127.0.0.1:11434/v1`."
+    )
+    .otherwise("the vendor's own; needed for `openai_compatible`"),
+    key!(
+        "providers.NAME.api_key_env",
+        providers[NAME].api_key_env as Variable,
+        "Environment variable of the gateway that holds its key."
+    )
+    .otherwise("that of the built-in provider of this name, else none"),
+    key!(
+        "providers.NAME.api_key_file",
+        providers[NAME].api_key_file,
+        "File of mode 0600 that holds its key, instead of a variable."
+    ),
+    key!(
+        "providers.NAME.headers",
+        providers[NAME].headers,
+        "More headers of every request; their values are never shown."
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::value::{Kind, Value};
+
+    #[test]
+    fn the_built_in_values_are_those_of_the_rooms() {
+        let Sections { gateway, files, profile, client, database, .. } = Sections::default();
+        assert_eq!(gateway.listen, "127.0.0.1:4670");
+        assert_eq!(database, None);
+        assert_eq!(gateway.rate_limit, None);
+        assert_eq!(gateway.limits.outgoing_bytes, 16 * 1024 * 1024);
+        assert_eq!(gateway.limits.patience, Duration::from_secs(10));
+        assert_eq!(client, ClientSettings { url: None, token_file: None, workspace: None });
+        assert_eq!((files.enabled, files.stop_at_fs_root, files.follow_external_links), (true, true, false));
+        assert_eq!(profile, "foreword");
+        assert_eq!((files.markers, files.max_bytes), (None, None));
+        assert_eq!(files.max_files_per_resolve, 8);
+        assert_eq!(files.delivery, instructions::Delivery::Auto);
+    }
+
+    /// Any value that a kind lets through is one that the field can hold, and is shown as it was set.
+    #[test]
+    fn every_value_of_a_kind_reaches_its_field() {
+        for key in KEYS {
+            let values = match key.kind() {
+                Kind::Text | Kind::Url => vec![Value::from("x")],
+                Kind::Path => vec![Value::Path("/x".into())],
+                Kind::Switch => vec![Value::Switch(true), Value::Switch(false)],
+                Kind::NonNegative => vec![Value::Integer(0), Value::Integer(u64::from(u32::MAX))],
+                Kind::Positive => vec![Value::Integer(1), Value::Integer(u64::from(u32::MAX))],
+                Kind::List => vec![Value::List(vec![]), Value::List(vec!["x".into()])],
+                Kind::Paths => vec![Value::Paths(vec![]), Value::Paths(vec!["/x".into()])],
+                Kind::Words(words) => words.iter().map(|word| Value::from(*word)).collect(),
+                Kind::Model => vec![Value::from("openai/x")],
+                Kind::Variable => vec![Value::from("X")],
+                Kind::Headers => vec![Value::Headers([("a".to_owned(), "b".to_owned())].into())],
+            };
+            assert!(!values.is_empty(), "{}", key.path);
+            let path = key.path.replace("NAME", "x");
+            for value in values {
+                let mut sections = Sections::default();
+                key.store(&mut sections, &path, Some(value.clone()));
+                assert_eq!(key.load(&sections, &path), Some(value), "{path}");
+            }
+            if let Kind::NonNegative | Kind::Positive = key.kind() {
+                let mut sections = Sections::default();
+                key.store(&mut sections, &path, Some(Value::Integer(u64::MAX)));
+                let kept = match key.load(&sections, &path) {
+                    Some(Value::Integer(number)) => number,
+                    other => panic!("{path}: {other:?}"),
+                };
+                assert!(
+                    kept >= u64::from(u32::MAX),
+                    "{path}: a number beyond all bounds is the greatest there is"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_budgets_are_those_of_the_compiler() {
+        let mut budgets = prompt::Budgets::default();
+        for budget in prompt::BUDGETS {
+            let path = format!("prompt.{}", budget.name);
+            let built_in = Key::find(&path).and_then(Key::built_in);
+            assert_eq!(built_in, Some(Value::Integer(*(budget.field)(&mut budgets) as u64)), "{path}");
+        }
+        assert_eq!(budgets.agents_md, protocol::limits::PROMPT_DOCUMENT_CHARACTERS);
+    }
+}
