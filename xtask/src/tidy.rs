@@ -59,7 +59,7 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped { dependency: "sea-orm", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "sea-orm-migration", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "sqlx", rooms: &["store"], tests: Tests::Bound },
-    Wrapped { dependency: "axum", rooms: &["rpc", "gateway", "scripted-model"], tests: Tests::Free },
+    Wrapped { dependency: "axum", rooms: &["gateway", "scripted-model"], tests: Tests::Free },
     Wrapped { dependency: "reqwest", rooms: &["provider"], tests: Tests::Free },
     Wrapped { dependency: "bpe-openai", rooms: &["tokens"], tests: Tests::Bound },
     Wrapped {
@@ -280,7 +280,7 @@ mod tests {
             "protocol > dev:path/measure",
             "gateway > dev:path/client",
             "store > sea-orm",
-            "rpc > axum",
+            "gateway > axum",
             "client > tokio",
             "client > dev:anyhow",
         ] {
@@ -297,7 +297,7 @@ mod tests {
             ("xtask > path/store", "only `protocol`"),
             ("gateway > sqlx", "belongs to store"),
             ("gateway > dev:sea-orm", "belongs to store"),
-            ("cli > axum", "belongs to rpc, gateway, scripted-model"),
+            ("cli > axum", "belongs to gateway, scripted-model"),
             ("store > anyhow", "belongs to measure"),
             ("protocol > tokio", "synchronous"),
             ("protocol > dev:tokio", "synchronous"),

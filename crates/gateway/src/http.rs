@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State, WebSocketUpgrade};
+use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use hyper_util::rt::TokioIo;
 use rpc::{CloseReason, Error, websocket};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +23,7 @@ use crate::service::Service;
 
 /// What the addresses share.
 #[derive(Clone)]
-pub(crate) struct Site {
+pub(crate) struct AppState {
     pub(crate) service: Arc<Service>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -32,18 +33,18 @@ pub(crate) struct Site {
 const READ_FACTOR: usize = 4;
 
 /// All addresses.
-pub(crate) fn routes(site: Site) -> axum::Router {
+pub(crate) fn routes(state: AppState) -> axum::Router {
     axum::Router::new()
         .route("/rpc", get(upgrade).post(post))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .layer(from_fn_with_state(site.clone(), check_origin))
-        .with_state(site)
+        .layer(from_fn_with_state(state.clone(), check_origin))
+        .with_state(state)
 }
 
-async fn check_origin(State(site): State<Site>, request: Request, next: Next) -> Response {
-    match origin::refusal(request.headers(), &site.service.shared.settings) {
+async fn check_origin(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    match origin::refusal(request.headers(), &state.service.shared.settings) {
         Some(message) => {
             let refused = error(protocol::ErrorKind::Forbidden, message, |_| {});
             failure(StatusCode::FORBIDDEN, &refused)
@@ -52,8 +53,8 @@ async fn check_origin(State(site): State<Site>, request: Request, next: Next) ->
     }
 }
 
-async fn ready(State(site): State<Site>) -> Response {
-    match site.service.shared.store.ping().await {
+async fn ready(State(state): State<AppState>) -> Response {
+    match state.service.shared.store.ping().await {
         Ok(()) => "ready\n".into_response(),
         Err(problem) => {
             tracing::warn!(error = %problem, "not ready");
@@ -62,52 +63,62 @@ async fn ready(State(site): State<Site>) -> Response {
     }
 }
 
-async fn metrics(State(site): State<Site>, headers: HeaderMap) -> Response {
-    match authenticate(&site, &headers).await {
+async fn metrics(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    match authenticate(&state, &headers).await {
         Ok(_) => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            ([(CONTENT_TYPE, kind)], site.service.shared.metrics.text()).into_response()
+            ([(CONTENT_TYPE, kind)], state.service.shared.metrics.text()).into_response()
         }
         Err(refused) => refused,
     }
 }
 
-async fn upgrade(State(site): State<Site>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    let actor = match authenticate(&site, &headers).await {
+async fn upgrade(State(state): State<AppState>, mut request: Request) -> Response {
+    let answer = match websocket::handshake::<_, Body>(&request) {
+        Ok(answer) => answer,
+        Err(refused) => return (StatusCode::BAD_REQUEST, format!("{refused}\n")).into_response(),
+    };
+    let actor = match authenticate(&state, request.headers()).await {
         Ok(actor) => actor,
         Err(refused) => return refused,
     };
-    let upgrade = websocket::configure(upgrade, &site.service.shared.settings.limits);
-    upgrade.protocols([websocket::SUBPROTOCOL]).on_upgrade(move |socket| {
-        let tasks = site.tasks.clone();
-        tasks.track_future(async move {
-            let shared = &site.service.shared;
-            let (endpoint, closed) = websocket::accept(socket, &shared.settings.limits);
-            let outgoing = endpoint.outgoing.clone();
-            let registered = shared.connections.register(Arc::clone(&actor), outgoing.clone());
-            let peer = Arc::new(Peer::connected(actor, outgoing.clone()));
-            shared.metrics.connections.inc();
-            // The token may have been revoked after it was looked at and before the connection was listed.
-            if let Ok(false) = shared.access.is_still_valid(&peer.actor).await {
-                outgoing.close(CloseReason::Unauthenticated);
-            }
-            rpc::serve(endpoint, Arc::clone(&site.service), peer, site.shutdown).await;
-            if let Some(reason) = outgoing.closing() {
-                shared.metrics.dropped(&reason);
-            }
-            drop((outgoing, registered));
-            let _ = closed.await;
-            shared.metrics.connections.dec();
-        })
-    })
+    let upgrade = hyper::upgrade::on(&mut request);
+    let tasks = state.tasks.clone();
+    tasks.spawn(async move {
+        // Fails where the client left before it had the answer.
+        if let Ok(connection) = upgrade.await {
+            serve_websocket(state, actor, connection).await;
+        }
+    });
+    answer
 }
 
-async fn post(State(site): State<Site>, headers: HeaderMap, body: Body) -> Response {
-    let actor = match authenticate(&site, &headers).await {
+async fn serve_websocket(state: AppState, actor: Arc<Actor>, connection: hyper::upgrade::Upgraded) {
+    let shared = &state.service.shared;
+    let (endpoint, closed) = websocket::accept(TokioIo::new(connection), &shared.settings.limits).await;
+    let outgoing = endpoint.outgoing.clone();
+    let registered = shared.connections.register(Arc::clone(&actor), outgoing.clone());
+    let peer = Arc::new(Peer::connected(actor, outgoing.clone()));
+    shared.metrics.connections.inc();
+    // The token may have been revoked after it was looked at and before the connection was listed.
+    if let Ok(false) = shared.access.is_still_valid(&peer.actor).await {
+        outgoing.close(CloseReason::Unauthenticated);
+    }
+    rpc::serve(endpoint, Arc::clone(&state.service), peer, state.shutdown).await;
+    if let Some(reason) = outgoing.closing() {
+        shared.metrics.dropped(&reason);
+    }
+    drop((outgoing, registered));
+    let _ = closed.await;
+    shared.metrics.connections.dec();
+}
+
+async fn post(State(state): State<AppState>, headers: HeaderMap, body: Body) -> Response {
+    let actor = match authenticate(&state, &headers).await {
         Ok(actor) => actor,
         Err(refused) => return refused,
     };
-    let limit = site.service.shared.settings.limits.message_bytes;
+    let limit = state.service.shared.settings.limits.message_bytes;
     let most = limit.saturating_mul(READ_FACTOR);
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if let Some(announced) = announced.filter(|announced| *announced > most) {
@@ -125,9 +136,9 @@ async fn post(State(site): State<Site>, headers: HeaderMap, body: Body) -> Respo
         return failure(StatusCode::BAD_REQUEST, &Error::parse("the body is not UTF-8"));
     };
     // On a task of its own, so that a write goes on to its end when the client hangs up in the middle.
-    let service = Arc::clone(&site.service);
-    let peer = Arc::new(Peer::passing(actor));
-    let answer = site.tasks.spawn(async move { rpc::dispatch(&*service, &peer, &text).await.frame }).await;
+    let service = Arc::clone(&state.service);
+    let peer = Arc::new(Peer::one_shot(actor));
+    let answer = state.tasks.spawn(async move { rpc::dispatch(&*service, &peer, &text).await.frame }).await;
     match answer {
         Ok(Some(frame)) => ([(CONTENT_TYPE, "application/json")], frame.into_bytes()).into_response(),
         Ok(None) => StatusCode::NO_CONTENT.into_response(),
@@ -136,11 +147,11 @@ async fn post(State(site): State<Site>, headers: HeaderMap, body: Body) -> Respo
 }
 
 /// Who sends a request, or the answer that turns them away.
-async fn authenticate(site: &Site, headers: &HeaderMap) -> Result<Arc<Actor>, Response> {
+async fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Arc<Actor>, Response> {
     let Some(secret) = secret(headers) else {
         return Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated()));
     };
-    match site.service.shared.access.authenticate(secret).await {
+    match state.service.shared.access.authenticate(secret).await {
         Ok(Some(actor)) => Ok(Arc::new(actor)),
         Ok(None) => Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated())),
         Err(problem) => Err(failure(StatusCode::SERVICE_UNAVAILABLE, &from_store(problem))),

@@ -24,7 +24,7 @@ impl Peer {
     }
 
     /// Somebody who makes one request.
-    pub(crate) fn passing(actor: Arc<Actor>) -> Self {
+    pub(crate) fn one_shot(actor: Arc<Actor>) -> Self {
         Self { actor, outgoing: None, subscriptions: Mutex::default() }
     }
 

@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
 use crate::data_directory::{DataDirectory, DataDirectoryError};
-use crate::http::{Site, routes};
+use crate::http::{AppState, routes};
 use crate::owner::{self, OwnerError};
 use crate::peer::Peer;
 use crate::service::{Service, Shared};
@@ -159,11 +159,11 @@ impl Gateway {
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
         let tasks = TaskTracker::new();
-        let site = Site { service: Arc::clone(&service), shutdown: shutdown.clone(), tasks: tasks.clone() };
+        let state = AppState { service: Arc::clone(&service), shutdown: shutdown.clone(), tasks: tasks.clone() };
         let stopped = shutdown.clone();
         let server = tokio::spawn(async move {
             let serving =
-                axum::serve(listener, routes(site)).with_graceful_shutdown(stopped.cancelled_owned());
+                axum::serve(listener, routes(state)).with_graceful_shutdown(stopped.cancelled_owned());
             if let Err(error) = serving.await {
                 tracing::error!(%error, "the listener failed");
             }

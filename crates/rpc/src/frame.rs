@@ -1,6 +1,6 @@
 //! One outgoing message: text that is serialised once and shared by everyone it goes to.
 
-use axum::extract::ws::Utf8Bytes;
+use tokio_tungstenite::tungstenite::{Bytes, Utf8Bytes};
 
 /// A serialised message; cloning it copies a pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,11 +13,11 @@ impl Frame {
     }
 
     /// The message's bytes, shared.
-    pub fn into_bytes(self) -> axum::body::Bytes {
+    pub fn into_bytes(self) -> Bytes {
         self.0.into()
     }
 
-    /// The message as a WebSocket library wants it.
+    /// The message as the WebSocket library wants it.
     pub(crate) fn into_utf8_bytes(self) -> Utf8Bytes {
         self.0
     }

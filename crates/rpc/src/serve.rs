@@ -38,7 +38,8 @@ pub async fn serve<S: Service>(
                 false
             }
             Some(Inbound::Text(frame)) => {
-                let answer = dispatch(&*service, &peer, frame.as_str()).await;
+                // In a box, so that a connection that only listens does not hold the room for a call.
+                let answer = Box::pin(dispatch(&*service, &peer, frame.as_str())).await;
                 let sent = match answer.frame {
                     Some(frame) => outgoing.send(frame).await,
                     None => true,

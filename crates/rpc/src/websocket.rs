@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use axum::extract::ws;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
+use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
+use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
+use tokio_tungstenite::tungstenite::http::{HeaderValue, Request, Response};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig, frame};
+use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::endpoint::{Next, OutgoingQueue};
@@ -24,19 +30,44 @@ const READ_FACTOR: usize = 4;
 /// megabytes; the library's own bound of 16 MiB a frame would end the connection instead.
 const MAX_ANSWER_BYTES: usize = 1 << 30;
 
+/// Bytes that a connection reads at once. The library allocates them for every connection, also for one that only
+/// listens; its own default of 128 KiB would be most of a gateway's memory.
+const READ_BYTES: usize = 4 * 1024;
+
+/// Longer messages are sent in fragments of this size. The library copies what it sends into a buffer that stays with
+/// the connection, so a large answer sent whole would be in memory twice, and the copy until the connection ends.
+const FRAGMENT_BYTES: usize = 64 * 1024;
+
 /// How long a client that does not read, or does not close its side, is waited for when the connection ends.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
-/// Bounds an upgrade so that a message somewhat over the limit can still be answered.
-pub fn configure(upgrade: ws::WebSocketUpgrade, limits: &Limits) -> ws::WebSocketUpgrade {
-    let most = limits.message_bytes.saturating_mul(READ_FACTOR);
-    upgrade.max_message_size(most).max_frame_size(most)
+/// The answer to a request for an upgrade. Once it is sent, the connection is a WebSocket: see [`accept`].
+pub fn handshake<Q, A: Default>(request: &Request<Q>) -> Result<Response<A>, HandshakeError> {
+    let mut response = create_response_with_body(request, A::default)?;
+    let offered = request.headers().get_all(SEC_WEBSOCKET_PROTOCOL).iter();
+    let mut offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    if offered.any(|protocol| protocol.trim() == SUBPROTOCOL) {
+        response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
+    }
+    Ok(response)
 }
 
-/// An endpoint over an accepted WebSocket.
+/// Why a request is not one for an upgrade.
+#[derive(Debug, thiserror::Error)]
+#[error("not a WebSocket upgrade: {0}")]
+pub struct HandshakeError(#[from] tungstenite::Error);
+
+/// An endpoint over a connection that was upgraded.
 ///
 /// The returned handle ends when the connection is closed and everything queued was sent or given up.
-pub fn accept(socket: ws::WebSocket, limits: &Limits) -> (Endpoint, JoinHandle<()>) {
+pub async fn accept<S>(connection: S, limits: &Limits) -> (Endpoint, JoinHandle<()>)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    // A message somewhat over the limit can still be answered.
+    let max_bytes = Some(limits.message_bytes.saturating_mul(READ_FACTOR));
+    let config = configuration().max_message_size(max_bytes).max_frame_size(max_bytes);
+    let socket = WebSocketStream::from_raw_socket(connection, Role::Server, Some(config)).await;
     let (outgoing, queue) = Outgoing::new(limits);
     let (sender, incoming) = mpsc::channel(1);
     let (sink, stream) = socket.split();
@@ -46,8 +77,12 @@ pub fn accept(socket: ws::WebSocket, limits: &Limits) -> (Endpoint, JoinHandle<(
     (Endpoint { incoming, outgoing }, closed)
 }
 
-async fn read(
-    mut stream: SplitStream<ws::WebSocket>,
+fn configuration() -> WebSocketConfig {
+    WebSocketConfig::default().read_buffer_size(READ_BYTES).write_buffer_size(FRAGMENT_BYTES)
+}
+
+async fn read<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: SplitStream<WebSocketStream<S>>,
     sender: mpsc::Sender<Inbound>,
     outgoing: Outgoing,
     limits: Limits,
@@ -58,18 +93,18 @@ async fn read(
             return;
         };
         let inbound = match received {
-            None | Some(Ok(ws::Message::Close(_))) => {
+            None | Some(Ok(Message::Close(_))) => {
                 outgoing.leave();
                 return;
             }
-            Some(Ok(ws::Message::Ping(_) | ws::Message::Pong(_))) => continue,
-            Some(Ok(ws::Message::Binary(_))) => {
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
+            Some(Ok(Message::Binary(_))) => {
                 Inbound::Refused(Error::parse("binary frames are not accepted; send JSON in text frames"))
             }
-            Some(Ok(ws::Message::Text(text))) if text.len() > limits.message_bytes => {
+            Some(Ok(Message::Text(text))) if text.len() > limits.message_bytes => {
                 Inbound::Refused(Error::too_large(limits.message_bytes, text.len()))
             }
-            Some(Ok(ws::Message::Text(text))) => Inbound::Text(Frame::from(text)),
+            Some(Ok(Message::Text(text))) => Inbound::Text(Frame::from(text)),
             Some(Err(error)) => {
                 outgoing.leave();
                 if let Some((refused, reason)) = unreadable(error, &limits) {
@@ -86,18 +121,17 @@ async fn read(
     // Nobody answers any more. What still comes is read all the same: were it left unread, the system would reset
     // the connection, and with it take back what was sent last.
     while let Some(Ok(message)) = stream.next().await {
-        if matches!(message, ws::Message::Close(_)) {
+        if matches!(message, Message::Close(_)) {
             return;
         }
     }
 }
 
 /// What an unreadable frame is answered with and how the connection then ends; none when it is simply gone.
-fn unreadable(error: axum::Error, limits: &Limits) -> Option<(Error, CloseReason)> {
-    let inner = error.into_inner();
-    match inner.downcast_ref::<tungstenite::Error>()? {
+fn unreadable(error: tungstenite::Error, limits: &Limits) -> Option<(Error, CloseReason)> {
+    match error {
         tungstenite::Error::Capacity(CapacityError::MessageTooLong { size, .. }) => {
-            Some((Error::too_large(limits.message_bytes, *size), CloseReason::TooLarge))
+            Some((Error::too_large(limits.message_bytes, size), CloseReason::TooLarge))
         }
         tungstenite::Error::Utf8(_) => {
             Some((Error::parse("the text frame is not UTF-8"), CloseReason::InvalidUtf8))
@@ -112,8 +146,8 @@ fn unreadable(error: axum::Error, limits: &Limits) -> Option<(Error, CloseReason
     }
 }
 
-async fn write(
-    mut sink: SplitSink<ws::WebSocket, ws::Message>,
+async fn write<S: AsyncRead + AsyncWrite + Unpin>(
+    mut sink: SplitSink<WebSocketStream<S>, Message>,
     mut queue: OutgoingQueue,
     ping_every: Duration,
     reader: AbortOnDropHandle<()>,
@@ -122,26 +156,30 @@ async fn write(
     pings.reset();
     let reason = loop {
         // What a message takes of the queue's bound is given back when it was sent.
-        let (message, _room) = tokio::select! {
+        let queued = tokio::select! {
             next = queue.next() => match next {
-                Next::Send(queued) => {
-                    (ws::Message::Text(queued.frame.clone().into_utf8_bytes()), Some(queued))
-                }
+                Next::Send(queued) => Some(queued),
                 Next::Close(reason) => break reason,
             },
-            _ = pings.tick() => (ws::Message::Ping(Default::default()), None),
+            _ = pings.tick() => None,
+        };
+        let sending = async {
+            match &queued {
+                Some(queued) => send(&mut sink, queued.frame.clone()).await,
+                None => sink.send(Message::Ping(Default::default())).await,
+            }
         };
         let sent = tokio::select! {
-            sent = sink.send(message) => sent.is_ok(),
+            sent = sending => sent.is_ok(),
             () = queue.overdue(CLOSING_TIME) => false,
         };
         if !sent && !queue.is_slow() {
             return;
         }
     };
-    let goodbye = ws::Message::Close(reason.map(|reason| {
+    let goodbye = Message::Close(reason.map(|reason| {
         let (code, text) = reason.code_and_text();
-        ws::CloseFrame { code, reason: text.into() }
+        CloseFrame { code: code.into(), reason: text.into() }
     }));
     let closing = async {
         let _ = sink.send(goodbye).await;
@@ -149,6 +187,26 @@ async fn write(
         let _ = reader.await;
     };
     let _ = tokio::time::timeout(CLOSING_TIME, closing).await;
+}
+
+/// Sends a message, a long one in fragments.
+async fn send<S: AsyncRead + AsyncWrite + Unpin>(
+    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+    message: Frame,
+) -> Result<(), tungstenite::Error> {
+    let text = message.into_utf8_bytes();
+    if text.len() <= FRAGMENT_BYTES {
+        return sink.send(Message::Text(text)).await;
+    }
+    let mut rest = tungstenite::Bytes::from(text);
+    let mut kind = Data::Text;
+    while !rest.is_empty() {
+        let fragment = rest.split_to(FRAGMENT_BYTES.min(rest.len()));
+        let fragment = frame::Frame::message(fragment, OpCode::Data(kind), rest.is_empty());
+        sink.send(Message::Frame(fragment)).await?;
+        kind = Data::Continue;
+    }
+    Ok(())
 }
 
 /// Why a WebSocket could not be opened.
@@ -188,11 +246,9 @@ pub async fn connect(url: &str, token: &str, limits: &Limits) -> Result<Endpoint
     let bearer =
         format!("Bearer {token}").parse().map_err(|_| address("the token is not printable".into()))?;
     request.headers_mut().insert("authorization", bearer);
-    let protocol = tungstenite::http::HeaderValue::from_static(SUBPROTOCOL);
-    request.headers_mut().insert("sec-websocket-protocol", protocol);
-    let config = tungstenite::protocol::WebSocketConfig::default()
-        .max_message_size(Some(MAX_ANSWER_BYTES))
-        .max_frame_size(Some(MAX_ANSWER_BYTES));
+    request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
+    let config =
+        configuration().max_message_size(Some(MAX_ANSWER_BYTES)).max_frame_size(Some(MAX_ANSWER_BYTES));
     let connected = tokio_tungstenite::connect_async_with_config(request, Some(config), true).await;
     let (socket, _) = connected.map_err(|error| match error {
         tungstenite::Error::Http(response) => ConnectError::Refused {
@@ -204,9 +260,9 @@ pub async fn connect(url: &str, token: &str, limits: &Limits) -> Result<Endpoint
     Ok(client_endpoint(socket, limits))
 }
 
-fn client_endpoint<S>(socket: tokio_tungstenite::WebSocketStream<S>, limits: &Limits) -> Endpoint
+fn client_endpoint<S>(socket: WebSocketStream<S>, limits: &Limits) -> Endpoint
 where
-    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let (outgoing, mut queue) = Outgoing::new(limits);
     let (sender, incoming) = mpsc::channel(16);
@@ -215,16 +271,16 @@ where
     let silence = limits.silence;
     let reader = tokio::spawn(async move {
         while let Ok(Some(Ok(message))) = tokio::time::timeout(silence, stream.next()).await {
-            let tungstenite::Message::Text(text) = message else { continue };
-            if sender.send(Inbound::Text(Frame::from(text.as_str().to_owned()))).await.is_err() {
+            let Message::Text(text) = message else { continue };
+            if sender.send(Inbound::Text(Frame::from(text))).await.is_err() {
                 break;
             }
         }
     });
     tokio::spawn(async move {
         loop {
-            let message = match queue.next().await {
-                Next::Send(queued) => tungstenite::Message::text(queued.frame.as_str().to_owned()),
+            let queued = match queue.next().await {
+                Next::Send(queued) => queued,
                 Next::Close(_) => {
                     let _ = tokio::time::timeout(CLOSING_TIME, sink.close()).await;
                     // The server's close frame ends the reader; one that never comes is not waited for.
@@ -232,33 +288,10 @@ where
                     return;
                 }
             };
-            if sink.send(message).await.is_err() {
+            if sink.send(Message::Text(queued.frame.clone().into_utf8_bytes())).await.is_err() {
                 return;
             }
         }
     });
     Endpoint { incoming, outgoing }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_client_accepts_an_answer_larger_than_the_librarys_bound() {
-        const BYTES: usize = 20 << 20;
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("ws://{}/rpc", listener.local_addr().unwrap());
-        let accept = |upgrade: ws::WebSocketUpgrade| async {
-            upgrade.protocols([SUBPROTOCOL]).on_upgrade(|mut socket| async move {
-                socket.send(ws::Message::Text("x".repeat(BYTES).into())).await.unwrap();
-            })
-        };
-        let routes = axum::Router::new().route("/rpc", axum::routing::get(accept));
-        let server = tokio::spawn(async { axum::serve(listener, routes).await });
-        let mut endpoint = connect(&url, "token", &Limits::default()).await.unwrap();
-        let Some(Inbound::Text(frame)) = endpoint.incoming.recv().await else { panic!("nothing arrived") };
-        assert_eq!(frame.as_str().len(), BYTES);
-        server.abort();
-    }
 }

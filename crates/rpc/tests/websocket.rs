@@ -6,17 +6,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::ws::WebSocketUpgrade;
-use axum::routing::get;
 use futures_util::{SinkExt as _, StreamExt as _};
-use rpc::{CallError, Caller, CloseReason, Error, Limits, Outgoing, Reply, Service, serve, websocket};
+use rpc::{
+    CallError, Caller, CloseReason, Error, Inbound, Limits, Outgoing, Reply, Service, serve, websocket,
+};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
-use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server;
+use tokio_tungstenite::{accept_hdr_async, client_async};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -29,9 +29,14 @@ impl Service for TestService {
         &self,
         outgoing: &Arc<Outgoing>,
         method: &str,
-        _: Option<&RawValue>,
+        params: Option<&RawValue>,
     ) -> Result<Reply, Error> {
         match method {
+            "letters" => {
+                let params: serde_json::Value = serde_json::from_str(params.unwrap().get()).unwrap();
+                let (letter, bytes) = (params["letter"].as_str().unwrap(), params["bytes"].as_u64().unwrap());
+                Ok(Reply::new(letter.repeat(bytes as usize / letter.len() + 1)))
+            }
             "hello" => Ok(Reply::new("hello")),
             "panic" => panic!("with a secret in it"),
             "panic later" => {
@@ -54,23 +59,29 @@ impl Service for TestService {
 /// A server; the channel tells of each connection that it has begun, and, by closing, that it has ended.
 async fn start(limits: Limits) -> (SocketAddr, mpsc::UnboundedReceiver<(Outgoing, mpsc::Receiver<()>)>) {
     let (begun, connections) = mpsc::unbounded_channel();
-    let upgrade = async move |upgrade: WebSocketUpgrade| {
-        let upgrade = websocket::configure(upgrade, &limits).protocols([websocket::SUBPROTOCOL]);
-        upgrade.on_upgrade(async move |socket| {
-            let (alive, ended) = mpsc::channel(1);
-            let (endpoint, closed) = websocket::accept(socket, &limits);
-            let outgoing = endpoint.outgoing.clone();
-            let _ = begun.send((outgoing.clone(), ended));
-            serve(endpoint, Arc::new(TestService), Arc::new(outgoing), Default::default()).await;
-            let _ = closed.await;
-            drop(alive);
-        })
-    };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = axum::serve(listener, Router::new().route("/", get(upgrade)));
-    tokio::spawn(async move { server.await });
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (limits, begun) = (limits.clone(), begun.clone());
+            tokio::spawn(async move {
+                let stream = accept_hdr_async(stream, answer).await.unwrap().into_inner();
+                let (alive, ended) = mpsc::channel(1);
+                let (endpoint, closed) = websocket::accept(stream, &limits).await;
+                let outgoing = endpoint.outgoing.clone();
+                let _ = begun.send((outgoing.clone(), ended));
+                serve(endpoint, Arc::new(TestService), Arc::new(outgoing), Default::default()).await;
+                let _ = closed.await;
+                drop(alive);
+            });
+        }
+    });
     (address, connections)
+}
+
+#[expect(clippy::result_large_err, reason = "the library's type")]
+fn answer(request: &server::Request, _: server::Response) -> Result<server::Response, server::ErrorResponse> {
+    Ok(websocket::handshake(request).unwrap())
 }
 
 /// Asks for much and reads nothing of it.
@@ -104,6 +115,35 @@ async fn a_panic_is_an_internal_error_and_not_a_dead_connection() {
         let answer: String = caller.call("hello", &json!({})).await.unwrap();
         assert_eq!(answer, "hello", "on the same connection");
     }
+}
+
+#[tokio::test]
+async fn a_long_answer_comes_in_fragments_that_make_one_message() {
+    let (address, _connections) = start(Limits::default()).await;
+    let endpoint = websocket::connect(&format!("ws://{address}/"), "t", &Limits::default()).await.unwrap();
+    let (caller, _notifications) = Caller::new(endpoint);
+    // The second has characters that fragments cut in two.
+    for (letter, bytes) in [("x", 20 << 20), ("€", 1 << 20)] {
+        let params = json!({ "letter": letter, "bytes": bytes });
+        let answer: String = caller.call("letters", &params).await.unwrap();
+        assert!(answer.len() >= bytes && answer == letter.repeat(answer.len() / letter.len()));
+    }
+}
+
+#[tokio::test]
+async fn a_client_accepts_an_answer_larger_than_the_librarys_bound() {
+    const BYTES: usize = 20 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}/rpc", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let mut socket = accept_hdr_async(listener.accept().await.unwrap().0, answer).await.unwrap();
+        socket.send(Message::text("x".repeat(BYTES))).await.unwrap();
+        socket
+    });
+    let mut endpoint = websocket::connect(&url, "token", &Limits::default()).await.unwrap();
+    let Some(Inbound::Text(frame)) = endpoint.incoming.recv().await else { panic!("nothing arrived") };
+    assert_eq!(frame.as_str().len(), BYTES);
+    drop(server.await);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What a gateway adds to its store: requests over real sockets, notifications, and a large answer.
 //!
 //! ```text
-//! cargo bench -p foreword-gateway --bench gateway -- [--quick] [rates] [notify] [tree]
+//! cargo bench -p foreword-gateway --bench gateway -- [--quick] [rates] [notify] [subscribers] [tree]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
@@ -13,6 +13,7 @@ mod open_files;
 mod post;
 mod rates;
 mod serve;
+mod subscribers;
 mod tree;
 
 use measure::{Arguments, Machine};
@@ -32,6 +33,9 @@ async fn main() -> anyhow::Result<()> {
     }
     if arguments.ask_for("notify") {
         notify::measure(arguments.effort).await?;
+    }
+    if arguments.ask_for("subscribers") {
+        subscribers::measure(arguments.effort).await?;
     }
     if arguments.ask_for("tree") {
         tree::measure(arguments.effort).await?;

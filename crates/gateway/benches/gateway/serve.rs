@@ -47,6 +47,11 @@ impl Served {
     pub(crate) fn process_id(&self) -> u32 {
         self.child.id()
     }
+
+    /// How many files and sockets it has open.
+    pub(crate) fn open_files(&self) -> anyhow::Result<usize> {
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", self.process_id()))?.count())
+    }
 }
 
 impl Drop for Served {
