@@ -149,7 +149,7 @@ async fn a_killed_gateway_is_replaced_by_the_others_without_a_gap() {
     for writer in writers {
         written.push(tokio::time::timeout(PATIENCE, writer).await.expect("writers end").unwrap());
     }
-    let params = ThreadTreeParams { workspace_id: workspace_id.clone() };
+    let params = ThreadTreeParams::whole(workspace_id.clone());
     let newest = client.call::<ThreadTree>(&params).await.unwrap().seq;
     tell_last.send(Some(newest)).unwrap();
 

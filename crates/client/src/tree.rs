@@ -169,6 +169,7 @@ mod tests {
             threads: vec![thread("t1"), thread("t2")],
             placements: vec![placement("t2", "2")],
             agents_docs: vec![],
+            more: vec![],
         })
     }
 

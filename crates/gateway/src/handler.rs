@@ -7,6 +7,7 @@ mod initialize;
 mod prompt;
 mod thread;
 mod token;
+mod tree;
 mod turn;
 mod workspace;
 
@@ -32,7 +33,8 @@ pub(crate) fn router() -> Router {
         .on::<method::ThreadRename, _>(thread::rename)
         .on::<method::ThreadMove, _>(thread::move_to)
         .on::<method::ThreadArchive, _>(thread::archive)
-        .on::<method::ThreadTree, _>(thread::tree)
+        .on::<method::ThreadTree, _>(tree::tree)
+        .on::<method::ThreadList, _>(tree::list)
         .on::<method::DocumentGet, _>(document::get)
         .on::<method::DocumentSave, _>(document::save)
         .on::<method::DocumentArchive, _>(document::archive)

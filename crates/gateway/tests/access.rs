@@ -49,6 +49,7 @@ const TABLE: &[Row] = &[
     ("thread/rename",                          [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("thread/move",                            [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("thread/tree",                            [Y, Y, Y], [Y, Y, Y], [X, X, X]),
+    ("thread/list",                            [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("thread/agents_doc/get",                  [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("thread/agents_doc/save",                 [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("thread/agents_doc/resolve_for_thread",   [Y, Y, Y], [Y, Y, Y], [X, X, X]),
@@ -94,6 +95,7 @@ fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
         "thread/get" | "thread/move" | "thread/archive" | "thread/agents_doc/resolve_for_thread" => {
             world.with(json!({ "thread_id": world.thread }))
         }
+        "thread/list" => world.with(json!({ "limit": 1 })),
         "thread/agents_doc/save" => world.with(json!({ "folder_id": world.folder, "content": who })),
         "thread/agents_doc/revision" | "thread/agents_doc/restore" => {
             world.with(json!({ "folder_id": world.folder, "version": 1 }))

@@ -75,6 +75,8 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     socket.ok("thread/agents_doc/resolve_for_folder", &scope).await;
     socket.ok("thread/agents_doc/resolve_for_thread", with(json!({ "thread_id": thread }))).await;
     socket.ok("thread/tree", with(json!({}))).await;
+    socket.ok("thread/tree", with(json!({ "depth": 0, "thread_limit": 0 }))).await;
+    socket.ok("thread/list", with(json!({ "folder_id": inner, "limit": 1 }))).await;
     socket.ok("thread/agents_doc/archive", with(json!({ "folder_id": inner, "expected_version": 1 }))).await;
     let page = json!({ "folder_id": inner, "limit": 10, "before": 9 });
     socket.ok("thread/agents_doc/history", with(page)).await;

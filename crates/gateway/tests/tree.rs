@@ -276,3 +276,106 @@ async fn blank_names_and_ids_are_refused() {
         socket.refused(-32602, "thread/tree", json!({ "workspace_id": blank })).await;
     }
 }
+
+/// Titles of threads, names of folders, and what is left out, of a part of a tree.
+fn outline(tree: &Value) -> (Vec<&str>, Vec<&str>, Vec<Value>) {
+    let names = |key: &str, field: &str| -> Vec<&str> {
+        tree[key].as_array().unwrap().iter().map(|each| each[field].as_str().unwrap()).collect()
+    };
+    let more = tree.get("more").map(|more| more.as_array().unwrap().clone()).unwrap_or_default();
+    (names("folders", "name"), names("threads", "title"), more)
+}
+
+#[tokio::test]
+async fn a_part_of_a_tree_says_what_it_leaves_out() {
+    let (_gateway, world, mut socket) = start().await;
+    let inner = folder(&mut socket, &world, "inner", Some(&world.folder)).await;
+    let innermost = folder(&mut socket, &world, "innermost", Some(&inner)).await;
+    folder(&mut socket, &world, "beside", None).await;
+    for (title, place) in
+        [("r1", None), ("r2", None), ("i1", Some(&inner)), ("i2", Some(&inner)), ("d1", Some(&innermost))]
+    {
+        let mut params = world.with(json!({ "title": title }));
+        if let Some(place) = place {
+            params["folder_id"] = json!(place);
+        }
+        socket.ok("thread/create", params).await;
+    }
+    for place in [&inner, &innermost] {
+        let save = world.with(json!({ "folder_id": place, "content": "text" }));
+        socket.ok("thread/agents_doc/save", save).await;
+    }
+    let whole = socket.ok("thread/tree", world.with(json!({}))).await;
+    assert_eq!(outline(&whole).2, Vec::<Value>::new());
+    let deep = socket.ok("thread/tree", world.with(json!({ "depth": 9, "thread_limit": 9 }))).await;
+    assert_eq!(deep, whole, "a part that leaves nothing out is the whole");
+
+    for (params, folders, threads, more) in [
+        (json!({ "depth": 0 }), vec![], vec!["r1", "r2"], vec![json!({ "threads": 0, "folders": 2 })]),
+        (
+            json!({ "depth": 1, "thread_limit": 1 }),
+            vec!["folder", "beside"],
+            vec!["thread", "r1"],
+            vec![json!({ "threads": 1 }), json!({ "folder_id": world.folder, "threads": 0, "folders": 1 })],
+        ),
+        (
+            json!({ "folder_id": inner, "thread_limit": 1 }),
+            vec!["innermost"],
+            vec!["i1", "d1"],
+            vec![json!({ "folder_id": inner, "threads": 1 })],
+        ),
+        (
+            json!({ "folder_id": inner, "depth": 0, "thread_limit": 0 }),
+            vec![],
+            vec![],
+            vec![json!({ "folder_id": inner, "threads": 2, "folders": 1 })],
+        ),
+        (json!({ "folder_id": innermost }), vec![], vec!["d1"], vec![]),
+    ] {
+        let part = socket.ok("thread/tree", world.with(params.clone())).await;
+        assert_eq!(outline(&part), (folders, threads, more), "{params}");
+        assert_eq!(part["seq"], whole["seq"]);
+        let placed = part["placements"].as_array().unwrap();
+        let is_shown =
+            |id: &Value| part["threads"].as_array().unwrap().iter().any(|thread| thread["id"] == *id);
+        assert!(placed.iter().all(|placement| is_shown(&placement["thread_id"])), "{params}");
+    }
+    let part = socket.ok("thread/tree", world.with(json!({ "folder_id": inner, "depth": 0 }))).await;
+    let documents: Vec<&Value> =
+        part["agents_docs"].as_array().unwrap().iter().map(|doc| &doc["folder_id"]).collect();
+    assert_eq!(documents, [&json!(inner)]);
+    let data = socket.refused(-32004, "thread/tree", world.with(json!({ "folder_id": "nowhere" }))).await;
+    assert_eq!((&data["what"], &data["id"]), (&json!("folder"), &json!("nowhere")));
+    socket.refused(-32602, "thread/tree", world.with(json!({ "depth": -1 }))).await;
+}
+
+#[tokio::test]
+async fn the_threads_of_a_folder_come_a_page_at_a_time() {
+    let (_gateway, world, mut socket) = start().await;
+    for number in 0..5 {
+        let params = json!({ "title": format!("t{number}"), "folder_id": world.folder });
+        socket.ok("thread/create", world.with(params)).await;
+    }
+    let archived = world.with(json!({ "thread_id": world.thread }));
+    socket.ok("thread/archive", archived).await;
+    let at_the_root = socket.ok("thread/create", world.with(json!({ "title": "root" }))).await;
+    let mut titles = Vec::new();
+    let mut params = json!({ "folder_id": world.folder, "limit": 2 });
+    let mut sizes = Vec::new();
+    loop {
+        let page = socket.ok("thread/list", world.with(params.clone())).await;
+        let threads = page["threads"].as_array().unwrap();
+        sizes.push(threads.len());
+        titles.extend(threads.iter().map(|thread| thread["title"].as_str().unwrap().to_owned()));
+        let Some(next) = page.get("next") else { break };
+        params["after"] = next.clone();
+    }
+    assert_eq!((titles.join(" ").as_str(), sizes), ("t0 t1 t2 t3 t4", vec![2, 2, 1]));
+    let root = socket.ok("thread/list", world.with(json!({ "limit": 1 }))).await;
+    assert_eq!((&root["threads"][0]["id"], root.get("next")), (&at_the_root["thread"]["id"], None));
+    for limit in [json!(0), json!(1_001), json!(null)] {
+        socket.refused(-32602, "thread/list", world.with(json!({ "limit": limit }))).await;
+    }
+    let nowhere = world.with(json!({ "folder_id": "nowhere", "limit": 1 }));
+    socket.refused(-32004, "thread/list", nowhere).await;
+}

@@ -10,6 +10,8 @@ pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 pub const DEFAULT_HISTORY_LIMIT: u32 = 50;
 /// Most revisions one history call answers with.
 pub const MAX_HISTORY_LIMIT: u32 = 500;
+/// Most threads one `thread/list` answers with.
+pub const MAX_THREAD_LIST_LIMIT: u32 = 1_000;
 /// Most characters of a workspace, folder or token name, or of a thread title.
 pub const MAX_NAME_CHARACTERS: usize = 200;
 /// Most bytes of a path.
@@ -25,6 +27,7 @@ pub const TABLE: &[(usize, &str)] = &[
     ),
     (MAX_NAME_CHARACTERS, "characters of a workspace's, folder's or token's name, or of a thread's title"),
     (MAX_PATH_BYTES, "bytes of a path"),
+    (MAX_THREAD_LIST_LIMIT as usize, "threads of one `thread/list` answer"),
     (MAX_HISTORY_LIMIT as usize, "revisions of one history answer"),
     (DEFAULT_HISTORY_LIMIT as usize, "revisions of a history answer when the call names no limit"),
 ];

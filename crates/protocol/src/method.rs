@@ -148,8 +148,10 @@ methods! {
     ThreadMove = "thread/move", Editor, ThreadMoveParams => ThreadResult;
     /// Takes a thread out of the tree.
     ThreadArchive = "thread/archive", Editor, ThreadGetParams => ThreadResult;
-    /// The whole tree without any text, and the sequence number it is true for.
+    /// The tree, or a part of it, without any text, and the sequence number it is true for.
     ThreadTree = "thread/tree", Reader, ThreadTreeParams => ThreadTreeResult;
+    /// The threads of one folder, a page at a time.
+    ThreadList = "thread/list", Reader, ThreadListParams => ThreadListResult;
 
     /// A scope's own document and the one effective there.
     DocumentGet = "thread/agents_doc/get", Reader, DocumentScopeParams => DocumentGetResult;

@@ -28,16 +28,29 @@ pub trait Service: Send + Sync + 'static {
 /// Something to do once the answer is on its way, such as starting notifications.
 pub type After = Box<dyn FnOnce() + Send>;
 
-/// A method's result, serialised only when the answer is written.
+/// A method's result.
 pub struct Reply {
-    result: Box<dyn WriteJson>,
+    result: Outcome,
     after: Option<After>,
+}
+
+enum Outcome {
+    /// Serialised when the answer is written.
+    Value(Box<dyn WriteJson>),
+    /// Serialised already.
+    Json(Vec<u8>),
 }
 
 impl Reply {
     /// A reply with a result.
     pub fn new(result: impl Serialize + Send + 'static) -> Self {
-        Self { result: Box::new(result), after: None }
+        Self { result: Outcome::Value(Box::new(result)), after: None }
+    }
+
+    /// A reply whose result is JSON already, such as a large one that was written row by row. The bytes become the
+    /// answer without a copy beside them; they must be valid JSON.
+    pub fn from_json(result: Vec<u8>) -> Self {
+        Self { result: Outcome::Json(result), after: None }
     }
 
     /// Adds something to do once the answer is on its way.
@@ -114,7 +127,7 @@ async fn answer<S: Service>(
     match (outcome, &call.id) {
         (Ok(reply), id) => {
             if let Some(id) = id {
-                write_result(buffer, id, &reply, &call.method);
+                write_result(buffer, id, reply.result, &call.method);
             }
             after.extend(reply.after);
         }
@@ -123,12 +136,20 @@ async fn answer<S: Service>(
     }
 }
 
-fn write_result(buffer: &mut Vec<u8>, id: &Id, reply: &Reply, method: &str) {
+fn write_result(buffer: &mut Vec<u8>, id: &Id, result: Outcome, method: &str) {
     let start = buffer.len();
     buffer.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     let written = serde_json::to_writer(&mut *buffer, id).and_then(|()| {
         buffer.extend_from_slice(b",\"result\":");
-        reply.result.write(buffer)
+        match result {
+            Outcome::Value(value) => value.write(buffer)?,
+            Outcome::Json(mut json) => {
+                // The envelope moves to the result, not the result to the envelope: it may have many megabytes.
+                json.splice(0..0, buffer.drain(..));
+                *buffer = json;
+            }
+        }
+        Ok(())
     });
     match written {
         Ok(()) => buffer.push(b'}'),
@@ -174,6 +195,7 @@ mod tests {
                         .map_err(|error| Error::invalid_params(error.to_string()))?;
                     Ok(Reply::new(numbers.iter().sum::<i64>()))
                 }
+                "json" => Ok(Reply::from_json(b"[7]".to_vec())),
                 "panic" => panic!("on purpose"),
                 other => Err(Error::method_not_found(other)),
             }
@@ -204,6 +226,19 @@ mod tests {
             r#"[{"jsonrpc":"2.0","id":1,"result":4},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request must be an object","data":{"kind":"invalid_request"}}}]"#
         );
         assert_eq!(ask(r#"[{"jsonrpc":"2.0","method":"sum"}]"#).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_result_that_is_json_already_is_answered_as_it_is() {
+        assert_eq!(
+            ask(r#"{"jsonrpc":"2.0","id":1,"method":"json"}"#).await,
+            r#"{"jsonrpc":"2.0","id":1,"result":[7]}"#
+        );
+        let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"sum"},{"jsonrpc":"2.0","id":2,"method":"json"}]"#;
+        assert_eq!(
+            ask(batch).await,
+            r#"[{"jsonrpc":"2.0","id":1,"result":0},{"jsonrpc":"2.0","id":2,"result":[7]}]"#
+        );
     }
 
     #[tokio::test]

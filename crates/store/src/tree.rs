@@ -31,6 +31,7 @@ impl Store {
             threads: threads(&snapshot, workspace_id).await?,
             placements: placements(&snapshot, workspace_id).await?,
             agents_docs: documents(&snapshot, workspace_id).await?,
+            more: Vec::new(),
         };
         snapshot.commit().await?;
         Ok(tree)

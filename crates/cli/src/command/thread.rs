@@ -33,7 +33,7 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
         }
         Thread::Tree { scope } => {
             let workspace = workspace(&scope).await?;
-            let params = ThreadTreeParams { workspace_id: workspace.id };
+            let params = ThreadTreeParams::whole(workspace.id);
             let result = client.call::<ThreadTree>(&params).await?;
             output.data(&result, || draw(&workspace.name, &TreeModel::from(result.clone())))?;
         }

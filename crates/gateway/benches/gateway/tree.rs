@@ -38,7 +38,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let workspace_id = fill(&database, size).await?;
     let served = Served::start(data.path())?;
     let client = Client::connect(&Target::Local { data: data.path().to_owned() }).await?;
-    let params = ThreadTreeParams { workspace_id: workspace_id.clone() };
+    let params = ThreadTreeParams::whole(workspace_id.clone());
     let memory = Memory::of_first_answer(&served, &client, &params).await?;
 
     let store = Store::open(&Database::Sqlite(database)).await?;

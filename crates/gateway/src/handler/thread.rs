@@ -2,7 +2,6 @@
 
 use protocol::method::{
     ThreadCreateParams, ThreadGetParams, ThreadMoveParams, ThreadRenameParams, ThreadResult,
-    ThreadTreeParams, ThreadTreeResult,
 };
 use rpc::Error;
 use store::NewThread;
@@ -48,8 +47,4 @@ pub(crate) async fn archive(context: Context, params: ThreadGetParams) -> Result
         .await
         .map_err(from_store)?;
     Ok(ThreadResult { thread })
-}
-
-pub(crate) async fn tree(context: Context, params: ThreadTreeParams) -> Result<ThreadTreeResult, Error> {
-    context.shared.store.tree(&params.workspace_id).await.map_err(from_store)
 }
