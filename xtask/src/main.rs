@@ -16,6 +16,7 @@ mod metadata;
 mod postgres;
 mod prerequisites;
 mod process;
+mod size;
 mod test;
 mod tidy;
 
@@ -73,6 +74,12 @@ enum Task {
         #[arg(long)]
         record: bool,
     },
+    /// Build the command from nothing and print what that cost and how large it is; takes minutes
+    Size {
+        /// Which profile, such as `dist`
+        #[arg(long, default_value = "release")]
+        profile: String,
+    },
     /// Everything but the tests: formatting, clippy, docs, generated files, the tree's own rules, instruction
     /// counts, dependencies
     Check,
@@ -87,6 +94,7 @@ fn main() -> ExitCode {
         Task::Generate { check: true } => generate::check(root()),
         Task::Gate { record: true } => gate::run(root(), Gate::Record),
         Task::Gate { record: false } => gate::run(root(), Gate::Check),
+        Task::Size { profile } => size::run(&profile),
         Task::Check => check::run(root()),
     };
     match outcome {

@@ -1,0 +1,117 @@
+//! `cargo xtask size`: what a cold build of the command costs, and how large the result is.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+
+use crate::process::{cargo, judge, shown};
+use crate::{metadata, say};
+
+/// Crates that are listed, the most expensive first.
+const LISTED: usize = 15;
+/// Clock ticks a second in `/proc`, the same on every Linux.
+const TICKS: f64 = 100.0;
+
+/// One unit of work in cargo's report of timings.
+#[derive(Deserialize)]
+struct Unit {
+    name: String,
+    target: String,
+    duration: f64,
+}
+
+/// Builds from nothing, in a directory of its own, and prints the figures.
+pub(crate) fn run(profile: &str) -> Result<()> {
+    let directory = metadata::read()?.target_directory.join("size");
+    match fs::remove_dir_all(&directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    let (started, used) = (Instant::now(), processor_seconds());
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--package", "foreword", "--timings", "--profile", profile]);
+    build.arg("--target-dir").arg(&directory);
+    say(shown(&build));
+    let status = build.status().context("could not start cargo")?;
+    judge(&build, status)?;
+    let seconds = started.elapsed().as_secs_f64();
+
+    let program = directory.join(profile).join("foreword");
+    let stripped = directory.join("foreword-stripped");
+    let mut strip = Command::new("strip");
+    strip.arg("-o").arg(&stripped).arg(&program).stdin(Stdio::null());
+    let status = strip.status().context("could not start strip")?;
+    judge(&strip, status)?;
+
+    let mut units = units(&directory.join("cargo-timings/cargo-timing.html"))?;
+    let mut crates: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
+    crates.sort_unstable();
+    crates.dedup();
+    say(format!("profile {profile}: {} crates in {seconds:.0} seconds", crates.len()));
+    if let (Some(before), Some(after)) = (used, processor_seconds()) {
+        say(format!("{:.0} seconds of processor time", after - before));
+    }
+    say(format!("binary {}, stripped {}", megabytes(&program)?, megabytes(&stripped)?));
+    units.sort_by(|a, b| b.duration.total_cmp(&a.duration));
+    for unit in units.iter().take(LISTED) {
+        say(format!("{:6.1} s  {}{}", unit.duration, unit.name, unit.target));
+    }
+    Ok(())
+}
+
+fn megabytes(path: &Path) -> Result<String> {
+    let bytes = fs::metadata(path).with_context(|| format!("could not look at {}", path.display()))?.len();
+    Ok(format!("{:.1} MB", bytes as f64 / 1e6))
+}
+
+/// Processor time of the processes that this one has waited for, where the system tells it.
+fn processor_seconds() -> Option<f64> {
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    // After the name in parentheses, which may hold anything: the state is the third field of the manual.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field - 3)?.parse::<f64>().ok();
+    Some((ticks(16)? + ticks(17)?) / TICKS)
+}
+
+fn units(report: &Path) -> Result<Vec<Unit>> {
+    let text = fs::read_to_string(report).with_context(|| format!("could not read {}", report.display()))?;
+    read_units(&text).with_context(|| format!("{} has no table of units", report.display()))
+}
+
+/// The table that cargo's report carries for its own script.
+fn read_units(text: &str) -> Option<Vec<Unit>> {
+    let table = text.split_once("UNIT_DATA = ")?.1;
+    serde_json::Deserializer::from_str(table).into_iter().next()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_from_cargos_report() {
+        let report = r#"<script>const UNIT_DATA = [{"i":0,"name":"a","version":"1","mode":"todo","target":" (bin)","start":0,
+            "duration":1.5,"unlocked_units":[]}];
+            const CONCURRENCY_DATA = [];</script>"#;
+        let units = read_units(report).unwrap();
+        assert_eq!(
+            (units[0].name.as_str(), units[0].target.as_str(), units[0].duration),
+            ("a", " (bin)", 1.5)
+        );
+        assert!(read_units("nothing").is_none());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn processor_time_is_counted() {
+        let before = processor_seconds().unwrap();
+        let status =
+            Command::new("sh").args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]).status();
+        assert!(status.unwrap().success());
+        assert!(processor_seconds().unwrap() > before);
+    }
+}
