@@ -1,10 +1,11 @@
 //! The records of hooks.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use agent::DOCUMENT_HOOK;
 use hooks::{BackgroundJob, ContributionKind, Execution, HookContext, HookPackage, HookSubscription, Phase};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::fixture::World;
 
@@ -29,9 +30,14 @@ async fn our_own_hook_is_recorded_without_what_it_brought() {
 #[tokio::test]
 async fn a_hook_in_the_background_delays_nothing_and_is_recorded() {
     let world = World::new().await;
-    let background = HookSubscription::new("slow", Phase::PostPromptCompile, |_: HookContext| async {
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        Ok(vec![BackgroundJob { kind: "learn".to_owned(), payload: json!({}) }.into()])
+    let release = Arc::new(Notify::new());
+    let released = Arc::clone(&release);
+    let background = HookSubscription::new("slow", Phase::PostPromptCompile, move |_: HookContext| {
+        let released = Arc::clone(&released);
+        async move {
+            released.notified().await;
+            Ok(vec![BackgroundJob { kind: "learn".to_owned(), payload: json!({}) }.into()])
+        }
     })
     .execution(Execution::Background)
     .may_contribute([ContributionKind::BackgroundJob]);
@@ -40,6 +46,7 @@ async fn a_hook_in_the_background_delays_nothing_and_is_recorded() {
     agent.prepare(&request).await.unwrap();
     let before = world.store.hook_runs(&world.workspace, &turn).await.unwrap();
     assert!(before.iter().all(|run| run.hook_id != "slow"), "it is not waited for");
+    release.notify_one();
     let runs = world.hook_runs(&agent, &turn).await;
     let run = runs.iter().find(|run| run.hook_id == "slow").unwrap();
     assert_eq!(run.status, "completed");

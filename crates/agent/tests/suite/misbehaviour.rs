@@ -1,5 +1,6 @@
 //! Hooks that misbehave in every phase of a preparation: the prompt is there and says so, or the error names them.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use agent::AgentError;
@@ -142,9 +143,15 @@ async fn a_hook_that_must_not_fail_is_named_with_its_phase() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hook_that_blocks_its_thread_is_given_up() {
     let world = World::new().await;
-    let blocks = HookSubscription::new("bad.blocks", Phase::PrePromptCompile, |_: HookContext| async {
-        std::thread::sleep(Duration::from_secs(5));
-        Ok(Vec::new())
+    // It blocks until the test is over.
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = Arc::new(Mutex::new(released));
+    let blocks = HookSubscription::new("bad.blocks", Phase::PrePromptCompile, move |_: HookContext| {
+        let released = Arc::clone(&released);
+        async move {
+            let _ = released.lock().unwrap().recv();
+            Ok(Vec::new())
+        }
     })
     .timeout(Duration::from_millis(200));
     let agent = world.agent_with([HookPackage::new("bad", "bad").with(blocks)]);
@@ -153,6 +160,7 @@ async fn a_hook_that_blocks_its_thread_is_given_up() {
     let prepared = agent.prepare(&request).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert_eq!(about(&prepared.compiled.manifest.diagnostics, "bad.blocks").len(), 1);
+    drop(release);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! `foreword resolve`.
 
 use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
@@ -347,13 +348,16 @@ fn a_session_that_is_busy_is_waited_for() {
     held.lock().unwrap();
     let peeked = machine.run("resolve --session s.json --peek a/x");
     assert!(peeked.done().contains("leaf"), "who only looks does not wait");
-    let child = start(machine.command("resolve --session s.json a/x"));
-    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    let mut child = start(machine.command("resolve --session s.json a/x"));
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut err = String::new();
+    told.read_line(&mut err).unwrap();
     held.unlock().unwrap();
+    told.read_to_string(&mut err).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && !output.stdout.is_empty(), "{output:?}");
     assert_eq!(
-        machine.tidy(&String::from_utf8(output.stderr).unwrap()),
+        machine.tidy(&err),
         "warning: waiting for s.json.lock, which another process holds\nstarted a session in ~/project\n"
     );
 }
