@@ -96,7 +96,7 @@ async fn keep_saving(
             }
             Err(ClientError::Lost) => break,
             // The database is away, the gateway is not.
-            Err(error) if error.is_passing() => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(error) if error.is_transient() => tokio::time::sleep(Duration::from_millis(20)).await,
             Err(error) => panic!("{error}"),
         }
     }

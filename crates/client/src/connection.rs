@@ -16,7 +16,10 @@ pub struct Client {
 impl Client {
     /// Connects to a gateway.
     pub async fn connect(target: &Target) -> Result<Self, ClientError> {
-        let located = target.locate()?;
+        let local = target.clone();
+        // Files say where a local gateway is, and reading them may wait for a disk.
+        let located =
+            tokio::task::spawn_blocking(move || local.locate()).await.map_err(|_| ClientError::Lost)??;
         let endpoint =
             websocket::connect(&located.websocket_url(), located.token.expose_secret(), &Limits::default())
                 .await?;

@@ -53,7 +53,7 @@ impl ClientError {
     }
 
     /// Whether another try may succeed without anybody doing anything.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             ClientError::NotRunning { .. } | ClientError::Lost => true,
             ClientError::Refused(error) => error.data.as_ref().is_some_and(|data| {
@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn what_passes_by_itself_is_told_from_what_does_not() {
-        assert!(ClientError::Lost.is_passing());
-        assert!(refused(ErrorKind::RateLimited, None).is_passing());
-        assert!(refused(ErrorKind::InternalError, Some("database_unavailable")).is_passing());
-        assert!(!refused(ErrorKind::InternalError, Some("disk_full")).is_passing());
-        assert!(!refused(ErrorKind::NotFound, None).is_passing());
+        assert!(ClientError::Lost.is_transient());
+        assert!(refused(ErrorKind::RateLimited, None).is_transient());
+        assert!(refused(ErrorKind::InternalError, Some("database_unavailable")).is_transient());
+        assert!(!refused(ErrorKind::InternalError, Some("disk_full")).is_transient());
+        assert!(!refused(ErrorKind::NotFound, None).is_transient());
     }
 }

@@ -42,7 +42,7 @@ impl Events {
         Ok(events)
     }
 
-    /// The next change. Reconnects for as long as the reason to is a passing one.
+    /// The next change. Reconnects for as long as the connection fails only temporarily.
     pub async fn next(&mut self) -> Result<Event, ClientError> {
         loop {
             let client = match &mut self.client {
@@ -74,7 +74,7 @@ impl Events {
         let mut pause = FIRST_PAUSE;
         loop {
             match self.subscribe().await {
-                Err(error) if error.is_passing() => {
+                Err(error) if error.is_transient() => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }

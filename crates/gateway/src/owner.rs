@@ -1,11 +1,14 @@
 //! The owner's token: made on first start, so that the local command works without being told anything.
 
+use std::sync::Arc;
+
 use protocol::Role;
 use secrecy::ExposeSecret as _;
 use store::{NewToken, Store, StoreError, hash_secret};
 
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::secret;
+use crate::start::blocking;
 
 /// Why there is no owner's token.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +25,9 @@ pub enum OwnerError {
 }
 
 /// Makes sure that the token in the data directory opens this database.
-pub(crate) async fn ensure(directory: &DataDirectory, store: &Store) -> Result<(), OwnerError> {
-    if let Some(secret) = directory.read_owner_token()? {
+pub(crate) async fn ensure(directory: &Arc<DataDirectory>, store: &Store) -> Result<(), OwnerError> {
+    let reading = Arc::clone(directory);
+    if let Some(secret) = blocking(move || reading.read_owner_token()).await? {
         let digest = hash_secret(secret.expose_secret());
         match store.token_by_secret(&digest).await? {
             Some(token) if token.revoked_at.is_some() => {
@@ -40,8 +44,8 @@ pub(crate) async fn ensure(directory: &DataDirectory, store: &Store) -> Result<(
     }
     let secret = secret::generate()?;
     create(store, hash_secret(secret.expose_secret())).await?;
-    directory.keep_owner_token(&secret)?;
-    Ok(())
+    let writing = Arc::clone(directory);
+    Ok(blocking(move || writing.keep_owner_token(&secret)).await?)
 }
 
 async fn create(store: &Store, secret_sha256: String) -> Result<(), OwnerError> {

@@ -118,7 +118,7 @@ pub struct Gateway {
     tasks: TaskTracker,
     server: Mutex<Option<JoinHandle<()>>>,
     background: Vec<JoinHandle<()>>,
-    directory: DataDirectory,
+    directory: Arc<DataDirectory>,
     database: Database,
 }
 
@@ -134,13 +134,15 @@ impl Gateway {
         packages: impl IntoIterator<Item = HookPackage>,
     ) -> Result<Self, StartError> {
         let address = resolve(&settings).await?;
-        let directory = DataDirectory::lock(&settings.data)?;
+        let data = settings.data.clone();
+        let directory = Arc::new(blocking(move || DataDirectory::lock(&data)).await?);
         let database = settings.database.clone().unwrap_or_else(|| Database::Sqlite(directory.database()));
         let store = Store::open(&database)
             .await
             .map_err(|source| StartError::Database { database: database.clone(), source })?;
         owner::ensure(&directory, &store).await?;
-        create_bootstrap_files(&settings.agent.home)?;
+        let home = settings.agent.home.clone();
+        blocking(move || create_bootstrap_files(&home)).await?;
         let agent = Arc::new(Agent::new(store.clone(), settings.agent.clone(), packages)?);
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
@@ -159,7 +161,8 @@ impl Gateway {
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
         let tasks = TaskTracker::new();
-        let state = AppState { service: Arc::clone(&service), shutdown: shutdown.clone(), tasks: tasks.clone() };
+        let state =
+            AppState { service: Arc::clone(&service), shutdown: shutdown.clone(), tasks: tasks.clone() };
         let stopped = shutdown.clone();
         let server = tokio::spawn(async move {
             let serving =
@@ -168,7 +171,8 @@ impl Gateway {
                 tracing::error!(%error, "the listener failed");
             }
         });
-        directory.announce(&format!("http://{}", reachable(address)))?;
+        let (announcing, url) = (Arc::clone(&directory), format!("http://{}", reachable(address)));
+        blocking(move || announcing.announce(&url)).await?;
         Ok(Self {
             service,
             address,
@@ -240,7 +244,8 @@ impl Gateway {
 
     /// Stops accepting, finishes what was accepted, closes connections and database.
     pub async fn shutdown(&self) {
-        self.directory.withdraw();
+        let directory = Arc::clone(&self.directory);
+        blocking(move || directory.withdraw()).await;
         self.shutdown.cancel();
         self.tasks.close();
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -256,6 +261,14 @@ impl Gateway {
         self.background.iter().for_each(JoinHandle::abort);
         self.service.shared.agent.shutdown(HOOK_TIME).await;
         self.service.shared.store.close().await;
+    }
+}
+
+/// Runs what waits for the disk on a thread that may wait.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 

@@ -78,7 +78,7 @@ async fn start(context: &Context, settings: Settings, arguments: &Serve) -> Resu
         };
         match proxy::connect(&context.directories.data).await {
             Ok(endpoint) => return Ok(Started::Beside(endpoint)),
-            Err(unreachable) if unreachable.is_passing() && looks_left > 0 => looks_left -= 1,
+            Err(unreachable) if unreachable.is_transient() && looks_left > 0 => looks_left -= 1,
             Err(ClientError::NotRunning { .. }) => return Err(failure(&error)),
             Err(unreachable) => return Err(unreachable.into()),
         }

@@ -33,7 +33,7 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
             }));
         }
     }
-    let listener = Arc::new(Starter { outgoing: context.peer.outgoing().cloned() });
+    let listener = Arc::new(ConnectionListener { outgoing: context.peer.outgoing().cloned() });
     let actor = context.actor().map(str::to_owned);
     let turn = context.shared.agent.start_turn(params, actor, listener).await.map_err(from_agent)?;
     Ok(TurnResult { turn: agent::on_the_wire(turn).map_err(from_agent)? })
@@ -116,11 +116,11 @@ fn without_nulls(value: Value) -> Value {
 }
 
 /// The connection that started a turn, if there is one.
-struct Starter {
+struct ConnectionListener {
     outgoing: Option<Outgoing>,
 }
 
-impl Starter {
+impl ConnectionListener {
     /// A client that does not read is dropped by its own queue; the turn goes on.
     async fn tell(&self, method: &str, params: &impl Serialize) {
         let Some(outgoing) = self.outgoing.as_ref().filter(|outgoing| !outgoing.is_gone()) else { return };
@@ -130,7 +130,7 @@ impl Starter {
     }
 }
 
-impl TurnListener for Starter {
+impl TurnListener for ConnectionListener {
     fn delta<'a>(&'a self, turn_id: &'a TurnId, index: u64, text: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let delta = TurnDelta { turn_id: turn_id.clone(), index, text: text.to_owned() };

@@ -205,7 +205,7 @@ impl<'a> Live<'a> {
                 TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: self.turn_id.clone() };
             match self.call::<TurnGet>(&params).await {
                 Err(_) if self.interrupts > 1 => return Err(self.left()),
-                Err(error) if error.is_passing() => self.reconnect().await?,
+                Err(error) if error.is_transient() => self.reconnect().await?,
                 answer => return Ok(answer?),
             }
         }
@@ -217,7 +217,7 @@ impl<'a> Live<'a> {
         let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: self.turn_id.clone() };
         match self.call::<TurnCancel>(&params).await {
             Err(_) if self.interrupts > 1 => Err(self.left()),
-            Err(error) if error.is_passing() => {
+            Err(error) if error.is_transient() => {
                 self.reconnect().await?;
                 // Asked again: whether the first request arrived is not known.
                 self.is_cancelling = false;

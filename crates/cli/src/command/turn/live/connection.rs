@@ -81,7 +81,7 @@ enum Lost {
 
 impl From<ClientError> for Lost {
     fn from(error: ClientError) -> Self {
-        if error.is_passing() { Lost::Passing } else { Lost::For(error.into()) }
+        if error.is_transient() { Lost::Passing } else { Lost::For(error.into()) }
     }
 }
 

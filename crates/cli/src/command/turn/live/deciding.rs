@@ -69,7 +69,7 @@ impl Live<'_> {
             return match self.call::<TurnApprove>(&params).await {
                 Err(_) if self.interrupts > 1 => Err(self.left()),
                 // Whether the decision arrived is not known, and saying it twice does no harm.
-                Err(error) if error.is_passing() => {
+                Err(error) if error.is_transient() => {
                     self.reconnect().await?;
                     continue;
                 }
