@@ -8,23 +8,20 @@ use instructions::{Announcement, Resolver};
 use protocol::ToolCall;
 use provider::{Message, ToolResult};
 use store::TurnEvent;
-use tools::{Access, Router, ToolOutput};
+use tools::{Access, CheckedCall, Router, ToolOutput};
 
 use crate::entry::{Attached, Entry};
 use crate::error::AgentError;
 use crate::preparation::blocking;
 
-/// Who runs the calls of a turn.
-#[derive(Clone)]
-pub(crate) struct Calls {
-    /// None where nothing can be called.
-    pub(crate) router: Option<Router>,
+/// Runs the calls of a turn.
+pub(crate) struct ToolExecutor {
     /// None where there is no directory.
     pub(crate) resolver: Option<Resolver>,
 }
 
-/// What became of the calls of one answer.
-pub(crate) struct Called {
+/// The results of the calls of one answer.
+pub(crate) struct ToolBatch {
     /// All results in one message, in the order of the calls.
     pub(crate) entry: Entry,
     pub(crate) events: Vec<TurnEvent>,
@@ -33,23 +30,30 @@ pub(crate) struct Called {
     announcements: Vec<Announcement>,
 }
 
-impl Called {
+impl ToolBatch {
     /// Says that the message is stored: what it tells has been delivered.
     pub(crate) fn confirm(self) {
         self.announcements.into_iter().for_each(Announcement::confirm);
     }
 }
 
-impl Calls {
+impl ToolExecutor {
     /// Runs calls side by side; those beyond `most` are answered without being run. All answers together have about
     /// `room` tokens.
-    pub(crate) async fn run(&self, calls: Vec<ToolCall>, most: usize, room: usize) -> Called {
-        let router = self.router.as_ref().map(|router| router.with_output_chars(share(room, calls.len())));
+    pub(crate) async fn run(
+        &self,
+        router: &Router,
+        calls: Vec<ToolCall>,
+        most: usize,
+        room: usize,
+    ) -> ToolBatch {
+        let router = router.with_output_chars(share(room, calls.len()));
         // One after the other and before any of them runs, so that each file is announced by the first call it
         // applies to, whichever ends first.
         let mut prepared = Vec::new();
         let mut announcements = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
+            let call = router.check(call);
             let (mut refusal, mut reminder) = ((index >= most).then(|| SPENT.to_owned()), None);
             if refusal.is_none() {
                 match self.announce(&call).await {
@@ -64,15 +68,12 @@ impl Calls {
             }
             prepared.push((call, refusal, reminder));
         }
-        let answers = join_all(prepared.into_iter().map(async |(call, refusal, reminder)| {
+        let answers = join_all(prepared.into_iter().map(async |(checked, refusal, reminder)| {
             let is_held = refusal.as_deref() == Some(HELD_BACK);
-            let mut output = match (refusal, &router) {
-                (Some(refusal), _) => ToolOutput::error(refusal),
-                (None, Some(router)) => router.call(call.clone()).await,
-                (None, None) => ToolOutput::error(format!(
-                    "there is no tool `{}`\nhint: no tool can be called in this thread",
-                    call.name.chars().take(100).collect::<String>()
-                )),
+            let call = checked.call().clone();
+            let mut output = match refusal {
+                Some(refusal) => ToolOutput::error(refusal),
+                None => router.run(checked).await,
             };
             output.reminders.extend(reminder);
             (call, output, is_held)
@@ -94,18 +95,15 @@ impl Calls {
             results.push(if output.is_error { result.failed() } else { result });
         }
         let entry = Entry { message: Message::results(results), reminders };
-        Called { entry, events, recoverable, announcements }
+        ToolBatch { entry, events, recoverable, announcements }
     }
 
     /// What newly applies to the paths that a call touches, and whether the call must wait for it.
-    async fn announce(&self, call: &ToolCall) -> Result<Option<(bool, Announcement)>, AgentError> {
-        let (Some(router), Some(resolver)) = (&self.router, &self.resolver) else { return Ok(None) };
-        let touches = router.touches(call);
-        if touches.is_empty() {
-            return Ok(None);
-        }
+    async fn announce(&self, call: &CheckedCall) -> Result<Option<(bool, Announcement)>, AgentError> {
+        let touches = call.touches();
+        let Some(resolver) = self.resolver.as_ref().filter(|_| !touches.is_empty()) else { return Ok(None) };
         let writes = touches.iter().any(|touch| touch.access == Access::Write);
-        let paths: Vec<PathBuf> = touches.into_iter().map(|touch| touch.path).collect();
+        let paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
         let resolver = resolver.clone();
         let resolved = blocking(move || resolver.resolve_all(paths.iter().map(PathBuf::as_path))).await?;
         Ok(Some((writes && resolved.is_awaited(), resolved)))

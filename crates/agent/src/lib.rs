@@ -19,6 +19,7 @@ mod proof;
 mod queue;
 mod records;
 mod round;
+mod round_tools;
 mod running;
 mod settings;
 mod summary;

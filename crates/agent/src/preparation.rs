@@ -13,6 +13,7 @@ use prompt::{
 use protocol::{Thread, ThreadId, ThreadMode, TurnId, Version, Workspace, WorkspaceId};
 use store::Store;
 use tokens::Counter;
+use tools::{FileTools, ShellTools, ToolSource};
 
 use crate::contributions;
 use crate::directory::WorkingDirectory;
@@ -34,6 +35,8 @@ pub struct Agent {
     pub(crate) counter: Arc<Counter>,
     pub(crate) running: Running,
     pub(crate) queues: Queues,
+    /// Where the tools of turns come from.
+    pub(crate) sources: Vec<Arc<dyn ToolSource>>,
     /// Who this process is to the others.
     pub(crate) node: String,
 }
@@ -100,7 +103,17 @@ impl Agent {
         let (cache, counter, running) = (Arc::default(), Arc::default(), Running::default());
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
-        Ok(Self { store, settings, runtime, records, cache, counter, running, queues, node })
+        let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(FileTools::new())];
+        if let Some(shell) = &settings.turns.shell {
+            sources.push(Arc::new(ShellTools::new(shell.clone())));
+        }
+        Ok(Self { store, settings, runtime, records, cache, counter, running, queues, sources, node })
+    }
+
+    /// The same with one more source of tools, asked after the others.
+    pub fn with_tools(mut self, source: Arc<dyn ToolSource>) -> Self {
+        self.sources.push(source);
+        self
     }
 
     /// Compiles the prompt of a thread's next turn. Nothing is kept but the records of the hooks that ran.

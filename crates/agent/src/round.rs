@@ -7,13 +7,15 @@ use provider::{
     StopReason, ToolChoice,
 };
 use store::{NewTurnItem, Turn, TurnEvent};
+use tools::RoundContext;
 
 use crate::call_ids;
-use crate::calls::Calls;
+use crate::calls::ToolExecutor;
 use crate::entry::{Entry, message_tokens};
 use crate::error::AgentError;
 use crate::history::{History, Need};
 use crate::preparation::Agent;
+use crate::round_tools::RoundTools;
 use crate::running::RunningTurn;
 use crate::summary::Summariser;
 use crate::turn::TurnListener;
@@ -30,7 +32,10 @@ pub(crate) struct Rounds<'a> {
     pub(crate) provider: &'a Provider,
     pub(crate) summariser: &'a Summariser,
     pub(crate) compiled: &'a CompiledPrompt,
-    pub(crate) calls: Calls,
+    pub(crate) tools: RoundTools,
+    /// What the sources of tools are told about the present round.
+    pub(crate) round: RoundContext,
+    pub(crate) executor: ToolExecutor,
     /// What is sent but for its messages, which are those of `history` and `entries`.
     pub(crate) request: ChatRequest,
     pub(crate) history: History,
@@ -52,6 +57,7 @@ impl Rounds<'_> {
             round += 1;
             let is_last = round > most_rounds || (called >= most_calls && called > 0);
             self.request.tool_choice = if is_last { ToolChoice::None } else { ToolChoice::Auto };
+            self.offer_tools(round).await;
             let (workspace_id, turn_id) = (&self.turn.workspace_id, &self.turn.id);
             self.agent.keep(workspace_id, turn_id, &self.agent.node, round, self.compiled).await?;
             let mut response = self.ask().await?;
@@ -69,7 +75,7 @@ impl Rounds<'_> {
             if !calls.is_empty() {
                 let left = most_calls.saturating_sub(called);
                 called += calls.len();
-                let mut results = self.calls.run(calls, left, self.room()).await;
+                let mut results = self.executor.run(self.tools.router(), calls, left, self.room()).await;
                 let is_next_last =
                     round >= most_rounds || called >= most_calls || self.is_full(&results.entry);
                 if is_next_last {
@@ -94,6 +100,21 @@ impl Rounds<'_> {
                 _ if self.has_said_nothing() => return Err(AgentError::NoAnswer),
                 _ => return Ok(()),
             }
+        }
+    }
+
+    /// Lists what can be called in this round. The first round's tools are known from planning.
+    async fn offer_tools(&mut self, round: u32) {
+        if round == self.round.round {
+            return;
+        }
+        self.round.round = round;
+        if self.tools.refresh(&self.round).await {
+            let before = tool_tokens(self.agent, &self.request.tools);
+            self.request.tools = self.tools.specs();
+            // More to describe leaves less room for what was said.
+            let more = tool_tokens(self.agent, &self.request.tools).saturating_sub(before);
+            self.budget = self.budget.saturating_sub(more);
         }
     }
 
@@ -160,7 +181,7 @@ impl Rounds<'_> {
         self.history = history;
         let item = self.agent.context_item(&self.history, self.budget);
         self.agent.add_items(self.turn, vec![item], Vec::new()).await?;
-        if let Some(resolver) = &self.calls.resolver {
+        if let Some(resolver) = &self.executor.resolver {
             let reminders = self.history.entries().chain(&self.entries).flat_map(Entry::reminders);
             resolver.keep_delivered(reminders);
         }

@@ -8,20 +8,21 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hooks::Phase;
 use protocol::method::TurnStartParams;
-use protocol::{ThreadMode, Timestamp, ToolSpec, TurnError, TurnId, TurnStatus, Version, WorkspaceId};
+use protocol::{ThreadMode, Timestamp, TurnError, TurnId, TurnStatus, Version, WorkspaceId};
 use provider::{ChatRequest, ModelName, Provider, SystemParts};
 use serde_json::{Value, json};
 use store::{FinishTurn, Lease, NewTurn, StoreError, Turn, TurnEnd};
-use tools::{Limits, Router, Shell, ToolContext, Toolbox};
+use tools::{Limits, RoundContext, ToolContext};
 
 use crate::approvals::TurnApprovals;
-use crate::calls::Calls;
+use crate::calls::ToolExecutor;
 use crate::directory::WorkingDirectory;
 use crate::entry::Entry;
 use crate::error::AgentError;
 use crate::history::Need;
 use crate::preparation::{Agent, Prepared, PromptRequest, blocking};
 use crate::round::{self, Rounds};
+use crate::round_tools::RoundTools;
 use crate::running::RunningTurn;
 use crate::settings::WhenBusy;
 use crate::summary::Summariser;
@@ -315,8 +316,18 @@ impl Agent {
         let turn = &run.turn;
         let prepared = self.prepare(&request(run)).await?;
         let mut session = self.open_session(&prepared).await?;
-        let router = self.router(run, &prepared).await?;
-        let tools: Vec<ToolSpec> = router.iter().flat_map(Router::specs).cloned().collect();
+        let mut round_tools = RoundTools::new(self.sources.clone(), self.tool_context(run, &prepared).await?);
+        let round = RoundContext {
+            workspace_id: turn.workspace_id.clone(),
+            thread_id: turn.thread_id.clone(),
+            turn_id: turn.id.clone(),
+            mode: prepared.thread.mode,
+            directory: prepared.directory.as_ref().map(|directory| directory.cwd.clone()),
+            actor: run.actor.clone(),
+            round: 1,
+        };
+        round_tools.refresh(&round).await;
+        let tools = round_tools.specs();
         let turn_text = &prepared.compiled.turn_text;
         let fixed = prepared.compiled.manifest.prefix_tokens()
             + round::tool_tokens(self, &tools)
@@ -355,7 +366,9 @@ impl Agent {
             provider: &run.provider,
             summariser: &run.summariser,
             compiled: &prepared.compiled,
-            calls: Calls { router, resolver: resolver.clone() },
+            tools: round_tools,
+            round,
+            executor: ToolExecutor { resolver: resolver.clone() },
             request,
             history,
             budget,
@@ -370,15 +383,9 @@ impl Agent {
         }
     }
 
-    /// What a model may call: nothing in a chat, and nothing without a directory.
-    async fn router(&self, run: &Run, prepared: &Prepared) -> Result<Option<Router>, AgentError> {
-        let (ThreadMode::Agent, Some(directory)) = (prepared.thread.mode, &prepared.directory) else {
-            return Ok(None);
-        };
-        let settings = self.settings.turns.clone();
-        let root = prepared.workspace.root_path.clone().unwrap_or_default();
-        let (cwd, home) = (directory.cwd.clone(), self.settings.home.clone());
-        let names = directory.settings.fallback_filenames.clone().unwrap_or_default();
+    /// Where tools run and what they may do. Chats have no files, wherever they are.
+    async fn tool_context(&self, run: &Run, prepared: &Prepared) -> Result<ToolContext, AgentError> {
+        let settings = &self.settings.turns;
         let approvals = Arc::new(TurnApprovals {
             store: self.store.clone(),
             workspace_id: run.turn.workspace_id.clone(),
@@ -386,27 +393,26 @@ impl Agent {
             owner: self.node.clone(),
             time: settings.approval_time,
         });
-        let cancellation = run.running.stop.clone();
-        let router = blocking(move || {
-            let limits = Limits { approval_time: settings.approval_time, ..Limits::default() };
-            let context = ToolContext::open(root, cwd)?
-                .with_permissions(settings.permissions)
-                .with_protected_names(names)
-                .with_approvals(approvals)
-                .with_limits(limits)
-                .with_cancellation(cancellation);
-            // Without a home directory there is nothing in it to evolve.
-            let context = match home.is_dir() {
-                true => context.with_home(home)?,
-                false => context,
-            };
-            let mut toolbox = Toolbox::files();
-            if let Some(shell) = settings.shell {
-                toolbox.add(Shell::new(shell))?;
+        let limits = Limits { approval_time: settings.approval_time, ..Limits::default() };
+        let context = match (prepared.thread.mode, &prepared.directory) {
+            (ThreadMode::Agent, Some(directory)) => {
+                let root = prepared.workspace.root_path.clone().unwrap_or_default();
+                let (cwd, home) = (directory.cwd.clone(), self.settings.home.clone());
+                let names = directory.settings.fallback_filenames.clone().unwrap_or_default();
+                let opened = blocking(move || {
+                    let context = ToolContext::open(root, cwd)?.with_protected_names(names);
+                    // Without a home directory there is nothing in it to evolve.
+                    if home.is_dir() { context.with_home(home) } else { Ok(context) }
+                });
+                opened.await?
             }
-            Ok::<_, AgentError>(Router::all(&toolbox, context))
-        });
-        router.await.map(Some)
+            _ => ToolContext::without_directory(),
+        };
+        Ok(context
+            .with_permissions(settings.permissions)
+            .with_approvals(approvals)
+            .with_limits(limits)
+            .with_cancellation(run.running.stop.clone()))
     }
 
     /// Lets hooks know that earlier turns are about to be summarised.

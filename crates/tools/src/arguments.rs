@@ -1,5 +1,6 @@
 //! A call's arguments: read from the model's text and held to the tool's schema, with errors that say what to change.
 
+use jsonschema::{PatternOptions, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -12,30 +13,63 @@ pub struct Arguments(Map<String, Value>);
 #[error("{0}")]
 pub struct ArgumentError(String);
 
+/// The schema of a tool's arguments, compiled once.
+pub(crate) struct ArgumentSchema {
+    schema: Value,
+    validator: Validator,
+}
+
+/// Steps that matching a schema's pattern may take: schemas are foreign, and so are the arguments.
+const PATTERN_STEPS: usize = 100_000;
+/// Problems that a model is told of at once.
+const MAX_PROBLEMS: usize = 5;
+
+impl ArgumentSchema {
+    /// Compiles a schema; references that lead out of it are refused, as nothing is ever fetched.
+    pub(crate) fn new(schema: &Value) -> Result<Self, String> {
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(PATTERN_STEPS);
+        let validator = jsonschema::options().with_pattern_options(patterns).build(schema);
+        let validator = validator.map_err(|error| error.to_string())?;
+        Ok(Self { schema: schema.clone(), validator })
+    }
+
+    /// What is wrong beyond what [`problems`] finds and says in better words.
+    fn violations(&self, fields: &Value) -> Vec<String> {
+        let errors = self.validator.iter_errors(fields).take(MAX_PROBLEMS);
+        let named = errors.map(|error| match error.instance_path().as_str() {
+            "" => error.masked().to_string(),
+            path => format!("{path}: {}", error.masked()),
+        });
+        named.collect()
+    }
+}
+
 impl Arguments {
     /// Reads a call's text and holds it to a schema.
-    ///
-    /// Of the schema, the keywords `properties`, `required`, `additionalProperties: false`, `type`, `enum`, `minimum`
-    /// and `maximum` are looked at; what else it asks for is the tool's to check.
-    pub fn parse(text: &str, schema: &Value) -> Result<Self, ArgumentError> {
+    pub(crate) fn parse(text: &str, schema: &ArgumentSchema) -> Result<Self, ArgumentError> {
+        let ArgumentSchema { schema: described, .. } = schema;
         // Some models send nothing when there is nothing to say.
         let text = if text.trim().is_empty() { "{}" } else { text };
         let value: Value = serde_json::from_str(text).map_err(|error| {
-            ArgumentError(format!("the arguments are not valid JSON: {error}\nhint: {}", expected(schema)))
+            ArgumentError(format!("the arguments are not valid JSON: {error}\nhint: {}", expected(described)))
         })?;
         let Value::Object(mut fields) = value else {
             let is = type_name(&value);
             return Err(ArgumentError(format!(
                 "the arguments are {is}, not an object\nhint: {}",
-                expected(schema)
+                expected(described)
             )));
         };
-        drop_empty_options(&mut fields, schema);
-        let problems = problems(&fields, schema);
+        drop_empty_options(&mut fields, described);
+        let mut problems = problems(&fields, described);
+        let fields = Value::Object(fields);
         if problems.is_empty() {
-            return Ok(Self(fields));
+            problems = schema.violations(&fields);
         }
-        Err(ArgumentError(format!("{}\nhint: {}", problems.join("\n"), expected(schema))))
+        match fields {
+            Value::Object(fields) if problems.is_empty() => Ok(Self(fields)),
+            _ => Err(ArgumentError(format!("{}\nhint: {}", problems.join("\n"), expected(described)))),
+        }
     }
 
     /// The arguments as a type.
@@ -190,7 +224,7 @@ mod tests {
             "required": ["path"],
             "additionalProperties": false,
         });
-        match Arguments::parse(text, &schema) {
+        match Arguments::parse(text, &ArgumentSchema::new(&schema).unwrap()) {
             Ok(arguments) => Value::Object(arguments.0).to_string(),
             Err(error) => error
                 .to_string()
@@ -236,7 +270,53 @@ mod tests {
     #[test]
     fn the_hint_lists_the_fields() {
         let schema = json!({ "properties": { "a": { "type": "string" }, "b": { "type": ["integer", "null"] } }, "required": ["a"] });
+        let schema = ArgumentSchema::new(&schema).unwrap();
         let error = Arguments::parse("{", &schema).unwrap_err().to_string();
         assert!(error.ends_with("hint: the fields are {a: string, b?: integer}"), "{error}");
+    }
+
+    #[test]
+    fn foreign_schemas_are_held_to_in_full() {
+        let schema = ArgumentSchema::new(&json!({
+            "type": "object",
+            "properties": {
+                "issue": { "$ref": "#/$defs/issue" },
+                "tags": { "type": "array", "items": { "type": "string" }, "maxItems": 2, "uniqueItems": true },
+                "key": { "type": "string", "pattern": "^[A-Z]+-[0-9]+$" },
+            },
+            "oneOf": [{ "required": ["issue"] }, { "required": ["key"] }],
+            "$defs": { "issue": { "type": "object", "properties": { "id": { "type": "integer" } }, "required": ["id"] } },
+        }))
+        .unwrap();
+        let check =
+            |text: &str| Arguments::parse(text, &schema).map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(check(r#"{"key":"AB-1","tags":["a","b"]}"#), Ok(()));
+        assert_eq!(check(r#"{"issue":{"id":1}}"#), Ok(()));
+        for (text, part) in [
+            (r#"{"issue":{"id":"x"}}"#, "/issue/id"),
+            (r#"{"issue":{}}"#, "/issue"),
+            (r#"{"key":"ab"}"#, "/key"),
+            (r#"{"key":"AB-1","tags":["a","a"]}"#, "/tags"),
+            (r#"{"key":"AB-1","tags":["a",1]}"#, "/tags/1"),
+            (r#"{"key":"AB-1","issue":{"id":1}}"#, "more than one"),
+            ("{}", "oneOf"),
+        ] {
+            let error = check(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(
+            !check(r#"{"key":"secret words"}"#).unwrap_err().contains("secret"),
+            "values are not repeated"
+        );
+    }
+
+    #[test]
+    fn a_schema_that_leads_elsewhere_is_refused() {
+        for schema in
+            [json!({ "$ref": "https://example.com/schema.json" }), json!({ "$ref": "file:///etc/passwd" })]
+        {
+            assert!(ArgumentSchema::new(&schema).is_err(), "{schema}");
+        }
+        assert!(ArgumentSchema::new(&json!({ "type": "nonsense" })).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use instructions::Reminder;
 
 use crate::{
-    Access, ApprovalRequest, Arguments, Decision, Permission, ToolCall, ToolContext, ToolOutput, Touch,
+    Access, ApprovalRequest, Arguments, Decision, Needs, Permission, ToolCall, ToolContext, ToolOutput,
 };
 
 /// What is said to be allowed when a write is not.
@@ -18,11 +18,22 @@ pub(crate) async fn authorise(
     context: &ToolContext,
     call: &ToolCall,
     arguments: &Arguments,
-    touches: Vec<Touch>,
+    needs: Needs,
 ) -> Result<Vec<PathBuf>, Box<ToolOutput>> {
     let permissions = context.permissions();
     let mut rule = Rule { permission: Permission::Allow, text: String::new(), allowed: READING.to_owned() };
     let mut paths = Vec::new();
+    let touches = match needs {
+        Needs::Nothing => Vec::new(),
+        Needs::Paths(touches) if !touches.is_empty() => touches,
+        Needs::Paths(_) | Needs::Undeclared => {
+            let name = permissions.write.name();
+            rule.narrow(permissions.write, || {
+                format!("permissions.write = {name} (`{}` does not declare what it needs)", call.name)
+            });
+            Vec::new()
+        }
+    };
     for touch in touches.into_iter().filter(|touch| touch.access != Access::Read) {
         rule.narrow(permissions.write, || format!("permissions.write = {}", permissions.write.name()));
         if touch.access == Access::Run {

@@ -18,7 +18,8 @@ use crate::{Approvals, FileError, Limits, Permissions};
 /// Where calls run and what they may do; cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
-    root: Arc<Root>,
+    /// None in a turn without a directory.
+    root: Option<Arc<Root>>,
     cwd: PathBuf,
     real_cwd: PathBuf,
     home: Option<Arc<Root>>,
@@ -65,10 +66,16 @@ impl ToolContext {
         let Some(inside) = inside.filter(Place::is_directory) else {
             return Err(ContextError::OutsideRoot { cwd: cwd.to_owned(), root: root.to_owned() });
         };
-        Ok(Self {
-            root: opened,
-            cwd: cwd.to_owned(),
-            real_cwd: inside.real(),
+        let (cwd, real_cwd) = (cwd.to_owned(), inside.real());
+        Ok(Self { root: Some(opened), cwd, real_cwd, ..Self::without_directory() })
+    }
+
+    /// For turns without a directory: no path can be used.
+    pub fn without_directory() -> Self {
+        Self {
+            root: None,
+            cwd: PathBuf::new(),
+            real_cwd: PathBuf::new(),
             home: None,
             permissions: Permissions::default(),
             protected_names: Arc::new([]),
@@ -76,7 +83,7 @@ impl ToolContext {
             limits: Limits::default(),
             cancellation: CancellationToken::new(),
             granted: Arc::new([]),
-        })
+        }
     }
 
     /// Names Foreword's home directory: `SOUL.md` and `IDENTITY.md` in it can be read and written, nothing else.
@@ -119,8 +126,8 @@ impl ToolContext {
     }
 
     /// The workspace's root, without links.
-    pub fn root(&self) -> &Path {
-        self.root.real()
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_ref().map(|root| root.real())
     }
 
     /// The directory from which relative paths count.
@@ -169,15 +176,17 @@ impl ToolContext {
         if let Some((home, name)) = self.home_file(&absolute) {
             return home.find(name, &absolute);
         }
-        match self.root.relative(&absolute) {
-            Some(relative) => self.root.find(relative, &absolute),
-            None => Err(FileError::Outside { path: absolute, root: self.root().to_owned() }),
+        let root = self.root.as_ref().ok_or(FileError::NoDirectory)?;
+        match root.relative(&absolute) {
+            Some(relative) => root.find(relative, &absolute),
+            None => Err(FileError::Outside { path: absolute, root: root.real().to_owned() }),
         }
     }
 
     /// The root itself, as a place.
     pub(crate) fn whole(&self) -> Result<Place, FileError> {
-        self.root.find(Path::new(""), self.root.real())
+        let root = self.root.as_ref().ok_or(FileError::NoDirectory)?;
+        root.find(Path::new(""), root.real())
     }
 
     /// Why a place is read-only to tools; `None` if it is not.
@@ -243,7 +252,7 @@ impl fmt::Debug for ToolContext {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("ToolContext")
-            .field("root", &self.root.real())
+            .field("root", &self.root())
             .field("cwd", &self.cwd)
             .field("home", &self.home.as_ref().map(|home| home.real()))
             .field("permissions", &self.permissions)

@@ -33,6 +33,8 @@ pub(crate) enum FileError {
     BadPath(&'static str),
     #[error("not done after {0:?}\nhint: ask for less: a smaller directory, a narrower glob")]
     TooSlow(Duration),
+    #[error("there is no directory to use files in")]
+    NoDirectory,
     #[error("cancelled")]
     Cancelled,
     #[error("{} leads elsewhere than when the call was allowed; nothing was written", path.display())]

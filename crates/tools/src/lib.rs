@@ -1,8 +1,8 @@
 //! What a model can call: tools for files and a shell, and a router that holds every call to its round and its
 //! permissions.
 //!
-//! A [`Toolbox`] has all tools. A [`Router`] stands for one round of a turn: what is not in its list cannot be called,
-//! whatever any text says. It holds arguments to the tool's schema, asks where a write asks, runs the call, and makes
+//! Tools come from [`ToolSource`]s, which are asked in every round of a turn, and are collected in a [`Toolbox`]. A
+//! [`Router`] stands for one round: what is not in its list cannot be called, whatever any text says. It holds arguments to the tool's schema, asks where a write asks, runs the call, and makes
 //! the answer fit to be sent. Whatever goes wrong is an answer that a model can act on.
 //!
 //! Every path stays below the workspace's root of the [`ToolContext`]: what is judged is what was opened, links
@@ -56,6 +56,7 @@ mod replacement;
 mod router;
 mod search;
 mod shell;
+mod source;
 mod tool;
 mod toolbox;
 mod trim;
@@ -72,10 +73,11 @@ pub use output::ToolOutput;
 pub use permission::{Approvals, Decision, Nobody, Permission, Permissions};
 pub use protocol::{ApprovalRequest, ToolCall, ToolSpec};
 pub use read_file::ReadFile;
-pub use router::{Router, UnknownTool};
+pub use router::{CheckedCall, Router, UnknownTool};
 pub use search::Search;
 pub use shell::{Sandbox, Shell, ShellSettings};
-pub use tool::{Access, Tool, Touch};
+pub use source::{FileTools, RoundContext, ShellTools, ToolSource};
+pub use tool::{Access, Needs, Tool, Touch};
 pub use toolbox::{MAX_NAME_CHARS, Toolbox, ToolboxError};
 pub use trim::Keep;
 pub use write_file::WriteFile;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::place;
 use crate::work::{self, Work};
-use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 
 /// Lists a directory.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,8 +36,8 @@ impl Tool for ListDir {
         )
     }
 
-    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
-        arguments.text("path").map(Touch::read).into_iter().collect()
+    fn needs(&self, arguments: &Arguments) -> Needs {
+        arguments.text("path").map(Needs::read).unwrap_or_default()
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {

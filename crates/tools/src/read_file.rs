@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::content::{BLOCK, binary_kind};
 use crate::trim::{Keep, trim};
 use crate::work::{self, Work};
-use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 
 /// Reads lines of a text file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,8 +41,8 @@ impl Tool for ReadFile {
         )
     }
 
-    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
-        arguments.text("path").map(Touch::read).into_iter().collect()
+    fn needs(&self, arguments: &Arguments) -> Needs {
+        arguments.text("path").map(Needs::read).unwrap_or_default()
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {

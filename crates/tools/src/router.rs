@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use crate::authorisation::{authorise, called};
 use crate::nearest::nearest;
 use crate::toolbox::Entry;
-use crate::{ArgumentError, Arguments, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
+use crate::{ArgumentError, Arguments, Needs, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
 
 /// Why there cannot be such a round.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +22,34 @@ pub struct UnknownTool(pub String);
 pub struct Router {
     callable: Arc<[Arc<Entry>]>,
     context: ToolContext,
+}
+
+/// A call whose arguments were read and validated, and which can be run once.
+pub struct CheckedCall {
+    call: ToolCall,
+    touches: Vec<Touch>,
+    /// What is needed to run it, or the answer to a call that cannot run.
+    ready: Result<Ready, String>,
+}
+
+struct Ready {
+    entry: Arc<Entry>,
+    arguments: Arguments,
+    needs: Needs,
+}
+
+impl CheckedCall {
+    /// The call as the model made it.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// The paths that the call would touch, absolute; none for a call that cannot run.
+    ///
+    /// For whoever must know before the call runs, such as a resolver of instruction files.
+    pub fn touches(&self) -> &[Touch] {
+        &self.touches
+    }
 }
 
 impl Router {
@@ -58,35 +86,40 @@ impl Router {
         self.callable.iter().map(|entry| &entry.spec)
     }
 
-    /// The paths that a call would touch, absolute; none for a call that could not run.
-    ///
-    /// For whoever must know before the call runs, such as a resolver of instruction files.
-    pub fn touches(&self, call: &ToolCall) -> Vec<Touch> {
-        let Ok((entry, arguments)) = self.prepare(call) else { return Vec::new() };
-        let touches = entry.tool.touches(&arguments).into_iter();
-        touches.map(|touch| Touch { path: self.context.absolute(&touch.path), ..touch }).collect()
+    /// Checks a call and runs it. What goes wrong is an answer, too.
+    pub async fn call(&self, call: ToolCall) -> ToolOutput {
+        self.run(self.check(call)).await
     }
 
-    /// Runs a call. What goes wrong is an answer, too.
-    pub async fn call(&self, call: ToolCall) -> ToolOutput {
+    /// Reads and validates a call's arguments, the only time that is done.
+    pub fn check(&self, call: ToolCall) -> CheckedCall {
+        let ready = self.ready(&call);
+        let touches = ready.iter().flat_map(|ready| ready.needs.touches());
+        let touches =
+            touches.map(|touch| Touch { path: self.context.absolute(&touch.path), ..touch.clone() });
+        CheckedCall { touches: touches.collect(), call, ready }
+    }
+
+    /// Runs a call that was checked in this round.
+    pub async fn run(&self, call: CheckedCall) -> ToolOutput {
         let cancellation = self.context.cancellation().clone();
         let output = tokio::select! {
-            output = self.run(&call) => output,
+            output = self.run_to_end(call) => output,
             () = cancellation.cancelled() => ToolOutput::error("the call was cancelled"),
         };
         output.finish(self.context.limits().output_chars)
     }
 
-    async fn run(&self, call: &ToolCall) -> ToolOutput {
-        let (entry, arguments) = match self.prepare(call) {
-            Ok(prepared) => prepared,
+    async fn run_to_end(&self, CheckedCall { call, ready, .. }: CheckedCall) -> ToolOutput {
+        let call = &call;
+        let Ready { entry, arguments, needs } = match ready {
+            Ok(ready) => ready,
             Err(refusal) => return ToolOutput::error(refusal),
         };
         if let Some(refusal) = entry.tool.refuse(&arguments) {
             return refusal;
         }
-        let touches = entry.tool.touches(&arguments);
-        let granted = match authorise(&self.context, call, &arguments, touches).await {
+        let granted = match authorise(&self.context, call, &arguments, needs).await {
             Ok(granted) => granted,
             Err(denied) => return *denied,
         };
@@ -103,7 +136,7 @@ impl Router {
         }
     }
 
-    fn prepare(&self, call: &ToolCall) -> Result<(&Arc<Entry>, Arguments), String> {
+    fn ready(&self, call: &ToolCall) -> Result<Ready, String> {
         let entry = self.callable.iter().find(|entry| entry.spec.name == call.name);
         let entry = entry.ok_or_else(|| self.unknown(&call.name))?;
         let most = self.context.limits().argument_bytes;
@@ -113,9 +146,10 @@ impl Router {
                 call.arguments.len()
             ));
         }
-        let arguments = Arguments::parse(&call.arguments, &entry.spec.schema)
+        let arguments = Arguments::parse(&call.arguments, &entry.schema)
             .map_err(|error: ArgumentError| format!("{} was not run: {error}", called(call)))?;
-        Ok((entry, arguments))
+        let needs = entry.tool.needs(&arguments);
+        Ok(Ready { entry: Arc::clone(entry), arguments, needs })
     }
 
     /// A tool that exists but is not of this round is as unknown as one that does not.

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::work::{self, Work};
-use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 use lines::Found;
 use walk::Walk;
 
@@ -41,8 +41,8 @@ impl Tool for Search {
         )
     }
 
-    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
-        vec![Touch::read(arguments.text("path").unwrap_or("."))]
+    fn needs(&self, arguments: &Arguments) -> Needs {
+        Needs::read(arguments.text("path").unwrap_or("."))
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {

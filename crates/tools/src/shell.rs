@@ -13,7 +13,7 @@ use instructions::Reminder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 use process::{Ended, Outcome};
 use sandbox::Confinement;
 use watch::Snapshot;
@@ -100,7 +100,7 @@ impl Shell {
         let changes = before.changes(&Snapshot::take(context).await);
         let mut output = answer(outcome, timeout);
         output.notes.extend(changes.note());
-        output.protected_changes = changes.paths(context.root());
+        output.protected_changes = context.root().map(|root| changes.paths(root)).unwrap_or_default();
         if output.text.is_empty() && output.notes.is_empty() {
             output = output.with_note("no output");
         }
@@ -136,8 +136,8 @@ impl Tool for Shell {
         }
     }
 
-    fn touches(&self, _: &Arguments) -> Vec<Touch> {
-        vec![Touch::run(".")]
+    fn needs(&self, _: &Arguments) -> Needs {
+        Needs::run(".")
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {

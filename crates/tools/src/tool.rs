@@ -29,35 +29,55 @@ pub struct Touch {
     pub access: Access,
 }
 
-impl Touch {
+/// What a call needs, as its tool declares it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Needs {
+    /// The tool does not say, so the call asks, as a write does.
+    #[default]
+    Undeclared,
+    /// No path of the workspace, and it changes nothing.
+    Nothing,
+    /// These paths and nothing else. An empty list says nothing, and the call asks.
+    Paths(Vec<Touch>),
+}
+
+impl Needs {
     /// A path that is read.
     pub fn read(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), access: Access::Read }
+        Self::Paths(vec![Touch { path: path.into(), access: Access::Read }])
     }
 
     /// A path that is written.
     pub fn write(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), access: Access::Write }
+        Self::Paths(vec![Touch { path: path.into(), access: Access::Write }])
     }
 
     /// A directory in which something is run.
     pub fn run(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), access: Access::Run }
+        Self::Paths(vec![Touch { path: path.into(), access: Access::Run }])
+    }
+
+    /// The paths, if there are any.
+    pub fn touches(&self) -> &[Touch] {
+        match self {
+            Self::Paths(touches) => touches,
+            Self::Undeclared | Self::Nothing => &[],
+        }
     }
 }
 
 /// Something a model can call.
 ///
-/// The router calls it with arguments that fit its schema, and only after what it [touches](Tool::touches) was
-/// allowed. Several calls may run at the same time. Dropping the future of a call is how a call is cancelled.
+/// The router calls it with arguments that fit its schema, and only after what it [needs](Tool::needs) was allowed.
+/// Several calls may run at the same time. Dropping the future of a call is how a call is cancelled.
 pub trait Tool: Send + Sync + 'static {
     /// How it is described to a model.
     fn spec(&self) -> ToolSpec;
 
-    /// What a call with these arguments would touch. Only what is said here is asked about and granted.
-    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
+    /// What a call with these arguments needs. Only what is declared here is granted; a tool that declares nothing asks.
+    fn needs(&self, arguments: &Arguments) -> Needs {
         let _ = arguments;
-        Vec::new()
+        Needs::Undeclared
     }
 
     /// The answer to a call that could not run whatever somebody decides, so that nobody is asked in vain.
@@ -72,14 +92,14 @@ pub trait Tool: Send + Sync + 'static {
 
 /// [`Tool`] in a form that can be kept beside others.
 pub(crate) trait AnyTool: Send + Sync + 'static {
-    fn touches(&self, arguments: &Arguments) -> Vec<Touch>;
+    fn needs(&self, arguments: &Arguments) -> Needs;
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput>;
     fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput>;
 }
 
 impl<T: Tool> AnyTool for T {
-    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
-        Tool::touches(self, arguments)
+    fn needs(&self, arguments: &Arguments) -> Needs {
+        Tool::needs(self, arguments)
     }
 
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::arguments::ArgumentSchema;
 use crate::tool::AnyTool;
 use crate::{EditFile, ListDir, ReadFile, Search, Tool, ToolSpec, WriteFile};
 
@@ -16,6 +17,7 @@ pub struct Toolbox {
 
 pub(crate) struct Entry {
     pub(crate) spec: ToolSpec,
+    pub(crate) schema: ArgumentSchema,
     pub(crate) tool: Arc<dyn AnyTool>,
 }
 
@@ -28,6 +30,14 @@ pub enum ToolboxError {
     /// Another tool has its name.
     #[error("there is a tool `{0}` already")]
     Taken(String),
+    /// The schema of its arguments is none, or refers to something elsewhere.
+    #[error("the schema of tool `{name}` cannot be used: {problem}")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 impl Toolbox {
@@ -39,11 +49,13 @@ impl Toolbox {
     /// The tools for files: `read_file`, `list_dir`, `search`, `write_file` and `edit_file`.
     pub fn files() -> Self {
         let mut toolbox = Self::new();
-        toolbox.push(ReadFile);
-        toolbox.push(ListDir);
-        toolbox.push(Search);
-        toolbox.push(WriteFile);
-        toolbox.push(EditFile);
+        let added = toolbox
+            .add(ReadFile)
+            .and_then(|()| toolbox.add(ListDir))
+            .and_then(|()| toolbox.add(Search))
+            .and_then(|()| toolbox.add(WriteFile))
+            .and_then(|()| toolbox.add(EditFile));
+        debug_assert_eq!(added, Ok(()), "our own tools have names and schemas of their own");
         toolbox
     }
 
@@ -57,12 +69,33 @@ impl Toolbox {
         if self.find(&spec.name).is_some() {
             return Err(ToolboxError::Taken(spec.name));
         }
-        self.push(tool);
+        let schema = ArgumentSchema::new(&spec.schema)
+            .map_err(|problem| ToolboxError::Schema { name: spec.name.clone(), problem })?;
+        self.tools.push(Arc::new(Entry { spec, schema, tool: Arc::new(tool) }));
         Ok(())
     }
 
-    fn push(&mut self, tool: impl Tool) {
-        self.tools.push(Arc::new(Entry { spec: tool.spec(), tool: Arc::new(tool) }));
+    /// Adds the tools of another toolbox, but those whose names are taken: they are answered with.
+    pub fn extend(&mut self, other: Toolbox) -> Vec<ToolboxError> {
+        let mut refused = Vec::new();
+        for entry in other.tools {
+            match self.find(&entry.spec.name) {
+                Some(_) => refused.push(ToolboxError::Taken(entry.spec.name.clone())),
+                None => self.tools.push(entry),
+            }
+        }
+        refused
+    }
+
+    /// Whether both have the very same tools in the same order.
+    pub fn is_same(&self, other: &Toolbox) -> bool {
+        let pairs = self.tools.iter().zip(&other.tools);
+        self.tools.len() == other.tools.len() && pairs.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
     }
 
     /// How the tools are described, in their order.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::queue;
 use crate::work::{self, Work};
-use crate::{Arguments, FileError, Tool, ToolContext, ToolOutput, ToolSpec, Touch};
+use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 
 /// Writes a whole file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,8 +30,8 @@ impl Tool for WriteFile {
         )
     }
 
-    fn touches(&self, arguments: &Arguments) -> Vec<Touch> {
-        arguments.text("path").map(Touch::write).into_iter().collect()
+    fn needs(&self, arguments: &Arguments) -> Needs {
+        arguments.text("path").map(Needs::write).unwrap_or_default()
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use instructions::{PROFILES, Reminder};
 use serde_json::{Value, json};
-use tools::{ApprovalRequest, Approvals, Decision, Permission, ToolOutput};
+use tools::{
+    ApprovalRequest, Approvals, Arguments, Decision, Needs, Permission, Router, Tool, ToolContext,
+    ToolOutput, ToolSpec, Toolbox,
+};
 
-use crate::bench::{Answers, Bench, bench};
+use crate::bench::{Answers, Bench, bench, call};
 
 fn new_file() -> Value {
     json!({ "path": "new", "content": "text" })
@@ -52,7 +55,7 @@ async fn somebody_is_asked() {
             call_id: "call-1".into(),
             tool: "write_file".into(),
             arguments: new_file().as_object().unwrap().clone(),
-            paths: vec![bench.context.root().join("new").to_string_lossy().into_owned()],
+            paths: vec![bench.context.root().unwrap().join("new").to_string_lossy().into_owned()],
             rule: "permissions.write = ask".into(),
         }]
     );
@@ -217,4 +220,61 @@ async fn what_was_allowed_is_what_is_written() {
     let error = bench.error("write_file", json!({ "path": "link", "content": "bad" })).await;
     assert!(error.contains("leads elsewhere than when the call was allowed"), "{error}");
     assert_eq!(bench.read("AGENTS.md"), "be brief\n");
+}
+
+/// A tool of somebody else, which says of itself what it is told to say.
+struct Foreign(Needs);
+
+impl Tool for Foreign {
+    fn spec(&self) -> ToolSpec {
+        let schema = json!({ "type": "object" });
+        ToolSpec { name: "foreign".into(), description: "Does anything.".into(), schema }
+    }
+
+    fn needs(&self, _: &Arguments) -> Needs {
+        self.0.clone()
+    }
+
+    async fn call(&self, _: ToolContext, _: Arguments) -> ToolOutput {
+        ToolOutput::text("ran")
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_declares_nothing_asks() {
+    const RULE: &str = "permissions.write = ask (`foreign` does not declare what it needs)";
+    for needs in [Needs::Undeclared, Needs::Paths(Vec::new())] {
+        let answers = Answers::allow();
+        let mut bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
+        bench.toolbox.add(Foreign(needs.clone())).unwrap();
+        assert_eq!(bench.text("foreign", json!({ "to": "x" })).await, "ran");
+        let asked = answers.asked();
+        assert_eq!((asked.len(), asked[0].rule.as_str(), asked[0].paths.len()), (1, RULE, 0));
+        let denying = bench.permissions(Permission::Deny, Permission::Deny);
+        assert!(
+            decision(&denying.call("foreign", json!({})).await).1.starts_with("permissions.write = deny")
+        );
+    }
+    let answers = Answers::allow();
+    let mut bench = bench(&[]).permissions(Permission::Deny, Permission::Deny).approvals(&answers);
+    bench.toolbox.add(Foreign(Needs::Nothing)).unwrap();
+    assert_eq!(bench.text("foreign", json!({})).await, "ran");
+    assert_eq!(answers.asked(), []);
+}
+
+#[tokio::test]
+async fn without_a_directory_tools_run_and_files_do_not_exist() {
+    let answers = Answers::allow();
+    let context = ToolContext::without_directory().with_approvals(answers.clone());
+    let mut toolbox = Toolbox::files();
+    toolbox.add(Foreign(Needs::Undeclared)).unwrap();
+    let router = Router::all(&toolbox, context);
+    assert_eq!(router.call(call("foreign", json!({}))).await.text, "ran");
+    assert_eq!(answers.asked().len(), 1);
+    for name in ["read_file", "list_dir"] {
+        let output = router.call(call(name, json!({ "path": "/etc/passwd" }))).await;
+        assert!(output.is_error && output.text.contains("no directory"), "{name}: {}", output.text);
+    }
+    let output = router.call(call("write_file", json!({ "path": "/tmp/x", "content": "" }))).await;
+    assert!(output.is_error && answers.asked().len() == 1, "{}", output.text);
 }

@@ -64,7 +64,7 @@ async fn only_tools_of_the_round_can_be_called() {
     let output = router.call(call("read_fil", json!({}))).await;
     assert!(output.text.starts_with("there is no tool `read_fil`; is `read_file` meant?"), "{}", output.text);
     assert_eq!(router.call(call("read_file", json!({ "path": "file" }))).await.text, "text\n");
-    assert!(router.touches(&call("hidden", json!({}))).is_empty());
+    assert!(router.check(call("hidden", json!({}))).touches().is_empty());
 
     let nothing = Router::new(&bench.toolbox, [""; 0], bench.context.clone()).unwrap();
     let output = nothing.call(call("read_file", json!({ "path": "file" }))).await;
@@ -130,7 +130,8 @@ fn schemas_are_plain_objects() {
 #[tokio::test]
 async fn what_a_call_touches_is_known_before() {
     let bench = bench(&[("a/b/file", "")]).at("a");
-    let touches = bench.router().touches(&call("read_file", json!({ "path": "b/../b/./file" })));
+    let checked = bench.router().check(call("read_file", json!({ "path": "b/../b/./file" })));
+    let touches = checked.touches();
     assert_eq!(touches.len(), 1);
     assert_eq!((touches[0].path.as_path(), touches[0].access), (&*bench.path("a/b/file"), Access::Read));
 }

@@ -47,7 +47,10 @@ async fn is_gone(id: &str) -> bool {
 async fn a_command_answers_with_its_output() {
     let bench = unconfined(&[("sub/file", "text\n")]).at("sub");
     assert_eq!(run(&bench, "cat file; echo error >&2; echo out").await, "text\nerror\nout\n");
-    assert_eq!(run(&bench, "pwd -P").await, format!("{}\n", bench.context.root().join("sub").display()));
+    assert_eq!(
+        run(&bench, "pwd -P").await,
+        format!("{}\n", bench.context.root().unwrap().join("sub").display())
+    );
     assert_eq!(run(&bench, "cat").await, "[foreword: no output]\n", "there is no input");
     let output = bench.call("shell", json!({ "command": "echo no; exit 3" })).await;
     assert_eq!((&*output.text, output.is_error), ("no\n[foreword: exit status 3]\n", true));
@@ -198,7 +201,7 @@ async fn changes_of_protected_files_are_reported() {
          c/.agents/x (new), a/b/AGENTS.md (removed). Tell the user]\n"
     );
     assert_eq!(output.protected_changes.len(), 4);
-    assert!(output.protected_changes.contains(&bench.context.root().join("AGENTS.md")));
+    assert!(output.protected_changes.contains(&bench.context.root().unwrap().join("AGENTS.md")));
     let times = "touch -r file AGENTS.md";
     assert!(run(&bench, times).await.contains("AGENTS.md (changed)"), "a time that was set does not hide it");
     let bench = bench.limits(|limits| limits.watched_entries = 2);

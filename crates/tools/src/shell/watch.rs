@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 
-use crate::ToolContext;
 use crate::place::kind;
+use crate::{FileError, ToolContext};
 
 /// Directories whose content is named by its digest, or is as good as that.
 const PASSED_OVER: &[&str] = &[".git/objects", ".git/lfs"];
@@ -126,8 +126,11 @@ fn look(context: &ToolContext) -> Snapshot {
             break;
         }
         // What cannot be opened was removed meanwhile, or cannot be read by the command either.
-        let Ok(directory) =
-            context.find(&context.root().join(&below)).and_then(|place| place.open_directory())
+        let Ok(directory) = context
+            .root()
+            .ok_or(FileError::NoDirectory)
+            .and_then(|root| context.find(&root.join(&below)))
+            .and_then(|place| place.open_directory())
         else {
             continue;
         };

@@ -1,0 +1,86 @@
+//! Where tools come from.
+
+use std::path::PathBuf;
+
+use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
+
+use crate::{Shell, ShellSettings, Toolbox};
+
+/// The round of a turn for which tools are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoundContext {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Whether it is a chat or the work of an agent.
+    pub mode: ThreadMode,
+    /// Where the turn works; none in a workspace without a directory.
+    pub directory: Option<PathBuf>,
+    /// Who started the turn.
+    pub actor: Option<String>,
+    /// Which time the model is asked in this turn, from 1.
+    pub round: u32,
+}
+
+/// Offers tools to turns.
+///
+/// A source is asked at the start of every round, in chats and in turns without a directory too. It may offer other
+/// tools than in the round before, but a changed list costs the prefix that a provider has cached: offer the same
+/// [`Toolbox`], cloned, as long as nothing changed.
+pub trait ToolSource: Send + Sync + 'static {
+    /// The tools for this round. The model waits for it, so what takes long belongs into the background.
+    fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox>;
+}
+
+/// Offers the tools for files where an agent has a directory.
+pub struct FileTools(Toolbox);
+
+impl FileTools {
+    /// A source of `read_file`, `list_dir`, `search`, `write_file` and `edit_file`.
+    pub fn new() -> Self {
+        Self(Toolbox::files())
+    }
+}
+
+impl Default for FileTools {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ToolSource for FileTools {
+    fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        ready(in_directory(&self.0, round)).boxed()
+    }
+}
+
+/// Offers `shell` where an agent has a directory.
+pub struct ShellTools(Toolbox);
+
+impl ShellTools {
+    /// A source of `shell` with these settings.
+    pub fn new(settings: ShellSettings) -> Self {
+        let mut toolbox = Toolbox::new();
+        let added = toolbox.add(Shell::new(settings));
+        debug_assert_eq!(added, Ok(()), "our own tool has a name and a schema");
+        Self(toolbox)
+    }
+}
+
+impl ToolSource for ShellTools {
+    fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        ready(in_directory(&self.0, round)).boxed()
+    }
+}
+
+/// Chats work on no files, and neither does a turn without a directory.
+fn in_directory(toolbox: &Toolbox, round: &RoundContext) -> Toolbox {
+    match (round.mode, &round.directory) {
+        (ThreadMode::Agent, Some(_)) => toolbox.clone(),
+        _ => Toolbox::new(),
+    }
+}
