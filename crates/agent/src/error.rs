@@ -87,6 +87,12 @@ pub enum AgentError {
     /// The program has a fault.
     #[error("the turn failed by a fault of the gateway; its log has the details")]
     Panicked,
+    /// A turn was named together with a thread that it does not belong to.
+    #[error("turn `{turn_id}` belongs to another thread")]
+    OtherThread {
+        /// The turn.
+        turn_id: protocol::TurnId,
+    },
     /// There is nothing to answer.
     #[error("there is nothing to answer: the text is blank")]
     NoInput,

@@ -4,15 +4,15 @@
 //! limit of entries half of them go at once, and what no longer fits is summarised down to much less than the limit.
 
 use protocol::turn::ExplainedHistory;
-use protocol::{TurnId, Version};
+use protocol::{TokenUsage, TurnId, Version};
 use provider::Message;
 use serde_json::json;
 use store::{NewTurnItem, Turn, TurnEvent};
 
 use crate::entry::{Entry, message_tokens};
 use crate::error::AgentError;
+use crate::held_turn::HeldTurn;
 use crate::preparation::Agent;
-use crate::summary::Summariser;
 
 /// Most stored messages that are sent again.
 const MAX_ENTRIES: usize = 200;
@@ -33,13 +33,13 @@ pub(crate) mod share {
     pub(crate) const SUMMARY: usize = 10;
 }
 
-/// Why earlier turns are looked at.
+/// Why earlier turns may have to be summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// A turn begins.
-    Fit,
-    /// A provider has said that the request is too long.
-    Less,
+pub(crate) enum CompactionReason {
+    /// A turn begins; they are summarised if they take too much.
+    TurnStart,
+    /// A provider has said that the request is too long, or this turn needs their room.
+    TooLong,
 }
 
 /// What a model is sent of earlier turns.
@@ -50,7 +50,7 @@ pub(crate) struct History {
     /// Turns up to this ordinal are not among them.
     pub(crate) through: u64,
     /// What making a summary has cost.
-    pub(crate) usage: protocol::TokenUsage,
+    pub(crate) usage: TokenUsage,
 }
 
 /// A completed turn.
@@ -111,47 +111,131 @@ impl History {
     }
 
     /// How many of the oldest turns must go so that the rest has at most so many tokens.
-    fn too_many(&self, most: usize) -> usize {
+    fn excess(&self, max_tokens: usize) -> usize {
         let mut kept = 0;
         let newest = self.turns.iter().rev().take_while(|turn| {
             kept += turn.tokens;
-            kept <= most
+            kept <= max_tokens
         });
         self.turns.len() - newest.count()
     }
+
+    /// How many of the oldest turns a summary should stand for.
+    fn to_summarise(&self, budget: usize, reason: CompactionReason) -> usize {
+        match reason {
+            CompactionReason::TurnStart => {
+                let count = self.excess(budget * share::KEPT / 100);
+                let newest = self.turns.last().map_or(0, |turn| turn.tokens);
+                // The newest turn stays word for word if it fits at all.
+                let keeps_newest = count == self.turns.len() && newest <= budget * share::FULL / 100;
+                count.saturating_sub(usize::from(keeps_newest))
+            }
+            // Whatever was counted, it was too much.
+            CompactionReason::TooLong => {
+                self.excess((budget * share::KEPT_WHEN_REFUSED / 100).min(self.turn_tokens() / 2))
+            }
+        }
+    }
 }
 
-impl Agent {
-    /// What is sent of the turns before one, in at most `budget` tokens; what does not fit is summarised.
+impl HeldTurn {
+    /// What is sent of earlier turns, in at most `budget` tokens; what does not fit is summarised.
     pub(crate) async fn history(
         &self,
-        turn: &Turn,
         budget: usize,
-        need: Need,
-        summariser: &Summariser,
+        reason: CompactionReason,
     ) -> Result<History, AgentError> {
-        let stored = self.store.thread_context(&turn.workspace_id, &turn.thread_id).await?;
-        let mut version = stored.as_ref().map_or(Version(0), |stored| stored.version);
+        let stored = &self.stored;
+        let context = self.agent.store.thread_context(&stored.workspace_id, &stored.thread_id).await?;
+        let mut version = context.as_ref().map_or(Version(0), |context| context.version);
         let mut history = History {
-            through: stored.as_ref().map_or(0, |stored| stored.through),
-            summary: stored.and_then(|stored| stored.summary),
+            through: context.as_ref().map_or(0, |context| context.through),
+            summary: context.and_then(|context| context.summary),
             turns: Vec::new(),
-            usage: protocol::TokenUsage::default(),
+            usage: TokenUsage::default(),
         };
-        history.turns = self.completed_turns(turn, history.through).await?;
+        history.turns = self.agent.completed_turns(stored, history.through).await?;
         let before = history.through;
         history.leave_out_past_limit();
         if history.through > before {
-            let (through, summary) = (history.through, history.summary.as_deref());
-            version = self.save_context(turn, through, summary, version).await?;
-            self.log(turn, vec![TurnEvent::ContextCompressed { through, summarised: false }]).await?;
+            version = self.save_context(&history, version).await?;
+            self.log(TurnEvent::ContextCompressed { through: history.through, summarised: false }).await?;
         }
-        if need == Need::Less || self.history_tokens(&history) >= budget * share::FULL / 100 {
-            return self.compress(turn, history, version, budget, need, summariser).await;
+        let is_full = self.agent.history_tokens(&history) >= budget * share::FULL / 100;
+        if reason == CompactionReason::TooLong || is_full {
+            self.compress(&mut history, version, budget, reason).await?;
         }
         Ok(history)
     }
 
+    /// Summarises older turns; if that fails, the newest turns that fit are sent, and the next turn tries again.
+    async fn compress(
+        &self,
+        history: &mut History,
+        version: Version,
+        budget: usize,
+        reason: CompactionReason,
+    ) -> Result<(), AgentError> {
+        let count = history.to_summarise(budget, reason);
+        if count == 0 {
+            return Ok(());
+        }
+        self.log(TurnEvent::ContextCompressing).await?;
+        self.before_compaction().await?;
+        let before = history.through;
+        let left_out = history.leave_out(count);
+        let summarised = match self.summarise(history, &left_out, budget).await {
+            Ok(()) => {
+                self.save_context(history, version).await?;
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, turn = %self.id(), "earlier turns could not be summarised");
+                history.turns.splice(0..0, left_out);
+                history.through = before;
+                let summary = self.agent.history_tokens(history) - history.turn_tokens();
+                let count = match reason {
+                    CompactionReason::TooLong => count,
+                    CompactionReason::TurnStart => history.excess(budget.saturating_sub(summary)),
+                };
+                history.leave_out(count);
+                false
+            }
+        };
+        self.log(TurnEvent::ContextCompressed { through: history.through, summarised }).await
+    }
+
+    /// Puts a summary in the place of turns that were left out.
+    async fn summarise(
+        &self,
+        history: &mut History,
+        left_out: &[PastTurn],
+        budget: usize,
+    ) -> Result<(), AgentError> {
+        let max_tokens = (budget * share::SUMMARY / 100).max(1);
+        if budget < MIN_SUMMARY_BUDGET {
+            return Err(AgentError::TooLong { tokens: max_tokens, room: budget });
+        }
+        let summariser = &self.model.summariser;
+        let (summary, usage) = summariser.summarise(history.summary.as_deref(), left_out, max_tokens).await?;
+        history.usage += usage;
+        history.summary = Some(summary);
+        Ok(())
+    }
+
+    async fn save_context(&self, history: &History, version: Version) -> Result<Version, AgentError> {
+        let (stored, summary) = (&self.stored, history.summary.as_deref());
+        let saved = self
+            .agent
+            .store
+            .save_thread_context(&stored.workspace_id, &stored.thread_id, history.through, summary, version)
+            .await?;
+        // Only one turn of a thread runs, so who saved in between has taken this gateway for dead.
+        Ok(saved.ok_or(AgentError::LeaseLost)?.version)
+    }
+}
+
+impl Agent {
     /// Keeps what was sent of earlier turns, for whoever asks why.
     pub(crate) fn context_item(&self, history: &History, budget: usize) -> NewTurnItem {
         let explained = ExplainedHistory {
@@ -169,76 +253,6 @@ impl Agent {
         let summary = history.summary.as_deref().map(|text| Message::user(prompt::notes::summary(text)));
         let summary = summary.map_or(0, |message| message_tokens(&self.counter, &message));
         summary + history.turn_tokens()
-    }
-
-    /// Summarises older turns; if that fails, the newest turns that fit are sent, and the next turn tries again.
-    async fn compress(
-        &self,
-        turn: &Turn,
-        mut history: History,
-        version: Version,
-        budget: usize,
-        need: Need,
-        summariser: &Summariser,
-    ) -> Result<History, AgentError> {
-        let kept = match need {
-            Need::Fit => budget * share::KEPT / 100,
-            // Whatever was counted, it was too much.
-            Need::Less => (budget * share::KEPT_WHEN_REFUSED / 100).min(history.turn_tokens() / 2),
-        };
-        let mut gone = history.too_many(kept);
-        let newest = history.turns.last().map_or(0, |turn| turn.tokens);
-        if need == Need::Fit && gone == history.turns.len() && newest <= budget * share::FULL / 100 {
-            // The newest turn stays word for word if it fits at all.
-            gone = gone.saturating_sub(1);
-        }
-        if gone == 0 {
-            return Ok(history);
-        }
-        self.log(turn, vec![TurnEvent::ContextCompressing]).await?;
-        self.before_compaction(turn).await?;
-        let before = history.through;
-        let left_out = history.leave_out(gone);
-        let most = (budget * share::SUMMARY / 100).max(1);
-        let summary = match budget < MIN_SUMMARY_BUDGET {
-            true => Err(AgentError::TooLong { tokens: most, room: budget }),
-            false => summariser.summarise(history.summary.as_deref(), &left_out, most).await,
-        };
-        let summarised = match summary {
-            Ok((summary, usage)) => {
-                history.usage += usage;
-                history.summary = Some(summary);
-                self.save_context(turn, history.through, history.summary.as_deref(), version).await?;
-                true
-            }
-            Err(error) => {
-                tracing::warn!(%error, turn = %turn.id, "earlier turns could not be summarised");
-                history.turns.splice(0..0, left_out);
-                history.through = before;
-                let room = budget.saturating_sub(self.history_tokens(&history) - history.turn_tokens());
-                let gone = if need == Need::Less { gone } else { history.too_many(room) };
-                history.leave_out(gone);
-                false
-            }
-        };
-        let through = history.through;
-        self.log(turn, vec![TurnEvent::ContextCompressed { through, summarised }]).await?;
-        Ok(history)
-    }
-
-    async fn save_context(
-        &self,
-        turn: &Turn,
-        through: u64,
-        summary: Option<&str>,
-        version: Version,
-    ) -> Result<Version, AgentError> {
-        let saved = self
-            .store
-            .save_thread_context(&turn.workspace_id, &turn.thread_id, through, summary, version)
-            .await?;
-        // Only one turn of a thread runs, so who saved in between has taken this gateway for dead.
-        Ok(saved.ok_or(AgentError::LeaseLost)?.version)
     }
 
     /// The completed turns of a thread before one and after an ordinal, oldest first.

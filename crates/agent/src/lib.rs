@@ -1,29 +1,33 @@
 //! The turn, over the rooms that know its parts: files, hooks, prompts and the store.
 //!
-//! [`Agent::prepare`] makes the prompt of a thread's next turn. What was sent is kept by [`Agent::keep`], and can be
+//! [`Agent::prepare`] makes the prompt of a thread's next turn. What was sent is kept by [`Agent::record`], and can be
 //! shown again ([`Agent::rebuild`]) and held against another prompt ([`Agent::blame`]) long afterwards.
 
 mod approvals;
 mod call_ids;
-mod calls;
 mod contributions;
 mod directory;
 mod document_hook;
 mod entry;
 mod error;
 mod explanation;
-mod facts;
+mod held_turn;
 mod history;
+mod manifests;
+mod ownership;
+mod plan;
 mod preparation;
-mod proof;
 mod queue;
 mod records;
 mod round;
 mod round_tools;
 mod running;
+mod runtime_context;
 mod settings;
+mod subject;
 mod summary;
 mod thread_session;
+mod tool_executor;
 mod turn;
 mod view;
 
@@ -32,4 +36,4 @@ pub use error::AgentError;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest};
 pub use settings::{Clock, FileSettings, PromptSettings, Settings, TurnSettings, WhenBusy};
 pub use turn::TurnListener;
-pub use view::{on_the_wire, shown};
+pub use view::{shown, to_protocol};

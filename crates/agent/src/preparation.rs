@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hooks::{HookPackage, HookRegistry, HookRuntime, Limits, Phase, PhaseContext, PhaseOutcome};
+use hooks::{HookPackage, HookRegistry, HookRuntime, Limits, Phase, PhaseOutcome};
 use hooks::{Recorder, RegistrationError};
 use instructions::{Cache, Session};
 use prompt::{
     AGENTS_CONTEXT, AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler, Diagnostic,
     DiagnosticCode, PromptCompileInput, Source,
 };
-use protocol::{Thread, ThreadId, ThreadMode, TurnId, Version, Workspace, WorkspaceId};
+use protocol::{ThreadId, ThreadMode, TurnId, Version, WorkspaceId};
 use store::Store;
 use tokens::Counter;
 use tools::{FileTools, ShellTools, ToolSource};
@@ -19,16 +19,17 @@ use crate::contributions;
 use crate::directory::WorkingDirectory;
 use crate::document_hook;
 use crate::error::AgentError;
-use crate::facts;
 use crate::queue::Queues;
 use crate::records::Records;
 use crate::running::Running;
+use crate::runtime_context;
 use crate::settings::Settings;
+use crate::subject::Subject;
 
 /// Prepares prompts, and keeps the proof of them.
 pub struct Agent {
     pub(crate) store: Store,
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) runtime: HookRuntime,
     records: Arc<Records>,
     pub(crate) cache: Arc<Cache>,
@@ -54,21 +55,21 @@ pub struct PromptRequest {
     pub cwd: Option<String>,
     /// What the user says.
     pub input: Option<String>,
+    /// Who asks.
+    pub actor: Option<String>,
 }
 
 /// A prompt, and what it was prepared from.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// The workspace.
-    pub workspace: Workspace,
-    /// The thread.
-    pub thread: Thread,
     /// What the thread remembers about instruction files; none without a directory.
     pub session: Option<PreparedSession>,
     /// The prompt.
     pub compiled: CompiledPrompt,
-    /// Where the thread works.
-    pub(crate) directory: Option<WorkingDirectory>,
+    /// What the prompt was compiled from, but for the tools of a round.
+    input: Arc<PromptCompileInput>,
+    /// What was said about it after it was compiled.
+    late: Vec<Diagnostic>,
 }
 
 /// A session, and how it is stored.
@@ -107,6 +108,7 @@ impl Agent {
         if let Some(shell) = &settings.turns.shell {
             sources.push(Arc::new(ShellTools::new(shell.clone())));
         }
+        let settings = Arc::new(settings);
         Ok(Self { store, settings, runtime, records, cache, counter, running, queues, sources, node })
     }
 
@@ -118,15 +120,16 @@ impl Agent {
 
     /// Compiles the prompt of a thread's next turn. Nothing is kept but the records of the hooks that ran.
     pub async fn prepare(&self, request: &PromptRequest) -> Result<Prepared, AgentError> {
-        let (workspace_id, thread_id) = (&request.workspace_id, &request.thread_id);
-        let workspace = self.store.workspace(workspace_id).await?;
-        let thread = self.store.thread(workspace_id, thread_id).await?;
-        let directory = WorkingDirectory::find(&workspace, request.cwd.as_deref(), &self.settings.files)?;
-        let session = match &directory {
-            Some(directory) => Some(self.session(&workspace, thread_id, directory).await?),
+        self.prepare_for(&self.load(request).await?).await
+    }
+
+    /// The same for what is loaded already.
+    pub(crate) async fn prepare_for(&self, subject: &Subject) -> Result<Prepared, AgentError> {
+        let session = match &subject.directory {
+            Some(directory) => Some(self.session(subject, directory).await?),
             None => None,
         };
-        let mut input = self.run_hooks(request, &thread).await?;
+        let mut input = self.run_hooks(subject).await?;
         input.agents_context = session.as_ref().and_then(|it| agents_context(&it.session));
         input.diagnostics.extend(session.iter().flat_map(|it| about_files(&it.session)));
         input.agents_guidance = match (&session, self.settings.prompt.nested_scope_rules) {
@@ -136,15 +139,24 @@ impl Agent {
         };
         let home = self.settings.home.clone();
         let counter = Arc::clone(&self.counter);
-        let mut compiled = blocking(move || {
+        let (input, mut compiled) = blocking(move || {
             input.bootstrap = BootstrapFiles::read(&home, &input.limits);
-            Compiler::new(counter).compile(&input)
+            let compiled = Compiler::new(counter).compile(&input);
+            (Arc::new(input), compiled)
         })
         .await;
-        let after = self.context(request).value("fingerprint", compiled.manifest.fingerprints.full.clone());
+        let after = subject.hook_context().value("fingerprint", compiled.manifest.fingerprints.full.clone());
         let after = self.runtime.run_phase(Phase::PostPromptCompile, after).await?;
-        compiled.manifest.diagnostics.extend(contributions::late_diagnostics(&after));
-        Ok(Prepared { workspace, thread, session, compiled, directory })
+        let late = contributions::late_diagnostics(&after);
+        compiled.manifest.diagnostics.extend(late.iter().cloned());
+        Ok(Prepared { session, compiled, input, late })
+    }
+
+    /// Compiles the prompt anew for a round with other tools; hooks have run, once, for the whole turn.
+    pub(crate) async fn compile_again(&self, prepared: &mut Prepared) {
+        let (input, counter) = (Arc::clone(&prepared.input), Arc::clone(&self.counter));
+        prepared.compiled = blocking(move || Compiler::new(counter).compile(&input)).await;
+        prepared.compiled.manifest.diagnostics.extend(prepared.late.iter().cloned());
     }
 
     /// Waits for what runs in the background and for what is being written.
@@ -157,11 +169,10 @@ impl Agent {
     /// The thread's own session, or the one it would start with.
     async fn session(
         &self,
-        workspace: &Workspace,
-        thread_id: &ThreadId,
+        subject: &Subject,
         directory: &WorkingDirectory,
     ) -> Result<PreparedSession, AgentError> {
-        if let Some(stored) = self.store.session(&workspace.id, thread_id).await? {
+        if let Some(stored) = self.store.session(&subject.workspace.id, &subject.thread.id).await? {
             return PreparedSession::read(&stored);
         }
         let (cache, directory) = (Arc::clone(&self.cache), directory.clone());
@@ -169,25 +180,8 @@ impl Agent {
         Ok(PreparedSession { session: started.0, stored: Version(0) })
     }
 
-    pub(crate) fn context(&self, request: &PromptRequest) -> PhaseContext {
-        let mut context = PhaseContext::new()
-            .workspace(request.workspace_id.to_string())
-            .thread(request.thread_id.to_string());
-        if let Some(turn_id) = &request.turn_id {
-            context = context.turn(turn_id.to_string());
-        }
-        match &request.input {
-            Some(input) => context.value("input", input.clone()),
-            None => context,
-        }
-    }
-
     /// Everything that hooks and settings put into the compiler.
-    async fn run_hooks(
-        &self,
-        request: &PromptRequest,
-        thread: &Thread,
-    ) -> Result<PromptCompileInput, AgentError> {
+    async fn run_hooks(&self, subject: &Subject) -> Result<PromptCompileInput, AgentError> {
         let mut outcomes: Vec<PhaseOutcome> = Vec::new();
         for phase in [
             Phase::PrePolicy,
@@ -195,7 +189,7 @@ impl Agent {
             Phase::PreToolMaterialization,
             Phase::PrePromptCompile,
         ] {
-            outcomes.push(self.runtime.run_phase(phase, self.context(request)).await?);
+            outcomes.push(self.runtime.run_phase(phase, subject.hook_context()).await?);
         }
         let contexts: Vec<&str> = outcomes
             .iter()
@@ -205,9 +199,9 @@ impl Agent {
         let settings = &self.settings.prompt;
         Ok(PromptCompileInput {
             profile: settings.profile,
-            include_tool_recovery_policy: thread.mode == ThreadMode::Agent,
+            include_tool_recovery_policy: subject.thread.mode == ThreadMode::Agent,
             dynamic_context: (!contexts.is_empty()).then(|| contexts.join("\n\n")),
-            extra_system: Some(facts::now(settings.time)),
+            extra_system: Some(runtime_context::runtime_context(settings.time)),
             contributed: outcomes.iter().flat_map(contributions::sections).collect(),
             diagnostics: outcomes.iter().flat_map(contributions::diagnostics).collect(),
             disabled_sections: settings.disabled_sections.clone(),

@@ -1,162 +1,207 @@
 //! The rounds of a turn: a model is asked, its calls are run, and it is asked again, until it answers.
 
 use futures_util::StreamExt as _;
-use prompt::{CompiledPrompt, notes};
+use prompt::notes;
+use protocol::ToolCall;
 use provider::{
-    Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, MessageRole, Provider, ProviderError,
-    StopReason, ToolChoice,
+    Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, ProviderError, StopReason, ToolChoice,
 };
-use store::{NewTurnItem, Turn, TurnEvent};
-use tools::RoundContext;
+use store::TurnEvent;
 
 use crate::call_ids;
-use crate::calls::ToolExecutor;
-use crate::entry::{Entry, message_tokens};
+use crate::entry::{self, Entry};
 use crate::error::AgentError;
-use crate::history::{History, Need};
-use crate::preparation::Agent;
-use crate::round_tools::RoundTools;
-use crate::running::RunningTurn;
-use crate::summary::Summariser;
-use crate::turn::TurnListener;
+use crate::held_turn::HeldTurn;
+use crate::history::CompactionReason;
+use crate::plan::TurnPlan;
+use crate::tool_executor::ToolExecutor;
 
 /// How often a model whose answer was cut off is told to go on.
 const MAX_CONTINUATIONS: u32 = 3;
 
 /// A turn between its rounds.
 pub(crate) struct Rounds<'a> {
-    pub(crate) agent: &'a Agent,
-    pub(crate) turn: &'a Turn,
-    pub(crate) running: &'a RunningTurn,
-    pub(crate) listener: &'a dyn TurnListener,
-    pub(crate) provider: &'a Provider,
-    pub(crate) summariser: &'a Summariser,
-    pub(crate) compiled: &'a CompiledPrompt,
-    pub(crate) tools: RoundTools,
-    /// What the sources of tools are told about the present round.
-    pub(crate) round: RoundContext,
-    pub(crate) executor: ToolExecutor,
-    /// What is sent but for its messages, which are those of `history` and `entries`.
-    pub(crate) request: ChatRequest,
-    pub(crate) history: History,
-    /// Tokens that earlier turns may have.
-    pub(crate) budget: usize,
+    turn: &'a HeldTurn,
+    plan: TurnPlan,
+    executor: ToolExecutor,
+    /// What is sent but for its messages, which are those of the history and `entries`.
+    request: ChatRequest,
     /// The messages of this turn.
-    pub(crate) entries: Vec<Entry>,
-    pub(crate) deltas: u64,
-    pub(crate) shortened: bool,
+    entries: Vec<Entry>,
+    spent: Spent,
+    /// Pieces of the answer so far.
+    deltas: u64,
+    /// Whether a provider has said that the request is too long.
+    shortened: bool,
 }
 
-impl Rounds<'_> {
-    /// Asks until there is an answer.
-    pub(crate) async fn run(&mut self) -> Result<(), AgentError> {
-        let settings = &self.agent.settings.turns;
-        let (most_rounds, most_calls) = (settings.max_rounds.max(1), settings.max_tool_calls as usize);
-        let (mut round, mut called, mut continued) = (0, 0, 0);
+/// What a turn has used of its budgets.
+#[derive(Default)]
+struct Spent {
+    rounds: u32,
+    calls: usize,
+    continuations: u32,
+}
+
+/// Whether a model may still call tools.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RoundKind {
+    Open,
+    /// The tools are listed as before, so that the cached prefix holds, but none may be called.
+    Last,
+}
+
+enum Next {
+    Ask,
+    End,
+}
+
+impl<'a> Rounds<'a> {
+    pub(crate) fn new(turn: &'a HeldTurn, plan: TurnPlan) -> Self {
+        let request = turn.chat_request(&plan.prepared.compiled, plan.tools.specs());
+        let executor = ToolExecutor::new(plan.resolver.clone());
+        let entries = vec![plan.opening.clone()];
+        let spent = Spent::default();
+        Self { turn, plan, executor, request, entries, spent, deltas: 0, shortened: false }
+    }
+
+    /// Asks until there is an answer, and gives the plan back.
+    pub(crate) async fn run(mut self) -> Result<TurnPlan, AgentError> {
         loop {
-            round += 1;
-            let is_last = round > most_rounds || (called >= most_calls && called > 0);
-            self.request.tool_choice = if is_last { ToolChoice::None } else { ToolChoice::Auto };
-            self.offer_tools(round).await;
-            let (workspace_id, turn_id) = (&self.turn.workspace_id, &self.turn.id);
-            self.agent.keep(workspace_id, turn_id, &self.agent.node, round, self.compiled).await?;
+            let kind = self.open_round().await?;
             let mut response = self.ask().await?;
-            self.running.spend(response.usage);
+            self.turn.running.spend(response.usage);
             call_ids::make_unique(&mut response.message, &self.entries);
-            let calls: Vec<protocol::ToolCall> = response.message.tool_calls().cloned().collect();
-            if is_last && !calls.is_empty() {
-                return self.end_without_calls(response).await;
-            }
-            let started = calls
-                .iter()
-                .map(|call| TurnEvent::ToolStarted { call_id: call.id.clone(), tool: call.name.clone() });
-            let (started, stop) = (started.collect(), response.stop);
-            self.say(response.message, started).await?;
-            if !calls.is_empty() {
-                let left = most_calls.saturating_sub(called);
-                called += calls.len();
-                let mut results = self.executor.run(self.tools.router(), calls, left, self.room()).await;
-                let is_next_last =
-                    round >= most_rounds || called >= most_calls || self.is_full(&results.entry);
-                if is_next_last {
-                    results.entry.message.blocks.push(Block::text(notes::final_answer()));
-                    called = called.max(most_calls);
-                } else if results.recoverable {
-                    results.entry.message.blocks.push(Block::text(notes::retry_instruction()));
-                }
-                let events = std::mem::take(&mut results.events);
-                self.add(results.entry.clone(), events).await?;
-                results.confirm();
-                continue;
-            }
-            match stop {
-                StopReason::Paused if !is_last => {}
-                StopReason::MaxOutputTokens | StopReason::ContextFull if continued < MAX_CONTINUATIONS => {
-                    continued += 1;
-                    let hint = Entry::new(Message::user(notes::recovery_continuation()));
-                    self.add(hint, Vec::new()).await?;
-                }
-                StopReason::Refused if self.has_said_nothing() => return Err(AgentError::Refused),
-                _ if self.has_said_nothing() => return Err(AgentError::NoAnswer),
-                _ => return Ok(()),
+            let calls: Vec<ToolCall> = response.message.tool_calls().cloned().collect();
+            let next = match (kind, calls.is_empty()) {
+                (_, true) => self.end_or_continue(kind, response).await?,
+                (RoundKind::Open, false) => self.run_calls(response.message, calls).await?,
+                (RoundKind::Last, false) => self.end_without_calls(response.message)?,
+            };
+            if let Next::End = next {
+                return Ok(self.plan);
             }
         }
     }
 
-    /// Lists what can be called in this round. The first round's tools are known from planning.
-    async fn offer_tools(&mut self, round: u32) {
-        if round == self.round.round {
-            return;
-        }
-        self.round.round = round;
-        if self.tools.refresh(&self.round).await {
-            let before = tool_tokens(self.agent, &self.request.tools);
-            self.request.tools = self.tools.specs();
+    /// Lists the round's tools, compiles its prompt if they are others than before, and records it.
+    async fn open_round(&mut self) -> Result<RoundKind, AgentError> {
+        let agent = &self.turn.agent;
+        let settings = &agent.settings.turns;
+        self.spent.rounds += 1;
+        let round = self.spent.rounds;
+        let calls_spent = self.spent.calls > 0 && self.spent.calls >= settings.max_tool_calls as usize;
+        let kind = match round > settings.max_rounds.max(1) || calls_spent {
+            true => RoundKind::Last,
+            false => RoundKind::Open,
+        };
+        self.request.tool_choice = if kind == RoundKind::Last { ToolChoice::None } else { ToolChoice::Auto };
+        // The first round's tools are known from planning.
+        if round > 1 && self.plan.tools.refresh(&self.turn.round_context(round)).await {
+            agent.compile_again(&mut self.plan.prepared).await;
+            let before = agent.tool_tokens(&self.request.tools);
+            let (messages, choice) = (std::mem::take(&mut self.request.messages), self.request.tool_choice);
+            self.request = self.turn.chat_request(&self.plan.prepared.compiled, self.plan.tools.specs());
+            (self.request.messages, self.request.tool_choice) = (messages, choice);
             // More to describe leaves less room for what was said.
-            let more = tool_tokens(self.agent, &self.request.tools).saturating_sub(before);
-            self.budget = self.budget.saturating_sub(more);
+            let more = agent.tool_tokens(&self.request.tools).saturating_sub(before);
+            self.plan.budget = self.plan.budget.saturating_sub(more);
         }
+        self.turn.record(round, &self.plan.prepared.compiled).await?;
+        Ok(kind)
     }
 
-    /// Whether the turn itself has become so long that only an answer still fits.
-    fn is_full(&self, next: &Entry) -> bool {
-        self.own_tokens() + next.tokens(&self.agent.counter) > self.budget
+    /// Stores the model's calls, runs them, and stores their results for the next round.
+    async fn run_calls(&mut self, message: Message, calls: Vec<ToolCall>) -> Result<Next, AgentError> {
+        let started = calls
+            .iter()
+            .map(|call| TurnEvent::ToolStarted { call_id: call.id.clone(), tool: call.name.clone() });
+        self.push(message, started.collect()).await?;
+        let settings = &self.turn.agent.settings.turns;
+        let max_calls = settings.max_tool_calls as usize;
+        let left = max_calls.saturating_sub(self.spent.calls);
+        self.spent.calls += calls.len();
+        let mut batch = self.executor.run(self.plan.tools.router(), calls, left, self.room()).await;
+        let is_next_last = self.spent.rounds >= settings.max_rounds.max(1)
+            || self.spent.calls >= max_calls
+            || self.is_full(&batch.entry);
+        if is_next_last {
+            batch.entry.message.blocks.push(Block::text(notes::final_answer()));
+            self.spent.calls = self.spent.calls.max(max_calls);
+        } else if batch.recoverable {
+            batch.entry.message.blocks.push(Block::text(notes::retry_instruction()));
+        }
+        let events = std::mem::take(&mut batch.events);
+        self.add(batch.entry.clone(), events).await?;
+        batch.confirm();
+        Ok(Next::Ask)
     }
 
-    /// Tokens that this turn may still add; earlier turns give way to it.
-    fn room(&self) -> usize {
-        self.budget.saturating_sub(self.own_tokens())
-    }
-
-    /// Tokens of this turn's messages; its opening was taken from the budget before.
-    fn own_tokens(&self) -> usize {
-        self.entries.iter().skip(1).map(|entry| entry.tokens(&self.agent.counter)).sum()
-    }
-
-    fn has_said_nothing(&self) -> bool {
-        crate::entry::answer(&self.entries).is_none()
+    /// What follows an answer without calls: usually nothing.
+    async fn end_or_continue(&mut self, kind: RoundKind, response: ChatResponse) -> Result<Next, AgentError> {
+        let can_continue = self.spent.continuations < MAX_CONTINUATIONS;
+        match response.stop {
+            StopReason::Paused if kind == RoundKind::Open => {
+                self.push(response.message, Vec::new()).await?;
+                Ok(Next::Ask)
+            }
+            StopReason::MaxOutputTokens | StopReason::ContextFull if can_continue => {
+                self.spent.continuations += 1;
+                self.push(response.message, Vec::new()).await?;
+                let hint = Entry::new(Message::user(notes::recovery_continuation()));
+                self.add(hint, Vec::new()).await?;
+                Ok(Next::Ask)
+            }
+            stop => {
+                self.push_last(response.message)?;
+                match stop {
+                    StopReason::Refused if self.has_no_answer() => Err(AgentError::Refused),
+                    _ if self.has_no_answer() => Err(AgentError::NoAnswer),
+                    _ => Ok(Next::End),
+                }
+            }
+        }
     }
 
     /// Ends a turn whose model goes on calling tools although it must not.
-    async fn end_without_calls(&mut self, response: ChatResponse) -> Result<(), AgentError> {
-        let mut message = response.message;
+    fn end_without_calls(&mut self, mut message: Message) -> Result<Next, AgentError> {
         // A call without a result would make the history one that no provider takes.
         message.blocks.retain(|block| !matches!(block, Block::ToolCall(_)));
         if message.text().trim().is_empty() {
             return Err(AgentError::OnlyCalls);
         }
-        self.say(message, Vec::new()).await
+        self.push_last(message)?;
+        Ok(Next::End)
+    }
+
+    /// Whether the turn itself has become so long that only an answer still fits.
+    fn is_full(&self, next: &Entry) -> bool {
+        self.own_tokens() + next.tokens(&self.turn.agent.counter) > self.plan.budget
+    }
+
+    /// Tokens that this turn may still add; earlier turns give way to it.
+    fn room(&self) -> usize {
+        self.plan.budget.saturating_sub(self.own_tokens())
+    }
+
+    /// Tokens of this turn's messages; its opening was taken from the budget before.
+    fn own_tokens(&self) -> usize {
+        self.entries.iter().skip(1).map(|entry| entry.tokens(&self.turn.agent.counter)).sum()
+    }
+
+    fn has_no_answer(&self) -> bool {
+        entry::answer(&self.entries).is_none()
     }
 
     /// Asks once; once in a turn a request that is too long is shortened and sent again.
     async fn ask(&mut self) -> Result<ChatResponse, AgentError> {
-        let history = self.agent.history_tokens(&self.history);
-        if !self.history.turns.is_empty() && self.own_tokens() + history > self.budget {
+        let history = self.turn.agent.history_tokens(&self.plan.history);
+        if !self.plan.history.turns.is_empty() && self.own_tokens() + history > self.plan.budget {
             self.shorten().await?;
         }
         loop {
-            self.request.messages =
-                self.history.messages().into_iter().chain(self.entries.iter().map(Entry::as_sent)).collect();
+            let earlier = self.plan.history.messages().into_iter();
+            self.request.messages = earlier.chain(self.entries.iter().map(Entry::as_sent)).collect();
             let error = match self.listen().await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
@@ -166,7 +211,7 @@ impl Rounds<'_> {
                 continue;
             }
             if let Some(partial) = &error.partial {
-                self.running.spend(partial.usage);
+                self.turn.running.spend(partial.usage);
                 self.keep_partial(partial.message.clone()).await?;
             }
             return Err(AgentError::Provider(Box::new(error)));
@@ -175,93 +220,75 @@ impl Rounds<'_> {
 
     /// Leaves out more of the earlier turns; false when there is nothing to leave out.
     async fn shorten(&mut self) -> Result<bool, AgentError> {
-        let history = self.agent.history(self.turn, self.budget, Need::Less, self.summariser).await?;
-        self.running.spend(history.usage);
-        let is_shorter = history.through > self.history.through;
-        self.history = history;
-        let item = self.agent.context_item(&self.history, self.budget);
-        self.agent.add_items(self.turn, vec![item], Vec::new()).await?;
-        if let Some(resolver) = &self.executor.resolver {
-            let reminders = self.history.entries().chain(&self.entries).flat_map(Entry::reminders);
+        let history = self.turn.history(self.plan.budget, CompactionReason::TooLong).await?;
+        self.turn.running.spend(history.usage);
+        let is_shorter = history.through > self.plan.history.through;
+        self.plan.history = history;
+        let item = self.turn.agent.context_item(&self.plan.history, self.plan.budget);
+        self.turn.add(vec![item], Vec::new()).await?;
+        if let Some(resolver) = &self.plan.resolver {
+            let reminders = self.plan.history.entries().chain(&self.entries).flat_map(Entry::reminders);
             resolver.keep_delivered(reminders);
         }
         Ok(is_shorter)
     }
 
     async fn listen(&mut self) -> Result<ChatResponse, ProviderError> {
-        let mut stream = self.provider.chat(&self.request);
+        let (turn, provider) = (self.turn, &self.turn.model.provider);
+        let mut stream = provider.chat(&self.request);
         // All pieces together are the answer, which parts what was said in different rounds.
-        let mut joint = if self.has_said_nothing() { "" } else { crate::entry::JOINT };
+        let mut joint = if self.has_no_answer() { "" } else { entry::JOINT };
         while let Some(event) = stream.next().await {
             match event? {
                 ChatEvent::TextDelta { text } if text.is_empty() => {}
                 ChatEvent::TextDelta { text } => {
-                    self.running.say(&text);
+                    turn.running.push_text(&text);
                     let text = std::mem::take(&mut joint).to_owned() + &text;
-                    self.listener.delta(&self.turn.id, self.deltas, &text).await;
+                    turn.listener.delta(turn.id(), self.deltas, &text).await;
                     self.deltas += 1;
                 }
                 ChatEvent::Retrying { attempt, delay, error } => {
-                    tracing::info!(turn = %self.turn.id, attempt, ?delay, %error, "a provider is asked again");
-                    self.listener.retrying(&self.turn.id, attempt, delay, &error.to_string()).await;
+                    tracing::info!(turn = %turn.id(), attempt, ?delay, %error, "a provider is asked again");
+                    turn.listener.retrying(turn.id(), attempt, delay, &error.to_string()).await;
                 }
                 ChatEvent::Finished(response) => return Ok(response),
                 _ => {}
             }
         }
         // The provider's stream ends with an end or an error; if not, that is its fault.
-        self.provider.complete(&self.request).await
+        provider.complete(&self.request).await
     }
 
     /// Keeps what had arrived of an answer that broke off, without calls that nobody will run.
     async fn keep_partial(&mut self, mut message: Message) -> Result<(), AgentError> {
         message.blocks.retain(|block| matches!(block, Block::Text { .. }));
-        match message.blocks.is_empty() {
-            true => Ok(()),
-            false => self.say(message, Vec::new()).await,
-        }
+        if message.blocks.is_empty() { Ok(()) } else { self.push(message, Vec::new()).await }
     }
 
-    /// Keeps what the model has said.
-    async fn say(&mut self, message: Message, events: Vec<TurnEvent>) -> Result<(), AgentError> {
-        debug_assert_eq!(message.role, MessageRole::Assistant);
+    /// Stores what the model has said.
+    async fn push(&mut self, message: Message, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         // A message without anything in it is one that no provider takes back.
         if !message.blocks.is_empty() {
             self.add(Entry::new(message), events).await?;
         }
-        self.running.stored();
+        self.turn.running.text_stored();
         Ok(())
     }
 
-    /// Keeps a message of this turn, and tells what happened with it.
+    /// Takes the model's last words, which are stored with the turn's end. Until then they count as pending text.
+    fn push_last(&mut self, message: Message) -> Result<(), AgentError> {
+        if !message.blocks.is_empty() {
+            let entry = Entry::new(message);
+            self.turn.add_later([entry.item()?]);
+            self.entries.push(entry);
+        }
+        Ok(())
+    }
+
+    /// Stores a message of this turn, and logs what happened with it.
     async fn add(&mut self, entry: Entry, events: Vec<TurnEvent>) -> Result<(), AgentError> {
-        self.agent.add_items(self.turn, vec![entry.item()?], events).await?;
+        self.turn.add(vec![entry.item()?], events).await?;
         self.entries.push(entry);
         Ok(())
-    }
-}
-
-/// Tokens of the tools' descriptions, an estimate.
-pub(crate) fn tool_tokens(agent: &Agent, tools: &[protocol::ToolSpec]) -> usize {
-    let described = tools.iter().map(|tool| {
-        let text = format!("{}\n{}\n{}", tool.name, tool.description, tool.schema);
-        message_tokens(&agent.counter, &Message::user(text))
-    });
-    described.sum()
-}
-
-impl Agent {
-    pub(crate) async fn add_items(
-        &self,
-        turn: &Turn,
-        items: Vec<NewTurnItem>,
-        events: Vec<TurnEvent>,
-    ) -> Result<(), AgentError> {
-        self.store.add_turn_items(&turn.workspace_id, &turn.id, &self.node, items, events).await?;
-        Ok(())
-    }
-
-    pub(crate) async fn log(&self, turn: &Turn, events: Vec<TurnEvent>) -> Result<(), AgentError> {
-        Ok(self.store.log_turn_events(&turn.workspace_id, &turn.id, &self.node, events).await?)
     }
 }

@@ -23,25 +23,25 @@ pub(crate) struct Running {
 pub(crate) struct RunningTurn {
     /// Cancelled when somebody stops it.
     pub(crate) stop: CancellationToken,
-    said: Arc<Mutex<String>>,
+    pending_text: Arc<Mutex<String>>,
     usage: Arc<Mutex<TokenUsage>>,
 }
 
 impl RunningTurn {
     /// Adds to what the model is saying in this round.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn push_text(&self, text: &str) {
         self.lock().push_str(text);
     }
 
-    /// What was said has been stored.
-    pub(crate) fn stored(&self) {
+    /// The pending text has been stored.
+    pub(crate) fn text_stored(&self) {
         self.lock().clear();
     }
 
     /// What the model is saying and nobody has stored yet.
-    pub(crate) fn said(&self) -> Option<String> {
-        let said = self.lock().clone();
-        (!said.is_empty()).then_some(said)
+    pub(crate) fn pending_text(&self) -> Option<String> {
+        let text = self.lock().clone();
+        (!text.is_empty()).then_some(text)
     }
 
     /// Adds to what the turn has cost.
@@ -55,7 +55,7 @@ impl RunningTurn {
     }
 
     fn lock(&self) -> MutexGuard<'_, String> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending_text.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -92,8 +92,8 @@ impl Running {
     }
 
     /// What a model is saying and nobody has stored yet.
-    pub(crate) fn said(&self, turn_id: &TurnId) -> Option<String> {
-        self.lock().get(turn_id)?.said()
+    pub(crate) fn pending_text(&self, turn_id: &TurnId) -> Option<String> {
+        self.lock().get(turn_id)?.pending_text()
     }
 
     /// Stops everything and waits until that is written down.

@@ -9,7 +9,8 @@ use store::SessionSave;
 
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
-use crate::preparation::{Agent, Prepared, PreparedSession, blocking};
+use crate::preparation::{Agent, PreparedSession, blocking};
+use crate::subject::Subject;
 
 /// A session that a turn goes on with.
 pub(crate) struct ThreadSession {
@@ -51,16 +52,17 @@ impl Agent {
     /// Starts a thread's session with its first turn, and resumes it with every later one.
     pub(crate) async fn open_session(
         &self,
-        prepared: &Prepared,
+        subject: &Subject,
+        prepared: Option<PreparedSession>,
     ) -> Result<Option<ThreadSession>, AgentError> {
         let (Some(directory), Some(PreparedSession { session, stored })) =
-            (prepared.directory.clone(), prepared.session.clone())
+            (subject.directory.clone(), prepared)
         else {
             return Ok(None);
         };
         if stored == Version(0) {
             let state = written(&session)?;
-            let (workspace_id, thread_id) = (&prepared.workspace.id, &prepared.thread.id);
+            let (workspace_id, thread_id) = (&subject.workspace.id, &subject.thread.id);
             let version = match self.store.save_session(workspace_id, thread_id, &state, stored).await? {
                 SessionSave::Saved(saved) => saved.version,
                 SessionSave::Changed(_) => return Err(AgentError::LeaseLost),
@@ -105,7 +107,7 @@ impl Agent {
         let Some(stored) = self.store.session(workspace_id, thread_id).await? else {
             return Ok((None, None));
         };
-        let directory = WorkingDirectory::find(&workspace, cwd, &self.settings.files)?;
+        let directory = self.directory(&workspace, cwd).await?;
         let Some(directory) = directory else { return Ok((Some(stored), None)) };
         let session = PreparedSession::read(&stored)?.session;
         let difference = self.difference(&session, &directory).await?;

@@ -19,12 +19,15 @@ impl Agent {
     ) -> Result<TurnGetResult, AgentError> {
         let turn = self.store.turn(workspace_id, turn_id).await?;
         let entries = Entry::all(self.store.turn_items(workspace_id, turn_id).await?)?;
-        let mut turn = on_the_wire(turn)?;
+        let mut turn = to_protocol(turn)?;
         turn.answer = answer(entries.iter().map(|(entry, _)| entry));
-        if let Some(said) = self.running.said(turn_id) {
+        let last = entries.last().map(|(entry, _)| entry.message.text());
+        // What is just being stored must not be shown twice.
+        let pending = self.running.pending_text(turn_id).filter(|text| last.as_ref() != Some(text));
+        if let Some(text) = pending {
             // A model that is being listened to here has said more than is stored.
             let before = turn.answer.take().map(|before| before + JOINT).unwrap_or_default();
-            turn.answer = Some(before + &said);
+            turn.answer = Some(before + &text);
         }
         let approvals = match turn.status {
             TurnStatus::Running => self.waiting(workspace_id, turn_id).await?,
@@ -54,7 +57,7 @@ impl Agent {
 }
 
 /// A turn as the protocol has it, without its answer.
-pub fn on_the_wire(turn: store::Turn) -> Result<protocol::Turn, AgentError> {
+pub fn to_protocol(turn: store::Turn) -> Result<protocol::Turn, AgentError> {
     let stored = |error: serde_json::Error| AgentError::Stored { what: "turn", message: error.to_string() };
     let error: Option<TurnError> = turn.error.map(serde_json::from_value).transpose().map_err(stored)?;
     let usage: Option<TokenUsage> = turn.usage.map(serde_json::from_value).transpose().map_err(stored)?;

@@ -74,9 +74,10 @@ impl TestGateway {
             turn_id: Some(turn.id.clone()),
             cwd: None,
             input: Some(input),
+            actor: None,
         };
         let prepared = agent.prepare(&request).await?;
-        agent.keep(workspace_id, &turn.id, "test-gateway", 1, &prepared.compiled).await?;
+        agent.record(workspace_id, &turn.id, "test-gateway", 1, &prepared.compiled).await?;
         let finish = FinishTurn { end: TurnEnd::Completed, error: None, usage: None, session: None };
         store.finish_turn(workspace_id, &turn.id, "test-gateway", finish, None).await?;
         Ok(turn.id)

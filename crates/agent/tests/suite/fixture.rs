@@ -107,6 +107,7 @@ impl World {
             turn_id: None,
             cwd: None,
             input: None,
+            actor: None,
         }
     }
 
@@ -142,7 +143,7 @@ impl World {
     pub(crate) async fn keep(&self, agent: &Agent) -> (TurnId, CompiledPrompt) {
         let (request, turn) = self.turn().await;
         let compiled = agent.prepare(&request).await.unwrap().compiled;
-        agent.keep(&self.workspace, &turn, OWNER, 1, &compiled).await.unwrap();
+        agent.record(&self.workspace, &turn, OWNER, 1, &compiled).await.unwrap();
         (turn, compiled)
     }
 

@@ -13,3 +13,4 @@ mod misbehaviour;
 mod proof;
 mod rebuilding;
 mod sessions;
+mod sources;

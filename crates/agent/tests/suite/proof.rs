@@ -82,13 +82,13 @@ async fn a_round_has_one_manifest_and_one_that_is_missing_is_named() {
     assert_eq!(missing.to_string(), format!("turn `{turn}` has no manifest"));
     let compiled = agent.prepare(&request).await.unwrap().compiled;
     for _ in 0..2 {
-        agent.keep(&world.workspace, &turn, OWNER, 1, &compiled).await.unwrap();
+        agent.record(&world.workspace, &turn, OWNER, 1, &compiled).await.unwrap();
     }
     world.save("Another prompt.").await;
     let other = agent.prepare(&request).await.unwrap().compiled;
-    assert!(agent.keep(&world.workspace, &turn, OWNER, 1, &other).await.is_err());
-    assert!(agent.keep(&world.workspace, &turn, "somebody else", 2, &other).await.is_err());
-    agent.keep(&world.workspace, &turn, OWNER, 2, &other).await.unwrap();
+    assert!(agent.record(&world.workspace, &turn, OWNER, 1, &other).await.is_err());
+    assert!(agent.record(&world.workspace, &turn, "somebody else", 2, &other).await.is_err());
+    agent.record(&world.workspace, &turn, OWNER, 2, &other).await.unwrap();
     let last = agent.manifest(&world.workspace, &turn, None).await.unwrap();
     assert_eq!(last, other.manifest);
     let missing = agent.manifest(&world.workspace, &turn, Some(3)).await.unwrap_err();

@@ -21,6 +21,7 @@ pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Re
         turn_id: None,
         cwd: params.cwd,
         input: params.input,
+        actor: context.actor().map(str::to_owned),
     };
     let compiled = context.shared.agent.prepare(&request).await.map_err(from_agent)?.compiled;
     Ok(PromptResult {
@@ -35,18 +36,11 @@ pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Re
 pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<PromptDiffResult, Error> {
     let agent = &context.shared.agent;
     let workspace_id = &params.workspace_id;
-    let turn = context.shared.store.turn(workspace_id, &params.turn_id).await.map_err(from_store)?;
-    if turn.thread_id != params.thread_id {
-        let message = format!("turn `{}` belongs to another thread", params.turn_id);
-        return Err(Error::invalid_params(message));
-    }
+    agent.turn_of_thread(workspace_id, &params.thread_id, &params.turn_id).await.map_err(from_agent)?;
     let before = agent.manifest(workspace_id, &params.turn_id, None).await.map_err(from_agent)?;
     let blame = match &params.other_turn_id {
         Some(other) => {
-            let later = context.shared.store.turn(workspace_id, other).await.map_err(from_store)?;
-            if later.thread_id != params.thread_id {
-                return Err(Error::invalid_params(format!("turn `{other}` belongs to another thread")));
-            }
+            agent.turn_of_thread(workspace_id, &params.thread_id, other).await.map_err(from_agent)?;
             let after = agent.manifest(workspace_id, other, None).await.map_err(from_agent)?;
             agent.blame(workspace_id, &before, &after, None).await
         }
@@ -57,6 +51,7 @@ pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<P
                 turn_id: None,
                 cwd: params.cwd,
                 input: None,
+                actor: context.actor().map(str::to_owned),
             };
             let next = agent.prepare(&request).await.map_err(from_agent)?.compiled;
             agent.blame(workspace_id, &before, &next.manifest, Some(&next)).await
@@ -126,7 +121,9 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         | AgentError::Withdrawn
         | AgentError::Panicked
         | AgentError::TooLong { .. } => invalid_state(message),
-        AgentError::NoInput | AgentError::ModelName(_) => Error::invalid_params(message),
+        AgentError::NoInput | AgentError::ModelName(_) | AgentError::OtherThread { .. } => {
+            Error::invalid_params(message)
+        }
         AgentError::NoModel | AgentError::NoAnswer => {
             error(ErrorKind::ProviderFailed, message, |data| data.retryable = Some(false))
         }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 use store::TurnPage;
 
-use crate::error::{error, from_store};
+use crate::error::error;
 use crate::handler::prompt::from_agent;
 use crate::router::Context;
 
@@ -36,7 +36,7 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     let listener = Arc::new(ConnectionListener { outgoing: context.peer.outgoing().cloned() });
     let actor = context.actor().map(str::to_owned);
     let turn = context.shared.agent.start_turn(params, actor, listener).await.map_err(from_agent)?;
-    Ok(TurnResult { turn: agent::on_the_wire(turn).map_err(from_agent)? })
+    Ok(TurnResult { turn: agent::to_protocol(turn).map_err(from_agent)? })
 }
 
 pub(crate) async fn get(context: Context, params: TurnGetParams) -> Result<TurnGetResult, Error> {
@@ -50,10 +50,8 @@ pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<Tur
         return Err(Error::invalid_params(message));
     }
     let page = TurnPage { limit: limit.into(), before: params.before };
-    let turns = context.shared.store.turns(&params.workspace_id, &params.thread_id, page).await;
-    let turns =
-        turns.map_err(from_store)?.into_iter().map(|turn| agent::on_the_wire(turn).map_err(from_agent));
-    Ok(TurnListResult { turns: turns.collect::<Result<_, Error>>()? })
+    let turns = context.shared.agent.turns(&params.workspace_id, &params.thread_id, page).await;
+    Ok(TurnListResult { turns: turns.map_err(from_agent)? })
 }
 
 pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<TurnResult, Error> {
@@ -66,9 +64,9 @@ pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<Tu
 
 pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Result<TurnApproveResult, Error> {
     let TurnApproveParams { workspace_id, turn_id, call_id, allow } = params;
-    let store = &context.shared.store;
-    let answered = store.answer_approval(&workspace_id, &turn_id, &call_id, allow, context.actor()).await;
-    Ok(TurnApproveResult { allowed: answered.map_err(from_store)?.allowed.unwrap_or(false) })
+    let agent = &context.shared.agent;
+    let allowed = agent.approve(&workspace_id, &turn_id, &call_id, allow, context.actor()).await;
+    Ok(TurnApproveResult { allowed: allowed.map_err(from_agent)? })
 }
 
 pub(crate) async fn explain(context: Context, params: TurnGetParams) -> Result<TurnExplainResult, Error> {
@@ -77,8 +75,8 @@ pub(crate) async fn explain(context: Context, params: TurnGetParams) -> Result<T
 }
 
 pub(crate) async fn session(context: Context, params: SessionGetParams) -> Result<SessionGetResult, Error> {
-    let found = context.shared.store.session(&params.workspace_id, &params.thread_id).await;
-    Ok(SessionGetResult { session: found.map_err(from_store)?.map(on_the_wire) })
+    let found = context.shared.agent.stored_session(&params.workspace_id, &params.thread_id).await;
+    Ok(SessionGetResult { session: found.map_err(from_agent)?.map(to_protocol) })
 }
 
 pub(crate) async fn resume(
@@ -89,12 +87,12 @@ pub(crate) async fn resume(
     let found = context.shared.agent.resume(&workspace_id, &thread_id, cwd.as_deref()).await;
     let (session, reminder) = found.map_err(from_agent)?;
     Ok(SessionResumeResult {
-        session: session.map(on_the_wire),
+        session: session.map(to_protocol),
         reminder: reminder.as_ref().map(agent::shown),
     })
 }
 
-fn on_the_wire(session: store::Session) -> ThreadSession {
+fn to_protocol(session: store::Session) -> ThreadSession {
     ThreadSession {
         thread_id: session.thread_id,
         version: session.version,

@@ -228,25 +228,39 @@ impl<'a> Live<'a> {
     }
 
     async fn hear(&mut self, method: &str, params: &str) -> Result<Next, Failure> {
-        let Ok(subject) = serde_json::from_str::<Subject>(params) else { return Ok(Next::More) };
-        if let (Some(seq), true) = (subject.seq, subject.workspace_id.as_ref() == Some(&self.workspace_id)) {
-            self.cursor = seq;
-        }
-        if subject.turn_id.as_ref() != Some(&self.turn_id) {
+        if !self.is_about_this_turn(params) {
             return Ok(Next::More);
         }
         if matches!(method, TurnCompleted::NAME | TurnFailed::NAME | TurnCancelled::NAME) {
             return self.end(method).await.map(Next::End);
         }
-        let reader = match self.output.is_json() {
-            true => self.print_event(method, params)?,
-            false if method == TurnDelta::NAME => self.print_delta(params)?,
-            false => Reader::Listening,
-        };
-        if reader == Reader::Gone {
+        if self.print_notification(method, params)? == Reader::Gone {
             self.tell_unread();
             return Ok(Next::End(Exit::Done));
         }
+        self.tell(method, params).await?;
+        Ok(Next::More)
+    }
+
+    /// Takes note of how far the log was heard, whatever the notification is about.
+    fn is_about_this_turn(&mut self, params: &str) -> bool {
+        let Ok(subject) = serde_json::from_str::<Subject>(params) else { return false };
+        if let Some(seq) = subject.seq.filter(|_| subject.workspace_id.as_ref() == Some(&self.workspace_id)) {
+            self.cursor = seq;
+        }
+        subject.turn_id.as_ref() == Some(&self.turn_id)
+    }
+
+    fn print_notification(&mut self, method: &str, params: &str) -> Result<Reader, Failure> {
+        match method {
+            _ if self.output.is_json() => self.print_event(method, params),
+            TurnDelta::NAME => self.print_delta(params),
+            _ => Ok(Reader::Listening),
+        }
+    }
+
+    /// What is said beside the answer; a notification that cannot be read is one of a newer gateway.
+    async fn tell(&mut self, method: &str, params: &str) -> Result<(), Failure> {
         match method {
             TurnManifestKept::NAME => self.tell_opening().await?,
             TurnToolFinished::NAME => {
@@ -272,7 +286,7 @@ impl<'a> Live<'a> {
             }
             _ => {}
         }
-        Ok(Next::More)
+        Ok(())
     }
 
     fn print_event(&self, method: &str, params: &str) -> Result<Reader, Failure> {

@@ -10,8 +10,8 @@ use crate::error::AgentError;
 use crate::preparation::Agent;
 
 impl Agent {
-    /// Keeps the manifest of a round, and the texts it names if they are to be kept.
-    pub async fn keep(
+    /// Records the manifest of a round, and the texts it names if they are to be kept.
+    pub async fn record(
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,

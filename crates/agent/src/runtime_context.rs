@@ -3,7 +3,7 @@
 use crate::settings::Clock;
 
 /// The date, the time if that is wanted, and the operating system.
-pub(crate) fn now(clock: Clock) -> String {
+pub(crate) fn runtime_context(clock: Clock) -> String {
     at(jiff::Timestamp::now(), clock)
 }
 

@@ -1,0 +1,178 @@
+//! A turn that this process holds: what it is about was loaded once, and only the holder of its lease writes to it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use prompt::CompiledPrompt;
+use protocol::{TurnId, TurnStatus, Version, WorkspaceId};
+use provider::{Block, Message, ModelName, Provider};
+use serde_json::{Value, json};
+use store::{FinishTurn, NewTurnItem, StoreError, Turn, TurnEnd, TurnEvent};
+
+use crate::entry::Entry;
+use crate::error::AgentError;
+use crate::preparation::Agent;
+use crate::running::RunningTurn;
+use crate::subject::Subject;
+use crate::summary::Summariser;
+use crate::turn::{LEASE, TurnListener, turn_error};
+
+/// How long to wait before an end is written again.
+const WRITE_AGAIN: Duration = Duration::from_millis(500);
+
+/// A running turn and everything it needs.
+pub(crate) struct HeldTurn {
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) subject: Subject,
+    pub(crate) stored: Turn,
+    pub(crate) model: TurnModel,
+    pub(crate) listener: Arc<dyn TurnListener>,
+    pub(crate) running: RunningTurn,
+    /// Items that are written with whatever is written next.
+    pending: Mutex<Vec<NewTurnItem>>,
+}
+
+/// Who is asked, and who summarises.
+pub(crate) struct TurnModel {
+    pub(crate) name: ModelName,
+    pub(crate) provider: Provider,
+    pub(crate) summariser: Summariser,
+}
+
+/// The session of a thread after a turn that ended well, and the version it is based on.
+pub(crate) type SessionAfter = Option<(Value, Version)>;
+
+/// How a turn ended.
+pub(crate) enum Outcome {
+    Completed(SessionAfter),
+    Failed(AgentError),
+    Cancelled,
+}
+
+impl Outcome {
+    pub(crate) fn status(&self) -> TurnStatus {
+        match self {
+            Self::Completed(_) => TurnStatus::Completed,
+            Self::Failed(_) => TurnStatus::Failed,
+            Self::Cancelled => TurnStatus::Cancelled,
+        }
+    }
+}
+
+impl HeldTurn {
+    pub(crate) fn new(
+        agent: Arc<Agent>,
+        subject: Subject,
+        stored: Turn,
+        model: TurnModel,
+        listener: Arc<dyn TurnListener>,
+    ) -> Self {
+        let running = agent.running.begin(&stored.id);
+        let subject = Subject { turn_id: Some(stored.id.clone()), ..subject };
+        Self { agent, subject, stored, model, listener, running, pending: Mutex::default() }
+    }
+
+    pub(crate) fn id(&self) -> &TurnId {
+        &self.stored.id
+    }
+
+    pub(crate) fn workspace_id(&self) -> &WorkspaceId {
+        &self.stored.workspace_id
+    }
+
+    /// Writes items with the next thing that is written: each commit costs a model's time.
+    pub(crate) fn add_later(&self, items: impl IntoIterator<Item = NewTurnItem>) {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).extend(items);
+    }
+
+    /// Adds items to the turn, and logs what happened.
+    pub(crate) async fn add(
+        &self,
+        items: Vec<NewTurnItem>,
+        events: Vec<TurnEvent>,
+    ) -> Result<(), AgentError> {
+        let mut all = self.take_pending();
+        all.extend(items);
+        let store = &self.agent.store;
+        store.add_turn_items(self.workspace_id(), self.id(), &self.agent.node, all, events).await?;
+        Ok(())
+    }
+
+    /// Logs what happened.
+    pub(crate) async fn log(&self, event: TurnEvent) -> Result<(), AgentError> {
+        let store = &self.agent.store;
+        Ok(store.log_turn_events(self.workspace_id(), self.id(), &self.agent.node, vec![event]).await?)
+    }
+
+    /// Records the prompt of a round before the model is asked with it.
+    pub(crate) async fn record(&self, round: u32, compiled: &CompiledPrompt) -> Result<(), AgentError> {
+        self.flush().await?;
+        self.agent.record(self.workspace_id(), self.id(), &self.agent.node, round, compiled).await
+    }
+
+    /// Writes the end, and tries again while the database is away: the lease keeps the turn ours until then.
+    pub(crate) async fn finish(&self, outcome: &Outcome) {
+        if !matches!(outcome, Outcome::Completed(_)) {
+            self.keep_pending_text().await;
+        }
+        if let Err(error) = self.flush().await {
+            tracing::warn!(%error, turn = %self.id(), "the last items of a turn could not be written");
+        }
+        let usage = Some(json!(self.running.usage()));
+        let finish = match outcome {
+            Outcome::Completed(session) => {
+                FinishTurn { end: TurnEnd::Completed, error: None, usage, session: session.clone() }
+            }
+            Outcome::Failed(error) => FinishTurn {
+                end: TurnEnd::Failed,
+                error: Some(json!(turn_error(error))),
+                usage,
+                session: None,
+            },
+            Outcome::Cancelled => FinishTurn { end: TurnEnd::Cancelled, error: None, usage, session: None },
+        };
+        let (agent, actor) = (&self.agent, self.subject.actor.as_deref());
+        let deadline = tokio::time::Instant::now() + LEASE;
+        let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
+        loop {
+            let finished =
+                agent.store.finish_turn(self.workspace_id(), self.id(), &agent.node, finish.clone(), actor);
+            match finished.await {
+                Ok(_) => return self.running.text_stored(),
+                Err(StoreError::Unavailable(_) | StoreError::DiskFull) if may_wait() => {
+                    tokio::time::sleep(WRITE_AGAIN).await;
+                }
+                Err(error) => {
+                    tracing::error!(%error, turn = %self.id(), "the end of a turn could not be written");
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn flush(&self) -> Result<(), AgentError> {
+        if self.pending.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            return Ok(());
+        }
+        self.add(Vec::new(), Vec::new()).await
+    }
+
+    fn take_pending(&self) -> Vec<NewTurnItem> {
+        std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keeps what a model was saying when it was stopped.
+    async fn keep_pending_text(&self) {
+        let Some(text) = self.running.pending_text() else { return };
+        // It may have been stopped just when this had been stored.
+        let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.ok();
+        let last = stored.and_then(|items| Entry::all(items).ok()?.pop());
+        if last.is_some_and(|(entry, _)| entry.message.text() == text) {
+            return;
+        }
+        match Entry::new(Message::assistant(vec![Block::text(text)])).item() {
+            Ok(item) => self.add_later([item]),
+            Err(error) => tracing::warn!(%error, turn = %self.id(), "a model's words could not be kept"),
+        }
+    }
+}

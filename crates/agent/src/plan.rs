@@ -1,0 +1,153 @@
+//! Planning a turn: everything that is known before a model is asked for the first time.
+
+use std::sync::Arc;
+
+use instructions::Resolver;
+use prompt::CompiledPrompt;
+use protocol::{ThreadMode, ToolSpec};
+use provider::{ChatRequest, Message, SystemParts};
+use tools::{Limits, RoundContext, ToolContext};
+
+use crate::approvals::TurnApprovals;
+use crate::entry::{Entry, message_tokens};
+use crate::error::AgentError;
+use crate::held_turn::{HeldTurn, SessionAfter};
+use crate::history::{CompactionReason, History};
+use crate::preparation::{Agent, Prepared, blocking};
+use crate::round_tools::RoundTools;
+use crate::thread_session::ThreadSession;
+
+/// What a turn's first round is asked with.
+pub(crate) struct TurnPlan {
+    pub(crate) prepared: Prepared,
+    pub(crate) tools: RoundTools,
+    pub(crate) history: History,
+    /// Tokens that earlier turns may have.
+    pub(crate) budget: usize,
+    /// The message that opens the turn.
+    pub(crate) opening: Entry,
+    /// Finds instruction files as the model moves; none without a directory.
+    pub(crate) resolver: Option<Resolver>,
+    session: Option<ThreadSession>,
+}
+
+impl TurnPlan {
+    /// The session as it is saved when the turn has ended well.
+    pub(crate) fn session_after(&self) -> Result<SessionAfter, AgentError> {
+        match (&self.session, &self.resolver) {
+            (Some(session), Some(resolver)) => session.after(resolver).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl HeldTurn {
+    /// Compiles the prompt, asks for tools, fits the history, and opens the turn.
+    pub(crate) async fn plan(&self) -> Result<TurnPlan, AgentError> {
+        let agent = &self.agent;
+        let prepared = agent.prepare_for(&self.subject).await?;
+        let mut session = agent.open_session(&self.subject, prepared.session.clone()).await?;
+        let tools = self.first_tools().await?;
+        let budget = self.history_budget(&prepared.compiled, &tools.specs())?;
+        let history = self.history(budget, CompactionReason::TurnStart).await?;
+        self.running.spend(history.usage);
+        if let Some(session) = &mut session {
+            session.session.keep_delivered(history.entries().flat_map(Entry::reminders));
+            agent.compare_session(session).await?;
+        }
+        let reminder = session.as_ref().and_then(ThreadSession::reminder);
+        let opening = Entry::opening(&self.stored.input, reminder, &prepared.compiled.turn_text);
+        self.add_later([agent.context_item(&history, budget), opening.item()?]);
+        // The first round's record takes the opening to the store; nothing is asked without it.
+        session.iter_mut().for_each(ThreadSession::confirm);
+        let resolver = session.as_ref().map(|session| session.resolver(agent));
+        Ok(TurnPlan { prepared, tools, history, budget, opening, resolver, session })
+    }
+
+    /// What sources of tools are told about a round.
+    pub(crate) fn round_context(&self, round: u32) -> RoundContext {
+        RoundContext {
+            workspace_id: self.stored.workspace_id.clone(),
+            thread_id: self.stored.thread_id.clone(),
+            turn_id: self.stored.id.clone(),
+            mode: self.subject.thread.mode,
+            directory: self.subject.directory.as_ref().map(|directory| directory.cwd.clone()),
+            actor: self.subject.actor.clone(),
+            round,
+        }
+    }
+
+    /// What is sent but for its messages.
+    pub(crate) fn chat_request(&self, compiled: &CompiledPrompt, tools: Vec<ToolSpec>) -> ChatRequest {
+        let settings = &self.agent.settings.turns;
+        let mut request = ChatRequest::new(self.model.name.model(), Vec::new());
+        request.system =
+            SystemParts { stable: compiled.stable_text.clone(), session: compiled.session_text.clone() };
+        request.tools = tools;
+        request.cache_key = Some(self.stored.thread_id.to_string());
+        request.reasoning = settings.reasoning;
+        let reserve = u32::try_from(settings.response_reserve_tokens).unwrap_or(u32::MAX);
+        request.max_output_tokens = request.max_output_tokens.min(reserve);
+        request
+    }
+
+    async fn first_tools(&self) -> Result<RoundTools, AgentError> {
+        let mut tools = RoundTools::new(self.agent.sources.clone(), self.tool_context().await?);
+        tools.refresh(&self.round_context(1)).await;
+        Ok(tools)
+    }
+
+    /// Tokens that are left for earlier turns.
+    fn history_budget(&self, compiled: &CompiledPrompt, tools: &[ToolSpec]) -> Result<usize, AgentError> {
+        let agent = &self.agent;
+        let fixed = compiled.manifest.prefix_tokens()
+            + agent.tool_tokens(tools)
+            + Entry::opening(&self.stored.input, None, &compiled.turn_text).tokens(&agent.counter);
+        let settings = &agent.settings.turns;
+        let room = settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens);
+        room.checked_sub(fixed).ok_or(AgentError::TooLong { tokens: fixed, room })
+    }
+
+    /// Where tools run and what they may do. Chats have no files, wherever they are.
+    async fn tool_context(&self) -> Result<ToolContext, AgentError> {
+        let settings = &self.agent.settings.turns;
+        let approvals = Arc::new(TurnApprovals {
+            store: self.agent.store.clone(),
+            workspace_id: self.stored.workspace_id.clone(),
+            turn_id: self.stored.id.clone(),
+            owner: self.agent.node.clone(),
+            time: settings.approval_time,
+        });
+        let context = match (self.subject.thread.mode, &self.subject.directory) {
+            (ThreadMode::Agent, Some(directory)) => {
+                let root = self.subject.workspace.root_path.clone().unwrap_or_default();
+                let (cwd, home) = (directory.cwd.clone(), self.agent.settings.home.clone());
+                let names = directory.settings.fallback_filenames.clone().unwrap_or_default();
+                let opened = blocking(move || {
+                    let context = ToolContext::open(root, cwd)?.with_protected_names(names);
+                    // Without a home directory there is nothing in it to evolve.
+                    if home.is_dir() { context.with_home(home) } else { Ok(context) }
+                });
+                opened.await?
+            }
+            _ => ToolContext::without_directory(),
+        };
+        let limits = Limits { approval_time: settings.approval_time, ..Limits::default() };
+        Ok(context
+            .with_permissions(settings.permissions)
+            .with_approvals(approvals)
+            .with_limits(limits)
+            .with_cancellation(self.running.stop.clone()))
+    }
+}
+
+impl Agent {
+    /// Tokens of the tools' descriptions, an estimate.
+    pub(crate) fn tool_tokens(&self, tools: &[ToolSpec]) -> usize {
+        let described = tools.iter().map(|tool| {
+            let text = format!("{}\n{}\n{}", tool.name, tool.description, tool.schema);
+            message_tokens(&self.counter, &Message::user(text))
+        });
+        described.sum()
+    }
+}

@@ -1,0 +1,67 @@
+//! What a prompt or a turn is about, loaded once.
+
+use hooks::PhaseContext;
+use protocol::{Thread, TurnId, Workspace};
+
+use crate::directory::WorkingDirectory;
+use crate::error::AgentError;
+use crate::preparation::{Agent, PromptRequest, blocking};
+
+/// A thread, where it works, and who asks what.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    pub(crate) workspace: Workspace,
+    pub(crate) thread: Thread,
+    /// None where the workspace has none.
+    pub(crate) directory: Option<WorkingDirectory>,
+    /// None before there is a turn.
+    pub(crate) turn_id: Option<TurnId>,
+    pub(crate) input: Option<String>,
+    pub(crate) actor: Option<String>,
+}
+
+impl Subject {
+    /// What hooks are told.
+    pub(crate) fn hook_context(&self) -> PhaseContext {
+        let mut context =
+            PhaseContext::new().workspace(self.workspace.id.to_string()).thread(self.thread.id.to_string());
+        if let Some(turn_id) = &self.turn_id {
+            context = context.turn(turn_id.to_string());
+        }
+        match &self.input {
+            Some(input) => context.value("input", input.clone()),
+            None => context,
+        }
+    }
+}
+
+impl Agent {
+    /// Loads what a request is about; a thread of another workspace is not there.
+    pub(crate) async fn load(&self, request: &PromptRequest) -> Result<Subject, AgentError> {
+        let workspace = self.store.workspace(&request.workspace_id).await?;
+        let thread = self.store.thread(&request.workspace_id, &request.thread_id).await?;
+        let directory = self.directory(&workspace, request.cwd.as_deref()).await?;
+        Ok(Subject {
+            workspace,
+            thread,
+            directory,
+            turn_id: request.turn_id.clone(),
+            input: request.input.clone(),
+            actor: request.actor.clone(),
+        })
+    }
+
+    /// The directory of a call. Links are followed on the disk, so beside the runtime's threads.
+    pub(crate) async fn directory(
+        &self,
+        workspace: &Workspace,
+        cwd: Option<&str>,
+    ) -> Result<Option<WorkingDirectory>, AgentError> {
+        if workspace.root_path.is_none() && cwd.is_none() {
+            return Ok(None);
+        }
+        let (workspace, cwd) = (workspace.clone(), cwd.map(str::to_owned));
+        let settings = std::sync::Arc::clone(&self.settings);
+        blocking(move || WorkingDirectory::find(&workspace, cwd.as_deref(), &settings.files)).await
+    }
+}

@@ -1,0 +1,160 @@
+//! The calls of one answer: what newly applies to the paths they touch is told with their results, and nothing is
+//! edited before it was.
+
+use std::path::PathBuf;
+
+use futures_util::future::join_all;
+use instructions::{Announcement, Reminder, Resolver};
+use protocol::ToolCall;
+use provider::{Message, ToolResult};
+use store::TurnEvent;
+use tools::{Access, CheckedCall, Router, ToolOutput};
+
+use crate::entry::{Attached, Entry};
+use crate::error::AgentError;
+use crate::preparation::blocking;
+
+/// The answer to a call beyond the budget.
+const SPENT: &str =
+    "this call did not run: the turn has no more tool calls left\nhint: answer with what you have";
+
+/// The answer to a write whose instructions had not reached the model.
+const HELD_BACK: &str = "this call did not run: instruction files apply to this path that you had not been given\n\
+    hint: they stand at the end of this message's results; read and follow them, then make the call again";
+
+/// Less than this says nothing.
+const MIN_OUTPUT_CHARS: usize = 1_000;
+
+/// Runs the calls of a turn.
+pub(crate) struct ToolExecutor {
+    /// None where there is no directory.
+    resolver: Option<Resolver>,
+}
+
+/// The results of the calls of one answer.
+pub(crate) struct ToolBatch {
+    /// All results in one message, in the order of the calls.
+    pub(crate) entry: Entry,
+    pub(crate) events: Vec<TurnEvent>,
+    /// Whether a call failed that the model could make better.
+    pub(crate) recoverable: bool,
+    announcements: Vec<Announcement>,
+}
+
+/// A call that is about to run, or that is answered without.
+struct Planned {
+    call: CheckedCall,
+    refusal: Option<Refusal>,
+    reminder: Option<Reminder>,
+}
+
+enum Refusal {
+    Spent,
+    HeldBack,
+    Unresolved(AgentError),
+}
+
+struct Answered {
+    call: ToolCall,
+    output: ToolOutput,
+    is_held_back: bool,
+}
+
+impl ToolBatch {
+    /// The message is stored: what it tells has been delivered.
+    pub(crate) fn confirm(self) {
+        self.announcements.into_iter().for_each(Announcement::confirm);
+    }
+}
+
+impl ToolExecutor {
+    pub(crate) fn new(resolver: Option<Resolver>) -> Self {
+        Self { resolver }
+    }
+
+    /// Runs calls side by side; those beyond `max_calls` are answered without being run. All answers together have
+    /// about `room` tokens.
+    pub(crate) async fn run(
+        &self,
+        router: &Router,
+        calls: Vec<ToolCall>,
+        max_calls: usize,
+        room: usize,
+    ) -> ToolBatch {
+        let router = router.with_output_chars(share(room, calls.len()));
+        // One after the other and before any of them runs, so that each file is announced by the first call it
+        // applies to, whichever ends first.
+        let mut planned = Vec::new();
+        let mut announcements = Vec::new();
+        for (index, call) in calls.into_iter().enumerate() {
+            let call = router.check(call);
+            let (mut refusal, mut reminder) = ((index >= max_calls).then_some(Refusal::Spent), None);
+            if refusal.is_none() {
+                match self.announce(&call).await {
+                    Ok(Some((is_held_back, announcement))) => {
+                        refusal = is_held_back.then_some(Refusal::HeldBack);
+                        reminder = announcement.reminder();
+                        announcements.push(announcement);
+                    }
+                    Ok(None) => {}
+                    Err(error) => refusal = Some(Refusal::Unresolved(error)),
+                }
+            }
+            planned.push(Planned { call, refusal, reminder });
+        }
+        let answers = join_all(planned.into_iter().map(|planned| planned.run(&router))).await;
+        collect(answers, announcements)
+    }
+
+    /// What newly applies to the paths that a call touches, and whether the call must wait for it.
+    async fn announce(&self, call: &CheckedCall) -> Result<Option<(bool, Announcement)>, AgentError> {
+        let touches = call.touches();
+        let Some(resolver) = self.resolver.as_ref().filter(|_| !touches.is_empty()) else { return Ok(None) };
+        let writes = touches.iter().any(|touch| touch.access == Access::Write);
+        let paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
+        let resolver = resolver.clone();
+        let resolved = blocking(move || resolver.resolve_all(paths.iter().map(PathBuf::as_path))).await?;
+        Ok(Some((writes && resolved.is_awaited(), resolved)))
+    }
+}
+
+impl Planned {
+    async fn run(self, router: &Router) -> Answered {
+        let call = self.call.call().clone();
+        let is_held_back = matches!(self.refusal, Some(Refusal::HeldBack));
+        let mut output = match self.refusal {
+            None => router.run(self.call).await,
+            Some(Refusal::Spent) => ToolOutput::error(SPENT),
+            Some(Refusal::HeldBack) => ToolOutput::error(HELD_BACK),
+            Some(Refusal::Unresolved(error)) => ToolOutput::error(format!("this call did not run: {error}")),
+        };
+        output.reminders.extend(self.reminder);
+        Answered { call, output, is_held_back }
+    }
+}
+
+/// One message of all answers, and what is logged about them.
+fn collect(answers: Vec<Answered>, announcements: Vec<Announcement>) -> ToolBatch {
+    let (mut results, mut reminders, mut events, mut recoverable) = (vec![], vec![], vec![], false);
+    for Answered { call, output, is_held_back } in answers {
+        let was_denied = output.reminders.iter().any(|reminder| reminder.kind() == "permission.decision");
+        recoverable |= output.is_error && !was_denied && !is_held_back;
+        events.push(TurnEvent::ToolFinished {
+            call_id: call.id.clone(),
+            tool: call.name,
+            is_error: output.is_error,
+            reminders: output.reminders.iter().map(|reminder| reminder.kind().to_owned()).collect(),
+        });
+        let attached = output.reminders.into_iter();
+        reminders.extend(attached.map(|reminder| Attached { call_id: Some(call.id.clone()), reminder }));
+        let result = ToolResult::new(call.id, output.text);
+        results.push(if output.is_error { result.failed() } else { result });
+    }
+    let entry = Entry { message: Message::results(results), reminders };
+    ToolBatch { entry, events, recoverable, announcements }
+}
+
+/// Characters that each of some calls may answer with, so that all fit: a token has three or more.
+fn share(room: usize, calls: usize) -> usize {
+    (room * 3 / calls.max(1)).max(MIN_OUTPUT_CHARS)
+}
