@@ -36,8 +36,7 @@ const TEST_SUPPORT: &[&str] = &["measure", "scripted-model", "test-gateway", "te
 /// Rooms whose tests are built without a web server, an HTTP client or a database: through all our crates that they
 /// and their tests use, none of [`HEAVY`] is reached.
 const LEAN: &[&str] = &["tokens", "instructions", "protocol", "hooks", "prompt"];
-const HEAVY: &[&str] =
-    &["axum", "hyper", "reqwest", "rusqlite", "sea-orm", "sea-orm-migration", "sqlx", "tokio-tungstenite"];
+const HEAVY: &[&str] = &["axum", "hyper", "reqwest", "rusqlite", "sqlx", "tokio-tungstenite"];
 /// This program, and the only room it may use: it must be built in seconds.
 const XTASK: (&str, &str) = ("xtask", "protocol");
 
@@ -56,8 +55,7 @@ enum Tests {
 }
 
 const WRAPPED: &[Wrapped] = &[
-    Wrapped { dependency: "sea-orm", rooms: &["store"], tests: Tests::Bound },
-    Wrapped { dependency: "sea-orm-migration", rooms: &["store"], tests: Tests::Bound },
+    Wrapped { dependency: "rusqlite", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "sqlx", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "axum", rooms: &["gateway", "scripted-model"], tests: Tests::Free },
     Wrapped { dependency: "reqwest", rooms: &["provider"], tests: Tests::Free },
@@ -279,7 +277,7 @@ mod tests {
             "xtask > path/protocol",
             "protocol > dev:path/measure",
             "gateway > dev:path/client",
-            "store > sea-orm",
+            "store > rusqlite",
             "gateway > axum",
             "client > tokio",
             "client > dev:anyhow",
@@ -296,7 +294,7 @@ mod tests {
             ("client > path/measure", "dev-dependencies only"),
             ("xtask > path/store", "only `protocol`"),
             ("gateway > sqlx", "belongs to store"),
-            ("gateway > dev:sea-orm", "belongs to store"),
+            ("gateway > dev:sqlx", "belongs to store"),
             ("cli > axum", "belongs to gateway, scripted-model"),
             ("store > anyhow", "belongs to measure"),
             ("protocol > tokio", "synchronous"),

@@ -25,7 +25,7 @@ pub fn is_blank(text: &str) -> bool {
 }
 
 /// SHA-256 of a normalised text, as 64 lowercase hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ContentHash(String);
 

@@ -1,13 +1,32 @@
 //! Approvals: tool calls that wait for somebody to decide.
 
 use protocol::{Timestamp, TurnId, TurnStatus, WorkspaceId};
-use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder};
 use serde_json::Value;
 
-use crate::entity::{self, turn_approval as row};
+use crate::column::{enum_str, values};
+use crate::on::{Columns, On};
 use crate::turn_event::TurnEvent;
-use crate::{Store, StoreError, name};
+use crate::{Store, StoreError, lease, name, turn};
+
+/// The columns that [`read_approval`] reads.
+macro_rules! approval_columns {
+    () => {
+        "turn_id, call_id, request, requested_at, expires_at, allowed, decided_at, decided_by"
+    };
+}
+
+fn read_approval(mut row: Columns<'_>) -> Result<Approval, StoreError> {
+    Ok(Approval {
+        turn_id: row.next()?,
+        call_id: row.next()?,
+        request: row.next()?,
+        requested_at: row.next()?,
+        expires_at: row.next()?,
+        allowed: row.next()?,
+        decided_at: row.next()?,
+        decided_by: row.next()?,
+    })
+}
 
 /// A tool call that waits for somebody to decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,36 +71,39 @@ impl Store {
         owner: &str,
         new: NewApproval,
     ) -> Result<Approval, StoreError> {
+        const INSERT: &str =
+            "INSERT INTO turn_approval (workspace_id, turn_id, call_id, request, requested_at,
+            expires_at) VALUES ($1, $2, $3, $4, $5, $6)
+            ON CONFLICT (turn_id, call_id) DO UPDATE SET request = excluded.request,
+                requested_at = excluded.requested_at, expires_at = excluded.expires_at, allowed = NULL,
+                decided_at = NULL, decided_by = NULL";
         name::check("call_id", &new.call_id)?;
         let event = TurnEvent::ApprovalRequested { call_id: new.call_id.clone(), tool: new.tool };
-        let write = self.write_turn(workspace_id, turn_id, owner, vec![event]).await?;
-        let approval = row::Model {
-            workspace_id: workspace_id.to_string(),
-            turn_id: turn_id.to_string(),
+        let approval = Approval {
+            turn_id: turn_id.clone(),
             call_id: new.call_id,
-            request: new.request.to_string(),
-            requested_at: Timestamp::now().milliseconds(),
-            expires_at: new.expires_at.milliseconds(),
+            request: new.request,
+            requested_at: Timestamp::now(),
+            expires_at: new.expires_at,
             allowed: None,
             decided_at: None,
             decided_by: None,
         };
-        let replace = OnConflict::columns([row::Column::TurnId, row::Column::CallId])
-            .update_columns([
-                row::Column::Request,
-                row::Column::RequestedAt,
-                row::Column::ExpiresAt,
-                row::Column::Allowed,
-                row::Column::DecidedAt,
-                row::Column::DecidedBy,
-            ])
-            .to_owned();
-        row::Entity::insert(approval.clone().into_active_model())
-            .on_conflict(replace)
-            .exec_without_returning(write.transaction())
-            .await?;
-        write.commit().await?;
-        approval.try_into()
+        let workspace = workspace_id.clone();
+        self.write_turn(workspace_id, turn_id, owner, vec![event], async move |on: &mut On<'_>| {
+            let request = approval.request.to_string();
+            let values = values![
+                &workspace,
+                &approval.turn_id,
+                &approval.call_id,
+                &request,
+                approval.requested_at,
+                approval.expires_at,
+            ];
+            on.execute(INSERT, values).await?;
+            Ok(approval)
+        })
+        .await
     }
 
     /// Decides, whoever runs the turn, and wakes the workspace; deciding the same again changes nothing.
@@ -93,47 +115,33 @@ impl Store {
         allow: bool,
         actor: Option<&str>,
     ) -> Result<Approval, StoreError> {
+        const PRESENT: &str = concat!(
+            "SELECT ",
+            approval_columns!(),
+            " FROM turn_approval WHERE turn_id = $1 AND call_id = $2"
+        );
+        const DECIDE: &str = "UPDATE turn_approval SET allowed = $1, decided_at = $2, decided_by = $3
+            WHERE turn_id = $4 AND call_id = $5";
         name::check("call_id", call_id)?;
-        let transaction = self.begin_write().await?;
-        let turn = self.locked_turn(&transaction, workspace_id, turn_id).await?;
-        let key = (turn_id.to_string(), call_id.to_owned());
-        let present = row::Entity::find_by_id(key)
-            .one(&transaction)
-            .await?
-            .ok_or_else(|| StoreError::not_found("approval", call_id))?;
-        let now = Timestamp::now().milliseconds();
-        match present.allowed {
-            Some(allowed) if (allowed != 0) == allow => return present.try_into(),
-            Some(allowed) => return Err(decided_otherwise(call_id, allowed != 0)),
-            None => {}
-        }
-        if entity::word::<TurnStatus>(&turn.status)? != TurnStatus::Running {
-            return Err(StoreError::InvalidState(format!(
-                "turn `{turn_id}` has ended, so call `{call_id}` waits for nobody: it is {}",
-                turn.status
-            )));
-        }
-        if present.expires_at <= now {
-            return Err(StoreError::InvalidState(format!(
-                "call `{call_id}` of turn `{turn_id}` no longer waits for approval: its time is over"
-            )));
-        }
-        let decided = row::Model {
-            allowed: Some(i64::from(allow)),
-            decided_at: Some(now),
-            decided_by: actor.map(str::to_owned),
-            ..present
-        };
-        row::Entity::update_many()
-            .col_expr(row::Column::Allowed, Expr::value(decided.allowed))
-            .col_expr(row::Column::DecidedAt, Expr::value(decided.decided_at))
-            .col_expr(row::Column::DecidedBy, Expr::value(decided.decided_by.clone()))
-            .filter(row::Column::TurnId.eq(turn_id.as_str()))
-            .filter(row::Column::CallId.eq(call_id))
-            .exec(&transaction)
-            .await?;
-        self.commit_and_wake(transaction, workspace_id).await?;
-        decided.try_into()
+        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+        let (call_id, actor) = (call_id.to_owned(), actor.map(str::to_owned));
+        self.write(async move |on: &mut On<'_>| {
+            let turn = lease::lock_turn(on, &workspace_id, &turn_id).await?;
+            let present = on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
+            let present = present.ok_or_else(|| StoreError::not_found("approval", &call_id))?;
+            match present.allowed {
+                Some(allowed) if allowed == allow => return Ok(present),
+                Some(allowed) => return Err(decided_otherwise(&call_id, allowed)),
+                None => {}
+            }
+            let now = Timestamp::now();
+            check_waits(&turn, &present, now)?;
+            let values = values![i64::from(allow), now, &actor, &turn_id, &call_id];
+            on.execute(DECIDE, values).await?;
+            on.wake_everywhere(&workspace_id).await?;
+            Ok(Approval { allowed: Some(allow), decided_at: Some(now), decided_by: actor, ..present })
+        })
+        .await
     }
 
     /// The approvals of a turn, oldest first.
@@ -142,18 +150,37 @@ impl Store {
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
     ) -> Result<Vec<Approval>, StoreError> {
-        let rows = row::Entity::find()
-            .filter(row::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .filter(row::Column::TurnId.eq(turn_id.as_str()))
-            .order_by_asc(row::Column::RequestedAt)
-            .order_by_asc(row::Column::CallId)
-            .all(self.readers())
-            .await?;
-        if rows.is_empty() {
-            self.turn(workspace_id, turn_id).await?;
-        }
-        rows.into_iter().map(Approval::try_from).collect()
+        const APPROVALS: &str = concat!(
+            "SELECT ",
+            approval_columns!(),
+            " FROM turn_approval WHERE workspace_id = $1 AND turn_id = $2 ORDER BY requested_at, call_id"
+        );
+        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let approvals = on.all(APPROVALS, values![&workspace_id, &turn_id], read_approval).await?;
+            if approvals.is_empty() {
+                turn::find_or_missing(on, &workspace_id, &turn_id).await?;
+            }
+            Ok(approvals)
+        })
+        .await
     }
+}
+
+fn check_waits(turn: &turn::Turn, approval: &Approval, now: Timestamp) -> Result<(), StoreError> {
+    let Approval { turn_id, call_id, .. } = approval;
+    if turn.status != TurnStatus::Running {
+        return Err(StoreError::InvalidState(format!(
+            "turn `{turn_id}` has ended, so call `{call_id}` waits for nobody: it is {}",
+            enum_str(turn.status)
+        )));
+    }
+    if approval.expires_at <= now {
+        return Err(StoreError::InvalidState(format!(
+            "call `{call_id}` of turn `{turn_id}` no longer waits for approval: its time is over"
+        )));
+    }
+    Ok(())
 }
 
 fn decided_otherwise(call_id: &str, allowed: bool) -> StoreError {

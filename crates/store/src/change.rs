@@ -1,14 +1,10 @@
 //! The change log: what happened in a workspace, in order.
 
 use protocol::{Sequence, WorkspaceId};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, DbBackend, EntityTrait, QueryFilter, QueryOrder,
-    QuerySelect, Statement,
-};
 
-use crate::entity::{change_log, workspace};
-use crate::only::Only as _;
-use crate::{Store, StoreError, listener};
+use crate::column::values;
+use crate::on::On;
+use crate::{Store, StoreError};
 
 /// Says where there may be something new. A wake may come for nothing, and is never the only word of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +31,8 @@ pub struct Change {
 impl Store {
     /// The newest sequence number of a workspace.
     pub async fn sequence(&self, workspace_id: &WorkspaceId) -> Result<Sequence, StoreError> {
-        let seq: Option<i64> = workspace::Entity::find_by_id(workspace_id.as_str())
-            .select_only()
-            .column(workspace::Column::Seq)
-            .into_tuple()
-            .only(self.readers())
-            .await?;
-        seq.map(Sequence::from_column).ok_or_else(|| StoreError::not_found("workspace", workspace_id))
+        let workspace_id = workspace_id.clone();
+        self.read(async move |on: &mut On<'_>| on.sequence(&workspace_id).await).await
     }
 
     /// Changes after a sequence number, oldest first, at most `limit`.
@@ -51,37 +42,36 @@ impl Store {
         since: Sequence,
         limit: u64,
     ) -> Result<Vec<Change>, StoreError> {
-        let rows: Vec<(i64, String, String)> = change_log::Entity::find()
-            .select_only()
-            .columns([change_log::Column::Seq, change_log::Column::Method, change_log::Column::Params])
-            .filter(change_log::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .filter(change_log::Column::Seq.gt(since.to_column()))
-            .order_by_asc(change_log::Column::Seq)
-            .limit(limit)
-            .into_tuple()
-            .all(self.readers())
-            .await?;
-        Ok(rows
-            .into_iter()
-            .map(|(seq, method, params)| Change { seq: Sequence::from_column(seq), method, params })
-            .collect())
+        const CHANGES: &str = "SELECT seq, method, params FROM change_log
+            WHERE workspace_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+        let workspace_id = workspace_id.clone();
+        self.read(async move |on: &mut On<'_>| {
+            on.all(CHANGES, values![&workspace_id, since, limit], |mut row| {
+                Ok(Change { seq: row.next()?, method: row.next()?, params: row.next()? })
+            })
+            .await
+        })
+        .await
+    }
+}
+
+impl On<'_> {
+    pub(crate) async fn sequence(&mut self, workspace_id: &WorkspaceId) -> Result<Sequence, StoreError> {
+        let select = "SELECT seq FROM workspace WHERE id = $1";
+        let seq = self.one_by_key(select, values![workspace_id], |mut row| row.next()).await?;
+        seq.ok_or_else(|| StoreError::not_found("workspace", workspace_id))
     }
 
-    /// Commits what the change log does not tell of, and wakes whoever follows the workspace, at every gateway.
-    pub(crate) async fn commit_and_wake(
-        &self,
-        transaction: DatabaseTransaction,
+    /// What to say where something is missing: an unknown workspace, where that is what is wrong.
+    pub(crate) async fn missing(
+        &mut self,
         workspace_id: &WorkspaceId,
-    ) -> Result<(), StoreError> {
-        if self.backend() == DbBackend::Postgres {
-            // A row of the log would do it by itself; here there is none.
-            let channel_and_payload = [listener::CHANGE.into(), workspace_id.as_str().into()];
-            let notify = "SELECT pg_notify($1, $2)";
-            let notify = Statement::from_sql_and_values(self.backend(), notify, channel_and_payload);
-            transaction.execute_raw(notify).await?;
+        what: &'static str,
+        id: impl ToString,
+    ) -> StoreError {
+        match self.sequence(workspace_id).await {
+            Ok(_) => StoreError::not_found(what, id),
+            Err(error) => error,
         }
-        transaction.commit().await?;
-        self.wake(Wake::Workspace(workspace_id.clone()));
-        Ok(())
     }
 }

@@ -1,38 +1,22 @@
 //! Which database, how it is opened, and the handle everything else goes through.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use sea_orm::sqlx;
-use sea_orm::sqlx::Connection as _;
-use sea_orm::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sea_orm::{
-    AccessMode, DatabaseConnection, DatabaseTransaction, DbBackend, IsolationLevel, SqliteTransactionMode,
-    SqlxPostgresConnector, SqlxSqliteConnector, TransactionOptions, TransactionTrait,
-};
-use sea_orm_migration::MigratorTrait;
+use sqlx::postgres::PgConnectOptions;
 use tokio::sync::broadcast;
 
+use crate::StoreError;
 use crate::change::Wake;
-use crate::migration::Migrator;
-use crate::{StoreError, listener};
+use crate::counter::{Counter, Statements};
+use crate::on::On;
+use crate::postgres::Postgres;
+use crate::sqlite::Sqlite;
 
-/// Readers of an SQLite database; each is a thread.
-const SQLITE_READERS: u32 = 4;
-/// Connections to PostgreSQL, readers and writers together.
-const POSTGRES_CONNECTIONS: u32 = 16;
-/// How long a request waits for a connection before the database counts as unavailable.
-const ACQUIRE_TIME: Duration = Duration::from_secs(5);
-/// A PostgreSQL connection that was idle for longer is tried before it is used.
-const TRUSTED_IDLE_TIME: Duration = Duration::from_millis(500);
 /// Wakes a slow receiver may miss before it is told to look at everything.
 const WAKES: usize = 1024;
-/// Serialises migrations of gateways that start at the same time on one PostgreSQL.
-const MIGRATION_LOCK: i64 = 0x666f_7265_776f_7264;
 
 /// Where the data is.
 #[derive(Clone, PartialEq, Eq)]
@@ -99,99 +83,41 @@ pub struct Store {
 }
 
 struct Inner {
-    readers: DatabaseConnection,
-    writer: DatabaseConnection,
+    engine: Engine,
     wakes: broadcast::Sender<Wake>,
-    file: Option<OpenedFile>,
-    listener: Option<tokio::task::JoinHandle<()>>,
+    counter: Arc<Counter>,
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        if let Some(listener) = &self.listener {
-            listener.abort();
-        }
-    }
+enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
 }
 
 impl Store {
     /// Opens a database, makes an SQLite file when there is none, and brings the schema up to date.
     pub async fn open(database: &Database) -> Result<Self, StoreError> {
         let (wakes, _) = broadcast::channel(WAKES);
-        match database {
-            Database::Sqlite(path) => Self::open_sqlite(path, wakes).await,
-            Database::Postgres(address) => Self::open_postgres(address, wakes).await,
-        }
-    }
-
-    async fn open_sqlite(path: &Path, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(ACQUIRE_TIME);
-        // One writer, so that SQLite never has two to refuse one of them.
-        let writer = sqlite_pool(1).connect_with(options.clone()).await?;
-        let writer = SqlxSqliteConnector::from_sqlx_sqlite_pool(writer);
-        migrate(&writer).await?;
-        // The file is there now. A reader that opens later must not put an empty one in its place when it was moved
-        // away, and read that one, with the other's write-ahead log, ever after.
-        let options = options.create_if_missing(false).pragma("query_only", "true");
-        let readers = sqlite_pool(SQLITE_READERS).connect_with(options).await?;
-        let readers = SqlxSqliteConnector::from_sqlx_sqlite_pool(readers);
-        let file = OpenedFile::remember(path);
-        Ok(Self { inner: Arc::new(Inner { readers, writer, wakes, file, listener: None }) })
-    }
-
-    async fn open_postgres(address: &str, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
-        let options = PgConnectOptions::from_str(address)?.application_name("foreword");
-        let pool = PgPoolOptions::new()
-            .max_connections(POSTGRES_CONNECTIONS)
-            .acquire_timeout(ACQUIRE_TIME)
-            .test_before_acquire(false)
-            .before_acquire(|connection, idle| {
-                Box::pin(async move {
-                    if idle.idle_for > TRUSTED_IDLE_TIME {
-                        connection.ping().await?;
-                    }
-                    Ok(true)
-                })
-            })
-            .connect_with(options.clone())
-            .await?;
-        let mut lock = pool.acquire().await?;
-        sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK).execute(&mut *lock).await?;
-        let connection = SqlxPostgresConnector::from_sqlx_postgres_pool(pool.clone());
-        let migrated = migrate(&connection).await;
-        sqlx::query("SELECT pg_advisory_unlock($1)").bind(MIGRATION_LOCK).execute(&mut *lock).await?;
-        drop(lock);
-        migrated?;
-        let listener = tokio::spawn(listener::listen(pool, wakes.clone()));
-        let inner = Inner {
-            readers: connection.clone(),
-            writer: connection,
-            wakes,
-            file: None,
-            listener: Some(listener),
+        let engine = match database {
+            Database::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, wakes.clone()).await?),
+            Database::Postgres(address) => Engine::Postgres(Postgres::open(address, wakes.clone()).await?),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(Inner { engine, wakes, counter: Arc::default() }) })
     }
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.check_file()?;
-        Ok(self.inner.readers.ping().await?)
+        if let Engine::Sqlite(sqlite) = &self.inner.engine {
+            sqlite.check_file()?;
+        }
+        self.read(async |on: &mut On<'_>| on.all("SELECT 'here'", &[], |_| Ok(())).await.map(drop)).await
     }
 
     /// Closes every connection; an SQLite file is left without a write-ahead log.
     pub async fn close(&self) {
-        if let Some(listener) = &self.inner.listener {
-            listener.abort();
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.close().await,
+            Engine::Postgres(postgres) => postgres.close().await,
         }
-        let _ = self.inner.readers.close_by_ref().await;
-        let _ = self.inner.writer.close_by_ref().await;
     }
 
     /// Tells when there may be something new in the change log or among the tokens.
@@ -199,112 +125,49 @@ impl Store {
         self.inner.wakes.subscribe()
     }
 
-    pub(crate) fn wake(&self, wake: Wake) {
-        // Nobody listening is fine: the log is there for whoever comes later.
-        let _ = self.inner.wakes.send(wake);
+    /// What this store has asked of its database since it was opened.
+    pub fn statements(&self) -> Statements {
+        self.inner.counter.now()
     }
 
-    pub(crate) fn readers(&self) -> &DatabaseConnection {
-        &self.inner.readers
-    }
-
-    pub(crate) fn backend(&self) -> DbBackend {
-        self.inner.writer.get_database_backend()
-    }
-
-    /// Starts a transaction that writes.
-    pub(crate) async fn begin_write(&self) -> Result<DatabaseTransaction, StoreError> {
-        self.check_file()?;
-        let options = TransactionOptions {
-            sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
-            ..TransactionOptions::default()
-        };
-        Ok(self.inner.writer.begin_with_options(options).await?)
-    }
-
-    /// Starts a transaction whose reads all see one moment.
-    pub(crate) async fn begin_snapshot(&self) -> Result<DatabaseTransaction, StoreError> {
-        let options = match self.backend() {
-            DbBackend::Postgres => TransactionOptions {
-                isolation_level: Some(IsolationLevel::RepeatableRead),
-                access_mode: Some(AccessMode::ReadOnly),
-                ..TransactionOptions::default()
-            },
-            _ => TransactionOptions::default(),
-        };
-        Ok(self.inner.readers.begin_with_options(options).await?)
-    }
-
-    /// Refuses to write into an SQLite file that was moved or deleted: what is written there would be lost.
-    fn check_file(&self) -> Result<(), StoreError> {
-        match &self.inner.file {
-            Some(file) if !file.is_still_there() => Err(StoreError::Unavailable(format!(
-                "{} was moved, replaced or deleted while it was open; put it back, or restart the gateway",
-                file.path.display()
-            ))),
-            _ => Ok(()),
+    /// Runs a change in a transaction, and answers when it is committed. An error leaves no trace.
+    ///
+    /// The change awaits nothing but its connection.
+    pub(crate) async fn write<T, F>(&self, change: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.inner.counter.count_transaction();
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.write(self.inner.counter.clone(), change).await,
+            Engine::Postgres(postgres) => postgres.write(&self.inner.counter, change).await,
         }
     }
-}
 
-/// Connections to an SQLite file, which stay open for as long as they are sound.
-///
-/// On a full disk or a failed read SQLite ends a transaction by itself. The rollback that follows then fails, and the
-/// driver goes on as if the transaction were still open: it would nest every later one in it, report it as committed,
-/// and never write it. A connection that is given back inside a transaction is therefore closed.
-fn sqlite_pool(most: u32) -> SqlitePoolOptions {
-    SqlitePoolOptions::new()
-        .max_connections(most)
-        .acquire_timeout(ACQUIRE_TIME * 6)
-        .test_before_acquire(false)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .after_release(|connection, _| {
-            Box::pin(async move {
-                if connection.is_in_transaction() {
-                    // Mostly the rollback is only waiting for its turn; then this waits for it.
-                    connection.ping().await?;
-                }
-                Ok(!connection.is_in_transaction())
-            })
-        })
-}
-
-async fn migrate(connection: &DatabaseConnection) -> Result<(), StoreError> {
-    Migrator::up(connection, None).await.map_err(|error| match StoreError::from(error) {
-        StoreError::Database(message) if message.contains("is missing, this migration has been applied") => {
-            StoreError::Database("its schema is of a newer version of foreword; use that version".to_owned())
+    /// Runs a job that reads, whose statements on PostgreSQL may see one moment each.
+    pub(crate) async fn read<T, F>(&self, job: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.read(self.inner.counter.clone(), job).await,
+            Engine::Postgres(postgres) => postgres.read(&self.inner.counter, job).await,
         }
-        error => error,
-    })
-}
-
-/// The file that was opened, to notice when another one, or none, stands at its path.
-struct OpenedFile {
-    path: PathBuf,
-    identity: Option<(u64, u64)>,
-}
-
-impl OpenedFile {
-    fn remember(path: &Path) -> Option<Self> {
-        let identity = identity(path);
-        identity.is_some().then(|| Self { path: path.to_owned(), identity })
     }
 
-    fn is_still_there(&self) -> bool {
-        identity(&self.path) == self.identity
+    /// Runs a job whose reads all see one moment.
+    pub(crate) async fn read_snapshot<T, F>(&self, job: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.read(self.inner.counter.clone(), job).await,
+            Engine::Postgres(postgres) => postgres.read_snapshot(&self.inner.counter, job).await,
+        }
     }
-}
-
-#[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Path) -> Option<(u64, u64)> {
-    None
 }
 
 #[cfg(test)]

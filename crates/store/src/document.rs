@@ -6,12 +6,40 @@ use protocol::text::{is_blank, normalise};
 use protocol::{
     ContentHash, Document, DocumentId, DocumentStatus, ResolvedDocument, RevisionReason, SaveReason, Version,
 };
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, sea_query::Expr};
 
-use crate::entity::{self, document, revision};
-use crate::only::Only as _;
+use crate::column::{enum_str, values};
+use crate::on::{Columns, On};
+use crate::scope::in_scope;
 use crate::write::WorkspaceWrite;
-use crate::{Scope, Store, StoreError};
+use crate::{Scope, Store, StoreError, resolution};
+
+/// The columns that [`read_document`] reads, of a table that is called `d`.
+macro_rules! document_columns {
+    () => {
+        "d.id, d.workspace_id, d.folder_id, d.status, d.title, d.content, d.content_sha256, d.version, d.char_count,
+        d.created_at, d.updated_at, d.archived_at, d.created_by, d.updated_by"
+    };
+}
+pub(crate) use document_columns;
+
+pub(crate) fn read_document(mut row: Columns<'_>) -> Result<Document, StoreError> {
+    Ok(Document {
+        id: row.next()?,
+        workspace_id: row.next()?,
+        folder_id: row.next()?,
+        status: row.next()?,
+        title: row.next()?,
+        content: row.next()?,
+        content_sha256: row.next()?,
+        version: row.next()?,
+        char_count: row.next()?,
+        created_at: row.next()?,
+        updated_at: row.next()?,
+        archived_at: row.next()?,
+        created_by: row.next()?,
+        updated_by: row.next()?,
+    })
+}
 
 /// A text to save.
 #[derive(Debug, Clone)]
@@ -41,30 +69,29 @@ impl Store {
         &self,
         scope: &Scope,
     ) -> Result<(Option<Document>, Option<ResolvedDocument>), StoreError> {
-        let snapshot = self.begin_snapshot().await?;
-        let effective = self.resolve_folder_on(&snapshot, scope).await?;
-        let explicit = match &effective {
-            // The nearest active document is the scope's own one: no need to look for it again.
-            Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
-            _ => {
-                let row = document::Entity::find()
-                    .filter(scope.documents())
-                    .filter(document::live())
-                    .only(&snapshot)
-                    .await?;
-                row.map(Document::try_from).transpose()?
-            }
-        };
-        snapshot.commit().await?;
-        Ok((explicit, effective))
+        let scope = scope.clone();
+        self.read_snapshot(async move |on: &mut On<'_>| {
+            let effective = resolution::resolve_for_scope(on, &scope).await?;
+            let explicit = match &effective {
+                // The nearest active document is the scope's own one: no need to look for it again.
+                Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
+                _ => find_live(on, &scope).await?,
+            };
+            Ok((explicit, effective))
+        })
+        .await
     }
 
     /// Saves a scope's document.
     pub async fn save_document(&self, save: SaveDocument, actor: Option<&str>) -> Result<Saved, StoreError> {
         let text = Text::new(&save.content)?;
-        let write = self.write(&save.scope.workspace_id, actor).await?;
-        let live = write.live_document(&save.scope).await?;
-        write.put(&save.scope, live, text, save.expected_version, save.reason.into()).await
+        let SaveDocument { scope, expected_version, reason, .. } = save;
+        let workspace_id = scope.workspace_id.clone();
+        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let live = write.live_document(&scope).await?;
+            write.put(&scope, live, text, expected_version, reason.into()).await
+        })
+        .await
     }
 
     /// Makes an older revision's text current again, as a new version.
@@ -75,18 +102,18 @@ impl Store {
         expected_version: Option<Version>,
         actor: Option<&str>,
     ) -> Result<Saved, StoreError> {
-        let write = self.write(&scope.workspace_id, actor).await?;
-        let live = write.live_document(scope).await?;
-        let content: Option<String> = revision::Entity::find()
-            .select_only()
-            .column(revision::Column::Content)
-            .filter(scope.revisions())
-            .filter(revision::Column::Version.eq(version.to_column()))
-            .into_tuple()
-            .only(&write.transaction)
-            .await?;
-        let content = content.ok_or_else(|| StoreError::not_found("revision", version))?;
-        write.put(scope, live, Text::new(&content)?, expected_version, RevisionReason::Restore).await
+        let scope = scope.clone();
+        let workspace_id = scope.workspace_id.clone();
+        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let live = write.live_document(&scope).await?;
+            let content =
+                in_scope!(scope, "SELECT content FROM thread_agents_doc_revision WHERE", "AND version = $3");
+            let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
+            let content: Option<String> = write.on.one_by_key(content, values, |mut row| row.next()).await?;
+            let content = content.ok_or_else(|| StoreError::not_found("revision", version))?;
+            write.put(&scope, live, Text::new(&content)?, expected_version, RevisionReason::Restore).await
+        })
+        .await
     }
 
     /// Archives a scope's document; false when there is none.
@@ -96,21 +123,34 @@ impl Store {
         expected_version: Option<Version>,
         actor: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let mut write = self.write(&scope.workspace_id, actor).await?;
-        let live = write.live_document(scope).await?;
-        check_version(expected_version, live.as_ref())?;
-        let Some(row) = live else { return Ok(false) };
-        write.archive(row).await?;
-        write.commit().await?;
-        Ok(true)
+        let scope = scope.clone();
+        let workspace_id = scope.workspace_id.clone();
+        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let live = write.live_document(&scope).await?;
+            check_version(expected_version, live.as_ref())?;
+            let Some(document) = live else { return Ok(false) };
+            write.archive(document).await?;
+            Ok(true)
+        })
+        .await
     }
+}
+
+/// The document of a scope, unless it is archived.
+async fn find_live(on: &mut On<'_>, scope: &Scope) -> Result<Option<Document>, StoreError> {
+    let select = in_scope!(
+        scope,
+        concat!("SELECT ", document_columns!(), " FROM thread_agents_doc d WHERE"),
+        "AND status IN ('draft', 'active')"
+    );
+    on.one_by_key(select, values![&scope.workspace_id, scope.folder_id.as_ref()], read_document).await
 }
 
 /// A normalised text within its limit.
 struct Text {
     content: String,
     sha256: ContentHash,
-    characters: i64,
+    characters: u64,
     status: DocumentStatus,
 }
 
@@ -124,159 +164,189 @@ impl Text {
             return Err(StoreError::invalid("content", "must not contain a zero byte (U+0000)"));
         }
         let status = if is_blank(&content) { DocumentStatus::Draft } else { DocumentStatus::Active };
-        let characters = i64::try_from(content.chars().count()).unwrap_or(i64::MAX);
+        let characters = content.chars().count() as u64;
         Ok(Self { sha256: ContentHash::of(&content), characters, status, content })
     }
 }
 
-fn check_version(expected: Option<Version>, live: Option<&document::Model>) -> Result<(), StoreError> {
-    let actual = live.map_or(Version(0), |row| Version::from_column(row.version));
+fn check_version(expected: Option<Version>, live: Option<&Document>) -> Result<(), StoreError> {
+    let actual = live.map_or(Version(0), |document| document.version);
     match expected {
-        Some(expected) if expected != actual => Err(StoreError::VersionConflict {
-            expected,
-            actual,
-            current: live.cloned().map(|row| row.try_into().map(Box::new)).transpose()?,
-        }),
+        Some(expected) if expected != actual => {
+            Err(StoreError::VersionConflict { expected, actual, current: live.cloned().map(Box::new) })
+        }
         _ => Ok(()),
     }
 }
 
-impl WorkspaceWrite<'_> {
+/// The live document of the folder `$2`, in a row that is there if the folder is.
+const LIVE_IN_FOLDER: &str = concat!(
+    "SELECT ",
+    document_columns!(),
+    " FROM folder f LEFT JOIN thread_agents_doc d
+        ON d.workspace_id = f.workspace_id AND d.folder_id = f.id AND d.status IN ('draft', 'active')
+    WHERE f.id = $2 AND f.workspace_id = $1 AND f.deleted_at IS NULL"
+);
+
+impl WorkspaceWrite<'_, '_> {
+    /// The document of a scope that exists, unless it is archived.
+    pub(crate) async fn live_document(&mut self, scope: &Scope) -> Result<Option<Document>, StoreError> {
+        let Some(folder_id) = &scope.folder_id else { return find_live(self.on, scope).await };
+        let found = self
+            .on
+            .one_by_key(LIVE_IN_FOLDER, values![&scope.workspace_id, folder_id], |row| {
+                if row.is_null()? { Ok(None) } else { read_document(row).map(Some) }
+            })
+            .await?;
+        found.ok_or_else(|| StoreError::not_found("folder", folder_id))
+    }
+
     /// Writes a text as the next version of a scope whose live document is given, unless the text is the same.
     async fn put(
-        mut self,
+        &mut self,
         scope: &Scope,
-        live: Option<document::Model>,
+        live: Option<Document>,
         text: Text,
         expected: Option<Version>,
         reason: RevisionReason,
     ) -> Result<Saved, StoreError> {
-        if let Some(row) = &live
-            && row.content_sha256 == text.sha256.as_str()
+        if let Some(document) = &live
+            && document.content_sha256 == text.sha256
         {
-            return Ok(Saved { document: row.clone().try_into()?, changed: false });
+            return Ok(Saved { document: document.clone(), changed: false });
         }
         check_version(expected, live.as_ref())?;
-        let was_active = live.as_ref().is_some_and(|row| row.status == "active");
-        let row = match live {
-            Some(row) => self.replace(row, text).await?,
+        let was_active = live.as_ref().is_some_and(|document| document.status == DocumentStatus::Active);
+        let document = match live {
+            Some(document) => self.replace(document, text).await?,
             None => self.insert(scope, text).await?,
         };
-        self.add_revision(&row, reason).await?;
-        let document = Document::try_from(row)?;
+        self.add_revision(&document, reason).await?;
         let is_active = document.status == DocumentStatus::Active;
         self.document_changed(scope.folder_id.clone(), Some(document.summary()), was_active || is_active)?;
-        self.commit().await?;
         Ok(Saved { document, changed: true })
     }
 
-    async fn insert(&self, scope: &Scope, text: Text) -> Result<document::Model, StoreError> {
-        let newest: Option<i64> = revision::Entity::find()
-            .select_only()
-            .column_as(revision::Column::Version.max(), "newest")
-            .filter(scope.revisions())
-            .into_tuple()
-            .only(&self.transaction)
-            .await?
-            .flatten();
-        let now = self.now.milliseconds();
-        let row = document::Model {
-            id: DocumentId::new().to_string(),
-            workspace_id: scope.workspace_id.to_string(),
-            folder_id: scope.folder_column(),
-            status: entity::to_word(&text.status),
+    async fn insert(&mut self, scope: &Scope, text: Text) -> Result<Document, StoreError> {
+        const INSERT: &str =
+            "INSERT INTO thread_agents_doc (id, workspace_id, folder_id, status, title, content,
+            content_sha256, version, char_count, created_at, updated_at, created_by, updated_by)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $11)";
+        let newest = in_scope!(scope, "SELECT max(version) FROM thread_agents_doc_revision WHERE", "");
+        let values = values![&scope.workspace_id, scope.folder_id.as_ref()];
+        let newest: Option<Option<Version>> =
+            self.on.one_by_key(newest, values, |mut row| row.next()).await?;
+        let document = Document {
+            id: DocumentId::new(),
+            workspace_id: scope.workspace_id.clone(),
+            folder_id: scope.folder_id.clone(),
+            status: text.status,
             title: TITLE.to_owned(),
             content: text.content,
-            content_sha256: text.sha256.to_string(),
+            content_sha256: text.sha256,
+            version: newest.flatten().unwrap_or(Version(0)).next(),
             char_count: text.characters,
-            version: newest.unwrap_or(0) + 1,
-            created_at: now,
-            updated_at: now,
+            created_at: self.now,
+            updated_at: self.now,
             archived_at: None,
             created_by: self.actor.clone(),
             updated_by: self.actor.clone(),
         };
-        document::Entity::insert(row.clone().into_active_model())
-            .exec_without_returning(&self.transaction)
-            .await?;
-        Ok(row)
+        let status = enum_str(document.status);
+        let values = values![
+            &document.id,
+            &document.workspace_id,
+            document.folder_id.as_ref(),
+            &status,
+            &document.title,
+            &document.content,
+            &document.content_sha256,
+            document.version,
+            document.char_count,
+            self.now,
+            &self.actor,
+        ];
+        self.on.execute(INSERT, values).await?;
+        Ok(document)
     }
 
-    async fn replace(&self, row: document::Model, text: Text) -> Result<document::Model, StoreError> {
-        let after = document::Model {
-            status: entity::to_word(&text.status),
+    async fn replace(&mut self, document: Document, text: Text) -> Result<Document, StoreError> {
+        let after = Document {
+            status: text.status,
             content: text.content,
-            content_sha256: text.sha256.to_string(),
+            content_sha256: text.sha256,
             char_count: text.characters,
-            version: row.version + 1,
-            updated_at: self.now.milliseconds(),
+            version: document.version.next(),
+            updated_at: self.now,
             updated_by: self.actor.clone(),
-            ..row
+            ..document
         };
-        self.update_guarded(&after).await?;
+        self.update_guarded(&after, document.version).await?;
         Ok(after)
     }
 
     /// Archives a document as its scope's next version, and logs it.
-    pub(crate) async fn archive(&mut self, row: document::Model) -> Result<(), StoreError> {
-        let was_active = row.status == "active";
-        let now = self.now.milliseconds();
-        let after = document::Model {
-            status: entity::to_word(&DocumentStatus::Archived),
-            version: row.version + 1,
-            updated_at: now,
-            archived_at: Some(now),
+    pub(crate) async fn archive(&mut self, document: Document) -> Result<(), StoreError> {
+        let was_active = document.status == DocumentStatus::Active;
+        let after = Document {
+            status: DocumentStatus::Archived,
+            version: document.version.next(),
+            updated_at: self.now,
+            archived_at: Some(self.now),
             updated_by: self.actor.clone(),
-            ..row
+            ..document
         };
-        self.update_guarded(&after).await?;
+        self.update_guarded(&after, document.version).await?;
         self.add_revision(&after, RevisionReason::Archive).await?;
-        let folder_id = after.folder_id.map(entity::id).transpose()?;
-        self.document_changed(folder_id, None, was_active)
+        self.document_changed(after.folder_id, None, was_active)
     }
 
     /// Updates a document only if it is still at the version before, whatever else may have gone wrong.
-    async fn update_guarded(&self, after: &document::Model) -> Result<(), StoreError> {
-        let updated = document::Entity::update_many()
-            .col_expr(document::Column::Status, Expr::value(after.status.as_str()))
-            .col_expr(document::Column::Content, Expr::value(after.content.as_str()))
-            .col_expr(document::Column::ContentSha256, Expr::value(after.content_sha256.as_str()))
-            .col_expr(document::Column::CharCount, Expr::value(after.char_count))
-            .col_expr(document::Column::Version, Expr::value(after.version))
-            .col_expr(document::Column::UpdatedAt, Expr::value(after.updated_at))
-            .col_expr(document::Column::ArchivedAt, Expr::value(after.archived_at))
-            .col_expr(document::Column::UpdatedBy, Expr::value(after.updated_by.clone()))
-            .filter(document::Column::Id.eq(after.id.as_str()))
-            .filter(document::Column::Version.eq(after.version - 1))
-            .exec(&self.transaction)
-            .await?;
-        if updated.rows_affected == 1 {
+    async fn update_guarded(&mut self, after: &Document, expected: Version) -> Result<(), StoreError> {
+        const UPDATE: &str = "UPDATE thread_agents_doc SET status = $1, content = $2, content_sha256 = $3,
+            char_count = $4, version = $5, updated_at = $6, archived_at = $7, updated_by = $8
+            WHERE id = $9 AND version = $10";
+        let status = enum_str(after.status);
+        let values = values![
+            &status,
+            &after.content,
+            &after.content_sha256,
+            after.char_count,
+            after.version,
+            after.updated_at,
+            after.archived_at,
+            &after.updated_by,
+            &after.id,
+            expected,
+        ];
+        if self.on.execute(UPDATE, values).await? == 1 {
             return Ok(());
         }
-        let current = document::Entity::find_by_id(after.id.as_str()).only(&self.transaction).await?;
-        let expected = Version::from_column(after.version - 1);
-        let actual = current.as_ref().map_or(Version(0), |row| Version::from_column(row.version));
-        let current = current.map(|row| row.try_into().map(Box::new)).transpose()?;
-        Err(StoreError::VersionConflict { expected, actual, current })
+        let select = concat!("SELECT ", document_columns!(), " FROM thread_agents_doc d WHERE d.id = $1");
+        let current = self.on.one_by_key(select, values![&after.id], read_document).await?;
+        let actual = current.as_ref().map_or(Version(0), |document| document.version);
+        Err(StoreError::VersionConflict { expected, actual, current: current.map(Box::new) })
     }
 
-    async fn add_revision(&self, row: &document::Model, reason: RevisionReason) -> Result<(), StoreError> {
-        let revision = revision::Model {
-            id: DocumentId::new().to_string(),
-            doc_id: row.id.clone(),
-            workspace_id: row.workspace_id.clone(),
-            folder_id: row.folder_id.clone(),
-            version: row.version,
-            content: row.content.clone(),
-            content_sha256: row.content_sha256.clone(),
-            char_count: row.char_count,
-            saved_at: self.now.milliseconds(),
-            saved_by: self.actor.clone(),
-            save_reason: entity::to_word(&reason),
-        };
-        revision::Entity::insert(revision.into_active_model())
-            .exec_without_returning(&self.transaction)
-            .await?;
-        Ok(())
+    async fn add_revision(&mut self, document: &Document, reason: RevisionReason) -> Result<(), StoreError> {
+        const INSERT: &str =
+            "INSERT INTO thread_agents_doc_revision (id, doc_id, workspace_id, folder_id, version,
+            content, content_sha256, char_count, saved_at, saved_by, save_reason)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        let (id, reason) = (DocumentId::new(), enum_str(reason));
+        let values = values![
+            &id,
+            &document.id,
+            &document.workspace_id,
+            document.folder_id.as_ref(),
+            document.version,
+            &document.content,
+            &document.content_sha256,
+            document.char_count,
+            self.now,
+            &self.actor,
+            &reason,
+        ];
+        self.on.execute(INSERT, values).await.map(drop)
     }
 }

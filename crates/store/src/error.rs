@@ -1,8 +1,6 @@
 //! What can go wrong in the store, told apart so that a caller can answer each clearly.
 
 use protocol::{Document, Version};
-use sea_orm::sqlx;
-use sea_orm::{DbErr, RuntimeErr, SqlErr};
 
 /// Why an operation of the store failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -82,15 +80,29 @@ impl StoreError {
     pub(crate) fn invalid(field: &'static str, reason: impl Into<String>) -> Self {
         StoreError::InvalidValue { field, reason: reason.into() }
     }
+
+    /// The same for another job of a transaction that was lost.
+    pub(crate) fn for_another(&self) -> Self {
+        match self {
+            StoreError::DiskFull => StoreError::DiskFull,
+            StoreError::Unavailable(reason) => StoreError::Unavailable(reason.clone()),
+            error => StoreError::Database(error.to_string()),
+        }
+    }
 }
 
-impl From<DbErr> for StoreError {
-    fn from(error: DbErr) -> Self {
-        match &error {
-            DbErr::Conn(RuntimeErr::SqlxError(inner))
-            | DbErr::Exec(RuntimeErr::SqlxError(inner))
-            | DbErr::Query(RuntimeErr::SqlxError(inner)) => classify(inner),
-            DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => StoreError::Unavailable(error.to_string()),
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode as Code;
+        match error.sqlite_error_code() {
+            Some(Code::DiskFull) => StoreError::DiskFull,
+            Some(
+                Code::DatabaseBusy
+                | Code::DatabaseLocked
+                | Code::SystemIoFailure
+                | Code::CannotOpen
+                | Code::ReadOnly,
+            ) => StoreError::Unavailable(error.to_string()),
             _ => StoreError::Database(error.to_string()),
         }
     }
@@ -98,42 +110,30 @@ impl From<DbErr> for StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        classify(&error)
+        match &error {
+            sqlx::Error::Database(database) => {
+                let code = database.code().unwrap_or_default();
+                match code.as_ref() {
+                    // disk_full
+                    "53100" => StoreError::DiskFull,
+                    // Connection exceptions, operator intervention, too many connections.
+                    code if code.starts_with("08") || code.starts_with("57P") || code == "53300" => {
+                        StoreError::Unavailable(database.message().to_owned())
+                    }
+                    _ => StoreError::Database(database.message().to_owned()),
+                }
+            }
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed
+            | sqlx::Error::Protocol(_) => StoreError::Unavailable(error.to_string()),
+            _ => StoreError::Database(error.to_string()),
+        }
     }
 }
 
 fn turn_or_another(turn_id: Option<&str>) -> String {
     turn_id.map_or_else(|| "another turn".to_owned(), |id| format!("turn `{id}`"))
-}
-
-/// Whether the error says that a unique index forbids the row.
-pub(crate) fn is_unique_violation(error: &DbErr) -> bool {
-    matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_)))
-}
-
-fn classify(error: &sqlx::Error) -> StoreError {
-    match error {
-        sqlx::Error::Database(database) => {
-            let code = database.code().unwrap_or_default();
-            match code.as_ref() {
-                // SQLITE_FULL; PostgreSQL's disk_full.
-                "13" | "53100" => StoreError::DiskFull,
-                // SQLite: BUSY, IOERR, CANTOPEN, READONLY and their extended codes.
-                "5" | "10" | "14" | "8" | "1032" | "1544" | "778" | "1034" | "4874" | "5386" | "522"
-                | "266" => StoreError::Unavailable(database.message().to_owned()),
-                // PostgreSQL: connection exceptions, operator intervention, too many connections.
-                code if code.starts_with("08") || code.starts_with("57P") || code == "53300" => {
-                    StoreError::Unavailable(database.message().to_owned())
-                }
-                _ => StoreError::Database(database.message().to_owned()),
-            }
-        }
-        sqlx::Error::Io(_)
-        | sqlx::Error::Tls(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed
-        | sqlx::Error::Protocol(_) => StoreError::Unavailable(error.to_string()),
-        _ => StoreError::Database(error.to_string()),
-    }
 }

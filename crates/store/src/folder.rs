@@ -2,23 +2,54 @@
 
 use protocol::notification::TreeChange;
 use protocol::{Folder, FolderId, WorkspaceId};
-use sea_orm::{
-    ActiveModelTrait as _, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
-    Statement, sea_query::Expr,
-};
 
-use crate::entity::{folder, placement};
-use crate::write::{WorkspaceWrite, find_folder};
+use crate::column::values;
+use crate::on::{Columns, On};
+use crate::write::WorkspaceWrite;
 use crate::{Scope, Store, StoreError, name};
 
-/// Whether the folder `$2` is `$1` or stands below it.
-const STANDS_BELOW: &str = "
+/// Whether the folder `$2` is `$1` or is below it.
+const IS_BELOW: &str = "
 WITH RECURSIVE ancestry(id, parent_id) AS (
     SELECT id, parent_folder_id FROM folder WHERE id = $2
     UNION ALL
     SELECT f.id, f.parent_folder_id FROM ancestry a JOIN folder f ON f.id = a.parent_id
 )
 SELECT id FROM ancestry WHERE id = $1";
+
+pub(crate) fn read_folder(mut row: Columns<'_>) -> Result<Folder, StoreError> {
+    Ok(Folder {
+        id: row.next()?,
+        workspace_id: row.next()?,
+        parent_folder_id: row.next()?,
+        name: row.next()?,
+        created_at: row.next()?,
+        updated_at: row.next()?,
+    })
+}
+
+/// A folder that exists in this workspace.
+async fn find(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    folder_id: &FolderId,
+) -> Result<Option<Folder>, StoreError> {
+    const FOLDER: &str = "SELECT id, workspace_id, parent_folder_id, name, created_at, updated_at FROM folder
+        WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL";
+    on.one_by_key(FOLDER, values![folder_id, workspace_id], read_folder).await
+}
+
+/// The same, or why there is none.
+pub(crate) async fn find_or_missing(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    folder_id: &FolderId,
+) -> Result<Folder, StoreError> {
+    match find(on, workspace_id, folder_id).await? {
+        Some(folder) => Ok(folder),
+        None => Err(on.missing(workspace_id, "folder", folder_id).await),
+    }
+}
 
 impl Store {
     /// Makes a folder.
@@ -29,27 +60,30 @@ impl Store {
         name: &str,
         actor: Option<&str>,
     ) -> Result<Folder, StoreError> {
+        const INSERT: &str =
+            "INSERT INTO folder (id, workspace_id, parent_folder_id, name, created_at, updated_at)
+            VALUES ($1, $2, $3, $4, $5, $5)";
         name::check("name", name)?;
-        let mut write = self.write(workspace_id, actor).await?;
-        if let Some(parent) = parent_folder_id {
-            write.folder(parent).await?;
-        }
-        let id = FolderId::new();
-        let row = folder::Model {
-            id: id.to_string(),
-            workspace_id: workspace_id.to_string(),
-            parent_folder_id: parent_folder_id.map(FolderId::to_string),
-            name: name.to_owned(),
-            created_at: write.now.milliseconds(),
-            updated_at: write.now.milliseconds(),
-            deleted_at: None,
-        };
-        folder::Entity::insert(row.clone().into_active_model())
-            .exec_without_returning(&write.transaction)
-            .await?;
-        write.tree_changed(TreeChange::FolderCreated, Some(id), None)?;
-        write.commit().await?;
-        row.try_into()
+        let (parent_folder_id, name) = (parent_folder_id.cloned(), name.to_owned());
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            if let Some(parent) = &parent_folder_id {
+                write.folder(parent).await?;
+            }
+            let folder = Folder {
+                id: FolderId::new(),
+                workspace_id: write.workspace_id.clone(),
+                parent_folder_id,
+                name,
+                created_at: write.now,
+                updated_at: write.now,
+            };
+            let parent = folder.parent_folder_id.as_ref();
+            let values = values![&folder.id, &folder.workspace_id, parent, &folder.name, write.now];
+            write.on.execute(INSERT, values).await?;
+            write.tree_changed(TreeChange::FolderCreated, Some(folder.id.clone()), None)?;
+            Ok(folder)
+        })
+        .await
     }
 
     /// One folder.
@@ -58,14 +92,8 @@ impl Store {
         workspace_id: &WorkspaceId,
         folder_id: &FolderId,
     ) -> Result<Folder, StoreError> {
-        match find_folder(self.readers(), workspace_id, folder_id).await {
-            Ok(row) => row.try_into(),
-            Err(error) => {
-                // An unknown workspace is the better answer where that is what is wrong.
-                self.sequence(workspace_id).await?;
-                Err(error)
-            }
-        }
+        let (workspace_id, folder_id) = (workspace_id.clone(), folder_id.clone());
+        self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &folder_id).await).await
     }
 
     /// Gives a folder another name.
@@ -77,13 +105,15 @@ impl Store {
         actor: Option<&str>,
     ) -> Result<Folder, StoreError> {
         name::check("name", name)?;
-        let write = self.write(workspace_id, actor).await?;
-        let row = write.folder(folder_id).await?;
-        if row.name == name {
-            return row.try_into();
-        }
-        let row = folder::Model { name: name.to_owned(), ..row };
-        finish(write, row, TreeChange::FolderRenamed).await
+        let (folder_id, name) = (folder_id.clone(), name.to_owned());
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let folder = write.folder(&folder_id).await?;
+            if folder.name == name {
+                return Ok(folder);
+            }
+            write.update_folder(Folder { name, ..folder }, TreeChange::FolderRenamed).await
+        })
+        .await
     }
 
     /// Moves a folder into another one, or to the workspace root; never below itself.
@@ -94,24 +124,19 @@ impl Store {
         parent_folder_id: Option<&FolderId>,
         actor: Option<&str>,
     ) -> Result<Folder, StoreError> {
-        let write = self.write(workspace_id, actor).await?;
-        let row = write.folder(folder_id).await?;
-        if let Some(parent) = parent_folder_id {
-            write.folder(parent).await?;
-            let values = [folder_id.as_str().into(), parent.as_str().into()];
-            let below = Statement::from_sql_and_values(self.backend(), STANDS_BELOW, values);
-            if write.transaction.query_one_raw(below).await?.is_some() {
-                return Err(StoreError::InvalidState(format!(
-                    "folder `{folder_id}` cannot be moved into `{parent}`, which is itself or stands below it"
-                )));
+        let (folder_id, parent_folder_id) = (folder_id.clone(), parent_folder_id.cloned());
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let folder = write.folder(&folder_id).await?;
+            if let Some(parent) = &parent_folder_id {
+                write.folder(parent).await?;
+                write.check_not_below(&folder_id, parent).await?;
             }
-        }
-        let parent_folder_id = parent_folder_id.map(FolderId::to_string);
-        if row.parent_folder_id == parent_folder_id {
-            return row.try_into();
-        }
-        let row = folder::Model { parent_folder_id, ..row };
-        finish(write, row, TreeChange::FolderMoved).await
+            if folder.parent_folder_id == parent_folder_id {
+                return Ok(folder);
+            }
+            write.update_folder(Folder { parent_folder_id, ..folder }, TreeChange::FolderMoved).await
+        })
+        .await
     }
 
     /// Deletes a folder: its document is archived, its folders and threads move to its parent.
@@ -121,51 +146,65 @@ impl Store {
         folder_id: &FolderId,
         actor: Option<&str>,
     ) -> Result<(), StoreError> {
-        let mut write = self.write(workspace_id, actor).await?;
-        let row = write.folder(folder_id).await?;
-        let scope = Scope::folder(workspace_id.clone(), folder_id.clone());
-        if let Some(document) = write.live_document(&scope).await? {
-            write.archive(document).await?;
-        }
-        folder::Entity::update_many()
-            .col_expr(folder::Column::ParentFolderId, Expr::value(row.parent_folder_id.clone()))
-            .col_expr(folder::Column::UpdatedAt, Expr::value(write.now.milliseconds()))
-            .filter(folder::Column::ParentFolderId.eq(folder_id.as_str()))
-            .filter(folder::Column::DeletedAt.is_null())
-            .exec(&write.transaction)
-            .await?;
-        let placed_here = placement::Column::FolderId.eq(folder_id.as_str());
-        match &row.parent_folder_id {
-            Some(parent) => {
-                placement::Entity::update_many()
-                    .col_expr(placement::Column::FolderId, Expr::value(parent.clone()))
-                    .filter(placed_here)
-                    .exec(&write.transaction)
-                    .await?;
+        let folder_id = folder_id.clone();
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let folder = write.folder(&folder_id).await?;
+            let scope = Scope::folder(write.workspace_id.clone(), folder_id);
+            if let Some(document) = write.live_document(&scope).await? {
+                write.archive(document).await?;
             }
-            None => {
-                placement::Entity::delete_many().filter(placed_here).exec(&write.transaction).await?;
-            }
-        }
-        let row = folder::Model { deleted_at: Some(write.now.milliseconds()), ..row };
-        finish(write, row, TreeChange::FolderDeleted).await?;
-        Ok(())
+            write.move_out(&folder).await?;
+            let delete = "UPDATE folder SET deleted_at = $1, updated_at = $1 WHERE id = $2";
+            write.on.execute(delete, values![write.now, &folder.id]).await?;
+            write.tree_changed(TreeChange::FolderDeleted, Some(folder.id), None)
+        })
+        .await
     }
 }
 
-/// Writes a folder's changed row and commits.
-async fn finish(
-    mut write: WorkspaceWrite<'_>,
-    row: folder::Model,
-    reason: TreeChange,
-) -> Result<Folder, StoreError> {
-    let row = folder::Model { updated_at: write.now.milliseconds(), ..row };
-    folder::Entity::update(row.clone().into_active_model().reset_all())
-        .validate()?
-        .exec(&write.transaction)
-        .await?;
-    let folder = Folder::try_from(row)?;
-    write.tree_changed(reason, Some(folder.id.clone()), None)?;
-    write.commit().await?;
-    Ok(folder)
+impl WorkspaceWrite<'_, '_> {
+    /// The folder, unless it is deleted or of another workspace.
+    pub(crate) async fn folder(&mut self, folder_id: &FolderId) -> Result<Folder, StoreError> {
+        let found = find(self.on, &self.workspace_id, folder_id).await?;
+        found.ok_or_else(|| StoreError::not_found("folder", folder_id))
+    }
+
+    async fn check_not_below(&mut self, folder_id: &FolderId, parent: &FolderId) -> Result<(), StoreError> {
+        let below: Option<String> =
+            self.on.one_by_key(IS_BELOW, values![folder_id, parent], |mut row| row.next()).await?;
+        match below {
+            Some(_) => Err(StoreError::InvalidState(format!(
+                "folder `{folder_id}` cannot be moved into `{parent}`, which is itself or is below it"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    async fn update_folder(&mut self, folder: Folder, reason: TreeChange) -> Result<Folder, StoreError> {
+        let folder = Folder { updated_at: self.now, ..folder };
+        let update = "UPDATE folder SET name = $1, parent_folder_id = $2, updated_at = $3 WHERE id = $4";
+        let values = values![&folder.name, folder.parent_folder_id.as_ref(), self.now, &folder.id];
+        self.on.execute(update, values).await?;
+        self.tree_changed(reason, Some(folder.id.clone()), None)?;
+        Ok(folder)
+    }
+
+    /// Moves what is in a folder to its parent.
+    async fn move_out(&mut self, folder: &Folder) -> Result<(), StoreError> {
+        let parent = folder.parent_folder_id.as_ref();
+        let folders = "UPDATE folder SET parent_folder_id = $1, updated_at = $2
+            WHERE parent_folder_id = $3 AND deleted_at IS NULL";
+        self.on.execute(folders, values![parent, self.now, &folder.id]).await?;
+        match parent {
+            Some(parent) => {
+                let threads = "UPDATE thread_placement SET folder_id = $1 WHERE folder_id = $2";
+                self.on.execute(threads, values![parent, &folder.id]).await?;
+            }
+            None => {
+                let threads = "DELETE FROM thread_placement WHERE folder_id = $1";
+                self.on.execute(threads, values![&folder.id]).await?;
+            }
+        }
+        Ok(())
+    }
 }

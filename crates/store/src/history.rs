@@ -1,11 +1,11 @@
 //! Revisions of a scope.
 
-use protocol::{ContentHash, Revision, RevisionSummary, Timestamp, Version};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use protocol::{Revision, RevisionSummary, Version};
 
-use crate::entity::{self, revision};
-use crate::only::Only as _;
-use crate::{Scope, Store, StoreError};
+use crate::column::values;
+use crate::on::On;
+use crate::scope::in_scope;
+use crate::{Scope, Store, StoreError, folder};
 
 /// Which part of a history is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -16,8 +16,6 @@ pub struct HistoryPage {
     pub before: Option<Version>,
 }
 
-type Row = (i64, String, i64, i64, Option<String>, String);
-
 impl Store {
     /// A scope's revisions, newest first, without their texts.
     pub async fn history(
@@ -25,56 +23,64 @@ impl Store {
         scope: &Scope,
         page: HistoryPage,
     ) -> Result<Vec<RevisionSummary>, StoreError> {
-        self.check_scope(scope).await?;
-        let mut query = revision::Entity::find()
-            .select_only()
-            .columns([
-                revision::Column::Version,
-                revision::Column::ContentSha256,
-                revision::Column::CharCount,
-                revision::Column::SavedAt,
-                revision::Column::SavedBy,
-                revision::Column::SaveReason,
-            ])
-            .filter(scope.revisions())
-            .order_by_desc(revision::Column::Version)
-            .limit(page.limit);
-        if let Some(before) = page.before {
-            query = query.filter(revision::Column::Version.lt(before.to_column()));
-        }
-        let rows: Vec<Row> = query.into_tuple().all(self.readers()).await?;
-        rows.into_iter().map(summary).collect()
+        let scope = scope.clone();
+        self.read(async move |on: &mut On<'_>| {
+            check_scope(on, &scope).await?;
+            let select = in_scope!(
+                scope,
+                "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason
+                FROM thread_agents_doc_revision WHERE",
+                "AND version < $3 ORDER BY version DESC LIMIT $4"
+            );
+            let before = page.before.map_or(i64::MAX, Version::to_column);
+            let values = values![&scope.workspace_id, scope.folder_id.as_ref(), before, page.limit];
+            on.all(select, values, |mut row| {
+                Ok(RevisionSummary {
+                    version: row.next()?,
+                    content_sha256: row.next()?,
+                    char_count: row.next()?,
+                    saved_at: row.next()?,
+                    saved_by: row.next()?,
+                    save_reason: row.next()?,
+                })
+            })
+            .await
+        })
+        .await
     }
 
     /// One revision with its text.
     pub async fn revision(&self, scope: &Scope, version: Version) -> Result<Revision, StoreError> {
-        self.check_scope(scope).await?;
-        revision::Entity::find()
-            .filter(scope.revisions())
-            .filter(revision::Column::Version.eq(version.to_column()))
-            .only(self.readers())
-            .await?
-            .ok_or_else(|| StoreError::not_found("revision", version))?
-            .try_into()
-    }
-
-    async fn check_scope(&self, scope: &Scope) -> Result<(), StoreError> {
-        match &scope.folder_id {
-            Some(folder_id) => self.folder(&scope.workspace_id, folder_id).await.map(drop),
-            None => self.sequence(&scope.workspace_id).await.map(drop),
-        }
+        let scope = scope.clone();
+        self.read(async move |on: &mut On<'_>| {
+            check_scope(on, &scope).await?;
+            let select = in_scope!(
+                scope,
+                "SELECT version, content, content_sha256, char_count, saved_at, saved_by, save_reason
+                FROM thread_agents_doc_revision WHERE",
+                "AND version = $3"
+            );
+            let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
+            let found = on.one_by_key(select, values, |mut row| {
+                Ok(Revision {
+                    version: row.next()?,
+                    content: row.next()?,
+                    content_sha256: row.next()?,
+                    char_count: row.next()?,
+                    saved_at: row.next()?,
+                    saved_by: row.next()?,
+                    save_reason: row.next()?,
+                })
+            });
+            found.await?.ok_or_else(|| StoreError::not_found("revision", version))
+        })
+        .await
     }
 }
 
-fn summary(
-    (version, sha256, characters, saved_at, saved_by, reason): Row,
-) -> Result<RevisionSummary, StoreError> {
-    Ok(RevisionSummary {
-        version: Version::from_column(version),
-        content_sha256: ContentHash::from_stored(sha256),
-        char_count: u64::try_from(characters).unwrap_or(0),
-        saved_at: Timestamp::from_milliseconds(saved_at),
-        saved_by,
-        save_reason: entity::word(&reason)?,
-    })
+async fn check_scope(on: &mut On<'_>, scope: &Scope) -> Result<(), StoreError> {
+    match &scope.folder_id {
+        Some(folder_id) => folder::find_or_missing(on, &scope.workspace_id, folder_id).await.map(drop),
+        None => on.sequence(&scope.workspace_id).await.map(drop),
+    }
 }

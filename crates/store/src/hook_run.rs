@@ -3,16 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::{HookRunId, ThreadId, Timestamp, TurnId, WorkspaceId};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
-};
 use serde_json::Value;
 
-use crate::entity::{self, hook_run, thread, turn, workspace};
-use crate::{Store, StoreError, name};
-
-/// Rows of one statement; their values stay below what either database takes.
-const BATCH: usize = 500;
+use crate::column::{self, values};
+use crate::on::{Columns, MAX_ROWS, On, numbered};
+use crate::{Store, StoreError, name, turn};
 
 /// A record as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,13 +72,12 @@ impl Store {
         if runs.is_empty() {
             return Ok(());
         }
-        let transaction = self.begin_write().await?;
-        check_owners(&transaction, runs).await?;
-        for batch in runs.chunks(BATCH) {
-            let rows = batch.iter().map(|run| to_row(run).into_active_model());
-            hook_run::Entity::insert_many(rows).exec_without_returning(&transaction).await?;
-        }
-        Ok(transaction.commit().await?)
+        let runs = runs.to_vec();
+        self.write(async move |on: &mut On<'_>| {
+            check_owners(on, &runs).await?;
+            insert_hook_runs(on, &runs).await
+        })
+        .await
     }
 
     /// The runs of a turn, by start.
@@ -92,17 +86,19 @@ impl Store {
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
     ) -> Result<Vec<HookRun>, StoreError> {
-        let rows = hook_run::Entity::find()
-            .filter(hook_run::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .filter(hook_run::Column::TurnId.eq(turn_id.as_str()))
-            .order_by_asc(hook_run::Column::StartedAt)
-            .order_by_asc(hook_run::Column::Id)
-            .all(self.readers())
-            .await?;
-        if rows.is_empty() {
-            self.turn(workspace_id, turn_id).await?;
-        }
-        rows.into_iter().map(HookRun::try_from).collect()
+        const RUNS: &str =
+            "SELECT id, workspace_id, thread_id, turn_id, package_id, hook_id, subscription_id, phase,
+            status, started_at, duration_us, record FROM hook_run
+            WHERE workspace_id = $1 AND turn_id = $2 ORDER BY started_at, id";
+        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let runs = on.all(RUNS, values![&workspace_id, &turn_id], read_hook_run).await?;
+            if runs.is_empty() {
+                turn::find_or_missing(on, &workspace_id, &turn_id).await?;
+            }
+            Ok(runs)
+        })
+        .await
     }
 
     /// Forgets the runs that started before a moment, of one workspace or of all, and says how many.
@@ -111,17 +107,34 @@ impl Store {
         workspace_id: Option<&WorkspaceId>,
         older_than: Timestamp,
     ) -> Result<u64, StoreError> {
-        let mut delete =
-            hook_run::Entity::delete_many().filter(hook_run::Column::StartedAt.lt(older_than.milliseconds()));
-        if let Some(workspace_id) = workspace_id {
-            self.sequence(workspace_id).await?;
-            delete = delete.filter(hook_run::Column::WorkspaceId.eq(workspace_id.as_str()));
-        }
-        let transaction = self.begin_write().await?;
-        let deleted = delete.exec(&transaction).await?.rows_affected;
-        transaction.commit().await?;
-        Ok(deleted)
+        let workspace_id = workspace_id.cloned();
+        self.write(async move |on: &mut On<'_>| match &workspace_id {
+            Some(workspace_id) => {
+                on.sequence(workspace_id).await?;
+                let delete = "DELETE FROM hook_run WHERE started_at < $1 AND workspace_id = $2";
+                on.execute(delete, values![older_than, workspace_id]).await
+            }
+            None => on.execute("DELETE FROM hook_run WHERE started_at < $1", values![older_than]).await,
+        })
+        .await
     }
+}
+
+fn read_hook_run(mut row: Columns<'_>) -> Result<HookRun, StoreError> {
+    Ok(HookRun {
+        id: row.next()?,
+        workspace_id: row.next()?,
+        thread_id: row.next()?,
+        turn_id: row.next()?,
+        package_id: row.next()?,
+        hook_id: row.next()?,
+        subscription_id: row.next()?,
+        phase: row.next()?,
+        status: row.next()?,
+        started_at: row.next()?,
+        duration_us: row.next()?,
+        record: row.next()?,
+    })
 }
 
 fn check(run: &NewHookRun) -> Result<(), StoreError> {
@@ -135,25 +148,33 @@ fn check(run: &NewHookRun) -> Result<(), StoreError> {
     name::check_text("status", &run.status)
 }
 
-fn to_row(run: &NewHookRun) -> hook_run::Model {
-    hook_run::Model {
-        id: HookRunId::new().to_string(),
-        workspace_id: run.workspace_id.clone().map(String::from),
-        thread_id: run.thread_id.clone().map(String::from),
-        turn_id: run.turn_id.clone().map(String::from),
-        package_id: run.package_id.clone(),
-        hook_id: run.hook_id.clone(),
-        subscription_id: run.subscription_id.clone(),
-        phase: run.phase.clone(),
-        status: run.status.clone(),
-        started_at: run.started_at.milliseconds(),
-        duration_us: entity::to_column(run.duration_us),
-        record: run.record.to_string(),
+async fn insert_hook_runs(on: &mut On<'_>, runs: &[NewHookRun]) -> Result<(), StoreError> {
+    const INSERT: &str = "INSERT INTO hook_run (id, workspace_id, thread_id, turn_id, package_id, hook_id,
+        subscription_id, phase, status, started_at, duration_us, record) VALUES";
+    let made: Vec<(HookRunId, String)> =
+        runs.iter().map(|run| (HookRunId::new(), run.record.to_string())).collect();
+    let mut rows: Vec<column::Value<'_>> = Vec::with_capacity(runs.len() * 12);
+    for (run, (id, record)) in runs.iter().zip(&made) {
+        rows.extend_from_slice(values![
+            id,
+            run.workspace_id.as_ref(),
+            run.thread_id.as_ref(),
+            run.turn_id.as_ref(),
+            &run.package_id,
+            &run.hook_id,
+            &run.subscription_id,
+            &run.phase,
+            &run.status,
+            run.started_at,
+            run.duration_us,
+            record,
+        ]);
     }
+    on.insert(INSERT, 12, &rows, "").await
 }
 
 /// Refuses workspaces, threads and turns that are not there, or are of another workspace.
-async fn check_owners(connection: &impl ConnectionTrait, runs: &[NewHookRun]) -> Result<(), StoreError> {
+async fn check_owners(on: &mut On<'_>, runs: &[NewHookRun]) -> Result<(), StoreError> {
     let (mut workspaces, mut threads, mut turns) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for run in runs {
         let Some(workspace_id) = run.workspace_id.as_ref().map(WorkspaceId::as_str) else { continue };
@@ -161,30 +182,23 @@ async fn check_owners(connection: &impl ConnectionTrait, runs: &[NewHookRun]) ->
         threads.extend(run.thread_id.as_ref().map(|id| (id.as_str(), workspace_id)));
         turns.extend(run.turn_id.as_ref().map(|id| (id.as_str(), workspace_id)));
     }
-    let columns = [workspace::Column::Id, workspace::Column::Id];
-    check_there::<workspace::Entity>(connection, "workspace", columns, workspaces).await?;
-    let columns = [thread::Column::Id, thread::Column::WorkspaceId];
-    check_there::<thread::Entity>(connection, "thread", columns, threads).await?;
-    let columns = [turn::Column::Id, turn::Column::WorkspaceId];
-    check_there::<turn::Entity>(connection, "turn", columns, turns).await
+    check_there(on, "workspace", "SELECT id, id FROM workspace WHERE id IN", workspaces).await?;
+    check_there(on, "thread", "SELECT id, workspace_id FROM thread WHERE id IN", threads).await?;
+    check_there(on, "turn", "SELECT id, workspace_id FROM turn WHERE id IN", turns).await
 }
 
 /// Checks that each id is there, in the workspace beside it.
-async fn check_there<E: EntityTrait>(
-    connection: &impl ConnectionTrait,
+async fn check_there(
+    on: &mut On<'_>,
     what: &'static str,
-    [id, workspace_id]: [E::Column; 2],
+    select: &'static str,
     wanted: BTreeSet<(&str, &str)>,
 ) -> Result<(), StoreError> {
     let wanted: Vec<_> = wanted.into_iter().collect();
-    for batch in wanted.chunks(BATCH) {
-        let rows: Vec<(String, String)> = E::find()
-            .select_only()
-            .columns([id, workspace_id])
-            .filter(id.is_in(batch.iter().map(|(id, _)| *id)))
-            .into_tuple()
-            .all(connection)
-            .await?;
+    for batch in wanted.chunks(MAX_ROWS) {
+        let ids: Vec<column::Value<'_>> = batch.iter().map(|(id, _)| column::Value::from(*id)).collect();
+        let select = format!("{select} ({})", numbered(1, ids.len()));
+        let rows = on.all(select, &ids, |mut row| Ok((row.next()?, row.next()?))).await?;
         let there: BTreeMap<String, String> = rows.into_iter().collect();
         let missing = batch.iter().find(|(id, owner)| there.get(*id).map(String::as_str) != Some(*owner));
         if let Some((id, _)) = missing {

@@ -1,14 +1,12 @@
 //! Leases: which gateway runs a turn, and when the others may take it for dead.
 
-use protocol::{Timestamp, TurnId, WorkspaceId};
-use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{
-    ColumnTrait, DatabaseTransaction, DbBackend, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
-};
+use protocol::{Timestamp, TurnId, TurnStatus, WorkspaceId};
 use serde_json::Value;
 
-use crate::entity::{self, turn as row, workspace};
-use crate::turn::{self, FinishTurn, Turn, TurnEnd};
+use crate::column::{enum_str, values};
+use crate::on::On;
+use crate::turn::{self, EndGuard, FinishTurn, Turn, TurnEnd, read_turn, turn_columns};
+use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError};
 
 /// A gateway's claim on a turn.
@@ -28,34 +26,31 @@ impl Store {
         turn_id: &TurnId,
         lease: &Lease,
     ) -> Result<(), StoreError> {
-        let transaction = self.begin_write().await?;
-        let renewed = row::Entity::update_many()
-            .col_expr(row::Column::LeaseExpiresAt, Expr::value(lease.expires_at.milliseconds()))
-            .filter(row::Column::Id.eq(turn_id.as_str()))
-            .filter(row::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .filter(row::running())
-            .filter(row::Column::LeaseOwner.eq(lease.owner.as_str()))
-            .exec(&transaction)
-            .await?;
-        if renewed.rows_affected == 1 {
-            return Ok(transaction.commit().await?);
-        }
-        self.held_turn(&transaction, workspace_id, turn_id, &lease.owner).await?;
-        Err(StoreError::InvalidState(format!("turn `{turn_id}` changed hands; ask again")))
+        const RENEW: &str = "UPDATE turn SET lease_expires_at = $1
+            WHERE id = $2 AND workspace_id = $3 AND turn.status = 'running' AND lease_owner = $4";
+        let (workspace_id, turn_id, lease) = (workspace_id.clone(), turn_id.clone(), lease.clone());
+        self.write(async move |on: &mut On<'_>| {
+            let values = values![lease.expires_at, &turn_id, &workspace_id, &lease.owner];
+            if on.execute(RENEW, values).await? == 1 {
+                return Ok(());
+            }
+            check_held(&lock_turn(on, &workspace_id, &turn_id).await?, &lease.owner)?;
+            Err(StoreError::InvalidState(format!("turn `{turn_id}` changed hands; ask again")))
+        })
+        .await
     }
 
     /// Running turns whose lease is over at `now`, the longest dead first, at most `limit`.
     ///
     /// Of all workspaces: it is a gateway's own question, and no client's.
     pub async fn expired_turns(&self, now: Timestamp, limit: u64) -> Result<Vec<Turn>, StoreError> {
-        let rows = row::Entity::find()
-            .filter(row::running())
-            .filter(row::Column::LeaseExpiresAt.lte(now.milliseconds()))
-            .order_by_asc(row::Column::LeaseExpiresAt)
-            .limit(limit)
-            .all(self.readers())
-            .await?;
-        rows.into_iter().map(Turn::try_from).collect()
+        const EXPIRED: &str = concat!(
+            "SELECT ",
+            turn_columns!(),
+            " FROM turn WHERE turn.status = 'running' AND lease_expires_at <= $1
+            ORDER BY lease_expires_at LIMIT $2"
+        );
+        self.read(async move |on: &mut On<'_>| on.all(EXPIRED, values![now, limit], read_turn).await).await
     }
 
     /// Fails the turns that [`Store::expired_turns`] finds, and answers with those that were failed here.
@@ -71,82 +66,97 @@ impl Store {
     ) -> Result<Vec<Turn>, StoreError> {
         let mut failed = Vec::new();
         for expired in self.expired_turns(now, limit).await? {
-            if living.contains(&expired.id) {
-                continue;
-            }
-            let write = self.write(&expired.workspace_id, None).await?;
-            let present = turn::find(&write.transaction, &expired.workspace_id, &expired.id).await?;
-            let is_dead = present.lease_expires_at.is_some_and(|expires| expires <= now.milliseconds());
-            if !is_dead {
-                continue;
-            }
-            let finish =
-                FinishTurn { end: TurnEnd::Failed, error: Some(error.clone()), usage: None, session: None };
-            let guard = row::Column::LeaseExpiresAt.lte(now.milliseconds());
-            match write.finish_turn(present, finish, guard).await {
-                Ok(turn) => failed.push(turn),
-                // Renewed after it was read: a renewal does not wait for the workspace.
-                Err(StoreError::InvalidState(_)) => {}
-                Err(error) => return Err(error),
+            if !living.contains(&expired.id) {
+                failed.extend(self.fail_expired_turn(expired, now, error.clone()).await?);
             }
         }
         Ok(failed)
     }
 
-    /// The row of a running turn that `owner` runs, locked until the transaction ends.
-    pub(crate) async fn held_turn(
+    async fn fail_expired_turn(
         &self,
-        transaction: &DatabaseTransaction,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        owner: &str,
-    ) -> Result<row::Model, StoreError> {
-        let found = self.locked_turn(transaction, workspace_id, turn_id).await?;
-        check_held(&found, owner)?;
-        Ok(found)
-    }
-
-    /// The row of a turn, whoever runs it, locked until the transaction ends.
-    pub(crate) async fn locked_turn(
-        &self,
-        transaction: &DatabaseTransaction,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<row::Model, StoreError> {
-        let mut query = row::Entity::find_by_id(turn_id.as_str())
-            .filter(row::Column::WorkspaceId.eq(workspace_id.as_str()));
-        if self.backend() == DbBackend::Postgres {
-            // First the workspace and then the turn, as everybody else: what is inserted for the turn needs the
-            // workspace's row too, and who ends the turn has locked that one already.
-            let workspace: Option<String> = workspace::Entity::find_by_id(workspace_id.as_str())
-                .select_only()
-                .column(workspace::Column::Id)
-                .lock(LockType::KeyShare)
-                .into_tuple()
-                .one(transaction)
-                .await?;
-            workspace.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
-            query = query.lock(LockType::NoKeyUpdate);
+        expired: Turn,
+        now: Timestamp,
+        error: Value,
+    ) -> Result<Option<Turn>, StoreError> {
+        let workspace_id = expired.workspace_id.clone();
+        let ended =
+            self.write_workspace(&workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let present = turn::find_or_missing(write.on, &expired.workspace_id, &expired.id).await?;
+                if present.lease_expires_at.is_none_or(|expires_at| expires_at > now) {
+                    return Ok(None);
+                }
+                let finish =
+                    FinishTurn { end: TurnEnd::Failed, error: Some(error), usage: None, session: None };
+                write.end_turn(present, finish, EndGuard::ExpiredAt(now)).await.map(Some)
+            });
+        match ended.await {
+            // Renewed after it was read: a renewal does not wait for the workspace.
+            Err(StoreError::InvalidState(_)) => Ok(None),
+            ended => ended,
         }
-        let Some(found) = query.one(transaction).await? else {
-            self.sequence(workspace_id).await?;
-            return Err(StoreError::not_found("turn", turn_id));
-        };
-        Ok(found)
+    }
+}
+
+/// A running turn that `owner` runs, locked until the transaction ends.
+pub(crate) async fn lock_held_turn(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+    owner: &str,
+) -> Result<Turn, StoreError> {
+    let turn = lock_turn(on, workspace_id, turn_id).await?;
+    check_held(&turn, owner)?;
+    Ok(turn)
+}
+
+/// A turn, whoever runs it, locked until the transaction ends.
+pub(crate) async fn lock_turn(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+) -> Result<Turn, StoreError> {
+    if on.is_postgres() {
+        // First the workspace and then the turn, as everybody else: what is inserted for the turn needs the
+        // workspace's row too, and who ends the turn has locked that one already.
+        let lock = "SELECT id FROM workspace WHERE id = $1 FOR KEY SHARE";
+        let found: Option<WorkspaceId> =
+            on.one_by_key(lock, values![workspace_id], |mut row| row.next()).await?;
+        found.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
+    }
+    lock_turn_of_locked(on, workspace_id, turn_id).await
+}
+
+/// The same where the workspace's row is locked already.
+pub(crate) async fn lock_turn_of_locked(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+) -> Result<Turn, StoreError> {
+    const TURN: &str = concat!("SELECT ", turn_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
+    const LOCK: &str = concat!(
+        "SELECT ",
+        turn_columns!(),
+        " FROM turn WHERE id = $1 AND workspace_id = $2 FOR NO KEY UPDATE"
+    );
+    let select = if on.is_postgres() { LOCK } else { TURN };
+    match on.one_by_key(select, values![turn_id, workspace_id], read_turn).await? {
+        Some(turn) => Ok(turn),
+        None => Err(on.missing(workspace_id, "turn", turn_id).await),
     }
 }
 
 /// Refuses a turn that has ended, or that another runs.
-pub(crate) fn check_held(row: &row::Model, owner: &str) -> Result<(), StoreError> {
-    let status: protocol::TurnStatus = entity::word(&row.status)?;
-    if status != protocol::TurnStatus::Running {
-        return Err(StoreError::InvalidState(format!("turn `{}` has ended: it is {}", row.id, row.status)));
+pub(crate) fn check_held(turn: &Turn, owner: &str) -> Result<(), StoreError> {
+    if turn.status != TurnStatus::Running {
+        let status = enum_str(turn.status);
+        return Err(StoreError::InvalidState(format!("turn `{}` has ended: it is {status}", turn.id)));
     }
-    match row.lease_owner.as_deref() {
+    match turn.lease_owner.as_deref() {
         Some(holder) if holder == owner => Ok(()),
         holder => Err(StoreError::InvalidState(format!(
             "turn `{}` is run by `{}`, not by `{owner}`",
-            row.id,
+            turn.id,
             holder.unwrap_or("nobody")
         ))),
     }

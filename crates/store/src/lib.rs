@@ -1,4 +1,4 @@
-//! SQLite and PostgreSQL: migrations, entities, documents, trees, turns, tokens and the change log.
+//! SQLite and PostgreSQL: migrations, documents, trees, turns, tokens and the change log.
 //!
 //! A [`Store`] is the only way to the database. Every change of a workspace runs in one transaction that first
 //! takes the workspace's next sequence number and with it the lock of its row, then changes what it came for, and
@@ -7,9 +7,10 @@
 
 mod approval;
 mod change;
+mod column;
+mod counter;
 mod database;
 mod document;
-mod entity;
 mod error;
 mod folder;
 mod history;
@@ -19,11 +20,13 @@ mod listener;
 mod manifest;
 mod migration;
 mod name;
-mod only;
+mod on;
+mod postgres;
 mod prompt_text;
 mod resolution;
 mod scope;
 mod session;
+mod sqlite;
 mod stop;
 mod thread;
 mod thread_context;
@@ -37,6 +40,7 @@ mod write;
 
 pub use approval::{Approval, NewApproval};
 pub use change::{Change, Wake};
+pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};
 pub use document::{SaveDocument, Saved};
 pub use error::StoreError;

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use protocol::WorkspaceId;
-use sea_orm::sqlx::PgPool;
-use sea_orm::sqlx::postgres::PgListener;
+use sqlx::PgPool;
+use sqlx::postgres::PgListener;
 use tokio::sync::broadcast;
 
 use crate::change::Wake;
@@ -26,7 +26,7 @@ pub(crate) async fn listen(pool: PgPool, wakes: broadcast::Sender<Wake>) {
     }
 }
 
-async fn listen_once(pool: &PgPool, wakes: &broadcast::Sender<Wake>) -> Result<(), sea_orm::sqlx::Error> {
+async fn listen_once(pool: &PgPool, wakes: &broadcast::Sender<Wake>) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen_all([CHANGE, TOKEN]).await?;
     let _ = wakes.send(Wake::Everything);

@@ -1,15 +1,29 @@
 //! Manifests: what the prompt of each round of a turn was made of.
 
 use protocol::{ThreadId, Timestamp, TurnId, WorkspaceId};
-use sea_orm::{
-    ColumnTrait, EntityTrait, IntoActiveModel, JoinType, QueryFilter, QueryOrder, QuerySelect,
-    RelationTrait as _,
-};
 use serde_json::Value;
 
-use crate::entity::{self, prompt_manifest, turn};
+use crate::column::values;
+use crate::on::{Columns, On};
 use crate::turn_event::TurnEvent;
-use crate::{Store, StoreError, name};
+use crate::{Store, StoreError, name, thread, turn};
+
+/// The columns that [`read_manifest`] reads, of a table that is called `m`.
+macro_rules! manifest_columns {
+    () => {
+        "m.turn_id, m.round, m.manifest, m.fingerprint, m.created_at"
+    };
+}
+
+fn read_manifest(mut row: Columns<'_>) -> Result<PromptManifest, StoreError> {
+    Ok(PromptManifest {
+        turn_id: row.next()?,
+        round: row.next()?,
+        manifest: row.next()?,
+        fingerprint: row.next()?,
+        created_at: row.next()?,
+    })
+}
 
 /// A manifest as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,31 +64,11 @@ impl Store {
         events: Vec<TurnEvent>,
     ) -> Result<PromptManifest, StoreError> {
         name::check("fingerprint", &save.fingerprint)?;
-        let write = self.write_turn(workspace_id, turn_id, owner, events).await?;
-        let key = (turn_id.to_string(), i64::from(save.round));
-        if let Some(present) = prompt_manifest::Entity::find_by_id(key).one(write.transaction()).await? {
-            let present = PromptManifest::try_from(present)?;
-            if present.fingerprint == save.fingerprint && present.manifest == save.manifest {
-                return Ok(present);
-            }
-            return Err(StoreError::InvalidState(format!(
-                "round {} of turn `{turn_id}` has another manifest already",
-                save.round
-            )));
-        }
-        let row = prompt_manifest::Model {
-            workspace_id: workspace_id.to_string(),
-            turn_id: turn_id.to_string(),
-            round: i64::from(save.round),
-            manifest: save.manifest.to_string(),
-            fingerprint: save.fingerprint,
-            created_at: Timestamp::now().milliseconds(),
-        };
-        prompt_manifest::Entity::insert(row.clone().into_active_model())
-            .exec_without_returning(write.transaction())
-            .await?;
-        write.commit().await?;
-        row.try_into()
+        let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+        self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
+            insert_manifest(on, &workspace, &turn, save).await
+        })
+        .await
     }
 
     /// The manifests of a turn, by round.
@@ -83,16 +77,20 @@ impl Store {
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
     ) -> Result<Vec<PromptManifest>, StoreError> {
-        let rows = prompt_manifest::Entity::find()
-            .filter(prompt_manifest::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .filter(prompt_manifest::Column::TurnId.eq(turn_id.as_str()))
-            .order_by_asc(prompt_manifest::Column::Round)
-            .all(self.readers())
-            .await?;
-        if rows.is_empty() {
-            self.turn(workspace_id, turn_id).await?;
-        }
-        rows.into_iter().map(PromptManifest::try_from).collect()
+        const MANIFESTS: &str = concat!(
+            "SELECT ",
+            manifest_columns!(),
+            " FROM prompt_manifest m WHERE m.workspace_id = $1 AND m.turn_id = $2 ORDER BY m.round"
+        );
+        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let manifests = on.all(MANIFESTS, values![&workspace_id, &turn_id], read_manifest).await?;
+            if manifests.is_empty() {
+                turn::find_or_missing(on, &workspace_id, &turn_id).await?;
+            }
+            Ok(manifests)
+        })
+        .await
     }
 
     /// A thread's newest manifest, or the newest of the turns whose ordinal is below `before`.
@@ -102,19 +100,54 @@ impl Store {
         thread_id: &ThreadId,
         before: Option<u64>,
     ) -> Result<Option<PromptManifest>, StoreError> {
-        let mut query = prompt_manifest::Entity::find()
-            .join(JoinType::InnerJoin, prompt_manifest::Relation::Turn.def())
-            .filter(turn::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .filter(turn::Column::ThreadId.eq(thread_id.as_str()))
-            .order_by_desc(turn::Column::Ordinal)
-            .order_by_desc(prompt_manifest::Column::Round);
-        if let Some(before) = before {
-            query = query.filter(turn::Column::Ordinal.lt(entity::to_column(before)));
+        const LATEST: &str = concat!(
+            "SELECT ",
+            manifest_columns!(),
+            " FROM prompt_manifest m JOIN turn ON turn.id = m.turn_id
+            WHERE turn.workspace_id = $1 AND turn.thread_id = $2 AND turn.ordinal < $3
+            ORDER BY turn.ordinal DESC, m.round DESC LIMIT 1"
+        );
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let before = before.unwrap_or(u64::MAX);
+            let values = values![&workspace_id, &thread_id, before];
+            let found = on.one_by_key(LATEST, values, read_manifest).await?;
+            if found.is_none() {
+                thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+            }
+            Ok(found)
+        })
+        .await
+    }
+}
+
+async fn insert_manifest(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+    save: SaveManifest,
+) -> Result<PromptManifest, StoreError> {
+    const INSERT: &str = "INSERT INTO prompt_manifest (workspace_id, turn_id, round, manifest, fingerprint,
+        created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (turn_id, round) DO NOTHING";
+    const PRESENT: &str = concat!(
+        "SELECT ",
+        manifest_columns!(),
+        " FROM prompt_manifest m WHERE m.turn_id = $1 AND m.round = $2"
+    );
+    let SaveManifest { round, manifest, fingerprint } = save;
+    let created_at = Timestamp::now();
+    let text = manifest.to_string();
+    let values = values![workspace_id, turn_id, round, &text, &fingerprint, created_at];
+    if on.execute(INSERT, values).await? == 1 {
+        return Ok(PromptManifest { turn_id: turn_id.clone(), round, manifest, fingerprint, created_at });
+    }
+    match on.one_by_key(PRESENT, values![turn_id, round], read_manifest).await? {
+        Some(present) if present.fingerprint == fingerprint && present.manifest == manifest => {
+            on.discard();
+            Ok(present)
         }
-        let row = query.one(self.readers()).await?;
-        if row.is_none() {
-            self.thread(workspace_id, thread_id).await?;
-        }
-        row.map(PromptManifest::try_from).transpose()
+        _ => Err(StoreError::InvalidState(format!(
+            "round {round} of turn `{turn_id}` has another manifest already"
+        ))),
     }
 }

@@ -1,15 +1,54 @@
 //! The schema's history. A migration that was released is never edited; the next one is added below it.
 
-mod approvals;
-mod spine;
-mod turns;
+use protocol::Timestamp;
 
-use sea_orm_migration::{MigrationTrait, MigratorTrait};
+use crate::StoreError;
+use crate::column::values;
+use crate::on::On;
 
-pub(crate) struct Migrator;
+struct Migration {
+    name: &'static str,
+    both: &'static str,
+    postgres: &'static str,
+}
 
-impl MigratorTrait for Migrator {
-    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(spine::Migration), Box::new(turns::Migration), Box::new(approvals::Migration)]
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        name: "m0001_spine",
+        both: include_str!("migration/m0001_spine.sql"),
+        postgres: include_str!("migration/m0001_spine.postgres.sql"),
+    },
+    Migration { name: "m0002_turns", both: include_str!("migration/m0002_turns.sql"), postgres: "" },
+    Migration { name: "m0003_approvals", both: include_str!("migration/m0003_approvals.sql"), postgres: "" },
+];
+
+/// Says which migrations a database has had. The names are those of the library that the first versions used.
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";
+
+/// Makes gateways that start at the same time on one PostgreSQL wait for each other.
+const LOCK: i64 = 0x666f_7265_776f_7264;
+
+/// Brings a schema up to date, inside of the transaction that the caller has begun.
+pub(crate) async fn migrate(on: &mut On<'_>) -> Result<(), StoreError> {
+    if on.is_postgres() {
+        on.execute("SELECT pg_advisory_xact_lock($1)", values![LOCK]).await?;
     }
+    on.script(TABLE).await?;
+    let applied: Vec<String> =
+        on.all("SELECT version FROM seaql_migrations", &[], |mut row| row.next()).await?;
+    if applied.iter().any(|name| MIGRATIONS.iter().all(|migration| migration.name != name)) {
+        return Err(StoreError::Database(
+            "its schema is of a newer version of foreword; use that version".to_owned(),
+        ));
+    }
+    for migration in MIGRATIONS.iter().filter(|migration| applied.iter().all(|name| name != migration.name)) {
+        on.script(migration.both).await?;
+        if on.is_postgres() {
+            on.script(migration.postgres).await?;
+        }
+        let seconds = Timestamp::now().milliseconds() / 1000;
+        let done = "INSERT INTO seaql_migrations (version, applied_at) VALUES ($1, $2)";
+        on.execute(done, values![migration.name, seconds]).await?;
+    }
+    Ok(())
 }

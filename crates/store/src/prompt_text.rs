@@ -3,16 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use protocol::{ContentHash, Timestamp, WorkspaceId};
-use sea_orm::sea_query::{Alias, Expr, ExprTrait as _, OnConflict};
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 
-use crate::entity::prompt_text;
+use crate::column::{Value, values};
+use crate::on::{MAX_ROWS, On, numbered};
 use crate::{Store, StoreError, name};
 
 /// A text that was used more recently than this is not marked as used again.
 const USE_IS_NEWS_AFTER_MILLISECONDS: i64 = 60 * 60 * 1000;
-/// Texts of one statement; their values stay below what either database takes.
-const BATCH: usize = 500;
 
 /// A text and the digest that it is asked for by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,41 +41,22 @@ impl Store {
         let mut wanted = BTreeMap::new();
         for text in texts {
             check(text)?;
-            wanted.insert(text.sha256.as_str(), text.content.as_str());
+            wanted.insert(text.sha256.clone(), text.content.clone());
         }
-        self.sequence(workspace_id).await?;
-        let now = Timestamp::now().milliseconds();
-        let stale = now - USE_IS_NEWS_AFTER_MILLISECONDS;
-        for fresh in self.used_since(workspace_id, wanted.keys().copied().collect(), stale).await? {
-            wanted.remove(fresh.as_str());
+        let stale = Timestamp::now().milliseconds() - USE_IS_NEWS_AFTER_MILLISECONDS;
+        let (workspace, digests) = (workspace_id.clone(), wanted.keys().cloned().collect::<Vec<_>>());
+        let fresh = self.read(async move |on: &mut On<'_>| {
+            on.sequence(&workspace).await?;
+            used_since(on, &workspace, &digests, stale).await
+        });
+        for fresh in fresh.await? {
+            wanted.remove(&fresh);
         }
         if wanted.is_empty() {
             return Ok(());
         }
-        let rows: Vec<prompt_text::Model> = wanted
-            .into_iter()
-            .map(|(sha256, content)| prompt_text::Model {
-                workspace_id: workspace_id.to_string(),
-                sha256: sha256.to_owned(),
-                content: content.to_owned(),
-                chars: i64::try_from(content.chars().count()).unwrap_or(i64::MAX),
-                last_used_at: now,
-            })
-            .collect();
-        let transaction = self.begin_write().await?;
-        for batch in rows.chunks(BATCH) {
-            let last_used = (Alias::new("prompt_text"), prompt_text::Column::LastUsedAt);
-            let mut used =
-                OnConflict::columns([prompt_text::Column::WorkspaceId, prompt_text::Column::Sha256]);
-            used.update_column(prompt_text::Column::LastUsedAt)
-                .action_and_where(Expr::col(last_used).lt(stale));
-            let batch = batch.iter().cloned().map(IntoActiveModel::into_active_model);
-            prompt_text::Entity::insert_many(batch)
-                .on_conflict(used)
-                .exec_without_returning(&transaction)
-                .await?;
-        }
-        Ok(transaction.commit().await?)
+        let workspace = workspace_id.clone();
+        self.write(async move |on: &mut On<'_>| put(on, &workspace, &wanted, stale).await).await
     }
 
     /// The texts with these digests; one that is not kept, or no longer, is absent.
@@ -87,22 +65,19 @@ impl Store {
         workspace_id: &WorkspaceId,
         digests: &[ContentHash],
     ) -> Result<HashMap<ContentHash, String>, StoreError> {
-        let mut found = HashMap::new();
-        for batch in digests.chunks(BATCH) {
-            let rows: Vec<(String, String)> = prompt_text::Entity::find()
-                .select_only()
-                .columns([prompt_text::Column::Sha256, prompt_text::Column::Content])
-                .filter(prompt_text::Column::WorkspaceId.eq(workspace_id.as_str()))
-                .filter(prompt_text::Column::Sha256.is_in(batch.iter().map(ContentHash::as_str)))
-                .into_tuple()
-                .all(self.readers())
-                .await?;
-            found.extend(rows.into_iter().map(|(sha256, text)| (ContentHash::from_stored(sha256), text)));
-        }
-        if found.is_empty() {
-            self.sequence(workspace_id).await?;
-        }
-        Ok(found)
+        let (workspace_id, digests) = (workspace_id.clone(), digests.to_vec());
+        self.read(async move |on: &mut On<'_>| {
+            let mut found = HashMap::new();
+            for batch in digests.chunks(MAX_ROWS) {
+                let (select, values) = by_digest("SELECT sha256, content", &workspace_id, batch);
+                found.extend(on.all(select, &values, |mut row| Ok((row.next()?, row.next()?))).await?);
+            }
+            if found.is_empty() {
+                on.sequence(&workspace_id).await?;
+            }
+            Ok(found)
+        })
+        .await
     }
 
     /// Forgets the texts that were last used before a moment, of one workspace or of all, and says how many.
@@ -113,40 +88,66 @@ impl Store {
         workspace_id: Option<&WorkspaceId>,
         older_than: Timestamp,
     ) -> Result<u64, StoreError> {
-        let mut delete = prompt_text::Entity::delete_many()
-            .filter(prompt_text::Column::LastUsedAt.lt(older_than.milliseconds()));
-        if let Some(workspace_id) = workspace_id {
-            self.sequence(workspace_id).await?;
-            delete = delete.filter(prompt_text::Column::WorkspaceId.eq(workspace_id.as_str()));
-        }
-        let transaction = self.begin_write().await?;
-        let deleted = delete.exec(&transaction).await?.rows_affected;
-        transaction.commit().await?;
-        Ok(deleted)
+        let workspace_id = workspace_id.cloned();
+        self.write(async move |on: &mut On<'_>| match &workspace_id {
+            Some(workspace_id) => {
+                on.sequence(workspace_id).await?;
+                let delete = "DELETE FROM prompt_text WHERE last_used_at < $1 AND workspace_id = $2";
+                on.execute(delete, values![older_than, workspace_id]).await
+            }
+            None => on.execute("DELETE FROM prompt_text WHERE last_used_at < $1", values![older_than]).await,
+        })
+        .await
     }
+}
 
-    /// Those of the digests whose texts are there and were used after a moment.
-    async fn used_since(
-        &self,
-        workspace_id: &WorkspaceId,
-        digests: Vec<&str>,
-        since: i64,
-    ) -> Result<Vec<String>, StoreError> {
-        let mut found = Vec::new();
-        for batch in digests.chunks(BATCH) {
-            // The moment is compared here: SQLite would rather look through all texts of the workspace since then.
-            let rows: Vec<(String, i64)> = prompt_text::Entity::find()
-                .select_only()
-                .columns([prompt_text::Column::Sha256, prompt_text::Column::LastUsedAt])
-                .filter(prompt_text::Column::WorkspaceId.eq(workspace_id.as_str()))
-                .filter(prompt_text::Column::Sha256.is_in(batch.iter().copied()))
-                .into_tuple()
-                .all(self.readers())
-                .await?;
-            found.extend(rows.into_iter().filter(|(_, used)| *used >= since).map(|(sha256, _)| sha256));
-        }
-        Ok(found)
+fn by_digest<'a>(
+    select: &str,
+    workspace_id: &'a WorkspaceId,
+    digests: &'a [ContentHash],
+) -> (String, Vec<Value<'a>>) {
+    let values = [Value::from(workspace_id)].into_iter().chain(digests.iter().map(Value::from)).collect();
+    let numbers = numbered(2, digests.len());
+    (format!("{select} FROM prompt_text WHERE workspace_id = $1 AND sha256 IN ({numbers})"), values)
+}
+
+/// Those of the digests whose texts are there and were used after a moment.
+async fn used_since(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    digests: &[ContentHash],
+    since: i64,
+) -> Result<Vec<ContentHash>, StoreError> {
+    let mut found = Vec::new();
+    for batch in digests.chunks(MAX_ROWS) {
+        // The moment is compared here: SQLite would rather look through all texts of the workspace since then.
+        let (select, values) = by_digest("SELECT sha256, last_used_at", workspace_id, batch);
+        let rows: Vec<(ContentHash, i64)> =
+            on.all(select, &values, |mut row| Ok((row.next()?, row.next()?))).await?;
+        found.extend(rows.into_iter().filter(|(_, used)| *used >= since).map(|(sha256, _)| sha256));
     }
+    Ok(found)
+}
+
+async fn put(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    texts: &BTreeMap<ContentHash, String>,
+    stale: i64,
+) -> Result<(), StoreError> {
+    const INSERT: &str =
+        "INSERT INTO prompt_text (workspace_id, sha256, content, chars, last_used_at) VALUES";
+    let now = Timestamp::now();
+    let mut rows: Vec<Value<'_>> = Vec::with_capacity(texts.len() * 5);
+    for (sha256, content) in texts {
+        let characters = content.chars().count() as u64;
+        rows.extend_from_slice(values![workspace_id, sha256, content, characters, now]);
+    }
+    let used = format!(
+        "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at
+        WHERE prompt_text.last_used_at < {stale}"
+    );
+    on.insert(INSERT, 5, &rows, &used).await
 }
 
 fn check(text: &PromptText) -> Result<(), StoreError> {

@@ -1,9 +1,10 @@
 //! The nearest active document of a folder or thread, in one recursive query.
 
 use protocol::{Document, FolderId, ResolvedDocument, ThreadId, Timestamp, WorkspaceId};
-use sea_orm::{ConnectionTrait, FromQueryResult, QueryResult, Statement};
 
-use crate::entity::{self, document};
+use crate::column::values;
+use crate::document::{document_columns, read_document};
+use crate::on::{Columns, On};
 use crate::{Scope, Store, StoreError};
 
 /// From the subject's folder up to the root: the nearest active document, and the names of the folders above it.
@@ -33,9 +34,9 @@ macro_rules! resolve {
         WHERE d.status IN ('draft', 'active') AND d.status = 'active'
     ) candidate ORDER BY depth LIMIT 1
 )
-SELECT s.folder_id AS subject_folder_id, a.folder_id AS ancestor_id, a.name AS ancestor_name,
-    d.id, d.workspace_id, d.folder_id, d.status, d.title, d.content, d.content_sha256, d.char_count, d.version,
-    d.created_at, d.updated_at, d.archived_at, d.created_by, d.updated_by
+SELECT s.folder_id, a.name, ",
+            document_columns!(),
+            "
 FROM subject s
 LEFT JOIN nearest n ON 1 = 1
 LEFT JOIN ancestry a ON a.depth >= n.depth
@@ -63,65 +64,67 @@ impl Store {
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
     ) -> Result<Option<ResolvedDocument>, StoreError> {
-        let values = [workspace_id.as_str().into(), thread_id.as_str().into()];
-        let statement = Statement::from_sql_and_values(self.backend(), RESOLVE_FOR_THREAD, values);
-        let rows = self.readers().query_all_raw(statement).await?;
-        let Some(subject) = subject(&rows)? else {
-            self.sequence(workspace_id).await?;
-            return Err(StoreError::not_found("thread", thread_id));
-        };
-        resolved(rows, subject)
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let rows = on.all(RESOLVE_FOR_THREAD, values![&workspace_id, &thread_id], read_ancestor).await?;
+            if rows.is_empty() {
+                return Err(on.missing(&workspace_id, "thread", &thread_id).await);
+            }
+            Ok(resolved(rows))
+        })
+        .await
     }
 
     /// The document effective for a scope.
     pub async fn resolve_for_folder(&self, scope: &Scope) -> Result<Option<ResolvedDocument>, StoreError> {
-        self.resolve_folder_on(self.readers(), scope).await
-    }
-
-    pub(crate) async fn resolve_folder_on(
-        &self,
-        connection: &impl ConnectionTrait,
-        scope: &Scope,
-    ) -> Result<Option<ResolvedDocument>, StoreError> {
-        let values = [scope.workspace_id.as_str().into(), scope.folder_column().into()];
-        let statement = Statement::from_sql_and_values(self.backend(), RESOLVE_FOR_FOLDER, values);
-        let rows = connection.query_all_raw(statement).await?;
-        let Some(subject) = subject(&rows)? else {
-            return Err(StoreError::not_found("workspace", &scope.workspace_id));
-        };
-        match (&scope.folder_id, &subject) {
-            (Some(folder_id), None) => Err(StoreError::not_found("folder", folder_id)),
-            _ => resolved(rows, subject),
-        }
+        let scope = scope.clone();
+        self.read(async move |on: &mut On<'_>| resolve_for_scope(on, &scope).await).await
     }
 }
 
-/// The folder asked about (none for the root), or nothing when what was asked about does not exist.
-fn subject(rows: &[QueryResult]) -> Result<Option<Option<FolderId>>, StoreError> {
-    let Some(row) = rows.first() else { return Ok(None) };
-    let folder: Option<String> = row.try_get_by_index(0)?;
-    Ok(Some(folder.map(entity::id).transpose()?))
-}
-
-fn resolved(
-    rows: Vec<QueryResult>,
-    subject: Option<FolderId>,
+pub(crate) async fn resolve_for_scope(
+    on: &mut On<'_>,
+    scope: &Scope,
 ) -> Result<Option<ResolvedDocument>, StoreError> {
+    let values = values![&scope.workspace_id, scope.folder_id.as_ref()];
+    let rows = on.all(RESOLVE_FOR_FOLDER, values, read_ancestor).await?;
+    let Some(first) = rows.first() else {
+        return Err(StoreError::not_found("workspace", &scope.workspace_id));
+    };
+    match (&scope.folder_id, &first.subject) {
+        (Some(folder_id), None) => Err(StoreError::not_found("folder", folder_id)),
+        _ => Ok(resolved(rows)),
+    }
+}
+
+/// A row of the query.
+struct Ancestor {
+    /// The folder asked about; none for the root.
+    subject: Option<FolderId>,
+    name: Option<String>,
+    document: Option<Document>,
+}
+
+fn read_ancestor(mut row: Columns<'_>) -> Result<Ancestor, StoreError> {
+    let (subject, name) = (row.next()?, row.next()?);
+    let document = if row.is_null()? { None } else { Some(read_document(row)?) };
+    Ok(Ancestor { subject, name, document })
+}
+
+fn resolved(rows: Vec<Ancestor>) -> Option<ResolvedDocument> {
     let mut source_path = Vec::with_capacity(rows.len());
-    for row in &rows {
-        source_path.extend(row.try_get_by_index::<Option<String>>(2)?);
+    let mut last = None;
+    for row in rows {
+        source_path.extend(row.name);
+        last = row.document.map(|document| (row.subject, document));
     }
-    let Some(last) = rows.last() else { return Ok(None) };
-    if last.try_get_by_index::<Option<String>>(3)?.is_none() {
-        return Ok(None);
-    }
-    let doc = Document::try_from(document::Model::from_query_result(last, "")?)?;
-    Ok(Some(ResolvedDocument {
+    let (subject, doc) = last?;
+    Some(ResolvedDocument {
         source_folder_id: doc.folder_id.clone(),
         source_path,
         inherited: doc.folder_id != subject,
         resolved_for_folder_id: subject,
         resolved_at: Timestamp::now(),
         doc,
-    }))
+    })
 }

@@ -1,9 +1,6 @@
 //! A place that can have a document: the workspace root or a folder.
 
 use protocol::{FolderId, WorkspaceId};
-use sea_orm::{ColumnTrait, Condition};
-
-use crate::entity::{document, revision};
 
 /// A workspace's root, or one of its folders.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,26 +21,21 @@ impl Scope {
     pub fn folder(workspace_id: WorkspaceId, folder_id: FolderId) -> Self {
         Self { workspace_id, folder_id: Some(folder_id) }
     }
-
-    pub(crate) fn folder_column(&self) -> Option<String> {
-        self.folder_id.clone().map(String::from)
-    }
-
-    /// Selects this scope's documents.
-    pub(crate) fn documents(&self) -> Condition {
-        let folder = match &self.folder_id {
-            Some(id) => document::Column::FolderId.eq(id.as_str()),
-            None => document::Column::FolderId.is_null(),
-        };
-        Condition::all().add(document::Column::WorkspaceId.eq(self.workspace_id.as_str())).add(folder)
-    }
-
-    /// Selects this scope's revisions.
-    pub(crate) fn revisions(&self) -> Condition {
-        let folder = match &self.folder_id {
-            Some(id) => revision::Column::FolderId.eq(id.as_str()),
-            None => revision::Column::FolderId.is_null(),
-        };
-        Condition::all().add(revision::Column::WorkspaceId.eq(self.workspace_id.as_str())).add(folder)
-    }
 }
+
+/// A statement about one scope, whose workspace is `$1` and whose folder is `$2`.
+///
+/// The root needs a text of its own: SQLite uses a partial index only for its own condition, word for word.
+macro_rules! in_scope {
+    ($scope:expr, $before:expr, $after:expr) => {
+        match $scope.folder_id {
+            Some(_) => concat!($before, " workspace_id = $1 AND folder_id = $2 ", $after),
+            None => concat!(
+                $before,
+                " workspace_id = $1 AND folder_id IS NULL AND CAST($2 AS TEXT) IS NULL ",
+                $after
+            ),
+        }
+    };
+}
+pub(crate) use in_scope;

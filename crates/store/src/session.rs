@@ -1,12 +1,10 @@
 //! Sessions: what a thread carries from one turn to the next.
 
 use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use serde_json::Value;
 
-use crate::entity::session;
-use crate::write::insert_if_absent;
+use crate::column::values;
+use crate::on::On;
 use crate::{Store, StoreError, thread};
 
 /// A session as it is stored.
@@ -38,11 +36,15 @@ impl Store {
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
     ) -> Result<Option<Session>, StoreError> {
-        let found = find(self.readers(), workspace_id, thread_id).await?;
-        if found.is_none() {
-            self.thread(workspace_id, thread_id).await?;
-        }
-        Ok(found)
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let found = find(on, &workspace_id, &thread_id).await?;
+            if found.is_none() {
+                thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+            }
+            Ok(found)
+        })
+        .await
     }
 
     /// Saves a thread's session over the version that it is based on; 0 means that there is none yet.
@@ -53,68 +55,54 @@ impl Store {
         state: &Value,
         expected: Version,
     ) -> Result<SessionSave, StoreError> {
+        let (workspace_id, thread_id, state) = (workspace_id.clone(), thread_id.clone(), state.clone());
         // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
-        let transaction = self.begin_write().await?;
-        if let Err(error) = thread::find(&transaction, workspace_id, thread_id).await {
-            self.sequence(workspace_id).await?;
-            return Err(error);
-        }
-        if let Some(session) = write(&transaction, workspace_id, thread_id, state, expected).await? {
-            transaction.commit().await?;
-            return Ok(SessionSave::Saved(session));
-        }
-        Ok(SessionSave::Changed(find(&transaction, workspace_id, thread_id).await?))
+        self.write(async move |on: &mut On<'_>| {
+            thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+            match write(on, &workspace_id, &thread_id, &state, expected).await? {
+                Some(session) => Ok(SessionSave::Saved(session)),
+                None => Ok(SessionSave::Changed(find(on, &workspace_id, &thread_id).await?)),
+            }
+        })
+        .await
     }
 }
 
 /// Writes a session over the version that it is based on; none says that there is another one.
 pub(crate) async fn write(
-    connection: &impl ConnectionTrait,
+    on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     thread_id: &ThreadId,
     state: &Value,
     expected: Version,
 ) -> Result<Option<Session>, StoreError> {
-    let row = session::Model {
-        thread_id: thread_id.to_string(),
-        workspace_id: workspace_id.to_string(),
-        state: state.to_string(),
-        version: expected.next().to_column(),
-        updated_at: Timestamp::now().milliseconds(),
-    };
+    const INSERT: &str = "INSERT INTO session (thread_id, workspace_id, state, version, updated_at)
+        VALUES ($1, $2, $3, $4, $5) ON CONFLICT (thread_id) DO NOTHING";
+    const REPLACE: &str = "UPDATE session SET state = $1, version = $2, updated_at = $3
+        WHERE thread_id = $4 AND version = $5";
+    let (text, version, updated_at) = (state.to_string(), expected.next(), Timestamp::now());
     let written = if expected == Version(0) {
-        insert_if_absent(connection, row.clone(), session::Column::ThreadId).await?
+        on.execute(INSERT, values![thread_id, workspace_id, &text, version, updated_at]).await?
     } else {
-        replace(connection, &row, expected).await?
+        on.execute(REPLACE, values![&text, version, updated_at, thread_id, expected]).await?
     };
-    if written == 1 { row.try_into().map(Some) } else { Ok(None) }
-}
-
-async fn replace(
-    connection: &impl ConnectionTrait,
-    row: &session::Model,
-    expected: Version,
-) -> Result<u64, StoreError> {
-    let updated = session::Entity::update_many()
-        .col_expr(session::Column::State, Expr::value(row.state.as_str()))
-        .col_expr(session::Column::Version, Expr::value(row.version))
-        .col_expr(session::Column::UpdatedAt, Expr::value(row.updated_at))
-        .filter(session::Column::ThreadId.eq(row.thread_id.as_str()))
-        .filter(session::Column::Version.eq(expected.to_column()))
-        .exec(connection)
-        .await?;
-    Ok(updated.rows_affected)
+    let session = || Session { thread_id: thread_id.clone(), state: state.clone(), version, updated_at };
+    Ok((written == 1).then(session))
 }
 
 pub(crate) async fn find(
-    connection: &impl ConnectionTrait,
+    on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     thread_id: &ThreadId,
 ) -> Result<Option<Session>, StoreError> {
-    session::Entity::find_by_id(thread_id.as_str())
-        .filter(session::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .one(connection)
-        .await?
-        .map(Session::try_from)
-        .transpose()
+    let select = "SELECT thread_id, state, version, updated_at FROM session WHERE thread_id = $1 AND workspace_id = $2";
+    on.one_by_key(select, values![thread_id, workspace_id], |mut row| {
+        Ok(Session {
+            thread_id: row.next()?,
+            state: row.next()?,
+            version: row.next()?,
+            updated_at: row.next()?,
+        })
+    })
+    .await
 }

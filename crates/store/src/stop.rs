@@ -1,11 +1,10 @@
 //! Stops: a turn is asked to end, and whoever runs it hears of that.
 
 use protocol::{Timestamp, TurnId, TurnStatus, WorkspaceId};
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use crate::entity::turn as row;
-use crate::{Store, StoreError, Turn};
+use crate::column::values;
+use crate::on::On;
+use crate::{Store, StoreError, Turn, lease};
 
 impl Store {
     /// Asks a running turn to stop, whoever runs it, and wakes the workspace; a turn that has ended is left alone.
@@ -17,19 +16,23 @@ impl Store {
         turn_id: &TurnId,
         actor: Option<&str>,
     ) -> Result<Turn, StoreError> {
-        let transaction = self.begin_write().await?;
-        let present = Turn::try_from(self.locked_turn(&transaction, workspace_id, turn_id).await?)?;
-        if present.status != TurnStatus::Running || present.stop_requested_at.is_some() {
-            return Ok(present);
-        }
-        let now = Timestamp::now();
-        row::Entity::update_many()
-            .col_expr(row::Column::StopRequestedAt, Expr::value(now.milliseconds()))
-            .filter(row::Column::Id.eq(turn_id.as_str()))
-            .exec(&transaction)
+        let (workspace_id, id) = (workspace_id.clone(), turn_id.clone());
+        let (turn, is_news) = self
+            .write(async move |on: &mut On<'_>| {
+                let turn = lease::lock_turn(on, &workspace_id, &id).await?;
+                if turn.status != TurnStatus::Running || turn.stop_requested_at.is_some() {
+                    return Ok((turn, false));
+                }
+                let now = Timestamp::now();
+                let stop = "UPDATE turn SET stop_requested_at = $1 WHERE id = $2";
+                on.execute(stop, values![now, &id]).await?;
+                on.wake_everywhere(&workspace_id).await?;
+                Ok((Turn { stop_requested_at: Some(now), ..turn }, true))
+            })
             .await?;
-        self.commit_and_wake(transaction, workspace_id).await?;
-        tracing::info!(turn = %turn_id, actor, "a turn was asked to stop");
-        Ok(Turn { stop_requested_at: Some(now), ..present })
+        if is_news {
+            tracing::info!(turn = %turn_id, actor, "a turn was asked to stop");
+        }
+        Ok(turn)
     }
 }

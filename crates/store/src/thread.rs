@@ -1,13 +1,10 @@
 //! Threads and where they stand.
 
 use protocol::notification::TreeChange;
-use protocol::{FolderId, Thread, ThreadId, ThreadMode, WorkspaceId};
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
-};
+use protocol::{FolderId, Thread, ThreadId, ThreadMode, Timestamp, WorkspaceId};
 
-use crate::entity::{self, placement, thread};
-use crate::only::Only as _;
+use crate::column::{enum_str, values};
+use crate::on::{Columns, On};
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError, name};
 
@@ -30,26 +27,30 @@ impl Store {
         new: NewThread,
         actor: Option<&str>,
     ) -> Result<Thread, StoreError> {
+        const INSERT: &str = "INSERT INTO thread (id, workspace_id, title, mode, created_at, updated_at)
+            VALUES ($1, $2, $3, $4, $5, $5)";
         name::check("title", &new.title)?;
-        let write = self.write(workspace_id, actor).await?;
-        if let Some(folder_id) = &new.folder_id {
-            write.folder(folder_id).await?;
-        }
-        let id = ThreadId::new();
-        let row = thread::Model {
-            id: id.to_string(),
-            workspace_id: workspace_id.to_string(),
-            title: new.title,
-            mode: entity::to_word(&new.mode),
-            created_at: write.now.milliseconds(),
-            updated_at: write.now.milliseconds(),
-            archived_at: None,
-        };
-        thread::Entity::insert(row.clone().into_active_model())
-            .exec_without_returning(&write.transaction)
-            .await?;
-        write.place(&id, new.folder_id.as_ref()).await?;
-        finish(write, row.into_thread(new.folder_id)?, TreeChange::ThreadCreated).await
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            if let Some(folder_id) = &new.folder_id {
+                write.folder(folder_id).await?;
+            }
+            let thread = Thread {
+                id: ThreadId::new(),
+                workspace_id: write.workspace_id.clone(),
+                folder_id: new.folder_id,
+                title: new.title,
+                mode: new.mode,
+                created_at: write.now,
+                updated_at: write.now,
+                archived_at: None,
+            };
+            let mode = enum_str(thread.mode);
+            let values = values![&thread.id, &thread.workspace_id, &thread.title, &mode, write.now];
+            write.on.execute(INSERT, values).await?;
+            write.place(&thread).await?;
+            write.thread_changed(thread, TreeChange::ThreadCreated)
+        })
+        .await
     }
 
     /// One thread, an archived one too.
@@ -58,13 +59,8 @@ impl Store {
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
     ) -> Result<Thread, StoreError> {
-        match find(self.readers(), workspace_id, thread_id).await {
-            Ok((row, folder_id)) => row.into_thread(folder_id),
-            Err(error) => {
-                self.sequence(workspace_id).await?;
-                Err(error)
-            }
-        }
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &thread_id).await).await
     }
 
     /// Gives a thread another title.
@@ -76,13 +72,15 @@ impl Store {
         actor: Option<&str>,
     ) -> Result<Thread, StoreError> {
         name::check("title", title)?;
-        let write = self.write(workspace_id, actor).await?;
-        let (row, folder_id) = find_live(&write, thread_id).await?;
-        if row.title == title {
-            return row.into_thread(folder_id);
-        }
-        let row = write.update_thread(thread::Model { title: title.to_owned(), ..row }).await?;
-        finish(write, row.into_thread(folder_id)?, TreeChange::ThreadRenamed).await
+        let (thread_id, title) = (thread_id.clone(), title.to_owned());
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let thread = write.live_thread(&thread_id).await?;
+            if thread.title == title {
+                return Ok(thread);
+            }
+            write.update_thread(Thread { title, ..thread }, TreeChange::ThreadRenamed).await
+        })
+        .await
     }
 
     /// Moves a thread into a folder, or to the workspace root.
@@ -93,18 +91,22 @@ impl Store {
         folder_id: Option<&FolderId>,
         actor: Option<&str>,
     ) -> Result<Thread, StoreError> {
-        let write = self.write(workspace_id, actor).await?;
-        let (row, present) = find_live(&write, thread_id).await?;
-        if let Some(folder_id) = folder_id {
-            write.folder(folder_id).await?;
-        }
-        if present.as_ref() == folder_id {
-            return row.into_thread(present);
-        }
-        placement::Entity::delete_by_id(thread_id.as_str()).exec(&write.transaction).await?;
-        write.place(thread_id, folder_id).await?;
-        let row = write.update_thread(row).await?;
-        finish(write, row.into_thread(folder_id.cloned())?, TreeChange::ThreadMoved).await
+        let (thread_id, folder_id) = (thread_id.clone(), folder_id.cloned());
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let thread = write.live_thread(&thread_id).await?;
+            if let Some(folder_id) = &folder_id {
+                write.folder(folder_id).await?;
+            }
+            if thread.folder_id == folder_id {
+                return Ok(thread);
+            }
+            let thread = Thread { folder_id, ..thread };
+            let remove = "DELETE FROM thread_placement WHERE thread_id = $1";
+            write.on.execute(remove, values![&thread.id]).await?;
+            write.place(&thread).await?;
+            write.update_thread(thread, TreeChange::ThreadMoved).await
+        })
+        .await
     }
 
     /// Takes a thread out of the tree; archiving it again changes nothing.
@@ -114,80 +116,105 @@ impl Store {
         thread_id: &ThreadId,
         actor: Option<&str>,
     ) -> Result<Thread, StoreError> {
-        let write = self.write(workspace_id, actor).await?;
-        let (row, folder_id) = find(&write.transaction, workspace_id, thread_id).await?;
-        if row.archived_at.is_some() {
-            return row.into_thread(folder_id);
-        }
-        let archived_at = Some(write.now.milliseconds());
-        let row = write.update_thread(thread::Model { archived_at, ..row }).await?;
-        finish(write, row.into_thread(folder_id)?, TreeChange::ThreadArchived).await
+        let thread_id = thread_id.clone();
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let thread = write.thread(&thread_id).await?;
+            if thread.archived_at.is_some() {
+                return Ok(thread);
+            }
+            let archived_at = Some(write.now);
+            write.update_thread(Thread { archived_at, ..thread }, TreeChange::ThreadArchived).await
+        })
+        .await
     }
 }
 
-impl WorkspaceWrite<'_> {
-    async fn place(&self, thread_id: &ThreadId, folder_id: Option<&FolderId>) -> Result<(), StoreError> {
-        if let Some(folder_id) = folder_id {
-            let row = placement::Model {
-                thread_id: thread_id.to_string(),
-                workspace_id: self.workspace_id.to_string(),
-                folder_id: folder_id.to_string(),
-            };
-            placement::Entity::insert(row.into_active_model())
-                .exec_without_returning(&self.transaction)
-                .await?;
+impl WorkspaceWrite<'_, '_> {
+    async fn thread(&mut self, thread_id: &ThreadId) -> Result<Thread, StoreError> {
+        let found = find(self.on, &self.workspace_id, thread_id).await?;
+        found.ok_or_else(|| StoreError::not_found("thread", thread_id))
+    }
+
+    /// The thread, unless it is archived.
+    pub(crate) async fn live_thread(&mut self, thread_id: &ThreadId) -> Result<Thread, StoreError> {
+        let thread = self.thread(thread_id).await?;
+        check_live(thread_id, thread.archived_at)?;
+        Ok(thread)
+    }
+
+    async fn place(&mut self, thread: &Thread) -> Result<(), StoreError> {
+        if let Some(folder_id) = &thread.folder_id {
+            let insert =
+                "INSERT INTO thread_placement (thread_id, workspace_id, folder_id) VALUES ($1, $2, $3)";
+            self.on.execute(insert, values![&thread.id, &thread.workspace_id, folder_id]).await?;
         }
         Ok(())
     }
 
-    async fn update_thread(&self, row: thread::Model) -> Result<thread::Model, StoreError> {
-        let row = thread::Model { updated_at: self.now.milliseconds(), ..row };
-        thread::Entity::update(row.clone().into_active_model().reset_all())
-            .validate()?
-            .exec(&self.transaction)
-            .await?;
-        Ok(row)
+    async fn update_thread(&mut self, thread: Thread, reason: TreeChange) -> Result<Thread, StoreError> {
+        let thread = Thread { updated_at: self.now, ..thread };
+        let update = "UPDATE thread SET title = $1, archived_at = $2, updated_at = $3 WHERE id = $4";
+        self.on.execute(update, values![&thread.title, thread.archived_at, self.now, &thread.id]).await?;
+        self.thread_changed(thread, reason)
+    }
+
+    fn thread_changed(&mut self, thread: Thread, reason: TreeChange) -> Result<Thread, StoreError> {
+        self.tree_changed(reason, thread.folder_id.clone(), Some(thread.id.clone()))?;
+        Ok(thread)
     }
 }
 
-async fn finish(
-    mut write: WorkspaceWrite<'_>,
-    thread: Thread,
-    reason: TreeChange,
-) -> Result<Thread, StoreError> {
-    write.tree_changed(reason, thread.folder_id.clone(), Some(thread.id.clone()))?;
-    write.commit().await?;
-    Ok(thread)
-}
-
-pub(crate) async fn find_live(
-    write: &WorkspaceWrite<'_>,
-    thread_id: &ThreadId,
-) -> Result<(thread::Model, Option<FolderId>), StoreError> {
-    let found = find(&write.transaction, &write.workspace_id, thread_id).await?;
-    if found.0.archived_at.is_some() {
-        return Err(StoreError::InvalidState(format!(
-            "thread `{thread_id}` is archived and cannot be changed"
-        )));
+pub(crate) fn check_live(thread_id: &ThreadId, archived_at: Option<Timestamp>) -> Result<(), StoreError> {
+    match archived_at {
+        Some(_) => {
+            Err(StoreError::InvalidState(format!("thread `{thread_id}` is archived and cannot be changed")))
+        }
+        None => Ok(()),
     }
-    Ok(found)
 }
 
-pub(crate) async fn find(
-    connection: &impl ConnectionTrait,
+/// The columns that [`read_thread`] reads, of a thread `t` and its placement `p`.
+macro_rules! thread_columns {
+    () => {
+        "t.id, t.workspace_id, p.folder_id, t.title, t.mode, t.created_at, t.updated_at, t.archived_at"
+    };
+}
+
+pub(crate) fn read_thread(mut row: Columns<'_>) -> Result<Thread, StoreError> {
+    Ok(Thread {
+        id: row.next()?,
+        workspace_id: row.next()?,
+        folder_id: row.next()?,
+        title: row.next()?,
+        mode: row.next()?,
+        created_at: row.next()?,
+        updated_at: row.next()?,
+        archived_at: row.next()?,
+    })
+}
+
+async fn find(
+    on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     thread_id: &ThreadId,
-) -> Result<(thread::Model, Option<FolderId>), StoreError> {
-    let row = thread::Entity::find_by_id(thread_id.as_str())
-        .filter(thread::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .only(connection)
-        .await?
-        .ok_or_else(|| StoreError::not_found("thread", thread_id))?;
-    let folder: Option<String> = placement::Entity::find_by_id(thread_id.as_str())
-        .select_only()
-        .column(placement::Column::FolderId)
-        .into_tuple()
-        .only(connection)
-        .await?;
-    Ok((row, folder.map(entity::id).transpose()?))
+) -> Result<Option<Thread>, StoreError> {
+    const THREAD: &str = concat!(
+        "SELECT ",
+        thread_columns!(),
+        " FROM thread t LEFT JOIN thread_placement p ON p.thread_id = t.id
+        WHERE t.id = $1 AND t.workspace_id = $2"
+    );
+    on.one_by_key(THREAD, values![thread_id, workspace_id], read_thread).await
+}
+
+/// A thread of this workspace, an archived one too, or why there is none.
+pub(crate) async fn find_or_missing(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    thread_id: &ThreadId,
+) -> Result<Thread, StoreError> {
+    match find(on, workspace_id, thread_id).await? {
+        Some(thread) => Ok(thread),
+        None => Err(on.missing(workspace_id, "thread", thread_id).await),
+    }
 }

@@ -1,11 +1,9 @@
 //! Contexts: which turns of a thread the model no longer reads, and the summary that stands for them.
 
 use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
-use crate::entity::{self, thread_context};
-use crate::write::insert_if_absent;
+use crate::column::values;
+use crate::on::On;
 use crate::{Store, StoreError, name, thread};
 
 /// A thread's context as it is stored.
@@ -30,14 +28,15 @@ impl Store {
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
     ) -> Result<Option<ThreadContext>, StoreError> {
-        let found = thread_context::Entity::find_by_id(thread_id.as_str())
-            .filter(thread_context::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .one(self.readers())
-            .await?;
-        if found.is_none() {
-            self.thread(workspace_id, thread_id).await?;
-        }
-        found.map(ThreadContext::try_from).transpose()
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let found = find(on, &workspace_id, &thread_id).await?;
+            if found.is_none() {
+                thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+            }
+            Ok(found)
+        })
+        .await
     }
 
     /// Saves a thread's context over the version that it is based on; 0 means that there is none yet.
@@ -51,47 +50,46 @@ impl Store {
         summary: Option<&str>,
         expected: Version,
     ) -> Result<Option<ThreadContext>, StoreError> {
+        const INSERT: &str = "INSERT INTO thread_context (thread_id, workspace_id, through, summary, version,
+            updated_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (thread_id) DO NOTHING";
+        const REPLACE: &str =
+            "UPDATE thread_context SET through = $1, summary = $2, version = $3, updated_at = $4
+            WHERE thread_id = $5 AND version = $6";
         summary.map_or(Ok(()), |summary| name::check_text("summary", summary))?;
+        let (workspace_id, thread_id, summary) =
+            (workspace_id.clone(), thread_id.clone(), summary.map(str::to_owned));
         // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
-        let transaction = self.begin_write().await?;
-        if let Err(error) = thread::find(&transaction, workspace_id, thread_id).await {
-            self.sequence(workspace_id).await?;
-            return Err(error);
-        }
-        let row = thread_context::Model {
-            thread_id: thread_id.to_string(),
-            workspace_id: workspace_id.to_string(),
-            through: entity::to_column(through),
-            summary: summary.map(str::to_owned),
-            version: expected.next().to_column(),
-            updated_at: Timestamp::now().milliseconds(),
-        };
-        let written = if expected == Version(0) {
-            insert_if_absent(&transaction, row.clone(), thread_context::Column::ThreadId).await?
-        } else {
-            replace(&transaction, &row, expected).await?
-        };
-        if written != 1 {
-            return Ok(None);
-        }
-        transaction.commit().await?;
-        Ok(Some(row.try_into()?))
+        self.write(async move |on: &mut On<'_>| {
+            thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+            let (version, updated_at) = (expected.next(), Timestamp::now());
+            let written = if expected == Version(0) {
+                let values = values![&thread_id, &workspace_id, through, &summary, version, updated_at];
+                on.execute(INSERT, values).await?
+            } else {
+                let values = values![through, &summary, version, updated_at, &thread_id, expected];
+                on.execute(REPLACE, values).await?
+            };
+            Ok((written == 1).then_some(ThreadContext { thread_id, through, summary, version, updated_at }))
+        })
+        .await
     }
 }
 
-async fn replace(
-    connection: &impl ConnectionTrait,
-    row: &thread_context::Model,
-    expected: Version,
-) -> Result<u64, StoreError> {
-    let updated = thread_context::Entity::update_many()
-        .col_expr(thread_context::Column::Through, Expr::value(row.through))
-        .col_expr(thread_context::Column::Summary, Expr::value(row.summary.clone()))
-        .col_expr(thread_context::Column::Version, Expr::value(row.version))
-        .col_expr(thread_context::Column::UpdatedAt, Expr::value(row.updated_at))
-        .filter(thread_context::Column::ThreadId.eq(row.thread_id.as_str()))
-        .filter(thread_context::Column::Version.eq(expected.to_column()))
-        .exec(connection)
-        .await?;
-    Ok(updated.rows_affected)
+pub(crate) async fn find(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    thread_id: &ThreadId,
+) -> Result<Option<ThreadContext>, StoreError> {
+    let select = "SELECT thread_id, through, summary, version, updated_at FROM thread_context
+        WHERE thread_id = $1 AND workspace_id = $2";
+    on.one_by_key(select, values![thread_id, workspace_id], |mut row| {
+        Ok(ThreadContext {
+            thread_id: row.next()?,
+            through: row.next()?,
+            summary: row.next()?,
+            version: row.next()?,
+            updated_at: row.next()?,
+        })
+    })
+    .await
 }

@@ -1,16 +1,31 @@
 //! Access tokens: digests of random secrets, with a name, a role and perhaps a workspace.
 
 use protocol::{AccessToken, ContentHash, Role, Timestamp, TokenId, WorkspaceId};
-use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
-};
 use subtle::ConstantTimeEq as _;
 
 use crate::change::Wake;
-use crate::entity::access_token;
-use crate::error::is_unique_violation;
-use crate::only::Only as _;
+use crate::column::{enum_str, values};
+use crate::on::{Columns, On};
 use crate::{Store, StoreError, name};
+
+/// The columns that [`read_token`] reads.
+macro_rules! token_columns {
+    () => {
+        "id, name, role, workspace_id, created_at, created_by, revoked_at"
+    };
+}
+
+fn read_token(row: &mut Columns<'_>) -> Result<AccessToken, StoreError> {
+    Ok(AccessToken {
+        id: row.next()?,
+        name: row.next()?,
+        role: row.next()?,
+        workspace_id: row.next()?,
+        created_at: row.next()?,
+        created_by: row.next()?,
+        revoked_at: row.next()?,
+    })
+}
 
 /// What a new token has.
 #[derive(Debug, Clone)]
@@ -33,67 +48,81 @@ pub fn hash_secret(secret: &str) -> String {
 impl Store {
     /// Makes a token.
     pub async fn create_token(&self, new: NewToken, actor: Option<&str>) -> Result<AccessToken, StoreError> {
+        const INSERT: &str =
+            "INSERT INTO access_token (id, name, role, workspace_id, secret_sha256, created_at,
+            created_by) VALUES ($1, $2, $3, $4, $5, $6, $7)
+            ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING";
         name::check("name", &new.name)?;
-        if let Some(workspace_id) = &new.workspace_id {
-            self.sequence(workspace_id).await?;
-        }
-        let row = access_token::Model {
-            id: TokenId::new().to_string(),
-            name: new.name,
-            role: new.role.to_string(),
-            workspace_id: new.workspace_id.map(String::from),
-            secret_sha256: new.secret_sha256,
-            created_at: Timestamp::now().milliseconds(),
-            created_by: actor.map(str::to_owned),
-            revoked_at: None,
-            revoked_by: None,
-        };
-        let transaction = self.begin_write().await?;
-        let inserted = access_token::Entity::insert(row.clone().into_active_model())
-            .exec_without_returning(&transaction)
-            .await;
-        match inserted {
-            Err(error) if is_unique_violation(&error) => {
-                Err(StoreError::AlreadyExists { what: "token", name: row.name })
+        let actor = actor.map(str::to_owned);
+        self.write(async move |on: &mut On<'_>| {
+            if let Some(workspace_id) = &new.workspace_id {
+                on.sequence(workspace_id).await?;
             }
-            Err(error) => Err(error.into()),
-            Ok(_) => {
-                transaction.commit().await?;
-                row.try_into()
+            let token = AccessToken {
+                id: TokenId::new(),
+                name: new.name,
+                role: new.role,
+                workspace_id: new.workspace_id,
+                created_at: Timestamp::now(),
+                created_by: actor,
+                revoked_at: None,
+            };
+            let role = enum_str(token.role);
+            let values = values![
+                &token.id,
+                &token.name,
+                &role,
+                token.workspace_id.as_ref(),
+                &new.secret_sha256,
+                token.created_at,
+                &token.created_by,
+            ];
+            match on.execute(INSERT, values).await? {
+                0 => Err(StoreError::AlreadyExists { what: "token", name: token.name }),
+                _ => Ok(token),
             }
-        }
+        })
+        .await
     }
 
     /// All tokens, oldest first, revoked ones too.
     pub async fn tokens(&self) -> Result<Vec<AccessToken>, StoreError> {
-        let rows =
-            access_token::Entity::find().order_by_asc(access_token::Column::Id).all(self.readers()).await?;
-        rows.into_iter().map(AccessToken::try_from).collect()
+        const ALL: &str = concat!("SELECT ", token_columns!(), " FROM access_token ORDER BY id");
+        self.read(async |on: &mut On<'_>| on.all(ALL, &[], |mut row| read_token(&mut row)).await).await
     }
 
     /// The token with this digest, a revoked one too.
     pub async fn token_by_secret(&self, secret_sha256: &str) -> Result<Option<AccessToken>, StoreError> {
-        let row = access_token::Entity::find()
-            .filter(access_token::Column::SecretSha256.eq(secret_sha256))
-            .only(self.readers())
-            .await?;
-        row.filter(|row| bool::from(row.secret_sha256.as_bytes().ct_eq(secret_sha256.as_bytes())))
-            .map(AccessToken::try_from)
-            .transpose()
+        const BY_SECRET: &str = concat!(
+            "SELECT ",
+            token_columns!(),
+            ", secret_sha256 FROM access_token WHERE secret_sha256 = $1"
+        );
+        let secret_sha256 = secret_sha256.to_owned();
+        self.read(async move |on: &mut On<'_>| {
+            let values = values![&secret_sha256];
+            let read = |mut row: Columns<'_>| Ok((read_token(&mut row)?, row.next::<String>()?));
+            let found = on.one_by_key(BY_SECRET, values, read).await?;
+            let same = |stored: &str| bool::from(stored.as_bytes().ct_eq(secret_sha256.as_bytes()));
+            Ok(found.filter(|(_, stored)| same(stored)).map(|(token, _)| token))
+        })
+        .await
     }
 
     /// The token with this name that is not revoked.
     pub async fn token_by_name(&self, name: &str) -> Result<AccessToken, StoreError> {
+        const BY_NAME: &str =
+            concat!("SELECT ", token_columns!(), " FROM access_token WHERE name = $1 AND revoked_at IS NULL");
         // No token can have such a name, and PostgreSQL does not even take the question.
         if name.contains('\0') {
             return Err(StoreError::not_found("token", name));
         }
-        let row = access_token::Entity::find()
-            .filter(access_token::Column::Name.eq(name))
-            .filter(access_token::Column::RevokedAt.is_null())
-            .only(self.readers())
-            .await?;
-        row.ok_or_else(|| StoreError::not_found("token", name))?.try_into()
+        let name = name.to_owned();
+        self.read(async move |on: &mut On<'_>| {
+            let found = on.one_by_key(BY_NAME, values![&name], |mut row| read_token(&mut row)).await?;
+            found.ok_or_else(|| StoreError::not_found("token", &name))
+        })
+        .await
     }
 
     /// Revokes a token.
@@ -102,23 +131,20 @@ impl Store {
         token_id: &TokenId,
         actor: Option<&str>,
     ) -> Result<AccessToken, StoreError> {
-        let transaction = self.begin_write().await?;
-        let row = access_token::Entity::find_by_id(token_id.as_str())
-            .only(&transaction)
-            .await?
-            .ok_or_else(|| StoreError::not_found("token", token_id))?;
-        if row.revoked_at.is_some() {
-            return row.try_into();
-        }
-        let update = access_token::ActiveModel {
-            id: Set(row.id.clone()),
-            revoked_at: Set(Some(Timestamp::now().milliseconds())),
-            revoked_by: Set(actor.map(str::to_owned)),
-            ..Default::default()
-        };
-        let row = update.update(&transaction).await?;
-        transaction.commit().await?;
-        self.wake(Wake::Tokens);
-        row.try_into()
+        const BY_ID: &str = concat!("SELECT ", token_columns!(), " FROM access_token WHERE id = $1");
+        let (token_id, actor) = (token_id.clone(), actor.map(str::to_owned));
+        self.write(async move |on: &mut On<'_>| {
+            let found = on.one_by_key(BY_ID, values![&token_id], |mut row| read_token(&mut row)).await?;
+            let token = found.ok_or_else(|| StoreError::not_found("token", &token_id))?;
+            if token.revoked_at.is_some() {
+                return Ok(token);
+            }
+            let revoked_at = Some(Timestamp::now());
+            let revoke = "UPDATE access_token SET revoked_at = $1, revoked_by = $2 WHERE id = $3";
+            on.execute(revoke, values![revoked_at, &actor, &token_id]).await?;
+            on.wake(Wake::Tokens);
+            Ok(AccessToken { revoked_at, ..token })
+        })
+        .await
     }
 }

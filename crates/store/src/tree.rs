@@ -1,160 +1,86 @@
 //! The whole tree of a workspace, read in one snapshot.
 
 use protocol::method::ThreadTreeResult;
-use protocol::{
-    ContentHash, DocumentSummary, Folder, Placement, Sequence, ThreadSummary, Timestamp, Version, WorkspaceId,
-};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect,
-    RelationTrait as _,
-};
+use protocol::{DocumentSummary, Folder, Placement, ThreadSummary, WorkspaceId};
 
-use crate::entity::{self, document, folder, placement, thread, workspace};
-use crate::only::Only as _;
+use crate::column::values;
+use crate::on::On;
 use crate::{Store, StoreError};
+
+const FOLDERS: &str = "SELECT id, parent_folder_id, name, created_at, updated_at FROM folder
+    WHERE workspace_id = $1 AND deleted_at IS NULL ORDER BY id";
+const THREADS: &str = "SELECT id, title, mode, created_at, updated_at FROM thread
+    WHERE workspace_id = $1 AND archived_at IS NULL ORDER BY id";
+const PLACEMENTS: &str = "SELECT p.thread_id, p.folder_id FROM thread_placement p
+    JOIN thread t ON p.thread_id = t.id WHERE p.workspace_id = $1 AND t.archived_at IS NULL ORDER BY p.thread_id";
+const DOCUMENTS: &str = "SELECT id, folder_id, status, content_sha256, version, char_count, updated_at
+    FROM thread_agents_doc WHERE workspace_id = $1 AND status IN ('draft', 'active') ORDER BY id";
 
 impl Store {
     /// Folders, threads, placements and document summaries, and the sequence number they are true for.
     pub async fn tree(&self, workspace_id: &WorkspaceId) -> Result<ThreadTreeResult, StoreError> {
-        let snapshot = self.begin_snapshot().await?;
-        let seq: Option<i64> = workspace::Entity::find_by_id(workspace_id.as_str())
-            .select_only()
-            .column(workspace::Column::Seq)
-            .into_tuple()
-            .only(&snapshot)
-            .await?;
-        let seq = seq.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
-        let tree = ThreadTreeResult {
-            workspace_id: workspace_id.clone(),
-            seq: Sequence::from_column(seq),
-            folders: folders(&snapshot, workspace_id).await?,
-            threads: threads(&snapshot, workspace_id).await?,
-            placements: placements(&snapshot, workspace_id).await?,
-            agents_docs: documents(&snapshot, workspace_id).await?,
-            more: Vec::new(),
-        };
-        snapshot.commit().await?;
-        Ok(tree)
+        let workspace_id = workspace_id.clone();
+        self.read_snapshot(async move |on: &mut On<'_>| {
+            Ok(ThreadTreeResult {
+                seq: on.sequence(&workspace_id).await?,
+                folders: folders(on, &workspace_id).await?,
+                threads: threads(on, &workspace_id).await?,
+                placements: placements(on, &workspace_id).await?,
+                agents_docs: documents(on, &workspace_id).await?,
+                more: Vec::new(),
+                workspace_id,
+            })
+        })
+        .await
     }
 }
 
-async fn folders(
-    connection: &impl ConnectionTrait,
-    workspace_id: &WorkspaceId,
-) -> Result<Vec<Folder>, StoreError> {
-    type Row = (String, Option<String>, String, i64, i64);
-    let rows: Vec<Row> = folder::Entity::find()
-        .select_only()
-        .columns([
-            folder::Column::Id,
-            folder::Column::ParentFolderId,
-            folder::Column::Name,
-            folder::Column::CreatedAt,
-            folder::Column::UpdatedAt,
-        ])
-        .filter(folder::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .filter(folder::Column::DeletedAt.is_null())
-        .order_by_asc(folder::Column::Id)
-        .into_tuple()
-        .all(connection)
-        .await?;
-    let folder = |(id, parent, name, created, updated): Row| {
+async fn folders(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Vec<Folder>, StoreError> {
+    on.all(FOLDERS, values![workspace_id], |mut row| {
         Ok(Folder {
-            id: entity::id(id)?,
+            id: row.next()?,
             workspace_id: workspace_id.clone(),
-            parent_folder_id: parent.map(entity::id).transpose()?,
-            name,
-            created_at: Timestamp::from_milliseconds(created),
-            updated_at: Timestamp::from_milliseconds(updated),
+            parent_folder_id: row.next()?,
+            name: row.next()?,
+            created_at: row.next()?,
+            updated_at: row.next()?,
         })
-    };
-    rows.into_iter().map(folder).collect()
+    })
+    .await
 }
 
-async fn threads(
-    connection: &impl ConnectionTrait,
-    workspace_id: &WorkspaceId,
-) -> Result<Vec<ThreadSummary>, StoreError> {
-    type Row = (String, String, String, i64, i64);
-    let rows: Vec<Row> = thread::Entity::find()
-        .select_only()
-        .columns([
-            thread::Column::Id,
-            thread::Column::Title,
-            thread::Column::Mode,
-            thread::Column::CreatedAt,
-            thread::Column::UpdatedAt,
-        ])
-        .filter(thread::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .filter(thread::Column::ArchivedAt.is_null())
-        .order_by_asc(thread::Column::Id)
-        .into_tuple()
-        .all(connection)
-        .await?;
-    let thread = |(id, title, mode, created, updated): Row| {
+async fn threads(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Vec<ThreadSummary>, StoreError> {
+    on.all(THREADS, values![workspace_id], |mut row| {
         Ok(ThreadSummary {
-            id: entity::id(id)?,
-            title,
-            mode: entity::word(&mode)?,
-            created_at: Timestamp::from_milliseconds(created),
-            updated_at: Timestamp::from_milliseconds(updated),
+            id: row.next()?,
+            title: row.next()?,
+            mode: row.next()?,
+            created_at: row.next()?,
+            updated_at: row.next()?,
         })
-    };
-    rows.into_iter().map(thread).collect()
+    })
+    .await
 }
 
-async fn placements(
-    connection: &impl ConnectionTrait,
-    workspace_id: &WorkspaceId,
-) -> Result<Vec<Placement>, StoreError> {
-    let rows: Vec<(String, String)> = placement::Entity::find()
-        .select_only()
-        .columns([placement::Column::ThreadId, placement::Column::FolderId])
-        .join(JoinType::InnerJoin, placement::Relation::Thread.def())
-        .filter(placement::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .filter(thread::Column::ArchivedAt.is_null())
-        .order_by_asc(placement::Column::ThreadId)
-        .into_tuple()
-        .all(connection)
-        .await?;
-    let placement =
-        |(thread, folder)| Ok(Placement { thread_id: entity::id(thread)?, folder_id: entity::id(folder)? });
-    rows.into_iter().map(placement).collect()
+async fn placements(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Vec<Placement>, StoreError> {
+    on.all(PLACEMENTS, values![workspace_id], |mut row| {
+        Ok(Placement { thread_id: row.next()?, folder_id: row.next()? })
+    })
+    .await
 }
 
-async fn documents(
-    connection: &impl ConnectionTrait,
-    workspace_id: &WorkspaceId,
-) -> Result<Vec<DocumentSummary>, StoreError> {
-    type Row = (String, Option<String>, String, String, i64, i64, i64);
-    let rows: Vec<Row> = document::Entity::find()
-        .select_only()
-        .columns([
-            document::Column::Id,
-            document::Column::FolderId,
-            document::Column::Status,
-            document::Column::ContentSha256,
-            document::Column::Version,
-            document::Column::CharCount,
-            document::Column::UpdatedAt,
-        ])
-        .filter(document::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .filter(document::live())
-        .order_by_asc(document::Column::Id)
-        .into_tuple()
-        .all(connection)
-        .await?;
-    let summary = |(id, folder, status, sha256, version, characters, updated): Row| {
+async fn documents(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Vec<DocumentSummary>, StoreError> {
+    on.all(DOCUMENTS, values![workspace_id], |mut row| {
         Ok(DocumentSummary {
-            id: entity::id(id)?,
+            id: row.next()?,
             workspace_id: workspace_id.clone(),
-            folder_id: folder.map(entity::id).transpose()?,
-            status: entity::word(&status)?,
-            content_sha256: ContentHash::from_stored(sha256),
-            version: Version::from_column(version),
-            char_count: u64::try_from(characters).unwrap_or(0),
-            updated_at: Timestamp::from_milliseconds(updated),
+            folder_id: row.next()?,
+            status: row.next()?,
+            content_sha256: row.next()?,
+            version: row.next()?,
+            char_count: row.next()?,
+            updated_at: row.next()?,
         })
-    };
-    rows.into_iter().map(summary).collect()
+    })
+    .await
 }

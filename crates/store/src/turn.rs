@@ -1,17 +1,44 @@
 //! Turns: begun under a lease, ended once, and kept whatever becomes of their thread.
 
 use protocol::{ThreadId, Timestamp, TurnId, TurnStatus, Version, WorkspaceId};
-use sea_orm::sea_query::Expr;
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
-};
 use serde_json::Value;
 
-use crate::entity::{self, turn};
-use crate::error::is_unique_violation;
+use crate::column::{enum_str, values};
 use crate::lease::{self, Lease};
+use crate::on::{Columns, On};
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError, name, session, thread};
+
+/// The columns that [`read_turn`] reads.
+macro_rules! turn_columns {
+    () => {
+        "turn.id, turn.workspace_id, turn.thread_id, turn.ordinal, turn.status, turn.input, turn.model, turn.cwd,
+        turn.error, turn.usage, turn.lease_owner, turn.lease_expires_at, turn.created_at, turn.finished_at,
+        turn.created_by, turn.stop_requested_at"
+    };
+}
+pub(crate) use turn_columns;
+
+pub(crate) fn read_turn(mut row: Columns<'_>) -> Result<Turn, StoreError> {
+    Ok(Turn {
+        id: row.next()?,
+        workspace_id: row.next()?,
+        thread_id: row.next()?,
+        ordinal: row.next()?,
+        status: row.next()?,
+        input: row.next()?,
+        model: row.next()?,
+        cwd: row.next()?,
+        error: row.next()?,
+        usage: row.next()?,
+        lease_owner: row.next()?,
+        lease_expires_at: row.next()?,
+        created_at: row.next()?,
+        finished_at: row.next()?,
+        created_by: row.next()?,
+        stop_requested_at: row.next()?,
+    })
+}
 
 /// A turn as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,41 +148,13 @@ impl Store {
         new.model.as_deref().map_or(Ok(()), |model| name::check("model", model))?;
         new.cwd.as_deref().map_or(Ok(()), |cwd| name::check_path("cwd", cwd))?;
         name::check("lease_owner", &new.lease.owner)?;
-        let mut write = self.write(workspace_id, actor).await?;
-        thread::find_live(&write, &new.thread_id).await?;
-        if let Some(running) = running_turn(&write.transaction, &new.thread_id).await? {
-            return Err(already_running(&new.thread_id, Some(&running)));
-        }
-        let row = turn::Model {
-            id: TurnId::new().to_string(),
-            workspace_id: workspace_id.to_string(),
-            thread_id: new.thread_id.to_string(),
-            ordinal: newest_ordinal(&write.transaction, &new.thread_id).await? + 1,
-            status: entity::to_word(&TurnStatus::Running),
-            input: new.input,
-            model: new.model,
-            cwd: new.cwd,
-            error: None,
-            usage: None,
-            lease_owner: Some(new.lease.owner),
-            lease_expires_at: Some(new.lease.expires_at.milliseconds()),
-            created_at: write.now.milliseconds(),
-            finished_at: None,
-            created_by: write.actor.clone(),
-            stop_requested_at: None,
-        };
-        let inserted = turn::Entity::insert(row.clone().into_active_model())
-            .exec_without_returning(&write.transaction)
-            .await;
-        match inserted {
-            Err(error) if is_unique_violation(&error) => return Err(already_running(&new.thread_id, None)),
-            Err(error) => return Err(error.into()),
-            Ok(_) => {}
-        }
-        let turn = Turn::try_from(row)?;
-        write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
-        write.commit().await?;
-        Ok(turn)
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            write.live_thread(&new.thread_id).await?;
+            let turn = write.insert_turn(new).await?;
+            write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
+            Ok(turn)
+        })
+        .await
     }
 
     /// Ends a turn that `owner` runs. Saying the same again changes nothing, so a lost answer can be asked for again.
@@ -167,30 +166,27 @@ impl Store {
         finish: FinishTurn,
         actor: Option<&str>,
     ) -> Result<Turn, StoreError> {
-        let write = self.write(workspace_id, actor).await?;
-        // Locked: a request to stop does not wait for the workspace, and belongs to what is answered.
-        let row = self.locked_turn(&write.transaction, workspace_id, turn_id).await?;
-        let before = Turn::try_from(row.clone())?;
-        if before.status == finish.end.status()
-            && before.lease_owner.as_deref() == Some(owner)
-            && (&before.error, &before.usage) == (&finish.error, &finish.usage)
-            && write.has_saved(&before.thread_id, finish.session.as_ref()).await?
-        {
-            return Ok(before);
-        }
-        lease::check_held(&row, owner)?;
-        write.finish_turn(row, finish, turn::Column::LeaseOwner.eq(owner)).await
+        let (turn_id, owner) = (turn_id.clone(), owner.to_owned());
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            // Locked: a request to stop does not wait for the workspace, and belongs to what is answered.
+            let before = lease::lock_turn_of_locked(write.on, &write.workspace_id, &turn_id).await?;
+            if before.status == finish.end.status()
+                && before.lease_owner.as_deref() == Some(&*owner)
+                && (&before.error, &before.usage) == (&finish.error, &finish.usage)
+                && write.has_saved(&before.thread_id, finish.session.as_ref()).await?
+            {
+                return Ok(before);
+            }
+            lease::check_held(&before, &owner)?;
+            write.end_turn(before, finish, EndGuard::Owner(owner)).await
+        })
+        .await
     }
 
     /// One turn.
     pub async fn turn(&self, workspace_id: &WorkspaceId, turn_id: &TurnId) -> Result<Turn, StoreError> {
-        match find(self.readers(), workspace_id, turn_id).await {
-            Ok(row) => row.try_into(),
-            Err(error) => {
-                self.sequence(workspace_id).await?;
-                Err(error)
-            }
-        }
+        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+        self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &turn_id).await).await
     }
 
     /// A thread's turns, newest first; those of an archived thread too.
@@ -200,74 +196,129 @@ impl Store {
         thread_id: &ThreadId,
         page: TurnPage,
     ) -> Result<Vec<Turn>, StoreError> {
-        self.thread(workspace_id, thread_id).await?;
-        let mut query = turn::Entity::find()
-            .filter(turn::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .filter(turn::Column::ThreadId.eq(thread_id.as_str()))
-            .order_by_desc(turn::Column::Ordinal)
-            .limit(page.limit);
-        if let Some(before) = page.before {
-            query = query.filter(turn::Column::Ordinal.lt(entity::to_column(before)));
-        }
-        query.all(self.readers()).await?.into_iter().map(Turn::try_from).collect()
+        const TURNS: &str = concat!(
+            "SELECT ",
+            turn_columns!(),
+            " FROM turn WHERE workspace_id = $1 AND thread_id = $2 AND ordinal < $3
+            ORDER BY ordinal DESC LIMIT $4"
+        );
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+            let before = page.before.unwrap_or(u64::MAX);
+            on.all(TURNS, values![&workspace_id, &thread_id, before, page.limit], read_turn).await
+        })
+        .await
     }
 }
 
-impl WorkspaceWrite<'_> {
-    /// Ends a running turn, logs it and commits. The guard is asked again in the statement itself.
-    pub(crate) async fn finish_turn(
-        mut self,
-        row: turn::Model,
-        finish: FinishTurn,
-        guard: sea_orm::sea_query::SimpleExpr,
-    ) -> Result<Turn, StoreError> {
-        let after = turn::Model {
-            status: entity::to_word(&finish.end.status()),
-            error: finish.error.map(|error| error.to_string()),
-            usage: finish.usage.map(|usage| usage.to_string()),
-            lease_expires_at: None,
-            finished_at: Some(self.now.milliseconds()),
-            ..row
+/// What must still be true of a turn when it is ended. It is asked again in the statement itself.
+pub(crate) enum EndGuard {
+    /// This gateway runs it.
+    Owner(String),
+    /// Its lease is over at this moment.
+    ExpiredAt(Timestamp),
+}
+
+impl WorkspaceWrite<'_, '_> {
+    async fn insert_turn(&mut self, new: NewTurn) -> Result<Turn, StoreError> {
+        const INSERT: &str = "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd,
+            lease_owner, lease_expires_at, created_at, created_by)
+            SELECT $1, $2, $3, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = $3), 'running',
+                $4, $5, $6, $7, $8, $9, $10
+            WHERE true
+            ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
+            RETURNING ordinal";
+        let id = TurnId::new();
+        let values = values![
+            &id,
+            &self.workspace_id,
+            &new.thread_id,
+            &new.input,
+            &new.model,
+            &new.cwd,
+            &new.lease.owner,
+            new.lease.expires_at,
+            self.now,
+            &self.actor,
+        ];
+        let ordinal = self.on.one_by_key(INSERT, values, |mut row| row.next()).await?;
+        let Some(ordinal) = ordinal else {
+            let running = "SELECT id FROM turn WHERE thread_id = $1 AND turn.status = 'running'";
+            let turn_id = self.on.one_by_key(running, values![&new.thread_id], |mut row| row.next()).await?;
+            return Err(StoreError::TurnRunning { thread_id: new.thread_id.to_string(), turn_id });
         };
-        let updated = turn::Entity::update_many()
-            .col_expr(turn::Column::Status, Expr::value(after.status.as_str()))
-            .col_expr(turn::Column::Error, Expr::value(after.error.clone()))
-            .col_expr(turn::Column::Usage, Expr::value(after.usage.clone()))
-            .col_expr(turn::Column::LeaseExpiresAt, Expr::value(after.lease_expires_at))
-            .col_expr(turn::Column::FinishedAt, Expr::value(after.finished_at))
-            .filter(turn::Column::Id.eq(after.id.as_str()))
-            .filter(turn::running())
-            .filter(guard)
-            .exec(&self.transaction)
-            .await?;
-        if updated.rows_affected != 1 {
-            return Err(StoreError::InvalidState(format!("turn `{}` was ended by somebody else", after.id)));
+        Ok(Turn {
+            id,
+            workspace_id: self.workspace_id.clone(),
+            thread_id: new.thread_id,
+            ordinal,
+            status: TurnStatus::Running,
+            input: new.input,
+            model: new.model,
+            cwd: new.cwd,
+            error: None,
+            usage: None,
+            lease_owner: Some(new.lease.owner),
+            lease_expires_at: Some(new.lease.expires_at),
+            created_at: self.now,
+            finished_at: None,
+            created_by: self.actor.clone(),
+            stop_requested_at: None,
+        })
+    }
+
+    /// Ends a running turn and logs it.
+    pub(crate) async fn end_turn(
+        &mut self,
+        before: Turn,
+        finish: FinishTurn,
+        guard: EndGuard,
+    ) -> Result<Turn, StoreError> {
+        const END: &str = "UPDATE turn SET status = $1, error = $2, usage = $3, lease_expires_at = NULL,
+            finished_at = $4 WHERE id = $5 AND turn.status = 'running'
+            AND (lease_owner = $6 OR lease_expires_at <= $7)";
+        let turn = Turn {
+            status: finish.end.status(),
+            error: finish.error,
+            usage: finish.usage,
+            lease_expires_at: None,
+            finished_at: Some(self.now),
+            ..before
+        };
+        let (owner, expired_at) = match &guard {
+            EndGuard::Owner(owner) => (Some(owner.as_str()), None),
+            EndGuard::ExpiredAt(now) => (None, Some(*now)),
+        };
+        let error = turn.error.as_ref().map(Value::to_string);
+        let usage = turn.usage.as_ref().map(Value::to_string);
+        let status = enum_str(turn.status);
+        let values = values![&status, &error, &usage, self.now, &turn.id, owner, expired_at];
+        if self.on.execute(END, values).await? != 1 {
+            return Err(StoreError::InvalidState(format!("turn `{}` was ended by somebody else", turn.id)));
         }
-        let turn = Turn::try_from(after)?;
         if let Some((state, expected)) = finish.session {
-            let (workspace_id, thread_id) = (&self.workspace_id, &turn.thread_id);
-            session::write(&self.transaction, workspace_id, thread_id, &state, expected).await?.ok_or_else(
-                || {
-                    StoreError::InvalidState(format!(
-                        "the session of thread `{thread_id}` was changed by somebody else: it is no longer at \
-                         version {expected}"
-                    ))
-                },
-            )?;
+            let thread_id = &turn.thread_id;
+            let saved = session::write(self.on, &self.workspace_id, thread_id, &state, expected).await?;
+            saved.ok_or_else(|| {
+                StoreError::InvalidState(format!(
+                    "the session of thread `{thread_id}` was changed by somebody else: it is no longer at version \
+                     {expected}"
+                ))
+            })?;
         }
         self.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
-        self.commit().await?;
         Ok(turn)
     }
 
     /// Whether the session that a turn ends with is the thread's already, or was until a later one.
     async fn has_saved(
-        &self,
+        &mut self,
         thread_id: &ThreadId,
         session: Option<&(Value, Version)>,
     ) -> Result<bool, StoreError> {
         let Some((state, expected)) = session else { return Ok(true) };
-        let present = session::find(&self.transaction, &self.workspace_id, thread_id).await?;
+        let present = session::find(self.on, &self.workspace_id, thread_id).await?;
         Ok(present.is_some_and(|present| {
             let saved = expected.next();
             present.version > saved || (present.version == saved && present.state == *state)
@@ -275,46 +326,15 @@ impl WorkspaceWrite<'_> {
     }
 }
 
-/// A turn of this workspace.
-pub(crate) async fn find(
-    connection: &impl ConnectionTrait,
+/// A turn of this workspace, or why there is none.
+pub(crate) async fn find_or_missing(
+    on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
-) -> Result<turn::Model, StoreError> {
-    turn::Entity::find_by_id(turn_id.as_str())
-        .filter(turn::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .one(connection)
-        .await?
-        .ok_or_else(|| StoreError::not_found("turn", turn_id))
-}
-
-async fn running_turn(
-    connection: &impl ConnectionTrait,
-    thread_id: &ThreadId,
-) -> Result<Option<String>, StoreError> {
-    Ok(turn::Entity::find()
-        .select_only()
-        .column(turn::Column::Id)
-        .filter(turn::Column::ThreadId.eq(thread_id.as_str()))
-        .filter(turn::running())
-        .into_tuple()
-        .one(connection)
-        .await?)
-}
-
-async fn newest_ordinal(connection: &impl ConnectionTrait, thread_id: &ThreadId) -> Result<i64, StoreError> {
-    let newest: Option<i64> = turn::Entity::find()
-        .select_only()
-        .column(turn::Column::Ordinal)
-        .filter(turn::Column::ThreadId.eq(thread_id.as_str()))
-        .order_by_desc(turn::Column::Ordinal)
-        .limit(1)
-        .into_tuple()
-        .one(connection)
-        .await?;
-    Ok(newest.unwrap_or(0))
-}
-
-fn already_running(thread_id: &ThreadId, running: Option<&str>) -> StoreError {
-    StoreError::TurnRunning { thread_id: thread_id.to_string(), turn_id: running.map(str::to_owned) }
+) -> Result<Turn, StoreError> {
+    const TURN: &str = concat!("SELECT ", turn_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
+    match on.one_by_key(TURN, values![turn_id, workspace_id], read_turn).await? {
+        Some(turn) => Ok(turn),
+        None => Err(on.missing(workspace_id, "turn", turn_id).await),
+    }
 }

@@ -5,11 +5,10 @@ use protocol::notification::{
     TurnToolStarted,
 };
 use protocol::{TurnId, WorkspaceId};
-use sea_orm::DatabaseTransaction;
 
-use crate::entity::{self, turn};
+use crate::on::On;
 use crate::write::WorkspaceWrite;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Turn, lease};
 
 /// Something that happened in a running turn, for the change log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,63 +63,49 @@ impl Store {
         owner: &str,
         events: Vec<TurnEvent>,
     ) -> Result<(), StoreError> {
-        self.write_turn(workspace_id, turn_id, owner, events).await?.commit().await
+        self.write_turn(workspace_id, turn_id, owner, events, async |_: &mut On<'_>| Ok(())).await
     }
 
-    /// Starts a change of a turn that `owner` runs, which tells of these events when it is committed.
-    pub(crate) async fn write_turn(
+    /// Runs a change of a turn that `owner` runs, and tells of the events. Without any, no sequence number is taken
+    /// and no other writer waits.
+    pub(crate) async fn write_turn<T, F>(
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
         owner: &str,
         events: Vec<TurnEvent>,
-    ) -> Result<TurnWrite<'_>, StoreError> {
-        if events.is_empty() {
-            let transaction = self.begin_write().await?;
-            self.held_turn(&transaction, workspace_id, turn_id, owner).await?;
-            return Ok(TurnWrite::Untold(transaction));
-        }
-        // The number first: it locks the workspace's row, and everybody locks that one before a turn's.
-        let mut write = self.write(workspace_id, None).await?;
-        let turn = self.held_turn(&write.transaction, workspace_id, turn_id, owner).await?;
-        write.actor.clone_from(&turn.created_by);
-        for event in events {
-            write.turn_event(&turn, event)?;
-        }
-        Ok(TurnWrite::Told(write))
+        change: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (workspace_id, turn_id, owner) = (workspace_id.clone(), turn_id.clone(), owner.to_owned());
+        self.write(async move |on: &mut On<'_>| {
+            if events.is_empty() {
+                lease::lock_held_turn(on, &workspace_id, &turn_id, &owner).await?;
+                return change(on).await;
+            }
+            // The number first: it locks the workspace's row, and everybody locks that one before a turn's.
+            let mut write = WorkspaceWrite::begin(on, workspace_id, None).await?;
+            let turn = lease::lock_turn_of_locked(write.on, &write.workspace_id, &turn_id).await?;
+            lease::check_held(&turn, &owner)?;
+            write.actor.clone_from(&turn.created_by);
+            let value = change(write.on).await?;
+            for event in events {
+                write.turn_event(&turn, event)?;
+            }
+            write.finish().await?;
+            Ok(value)
+        })
+        .await
     }
 }
 
-/// A change of a running turn. Dropped without [`TurnWrite::commit`], it leaves no trace.
-pub(crate) enum TurnWrite<'a> {
-    /// There is nothing to tell, so no sequence number is taken and no other writer waits.
-    Untold(DatabaseTransaction),
-    /// The log tells of it.
-    Told(WorkspaceWrite<'a>),
-}
-
-impl TurnWrite<'_> {
-    /// The transaction that holds the turn.
-    pub(crate) fn transaction(&self) -> &DatabaseTransaction {
-        match self {
-            TurnWrite::Untold(transaction) => transaction,
-            TurnWrite::Told(write) => &write.transaction,
-        }
-    }
-
-    /// Makes the change permanent, and wakes whoever follows the workspace if there is something to read.
-    pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        match self {
-            TurnWrite::Untold(transaction) => Ok(transaction.commit().await?),
-            TurnWrite::Told(write) => write.commit().await,
-        }
-    }
-}
-
-impl WorkspaceWrite<'_> {
-    fn turn_event(&mut self, turn: &turn::Model, event: TurnEvent) -> Result<(), StoreError> {
+impl WorkspaceWrite<'_, '_> {
+    fn turn_event(&mut self, turn: &Turn, event: TurnEvent) -> Result<(), StoreError> {
         let workspace_id = self.workspace_id.clone();
-        let (thread_id, turn_id) = (entity::id(turn.thread_id.clone())?, entity::id(turn.id.clone())?);
+        let (thread_id, turn_id) = (turn.thread_id.clone(), turn.id.clone());
         match event {
             TurnEvent::ManifestKept { round } => {
                 self.log(|seq| TurnManifestKept { seq, workspace_id, thread_id, turn_id, round })

@@ -1,28 +1,30 @@
 //! Items of a turn: what was said and done, in the order it happened.
 
 use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, IntoActiveModel, QueryFilter, QueryOrder,
-    QuerySelect, Statement,
-};
 use serde_json::Value;
 
-use crate::entity::{self, turn_item};
+use crate::column::{self, values};
+use crate::on::{Columns, On};
 use crate::turn_event::TurnEvent;
-use crate::{Store, StoreError, name};
+use crate::{Store, StoreError, name, turn};
 
-/// Rows that one statement inserts; their values stay below what either database takes.
-const BATCH: usize = 500;
+/// The columns that [`read_item`] reads.
+macro_rules! item_columns {
+    () => {
+        "turn_item.id, turn_item.turn_id, turn_item.ordinal, turn_item.kind, turn_item.content, turn_item.created_at"
+    };
+}
 
-/// The items of completed turns of the workspace `$1` and the thread `$2` after the ordinal `$3` and before `$4`.
-const COMPLETED_ITEMS: &str = "
-SELECT turn.ordinal AS turn_ordinal, turn_item.*
-FROM turn
-JOIN turn_item ON turn_item.turn_id = turn.id
-WHERE turn.workspace_id = $1 AND turn.thread_id = $2 AND turn.status = 'completed'
-    AND turn.ordinal > $3 AND turn.ordinal < $4
-ORDER BY turn.ordinal, turn_item.ordinal
-";
+fn read_item(row: &mut Columns<'_>) -> Result<TurnItem, StoreError> {
+    Ok(TurnItem {
+        id: row.next()?,
+        turn_id: row.next()?,
+        ordinal: row.next()?,
+        kind: row.next()?,
+        content: row.next()?,
+        created_at: row.next()?,
+    })
+}
 
 /// An item as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,35 +63,11 @@ impl Store {
         events: Vec<TurnEvent>,
     ) -> Result<Vec<TurnItem>, StoreError> {
         items.iter().try_for_each(|item| name::check("kind", &item.kind))?;
-        let write = self.write_turn(workspace_id, turn_id, owner, events).await?;
-        let newest: Option<i64> = turn_item::Entity::find()
-            .select_only()
-            .column(turn_item::Column::Ordinal)
-            .filter(turn_item::Column::TurnId.eq(turn_id.as_str()))
-            .order_by_desc(turn_item::Column::Ordinal)
-            .limit(1)
-            .into_tuple()
-            .one(write.transaction())
-            .await?;
-        let created_at = Timestamp::now().milliseconds();
-        let rows: Vec<turn_item::Model> = (newest.unwrap_or(0) + 1..)
-            .zip(items)
-            .map(|(ordinal, item)| turn_item::Model {
-                id: TurnItemId::new().to_string(),
-                workspace_id: workspace_id.to_string(),
-                turn_id: turn_id.to_string(),
-                ordinal,
-                kind: item.kind,
-                content: item.content.to_string(),
-                created_at,
-            })
-            .collect();
-        for batch in rows.chunks(BATCH) {
-            let batch = batch.iter().cloned().map(IntoActiveModel::into_active_model);
-            turn_item::Entity::insert_many(batch).exec_without_returning(write.transaction()).await?;
-        }
-        write.commit().await?;
-        rows.into_iter().map(TurnItem::try_from).collect()
+        let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+        self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
+            insert_items(on, &workspace, &turn, items).await
+        })
+        .await
     }
 
     /// The items of a thread's completed turns between two ordinals, both exclusive, each with the ordinal of its turn,
@@ -101,21 +79,22 @@ impl Store {
         after: u64,
         before: u64,
     ) -> Result<Vec<(u64, TurnItem)>, StoreError> {
-        let values: [sea_orm::Value; 4] = [
-            workspace_id.as_str().into(),
-            thread_id.as_str().into(),
-            entity::to_column(after).into(),
-            entity::to_column(before).into(),
-        ];
-        let statement = Statement::from_sql_and_values(self.backend(), COMPLETED_ITEMS, values);
-        let rows = self.readers().query_all_raw(statement).await?;
-        rows.into_iter()
-            .map(|row| {
-                let turn: i64 = row.try_get("", "turn_ordinal")?;
-                let item = turn_item::Model::from_query_result(&row, "")?;
-                Ok((entity::count(turn), item.try_into()?))
+        const COMPLETED: &str = concat!(
+            "SELECT turn.ordinal, ",
+            item_columns!(),
+            " FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
+            WHERE turn.workspace_id = $1 AND turn.thread_id = $2 AND turn.status = 'completed'
+                AND turn.ordinal > $3 AND turn.ordinal < $4
+            ORDER BY turn.ordinal, turn_item.ordinal"
+        );
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            on.all(COMPLETED, values![&workspace_id, &thread_id, after, before], |mut row| {
+                Ok((row.next()?, read_item(&mut row)?))
             })
-            .collect()
+            .await
+        })
+        .await
     }
 
     /// A turn's items, in order.
@@ -124,15 +103,59 @@ impl Store {
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
     ) -> Result<Vec<TurnItem>, StoreError> {
-        let rows = turn_item::Entity::find()
-            .filter(turn_item::Column::WorkspaceId.eq(workspace_id.as_str()))
-            .filter(turn_item::Column::TurnId.eq(turn_id.as_str()))
-            .order_by_asc(turn_item::Column::Ordinal)
-            .all(self.readers())
-            .await?;
-        if rows.is_empty() {
-            self.turn(workspace_id, turn_id).await?;
-        }
-        rows.into_iter().map(TurnItem::try_from).collect()
+        const ITEMS: &str = concat!(
+            "SELECT ",
+            item_columns!(),
+            " FROM turn_item WHERE workspace_id = $1 AND turn_id = $2 ORDER BY ordinal"
+        );
+        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let values = values![&workspace_id, &turn_id];
+            let items = on.all(ITEMS, values, |mut row| read_item(&mut row)).await?;
+            if items.is_empty() {
+                turn::find_or_missing(on, &workspace_id, &turn_id).await?;
+            }
+            Ok(items)
+        })
+        .await
     }
+}
+
+async fn insert_items(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+    items: Vec<NewTurnItem>,
+) -> Result<Vec<TurnItem>, StoreError> {
+    let newest = "SELECT max(ordinal) FROM turn_item WHERE turn_id = $1";
+    let newest: Option<Option<u64>> = on.one_by_key(newest, values![turn_id], |mut row| row.next()).await?;
+    let created_at = Timestamp::now();
+    let items: Vec<TurnItem> = (newest.flatten().unwrap_or(0) + 1..)
+        .zip(items)
+        .map(|(ordinal, NewTurnItem { kind, content })| TurnItem {
+            id: TurnItemId::new(),
+            turn_id: turn_id.clone(),
+            ordinal,
+            kind,
+            content,
+            created_at,
+        })
+        .collect();
+    let contents: Vec<String> = items.iter().map(|item| item.content.to_string()).collect();
+    let mut rows: Vec<column::Value<'_>> = Vec::with_capacity(items.len() * 7);
+    for (item, content) in items.iter().zip(&contents) {
+        rows.extend_from_slice(values![
+            &item.id,
+            workspace_id,
+            turn_id,
+            item.ordinal,
+            &item.kind,
+            content,
+            created_at
+        ]);
+    }
+    let insert =
+        "INSERT INTO turn_item (id, workspace_id, turn_id, ordinal, kind, content, created_at) VALUES";
+    on.insert(insert, 7, &rows, "").await?;
+    Ok(items)
 }

@@ -2,11 +2,29 @@
 
 use protocol::notification::TreeChange;
 use protocol::{AgentsConfig, Sequence, Workspace, WorkspaceId};
-use sea_orm::{ActiveModelTrait, ActiveValue::Set, EntityTrait, IntoActiveModel, QueryOrder};
 
-use crate::entity::workspace;
-use crate::only::Only as _;
+use crate::column::{to_json, values};
+use crate::on::{Columns, On};
+use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError, name};
+
+/// The columns that [`read_workspace`] reads, of a table that is called `w`.
+macro_rules! workspace_columns {
+    () => {
+        "w.id, w.name, w.root_path, w.agents, w.created_at, w.updated_at"
+    };
+}
+
+pub(crate) fn read_workspace(mut row: Columns<'_>) -> Result<Workspace, StoreError> {
+    Ok(Workspace {
+        id: row.next()?,
+        name: row.next()?,
+        root_path: row.next()?,
+        agents: row.next()?,
+        created_at: row.next()?,
+        updated_at: row.next()?,
+    })
+}
 
 /// What a new workspace has.
 #[derive(Debug, Clone, Default)]
@@ -37,27 +55,24 @@ impl Store {
         new: NewWorkspace,
         actor: Option<&str>,
     ) -> Result<Workspace, StoreError> {
+        const INSERT: &str =
+            "INSERT INTO workspace (id, name, root_path, agents, seq, created_at, updated_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $6)";
         name::check("name", &new.name)?;
         new.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
-        let id = WorkspaceId::new();
-        let transaction = self.begin_write().await?;
-        let first = Sequence(1);
-        let mut write = self.writing(transaction, id.clone(), actor, first);
-        let row = workspace::Model {
-            id: id.to_string(),
-            name: new.name,
-            root_path: new.root_path,
-            agents: to_json(new.agents.as_ref())?,
-            seq: first.to_column(),
-            created_at: write.now.milliseconds(),
-            updated_at: write.now.milliseconds(),
-        };
-        workspace::Entity::insert(row.clone().into_active_model())
-            .exec_without_returning(&write.transaction)
-            .await?;
-        write.tree_changed(TreeChange::WorkspaceCreated, None, None)?;
-        write.commit().await?;
-        row.try_into()
+        let agents = agents_column(new.agents.as_ref())?;
+        let actor = actor.map(str::to_owned);
+        self.write(async move |on: &mut On<'_>| {
+            let (id, first) = (WorkspaceId::new(), Sequence(1));
+            let mut write = WorkspaceWrite::numbered(on, id.clone(), actor, first);
+            let now = write.now;
+            write.on.execute(INSERT, values![&id, &new.name, &new.root_path, &agents, first, now]).await?;
+            write.tree_changed(TreeChange::WorkspaceCreated, None, None)?;
+            write.finish().await?;
+            let NewWorkspace { name, root_path, agents } = new;
+            Ok(Workspace { id, name, root_path, agents, created_at: now, updated_at: now })
+        })
+        .await
     }
 
     /// Changes a workspace's own fields.
@@ -67,61 +82,50 @@ impl Store {
         changes: WorkspaceChanges,
         actor: Option<&str>,
     ) -> Result<Workspace, StoreError> {
+        const UPDATE: &str =
+            "UPDATE workspace SET name = $1, root_path = $2, agents = $3, updated_at = $4 WHERE id = $5";
         changes.name.as_deref().map_or(Ok(()), |name| name::check("name", name))?;
         changes.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
-        let mut write = self.write(workspace_id, actor).await?;
-        let before = find(&write.transaction, workspace_id).await?;
-        let mut after = before.clone();
-        if let Some(name) = changes.name {
-            after.name = name;
-        }
-        if changes.root_path.is_some() {
-            after.root_path = changes.root_path;
-        }
-        if changes.agents.is_some() {
-            after.agents = to_json(changes.agents.as_ref())?;
-        }
-        if after == before {
-            return before.try_into();
-        }
-        after.updated_at = write.now.milliseconds();
-        let update = workspace::ActiveModel {
-            id: Set(after.id.clone()),
-            name: Set(after.name.clone()),
-            root_path: Set(after.root_path.clone()),
-            agents: Set(after.agents.clone()),
-            updated_at: Set(after.updated_at),
-            ..Default::default()
-        };
-        update.update(&write.transaction).await?;
-        write.tree_changed(TreeChange::WorkspaceUpdated, None, None)?;
-        write.commit().await?;
-        after.try_into()
+        agents_column(changes.agents.as_ref())?;
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let before = find(write.on, &write.workspace_id).await?;
+            let mut after = before.clone();
+            after.name = changes.name.unwrap_or(after.name);
+            after.root_path = changes.root_path.or(after.root_path);
+            after.agents = changes.agents.or(after.agents);
+            if after == before {
+                return Ok(before);
+            }
+            after.updated_at = write.now;
+            let agents = agents_column(after.agents.as_ref())?;
+            let values = values![&after.name, &after.root_path, &agents, after.updated_at, &after.id];
+            write.on.execute(UPDATE, values).await?;
+            write.tree_changed(TreeChange::WorkspaceUpdated, None, None)?;
+            Ok(after)
+        })
+        .await
     }
 
     /// One workspace.
     pub async fn workspace(&self, workspace_id: &WorkspaceId) -> Result<Workspace, StoreError> {
-        find(self.readers(), workspace_id).await?.try_into()
+        let workspace_id = workspace_id.clone();
+        self.read(async move |on: &mut On<'_>| find(on, &workspace_id).await).await
     }
 
     /// All workspaces, oldest first.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
-        let rows = workspace::Entity::find().order_by_asc(workspace::Column::Id).all(self.readers()).await?;
-        rows.into_iter().map(Workspace::try_from).collect()
+        const ALL: &str = concat!("SELECT ", workspace_columns!(), " FROM workspace w ORDER BY w.id");
+        self.read(async |on: &mut On<'_>| on.all(ALL, &[], read_workspace).await).await
     }
 }
 
-async fn find(
-    connection: &impl sea_orm::ConnectionTrait,
-    workspace_id: &WorkspaceId,
-) -> Result<workspace::Model, StoreError> {
-    workspace::Entity::find_by_id(workspace_id.as_str())
-        .only(connection)
-        .await?
-        .ok_or_else(|| StoreError::not_found("workspace", workspace_id))
+async fn find(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Workspace, StoreError> {
+    let select = concat!("SELECT ", workspace_columns!(), " FROM workspace w WHERE w.id = $1");
+    let found = on.one_by_key(select, values![workspace_id], read_workspace).await?;
+    found.ok_or_else(|| StoreError::not_found("workspace", workspace_id))
 }
 
-fn to_json(agents: Option<&AgentsConfig>) -> Result<Option<String>, StoreError> {
+fn agents_column(agents: Option<&AgentsConfig>) -> Result<Option<String>, StoreError> {
     let root = agents.and_then(|agents| agents.root.as_ref());
     let mut texts = root
         .into_iter()
@@ -129,5 +133,5 @@ fn to_json(agents: Option<&AgentsConfig>) -> Result<Option<String>, StoreError> 
     if texts.any(|text| text.contains('\0')) {
         return Err(StoreError::invalid("agents", "must not contain a zero byte"));
     }
-    agents.map(serde_json::to_string).transpose().map_err(|error| StoreError::Database(error.to_string()))
+    agents.map(to_json).transpose()
 }

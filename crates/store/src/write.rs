@@ -5,15 +5,11 @@ use protocol::notification::{
     TurnStarted,
 };
 use protocol::{DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
-use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait,
-    IntoActiveModel, QueryFilter, Select, Statement, TryInsertResult, sea_query::Expr,
-};
 
 use crate::change::Wake;
-use crate::entity::{change_log, document, folder, workspace};
-use crate::only::Only as _;
-use crate::{Scope, Store, StoreError};
+use crate::column::{Value, to_json, values};
+use crate::on::On;
+use crate::{Store, StoreError};
 
 /// Takes the next sequence number of the workspace `$1`, and with it the lock of its row, which orders writers.
 ///
@@ -21,70 +17,65 @@ use crate::{Scope, Store, StoreError};
 /// still sees other tables as they were when it began.
 const TAKE_SEQUENCE: &str = "UPDATE workspace SET seq = seq + 1 WHERE id = $1 RETURNING seq";
 
-/// A running change. Dropped without [`WorkspaceWrite::commit`], it leaves no trace.
-pub(crate) struct WorkspaceWrite<'a> {
-    store: &'a Store,
-    pub(crate) transaction: DatabaseTransaction,
+/// A running change of one workspace. One that logs nothing leaves no trace.
+pub(crate) struct WorkspaceWrite<'a, 'c> {
+    pub(crate) on: &'a mut On<'c>,
     pub(crate) workspace_id: WorkspaceId,
     pub(crate) actor: Option<String>,
     pub(crate) now: Timestamp,
     /// The number that the workspace's row already has; the first change is logged under it.
     taken: Sequence,
-    changes: Vec<change_log::ActiveModel>,
+    changes: Vec<Logged>,
+}
+
+struct Logged {
+    seq: Sequence,
+    method: &'static str,
+    params: String,
 }
 
 impl Store {
-    /// Starts a change and waits for its turn.
-    pub(crate) async fn write(
+    /// Runs a change of a workspace when its turn has come, logs what it tells of, and wakes whoever follows.
+    pub(crate) async fn write_workspace<T, F>(
         &self,
         workspace_id: &WorkspaceId,
         actor: Option<&str>,
-    ) -> Result<WorkspaceWrite<'_>, StoreError> {
-        let transaction = self.begin_write().await?;
-        let statement =
-            Statement::from_sql_and_values(self.backend(), TAKE_SEQUENCE, [workspace_id.as_str().into()]);
-        let row = transaction.query_one_raw(statement).await?;
-        let row = row.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
-        let taken = Sequence::from_column(row.try_get_by_index(0)?);
-        Ok(self.writing(transaction, workspace_id.clone(), actor, taken))
-    }
-
-    /// A change whose number is already in the workspace's row, or in the row that is being made.
-    pub(crate) fn writing(
-        &self,
-        transaction: DatabaseTransaction,
-        workspace_id: WorkspaceId,
-        actor: Option<&str>,
-        taken: Sequence,
-    ) -> WorkspaceWrite<'_> {
-        WorkspaceWrite {
-            store: self,
-            transaction,
-            workspace_id,
-            actor: actor.map(str::to_owned),
-            now: Timestamp::now(),
-            taken,
-            changes: Vec::new(),
-        }
+        change: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&mut WorkspaceWrite<'_, '_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (workspace_id, actor) = (workspace_id.clone(), actor.map(str::to_owned));
+        self.write(async move |on: &mut On<'_>| {
+            let mut write = WorkspaceWrite::begin(on, workspace_id, actor).await?;
+            let value = change(&mut write).await?;
+            write.finish().await?;
+            Ok(value)
+        })
+        .await
     }
 }
 
-impl WorkspaceWrite<'_> {
-    /// The folder's row, unless it is deleted or of another workspace.
-    pub(crate) async fn folder(&self, folder_id: &FolderId) -> Result<folder::Model, StoreError> {
-        find_folder(&self.transaction, &self.workspace_id, folder_id).await
+impl<'a, 'c> WorkspaceWrite<'a, 'c> {
+    pub(crate) async fn begin(
+        on: &'a mut On<'c>,
+        workspace_id: WorkspaceId,
+        actor: Option<String>,
+    ) -> Result<Self, StoreError> {
+        let taken = on.one_by_key(TAKE_SEQUENCE, values![&workspace_id], |mut row| row.next()).await?;
+        let taken = taken.ok_or_else(|| StoreError::not_found("workspace", &workspace_id))?;
+        Ok(Self::numbered(on, workspace_id, actor, taken))
     }
 
-    /// The document of a scope that exists, unless it is archived.
-    pub(crate) async fn live_document(&self, scope: &Scope) -> Result<Option<document::Model>, StoreError> {
-        let Some(folder_id) = &scope.folder_id else {
-            let select = document::Entity::find().filter(scope.documents()).filter(document::live());
-            return Ok(select.only(&self.transaction).await?);
-        };
-        let select = select_folder(&self.workspace_id, folder_id).find_also_related(document::Entity);
-        let found = select.only(&self.transaction).await?;
-        let (_, document) = found.ok_or_else(|| StoreError::not_found("folder", folder_id))?;
-        Ok(document)
+    /// A change whose number is already in the workspace's row, or in the row that is being made.
+    pub(crate) fn numbered(
+        on: &'a mut On<'c>,
+        workspace_id: WorkspaceId,
+        actor: Option<String>,
+        taken: Sequence,
+    ) -> Self {
+        Self { on, workspace_id, actor, now: Timestamp::now(), taken, changes: Vec::new() }
     }
 
     /// Logs that a document changed.
@@ -130,76 +121,36 @@ impl WorkspaceWrite<'_> {
         &mut self,
         notification: impl FnOnce(Sequence) -> N,
     ) -> Result<(), StoreError> {
-        let seq = self.number_of(self.changes.len());
-        let params = serde_json::to_string(&notification(seq))
-            .map_err(|error| StoreError::Database(error.to_string()))?;
-        self.changes.push(change_log::ActiveModel {
-            workspace_id: Set(self.workspace_id.to_string()),
-            seq: Set(seq.to_column()),
-            changed_at: Set(self.now.milliseconds()),
-            actor: Set(self.actor.clone()),
-            method: Set(N::NAME.to_owned()),
-            params: Set(params),
-        });
+        let seq = Sequence(self.taken.0 + self.changes.len() as u64);
+        let params = to_json(&notification(seq))?;
+        self.changes.push(Logged { seq, method: N::NAME, params });
         Ok(())
     }
 
-    /// The sequence number of the change at an index.
-    fn number_of(&self, index: usize) -> Sequence {
-        Sequence(self.taken.0 + index as u64)
-    }
-
-    /// Makes the change and its log permanent, then wakes whoever follows the workspace.
-    pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        let newest = self.number_of(self.changes.len().saturating_sub(1));
+    /// Writes the log, and lets whoever follows the workspace be woken.
+    pub(crate) async fn finish(self) -> Result<(), StoreError> {
+        let Some(newest) = self.changes.last().map(|change| change.seq) else {
+            self.on.discard();
+            return Ok(());
+        };
         if newest > self.taken {
-            workspace::Entity::update_many()
-                .col_expr(workspace::Column::Seq, Expr::value(newest.to_column()))
-                .filter(workspace::Column::Id.eq(self.workspace_id.as_str()))
-                .exec(&self.transaction)
-                .await?;
+            let update = "UPDATE workspace SET seq = $1 WHERE id = $2";
+            self.on.execute(update, values![newest, &self.workspace_id]).await?;
         }
-        change_log::Entity::insert_many(self.changes).exec_without_returning(&self.transaction).await?;
-        self.transaction.commit().await?;
-        self.store.wake(Wake::Workspace(self.workspace_id));
+        let mut rows: Vec<Value<'_>> = Vec::with_capacity(self.changes.len() * 6);
+        for change in &self.changes {
+            rows.extend_from_slice(values![
+                &self.workspace_id,
+                change.seq,
+                self.now,
+                &self.actor,
+                change.method,
+                &change.params
+            ]);
+        }
+        let insert = "INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params) VALUES";
+        self.on.insert(insert, 6, &rows, "").await?;
+        self.on.wake(Wake::Workspace(self.workspace_id));
         Ok(())
     }
-}
-
-/// A folder that exists in this workspace.
-pub(crate) async fn find_folder(
-    connection: &impl sea_orm::ConnectionTrait,
-    workspace_id: &WorkspaceId,
-    folder_id: &FolderId,
-) -> Result<folder::Model, StoreError> {
-    select_folder(workspace_id, folder_id)
-        .only(connection)
-        .await?
-        .ok_or_else(|| StoreError::not_found("folder", folder_id))
-}
-
-fn select_folder(workspace_id: &WorkspaceId, folder_id: &FolderId) -> Select<folder::Entity> {
-    folder::Entity::find_by_id(folder_id.as_str())
-        .filter(folder::Column::WorkspaceId.eq(workspace_id.as_str()))
-        .filter(folder::Column::DeletedAt.is_null())
-}
-
-/// Inserts a row unless there is one with its key, and says how many were inserted.
-pub(crate) async fn insert_if_absent<A, M>(
-    connection: &impl ConnectionTrait,
-    row: M,
-    key: <A::Entity as EntityTrait>::Column,
-) -> Result<u64, StoreError>
-where
-    A: ActiveModelTrait,
-    M: IntoActiveModel<A>,
-{
-    let inserted = <A::Entity as EntityTrait>::insert(row.into_active_model())
-        .on_conflict_do_nothing_on([key])
-        .exec_without_returning(connection)
-        .await?;
-    Ok(match inserted {
-        TryInsertResult::Inserted(count) => count,
-        _ => 0,
-    })
 }

@@ -1,43 +1,67 @@
 //! A plain connection to the same database, for what a statement costs by itself.
 
-use std::str::FromStr as _;
-
-use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
-use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
-use sea_orm::sqlx::{self, Connection as _};
+use rusqlite::ToSql;
+use sqlx::{Connection as _, PgConnection};
 use store::Database;
 
-/// A connection that nothing stands in front of, as durable as the store's.
+/// A connection that nothing is in front of, as durable as the store's.
 pub(crate) enum Bare {
-    Sqlite(SqliteConnection),
+    Sqlite(rusqlite::Connection),
     Postgres(PgConnection),
 }
 
-/// Runs the same code on either connection.
-macro_rules! on {
-    ($bare:expr, $connection:ident => $body:expr) => {
-        match $bare {
-            $crate::bare::Bare::Sqlite($connection) => $body,
-            $crate::bare::Bare::Postgres($connection) => $body,
-        }
-    };
+/// A value of a statement.
+#[derive(Clone, Copy)]
+pub(crate) enum Value<'a> {
+    Text(&'a str),
+    Number(i64),
 }
-pub(crate) use on;
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(number: i64) -> Self {
+        Value::Number(number)
+    }
+}
+
+/// The values of a statement.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { &[$($crate::bare::Value::from($value)),*] };
+}
+pub(crate) use values;
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        match self {
+            Value::Text(text) => text.to_sql(),
+            Value::Number(number) => number.to_sql(),
+        }
+    }
+}
 
 impl Bare {
     pub(crate) async fn connect(database: &Database) -> anyhow::Result<Self> {
         Ok(match database {
             Database::Sqlite(path) => {
-                let options = SqliteConnectOptions::new()
-                    .filename(path)
-                    .journal_mode(SqliteJournalMode::Wal)
-                    .synchronous(SqliteSynchronous::Full)
-                    .foreign_keys(true);
-                Self::Sqlite(SqliteConnection::connect_with(&options).await?)
+                let connection = rusqlite::Connection::open(path)?;
+                connection.pragma_update(None, "journal_mode", "WAL")?;
+                connection.pragma_update(None, "synchronous", "FULL")?;
+                connection.pragma_update(None, "foreign_keys", true)?;
+                connection.busy_timeout(std::time::Duration::from_secs(5))?;
+                Self::Sqlite(connection)
             }
-            Database::Postgres(address) => {
-                Self::Postgres(PgConnection::connect_with(&PgConnectOptions::from_str(address)?).await?)
-            }
+            Database::Postgres(address) => Self::Postgres(PgConnection::connect(address).await?),
         })
     }
 
@@ -49,12 +73,79 @@ impl Bare {
         }
     }
 
+    /// Runs a prepared statement, and says how many rows it changed.
+    pub(crate) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> anyhow::Result<u64> {
+        Ok(match self {
+            Self::Sqlite(connection) => {
+                connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values))? as u64
+            }
+            Self::Postgres(connection) => bind(sql, values).execute(connection).await?.rows_affected(),
+        })
+    }
+
+    /// Reads the columns of every row: a `t` of `columns` is a text, an `n` a number, both of which may be missing.
+    pub(crate) async fn select(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        columns: &str,
+    ) -> anyhow::Result<Vec<Vec<Cell>>> {
+        use sqlx::Row as _;
+        let kinds: Vec<char> = columns.chars().collect();
+        let mut answer = Vec::new();
+        match self {
+            Self::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql)?;
+                let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+                while let Some(row) = rows.next()? {
+                    let cells = kinds.iter().enumerate().map(|(index, kind)| match kind {
+                        't' => Ok(Cell::Text(row.get(index)?)),
+                        _ => Ok(Cell::Number(row.get(index)?)),
+                    });
+                    answer.push(cells.collect::<rusqlite::Result<_>>()?);
+                }
+            }
+            Self::Postgres(connection) => {
+                for row in bind(sql, values).fetch_all(connection).await? {
+                    let cells = kinds.iter().enumerate().map(|(index, kind)| match kind {
+                        't' => Ok(Cell::Text(row.try_get(index)?)),
+                        _ => Ok(Cell::Number(row.try_get(index)?)),
+                    });
+                    answer.push(cells.collect::<sqlx::Result<_>>()?);
+                }
+            }
+        }
+        Ok(answer)
+    }
+
     /// Runs statements that answer with nothing.
-    pub(crate) async fn execute(&mut self, statements: &[String]) -> anyhow::Result<()> {
+    pub(crate) async fn script(&mut self, statements: &[String]) -> anyhow::Result<()> {
         for statement in statements {
-            let query = sqlx::AssertSqlSafe(statement.as_str());
-            on!(self, connection => { sqlx::query(query).execute(connection).await?; });
+            match self {
+                Self::Sqlite(connection) => connection.execute_batch(statement)?,
+                Self::Postgres(connection) => {
+                    let statement = sqlx::AssertSqlSafe(statement.as_str());
+                    sqlx::raw_sql(statement).execute(connection).await?;
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// A column of a row.
+#[expect(dead_code, reason = "it is decoded, and that is what is measured")]
+pub(crate) enum Cell {
+    Text(Option<String>),
+    Number(Option<i64>),
+}
+
+fn bind<'q>(
+    sql: &'static str,
+    values: &[Value<'q>],
+) -> sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments> {
+    values.iter().fold(sqlx::query(sql), |query, value| match *value {
+        Value::Text(text) => query.bind(text),
+        Value::Number(number) => query.bind(number),
+    })
 }

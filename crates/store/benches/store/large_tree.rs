@@ -19,10 +19,10 @@ impl Size {
 
     /// Fills an empty workspace.
     pub(crate) async fn fill(self, bare: &mut Bare, workspace_id: &WorkspaceId) -> anyhow::Result<()> {
-        bare.execute(&self.statements(workspace_id)).await?;
+        bare.script(&self.statements(workspace_id)).await?;
         match bare {
             // PostgreSQL would soon look at the new rows by itself, SQLite never does.
-            Bare::Postgres(_) => bare.execute(&["ANALYZE".to_owned()]).await,
+            Bare::Postgres(_) => bare.script(&["ANALYZE".to_owned()]).await,
             Bare::Sqlite(_) => Ok(()),
         }
     }

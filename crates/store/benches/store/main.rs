@@ -1,12 +1,13 @@
 //! What the store costs over the bare statements it needs, on both databases.
 //!
 //! ```text
-//! cargo bench -p foreword-store --bench store -- [--quick] [resolve] [save] [tree]
+//! cargo bench -p foreword-store --bench store -- [--quick] [resolve] [save] [callers] [tree]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
 
 mod bare;
+mod callers;
 mod databases;
 mod large_tree;
 mod resolve;
@@ -33,6 +34,9 @@ async fn main() -> anyhow::Result<()> {
         }
         if arguments.ask_for("save") {
             save::measure(&databases, arguments.effort).await?;
+        }
+        if arguments.ask_for("callers") {
+            callers::measure(&databases, arguments.effort).await?;
         }
         if arguments.ask_for("tree") {
             tree::measure(&databases, arguments.effort).await?;

@@ -2,11 +2,10 @@
 
 use measure::{Comparison, Effort, Rounds, show_count};
 use protocol::{ContentHash, DocumentId, Timestamp};
-use sea_orm::sqlx::{self, Connection as _};
 use store::{Database, Store};
 use workload::{self, ACTOR, DeepThread, text};
 
-use crate::bare::{Bare, on};
+use crate::bare::{Bare, values};
 use crate::databases::Databases;
 use crate::large_tree::Size;
 
@@ -61,7 +60,7 @@ fn documents(effort: Effort) -> u64 {
 }
 
 /// Saves one document again and again with nothing but the statements that write.
-struct BareSaves {
+pub(crate) struct BareSaves {
     bare: Bare,
     workspace_id: String,
     folder_id: String,
@@ -71,7 +70,7 @@ struct BareSaves {
 }
 
 impl BareSaves {
-    async fn prepare(database: &Database, effort: Effort) -> anyhow::Result<Self> {
+    pub(crate) async fn prepare(database: &Database, effort: Effort) -> anyhow::Result<Self> {
         let store = Store::open(database).await?;
         fill(&store, database, effort).await?;
         let thread = DeepThread::create(&store).await?;
@@ -89,7 +88,7 @@ impl BareSaves {
         })
     }
 
-    async fn save(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn save(&mut self) -> anyhow::Result<()> {
         self.version += 1;
         self.seq += 1;
         let content = text(u64::try_from(self.version)?);
@@ -97,27 +96,31 @@ impl BareSaves {
         let characters = i64::try_from(content.len())?;
         let now = Timestamp::now().milliseconds();
         let params = self.notification(&sha256);
-        let begin = self.bare.begin_write();
-        on!(&mut self.bare, connection => {
-            let mut transaction = connection.begin_with(begin).await?;
-            let updated = sqlx::query(UPDATE_DOCUMENT)
-                .bind("active").bind(&content).bind(&sha256).bind(characters).bind(self.version).bind(now)
-                .bind(ACTOR).bind(&self.document_id).bind(self.version - 1)
-                .execute(&mut *transaction).await?;
-            anyhow::ensure!(updated.rows_affected() == 1);
-            sqlx::query(INSERT_REVISION)
-                .bind(DocumentId::new().to_string()).bind(&self.document_id).bind(&self.workspace_id)
-                .bind(&self.folder_id).bind(self.version).bind(&content).bind(&sha256).bind(characters)
-                .bind(now).bind(ACTOR).bind("autosave")
-                .execute(&mut *transaction).await?;
-            sqlx::query(UPDATE_WORKSPACE).bind(self.seq).bind(&self.workspace_id)
-                .execute(&mut *transaction).await?;
-            sqlx::query(INSERT_CHANGE)
-                .bind(&self.workspace_id).bind(self.seq).bind(now).bind(ACTOR)
-                .bind("thread/agents_doc/changed").bind(&params)
-                .execute(&mut *transaction).await?;
-            transaction.commit().await?;
-        });
+        let Self { bare, workspace_id, folder_id, document_id, version, seq } = self;
+        let begin = bare.begin_write();
+        bare.execute(begin, &[]).await?;
+        let (before, id) = (*version - 1, DocumentId::new().to_string());
+        let values =
+            values!["active", &content, &sha256, characters, *version, now, ACTOR, &*document_id, before];
+        anyhow::ensure!(bare.execute(UPDATE_DOCUMENT, values).await? == 1);
+        let values = values![
+            &id,
+            &*document_id,
+            &*workspace_id,
+            &*folder_id,
+            *version,
+            &content,
+            &sha256,
+            characters,
+            now,
+            ACTOR,
+            "autosave"
+        ];
+        bare.execute(INSERT_REVISION, values).await?;
+        bare.execute(UPDATE_WORKSPACE, values![*seq, &*workspace_id]).await?;
+        let values = values![&*workspace_id, *seq, now, ACTOR, "thread/agents_doc/changed", &params];
+        bare.execute(INSERT_CHANGE, values).await?;
+        bare.execute("COMMIT", &[]).await?;
         Ok(())
     }
 

@@ -6,10 +6,9 @@ use anyhow::Context as _;
 use measure::{Comparison, Effort, ResidentMemory, Rounds, Table, show_bytes, show_count, show_ratio};
 use protocol::WorkspaceId;
 use protocol::method::ThreadTreeResult;
-use sea_orm::sqlx;
 use store::{Database, Store};
 
-use crate::bare::{Bare, on};
+use crate::bare::{Bare, values};
 use crate::databases::Databases;
 use crate::large_tree::Size;
 
@@ -75,22 +74,12 @@ const DOCUMENTS: &str = "SELECT id, folder_id, status, content_sha256, version, 
 
 /// Reads the same rows with nothing around them.
 async fn select(bare: &mut Bare, workspace_id: &WorkspaceId) -> anyhow::Result<()> {
-    type Folder = (String, Option<String>, String, i64, i64);
-    type Thread = (String, String, String, i64, i64);
-    type Placement = (String, String);
-    type Document = (String, Option<String>, String, String, i64, i64, i64);
-    let workspace_id = workspace_id.as_str();
-    on!(bare, connection => {
-        let folders: Vec<Folder> =
-            sqlx::query_as(FOLDERS).bind(workspace_id).fetch_all(&mut *connection).await?;
-        let threads: Vec<Thread> =
-            sqlx::query_as(THREADS).bind(workspace_id).fetch_all(&mut *connection).await?;
-        let placements: Vec<Placement> =
-            sqlx::query_as(PLACEMENTS).bind(workspace_id).fetch_all(&mut *connection).await?;
-        let documents: Vec<Document> =
-            sqlx::query_as(DOCUMENTS).bind(workspace_id).fetch_all(&mut *connection).await?;
-        std::hint::black_box((folders, threads, placements, documents));
-    });
+    let workspace_id = values![workspace_id.as_str()];
+    let folders = bare.select(FOLDERS, workspace_id, "tttnn").await?;
+    let threads = bare.select(THREADS, workspace_id, "tttnn").await?;
+    let placements = bare.select(PLACEMENTS, workspace_id, "tt").await?;
+    let documents = bare.select(DOCUMENTS, workspace_id, "ttttnnn").await?;
+    std::hint::black_box((folders, threads, placements, documents));
     Ok(())
 }
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use protocol::Version;
-use sea_orm::{ConnectionTrait as _, TransactionTrait as _};
 use store::{Database, HistoryPage, NewWorkspace, Scope, Store, StoreError, Wake};
 use test_postgres::{Options, test_cluster};
 
@@ -69,13 +68,12 @@ fn reading_while_a_sqlite_file_is_away_does_no_harm() {
 fn a_sqlite_file_that_another_process_keeps_locked_is_unavailable() {
     run(Engine::Sqlite, async |given| {
         let other = given.connection().await;
-        let lock = other.begin().await.unwrap();
-        lock.execute_unprepared("UPDATE workspace SET name = 'locked'").await.unwrap();
+        other.execute("BEGIN; UPDATE workspace SET name = 'locked'").await.unwrap();
         assert_unavailable(given.store.save_document(text(&given.root(), "text"), None).await);
         assert_eq!(given.document(&given.root()).await, None);
-        lock.rollback().await.unwrap();
+        other.execute("ROLLBACK").await.unwrap();
         assert_eq!(given.save(&given.root(), "text").await.version, Version(1));
-        other.close().await.unwrap();
+        other.close().await;
     });
 }
 
@@ -153,6 +151,56 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged() {
         store.save_document(text(&root, "after"), None).await.unwrap();
         acknowledged.push("after".to_owned());
         assert_state(&store, &root, &acknowledged).await;
+        store.close().await;
+    });
+}
+
+/// Saves that share a commit: of each it is true that it was acknowledged and is there, or neither.
+#[test]
+fn a_full_disk_loses_nothing_that_sqlite_acknowledged_to_many_at_once() {
+    use std::io::Write as _;
+    let Some(disk) = SmallDisk::mount("6m") else {
+        let _ = writeln!(std::io::stderr(), "mounting is not allowed here: skipping the test of a full disk");
+        return;
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(&Database::Sqlite(disk.path().join("foreword.db"))).await.unwrap();
+        let new = NewWorkspace { name: "main".to_owned(), ..NewWorkspace::default() };
+        let workspace = store.create_workspace(new, None).await.unwrap().id;
+        let mut scopes = Vec::new();
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+            let folder = store.create_folder(&workspace, None, name, None).await.unwrap();
+            scopes.push(Scope::folder(workspace.clone(), folder.id));
+        }
+        let filler = disk.fill();
+        let mut acknowledged = vec![0; scopes.len()];
+        let mut refused = 0;
+        while refused == 0 {
+            let mut saves = tokio::task::JoinSet::new();
+            for (author, scope) in scopes.iter().enumerate() {
+                let (store, save) =
+                    (store.clone(), text(scope, &format!("{} {}", acknowledged[author], "x".repeat(30_000))));
+                saves.spawn(async move { (author, store.save_document(save, None).await) });
+            }
+            for (author, saved) in saves.join_all().await {
+                match saved {
+                    Ok(_) => acknowledged[author] += 1,
+                    Err(StoreError::DiskFull) => refused += 1,
+                    Err(error) => panic!("{error:?}"),
+                }
+            }
+        }
+        for (scope, saves) in scopes.iter().zip(&acknowledged) {
+            let history = store.history(scope, HistoryPage { limit: 500, before: None }).await.unwrap();
+            assert_eq!(history.len(), *saves);
+        }
+        std::fs::remove_file(filler).unwrap();
+        for scope in &scopes {
+            store.save_document(text(scope, "after"), None).await.unwrap();
+        }
+        let seq = store.sequence(&workspace).await.unwrap().0;
+        assert_eq!(seq, 1 + (2 * scopes.len() + acknowledged.iter().sum::<usize>()) as u64);
         store.close().await;
     });
 }

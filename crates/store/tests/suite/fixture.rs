@@ -11,7 +11,7 @@ use protocol::{
     Document, FolderId, RevisionSummary, SaveReason, Sequence, ThreadId, ThreadMode, Timestamp, TurnId,
     TurnStatus, Version, WorkspaceId,
 };
-use sea_orm::{ConnectionTrait as _, DatabaseConnection, Statement};
+use sqlx::Connection as _;
 use store::{
     Database, FinishTurn, HistoryPage, Lease, NewThread, NewTurn, NewWorkspace, SaveDocument, Saved, Scope,
     Store, StoreError, Turn, TurnEnd, TurnEvent,
@@ -101,12 +101,89 @@ pub(crate) fn empty_database(engine: Engine) -> Option<(Database, Place)> {
 }
 
 /// A connection to a database, which for SQLite makes the file when there is none.
-pub(crate) async fn open_connection(database: &Database) -> DatabaseConnection {
-    let address = match database {
-        Database::Sqlite(path) => format!("sqlite://{}?mode=rwc", path.display()),
-        Database::Postgres(address) => address.clone(),
-    };
-    sea_orm::Database::connect(address).await.unwrap()
+pub(crate) async fn open_connection(database: &Database) -> Connection {
+    match database {
+        Database::Sqlite(path) => Connection::Sqlite(rusqlite::Connection::open(path).unwrap()),
+        Database::Postgres(address) => {
+            Connection::Postgres(tokio::sync::Mutex::new(sqlx::PgConnection::connect(address).await.unwrap()))
+        }
+    }
+}
+
+/// A connection that nothing is in front of.
+pub(crate) enum Connection {
+    Sqlite(rusqlite::Connection),
+    Postgres(tokio::sync::Mutex<sqlx::PgConnection>),
+}
+
+/// What a database said of a statement.
+#[derive(Debug)]
+pub(crate) enum DatabaseError {
+    Sqlite(rusqlite::Error),
+    Postgres(sqlx::Error),
+}
+
+/// A rule of the tables that a statement would have broken.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Violation {
+    Unique,
+    ForeignKey,
+}
+
+impl DatabaseError {
+    pub(crate) fn violation(&self) -> Option<Violation> {
+        match self {
+            DatabaseError::Sqlite(error) => match error.sqlite_error()?.extended_code {
+                rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY => {
+                    Some(Violation::Unique)
+                }
+                rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Some(Violation::ForeignKey),
+                _ => None,
+            },
+            DatabaseError::Postgres(error) => match error.as_database_error()?.kind() {
+                sqlx::error::ErrorKind::UniqueViolation => Some(Violation::Unique),
+                sqlx::error::ErrorKind::ForeignKeyViolation => Some(Violation::ForeignKey),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Connection {
+    /// Runs statements that answer with nothing.
+    pub(crate) async fn execute(&self, statements: &str) -> Result<(), DatabaseError> {
+        match self {
+            Connection::Sqlite(connection) => {
+                connection.execute_batch(statements).map_err(DatabaseError::Sqlite)
+            }
+            Connection::Postgres(connection) => {
+                let statements = sqlx::raw_sql(sqlx::AssertSqlSafe(statements.to_owned()));
+                let executed = statements.execute(&mut *connection.lock().await).await;
+                executed.map(drop).map_err(DatabaseError::Postgres)
+            }
+        }
+    }
+
+    /// The texts that a query selects.
+    pub(crate) async fn column(&self, query: &str) -> Vec<String> {
+        match self {
+            Connection::Sqlite(connection) => {
+                let mut query = connection.prepare(query).unwrap();
+                query.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+            }
+            Connection::Postgres(connection) => {
+                let query = sqlx::query_scalar(sqlx::AssertSqlSafe(query.to_owned()));
+                query.fetch_all(&mut *connection.lock().await).await.unwrap()
+            }
+        }
+    }
+
+    pub(crate) async fn close(self) {
+        match self {
+            Connection::Sqlite(connection) => connection.close().unwrap(),
+            Connection::Postgres(connection) => connection.into_inner().close().await.unwrap(),
+        }
+    }
 }
 
 impl Fixture {
@@ -126,17 +203,16 @@ impl Fixture {
     }
 
     /// A connection past the store, for what only the tables can tell.
-    pub(crate) async fn connection(&self) -> DatabaseConnection {
+    pub(crate) async fn connection(&self) -> Connection {
         open_connection(&self.database).await
     }
 
     /// The texts that a query selects.
     pub(crate) async fn column(&self, query: &str) -> Vec<String> {
         let connection = self.connection().await;
-        let query = Statement::from_string(connection.get_database_backend(), query);
-        let rows = connection.query_all_raw(query).await.unwrap();
-        connection.close().await.unwrap();
-        rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
+        let column = connection.column(query).await;
+        connection.close().await;
+        column
     }
 
     pub(crate) fn root(&self) -> Scope {

@@ -1,34 +1,38 @@
 //! A database of an older version: brought up to date with all it holds.
 
-use protocol::{ContentHash, Sequence, ThreadId, TurnStatus, Version, WorkspaceId};
-use sea_orm::ConnectionTrait as _;
-use sea_orm_migration::{MigrationTrait, MigratorTrait};
-use store::{Scope, Store};
+use protocol::{
+    ContentHash, RevisionReason, SaveReason, Sequence, ThreadId, TurnStatus, Version, WorkspaceId,
+};
+use serde_json::json;
+use store::{FinishTurn, HistoryPage, SaveDocument, Scope, Store, TurnEnd, TurnPage, hash_secret};
 
-use crate::fixture::{Engine, empty_database, new_turn, open_connection};
+use crate::fixture::{Connection, Engine, empty_database, new_turn, open_connection};
 
 /// The first migration as it was released.
-#[path = "../../src/migration/spine.rs"]
-mod spine;
+const SPINE: &str = include_str!("../../src/migration/m0001_spine.sql");
+const SPINE_POSTGRES: &str = include_str!("../../src/migration/m0001_spine.postgres.sql");
 
 /// The second.
-#[path = "../../src/migration/turns.rs"]
-mod turns;
+const TURNS: &str = include_str!("../../src/migration/m0002_turns.sql");
 
-struct FirstVersion;
-
-impl MigratorTrait for FirstVersion {
-    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(spine::Migration)]
+/// Makes a database as the first version left it behind.
+async fn first_version(connection: &Connection) {
+    let done =
+        "CREATE TABLE seaql_migrations (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL);
+        INSERT INTO seaql_migrations (version, applied_at) VALUES ('m0001_spine', 1)";
+    connection.execute(done).await.unwrap();
+    connection.execute(SPINE).await.unwrap();
+    if let Connection::Postgres(_) = connection {
+        connection.execute(SPINE_POSTGRES).await.unwrap();
     }
 }
 
-struct SecondVersion;
-
-impl MigratorTrait for SecondVersion {
-    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(spine::Migration), Box::new(turns::Migration)]
-    }
+/// The same for the second version.
+async fn second_version(connection: &Connection) {
+    first_version(connection).await;
+    connection.execute(TURNS).await.unwrap();
+    let done = "INSERT INTO seaql_migrations (version, applied_at) VALUES ('m0002_turns', 1)";
+    connection.execute(done).await.unwrap();
 }
 
 fn old_data() -> String {
@@ -76,9 +80,9 @@ fn first_version_is_brought_up_to_date(engine: Engine) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let connection = open_connection(&database).await;
-        FirstVersion::up(&connection, None).await.unwrap();
-        connection.execute_unprepared(&old_data()).await.unwrap();
-        connection.close().await.unwrap();
+        first_version(&connection).await;
+        connection.execute(&old_data()).await.unwrap();
+        connection.close().await;
 
         let store = Store::open(&database).await.unwrap();
         let (workspace, thread) = ("w".parse().unwrap(), "t".parse().unwrap());
@@ -110,12 +114,12 @@ fn second_version_is_brought_up_to_date(engine: Engine) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let connection = open_connection(&database).await;
-        SecondVersion::up(&connection, None).await.unwrap();
-        connection.execute_unprepared(&old_data()).await.unwrap();
+        second_version(&connection).await;
+        connection.execute(&old_data()).await.unwrap();
         let running = "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, lease_owner,
             lease_expires_at, created_at) VALUES ('u', 'w', 't', 1, 'running', 'what now?', 'gateway-1', 2, 1)";
-        connection.execute_unprepared(running).await.unwrap();
-        connection.close().await.unwrap();
+        connection.execute(running).await.unwrap();
+        connection.close().await;
 
         let store = Store::open(&database).await.unwrap();
         let (workspace, thread, turn) = ("w".parse().unwrap(), "t".parse().unwrap(), "u".parse().unwrap());
@@ -145,11 +149,11 @@ fn an_interrupted_migration_leaves_no_trace(engine: Engine) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let connection = open_connection(&database).await;
-        FirstVersion::up(&connection, None).await.unwrap();
-        connection.execute_unprepared("CREATE TABLE hook_run (id TEXT)").await.unwrap();
+        first_version(&connection).await;
+        connection.execute("CREATE TABLE hook_run (id TEXT)").await.unwrap();
         assert!(Store::open(&database).await.is_err());
-        connection.execute_unprepared("DROP TABLE hook_run").await.unwrap();
-        connection.close().await.unwrap();
+        connection.execute("DROP TABLE hook_run").await.unwrap();
+        connection.close().await;
         Store::open(&database).await.unwrap().close().await;
     });
 }
@@ -162,4 +166,117 @@ fn an_interrupted_migration_of_sqlite_is_done_by_the_next_start() {
 #[test]
 fn an_interrupted_migration_of_postgres_is_done_by_the_next_start() {
     an_interrupted_migration_leaves_no_trace(Engine::Postgres);
+}
+
+/// Databases that were filled by the last version that used SeaORM, through every function that writes.
+const BEFORE_DRIVERS: [(Engine, &str); 2] = [
+    (Engine::Sqlite, include_str!("../data/before_drivers.sqlite.sql")),
+    (Engine::Postgres, include_str!("../data/before_drivers.postgres.sql")),
+];
+
+fn what_the_version_before_wrote_can_be_read(engine: Engine) {
+    let Some((database, _place)) = empty_database(engine) else { return };
+    let (_, dump) = BEFORE_DRIVERS.into_iter().find(|(made_by, _)| *made_by == engine).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let connection = open_connection(&database).await;
+        connection.execute(dump).await.unwrap();
+        connection.close().await;
+        let store = Store::open(&database).await.unwrap();
+        assert_all_of_it(&store).await;
+        store.close().await;
+        // Nothing was migrated that would keep the version before from opening it again.
+        let connection = open_connection(&database).await;
+        let applied =
+            connection.column("SELECT version FROM seaql_migrations ORDER BY version LIMIT 3").await;
+        assert_eq!(applied, ["m0001_spine", "m0002_turns", "m0003_approvals"]);
+        connection.close().await;
+    });
+}
+
+async fn assert_all_of_it(store: &Store) {
+    let workspaces = store.workspaces().await.unwrap();
+    assert_eq!(
+        workspaces.iter().map(|workspace| workspace.name.as_str()).collect::<Vec<_>>(),
+        ["old", "another"]
+    );
+    let (workspace, id) = (&workspaces[0], &workspaces[0].id);
+    assert_eq!(workspace.root_path.as_deref(), Some("/project"));
+    assert_eq!(workspace.agents.as_ref().unwrap().enabled, Some(true));
+
+    let tree = store.tree(id).await.unwrap();
+    let names: Vec<_> = tree.folders.iter().map(|folder| folder.name.as_str()).collect();
+    assert_eq!(
+        (names, tree.threads.len(), tree.placements.len(), tree.agents_docs.len()),
+        (vec!["top", "inner"], 2, 1, 3)
+    );
+    let (top, inner) = (&tree.folders[0], &tree.folders[1]);
+    assert_eq!(inner.parent_folder_id.as_ref(), Some(&top.id));
+    let root = Scope::root(id.clone());
+    let document = store.document(&root).await.unwrap().0.unwrap();
+    assert_eq!(document.content, "root, second: it's \"quoted\" ✓\n");
+    assert_eq!(
+        (document.version, document.created_by.as_deref(), document.updated_by),
+        (Version(2), Some("ada"), None)
+    );
+    let folder = Scope::folder(id.clone(), top.id.clone());
+    let page = HistoryPage { limit: 50, before: None };
+    let history = store.history(&folder, page).await.unwrap();
+    let reasons: Vec<_> = history.iter().map(|revision| (revision.version.0, revision.save_reason)).collect();
+    use RevisionReason::{Archive, Manual, Restore};
+    assert_eq!(reasons, [(4, Restore), (3, Manual), (2, Archive), (1, Manual)]);
+    assert_eq!(store.revision(&folder, Version(3)).await.unwrap().content, "two");
+
+    let (thread, loose) = (&tree.threads[0].id, &tree.threads[1].id);
+    let effective = store.resolve_for_thread(id, thread).await.unwrap().unwrap();
+    assert_eq!((effective.doc.content.as_str(), effective.source_path), ("one", vec!["top".to_owned()]));
+    let names: Vec<_> = store.tokens().await.unwrap().into_iter().map(|token| token.name).collect();
+    assert_eq!(names, ["owner", "ci"]);
+    assert!(store.token_by_secret(&hash_secret("secret")).await.unwrap().unwrap().revoked_at.is_none());
+
+    let turns = store.turns(id, thread, TurnPage { limit: 9, before: None }).await.unwrap();
+    let statuses: Vec<_> = turns.iter().map(|turn| (turn.ordinal, turn.status)).collect();
+    assert_eq!(statuses, [(2, TurnStatus::Failed), (1, TurnStatus::Completed)]);
+    let turn = &turns[1];
+    assert_eq!(turn.usage, Some(json!({ "input_tokens": 12, "output_tokens": 3 })));
+    assert_eq!(turns[0].error, Some(json!({ "kind": "provider_failed" })));
+    let items: Vec<_> =
+        store.turn_items(id, &turn.id).await.unwrap().into_iter().map(|item| item.content).collect();
+    assert_eq!(items, [json!({ "text": "what now?" }), json!({ "text": "this" })]);
+    let manifests = store.manifests(id, &turn.id).await.unwrap();
+    assert_eq!((manifests.len(), manifests[0].fingerprint.as_str()), (1, "f1"));
+    assert_eq!(store.hook_runs(id, &turn.id).await.unwrap()[0].record, json!({ "z": 1, "a": [true, null] }));
+    let approval = &store.approvals(id, &turn.id).await.unwrap()[0];
+    assert_eq!((approval.allowed, approval.decided_by.as_deref()), (Some(true), Some("ada")));
+    let session = store.session(id, thread).await.unwrap().unwrap();
+    assert_eq!((session.version, session.state), (Version(1), json!({ "schema": 1, "cwd": "/project" })));
+    let context = store.thread_context(id, thread).await.unwrap().unwrap();
+    assert_eq!(context.summary.as_deref(), Some("a summary"));
+    let text = ContentHash::of("a prompt's text");
+    assert_eq!(store.prompt_texts(id, std::slice::from_ref(&text)).await.unwrap()[&text], "a prompt's text");
+
+    let running = &store.turns(id, loose, TurnPage { limit: 1, before: None }).await.unwrap()[0];
+    assert!(running.status == TurnStatus::Running && running.stop_requested_at.is_some());
+    let end = FinishTurn { end: TurnEnd::Cancelled, error: None, usage: None, session: None };
+    store.finish_turn(id, &running.id, "gateway-1", end, None).await.unwrap();
+    let seq = store.sequence(id).await.unwrap();
+    let log = store.changes_after(id, Sequence(0), 1000).await.unwrap();
+    assert_eq!(log.iter().map(|change| change.seq.0).collect::<Vec<_>>(), (1..=seq.0).collect::<Vec<_>>());
+    let save = SaveDocument {
+        scope: root,
+        content: "from now on".to_owned(),
+        expected_version: Some(Version(2)),
+        reason: SaveReason::Manual,
+    };
+    assert_eq!(store.save_document(save, None).await.unwrap().document.version, Version(3));
+}
+
+#[test]
+fn what_the_version_before_wrote_to_sqlite_can_be_read() {
+    what_the_version_before_wrote_can_be_read(Engine::Sqlite);
+}
+
+#[test]
+fn what_the_version_before_wrote_to_postgres_can_be_read() {
+    what_the_version_before_wrote_can_be_read(Engine::Postgres);
 }

@@ -1,6 +1,5 @@
 //! Opening a database: new, again, and by several at once.
 
-use sea_orm::ConnectionTrait as _;
 use store::{Store, StoreError};
 
 both_databases!(what_was_written_is_there_after_reopening, async |given| {
@@ -32,8 +31,8 @@ both_databases!(a_closed_store_says_that_it_is_unavailable, async |given| {
 both_databases!(a_schema_of_a_newer_version_is_refused, async |given| {
     let connection = given.connection().await;
     let newer = "INSERT INTO seaql_migrations (version, applied_at) VALUES ('m9999_later', 0)";
-    connection.execute_unprepared(newer).await.unwrap();
-    connection.close().await.unwrap();
+    connection.execute(newer).await.unwrap();
+    connection.close().await;
     match Store::open(&given.database).await {
         Err(StoreError::Database(message)) => assert!(message.contains("newer version"), "{message}"),
         Err(error) => panic!("{error:?}"),

@@ -1,7 +1,6 @@
 //! Texts of prompts: kept once by digest, marked as used now and then, forgotten by age.
 
 use protocol::{ContentHash, WorkspaceId};
-use sea_orm::ConnectionTrait as _;
 use store::PromptText;
 
 use crate::fixture::{Fixture, assert_invalid, from_now};
@@ -28,8 +27,8 @@ async fn age(given: &Fixture, minutes: i64) -> String {
     let used = from_now(-minutes * MINUTE).milliseconds();
     let connection = given.connection().await;
     let aged = format!("UPDATE prompt_text SET last_used_at = {used}");
-    connection.execute_unprepared(&aged).await.unwrap();
-    connection.close().await.unwrap();
+    connection.execute(&aged).await.unwrap();
+    connection.close().await;
     used.to_string()
 }
 

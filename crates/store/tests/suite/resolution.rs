@@ -1,10 +1,9 @@
 //! Which document is effective where.
 
 use protocol::Document;
-use sea_orm::{ConnectionTrait as _, DbBackend, Statement};
 use store::{RESOLVE_FOR_THREAD, Scope};
 
-use crate::fixture::{Engine, run};
+use crate::fixture::{Connection, Engine, run};
 
 both_databases!(nothing_is_effective_where_there_is_no_document, async |given| {
     let folder = given.folder(None, "folder").await;
@@ -146,12 +145,11 @@ both_databases!(explicit_and_effective_come_together, async |given| {
 #[test]
 fn sqlite_finds_every_folder_and_document_of_a_resolution_by_an_index() {
     run(Engine::Sqlite, async |given| {
-        let connection = given.connection().await;
+        let Connection::Sqlite(connection) = given.connection().await else { unreachable!() };
         let explain = format!("EXPLAIN QUERY PLAN {RESOLVE_FOR_THREAD}");
-        let values = ["workspace".into(), "thread".into()];
-        let explain = Statement::from_sql_and_values(DbBackend::Sqlite, explain, values);
-        let rows = connection.query_all_raw(explain).await.unwrap();
-        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+        let mut explain = connection.prepare(&explain).unwrap();
+        let steps = explain.query_map(["workspace", "thread"], |row| row.get("detail")).unwrap();
+        let plan: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
         let shown = plan.join("\n");
         // `d` is thread_agents_doc, `f` is folder, `t` is thread and `p` is thread_placement.
         for (alias, least) in [("d", 3), ("f", 2), ("t", 1), ("p", 1)] {
@@ -167,6 +165,5 @@ fn sqlite_finds_every_folder_and_document_of_a_resolution_by_an_index() {
         for index in ["uq_thread_agents_doc_root_active", "uq_thread_agents_doc_folder_active"] {
             assert!(shown.contains(index), "{index} is not used:\n{shown}");
         }
-        connection.close().await.unwrap();
     });
 }

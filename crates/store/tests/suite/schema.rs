@@ -1,14 +1,12 @@
 //! What the tables themselves forbid, whoever writes to them.
 
-use sea_orm::{ConnectionTrait as _, SqlErr};
+use crate::fixture::{Fixture, Violation};
 
-use crate::fixture::Fixture;
-
-async fn violation(given: &Fixture, statement: &str) -> Option<SqlErr> {
+async fn violation(given: &Fixture, statement: &str) -> Option<Violation> {
     let connection = given.connection().await;
-    let executed = connection.execute_unprepared(statement).await;
-    connection.close().await.unwrap();
-    executed.unwrap_err().sql_err()
+    let executed = connection.execute(statement).await;
+    connection.close().await;
+    executed.unwrap_err().violation()
 }
 
 /// Copies the only document, as another one.
@@ -27,13 +25,13 @@ both_databases!(a_scope_has_at_most_one_document_that_is_not_archived, async |gi
         given.save(&scope, "text").await;
         for status in ["draft", "active"] {
             let violation = violation(given, &copy_of_document(status)).await;
-            assert!(matches!(violation, Some(SqlErr::UniqueConstraintViolation(_))), "{violation:?}");
+            assert!(matches!(violation, Some(Violation::Unique)), "{violation:?}");
         }
         let connection = given.connection().await;
-        connection.execute_unprepared(&copy_of_document("archived")).await.unwrap();
-        connection.execute_unprepared("DELETE FROM thread_agents_doc_revision").await.unwrap();
-        connection.execute_unprepared("DELETE FROM thread_agents_doc").await.unwrap();
-        connection.close().await.unwrap();
+        connection.execute(&copy_of_document("archived")).await.unwrap();
+        connection.execute("DELETE FROM thread_agents_doc_revision").await.unwrap();
+        connection.execute("DELETE FROM thread_agents_doc").await.unwrap();
+        connection.close().await;
     }
 });
 
@@ -45,7 +43,7 @@ both_databases!(foreign_keys_are_real, async |given| {
         "DELETE FROM workspace",
     ] {
         let violation = violation(given, statement).await;
-        assert!(matches!(violation, Some(SqlErr::ForeignKeyConstraintViolation(_))), "{violation:?}");
+        assert!(matches!(violation, Some(Violation::ForeignKey)), "{violation:?}");
     }
 });
 
@@ -53,7 +51,7 @@ both_databases!(a_version_of_a_scope_has_one_revision, async |given| {
     given.save(&given.root(), "one").await;
     given.save(&given.root(), "two").await;
     let violation = violation(given, "UPDATE thread_agents_doc_revision SET version = 1").await;
-    assert!(matches!(violation, Some(SqlErr::UniqueConstraintViolation(_))), "{violation:?}");
+    assert!(matches!(violation, Some(Violation::Unique)), "{violation:?}");
 });
 
 both_databases!(a_thread_has_at_most_one_running_turn, async |given| {
@@ -69,15 +67,15 @@ both_databases!(a_thread_has_at_most_one_running_turn, async |given| {
     };
     for refused in [copy(2, "running", "NULL"), copy(1, "completed", "1")] {
         let violation = violation(given, &refused).await;
-        assert!(matches!(violation, Some(SqlErr::UniqueConstraintViolation(_))), "{violation:?}");
+        assert!(matches!(violation, Some(Violation::Unique)), "{violation:?}");
     }
     // A running turn has not ended, and one that has ended says when.
     for refused in [copy(2, "running", "1"), copy(2, "completed", "NULL"), copy(2, "lost", "1")] {
         assert_eq!(violation(given, &refused).await, None);
     }
     let connection = given.connection().await;
-    connection.execute_unprepared(&copy(2, "completed", "1")).await.unwrap();
-    connection.close().await.unwrap();
+    connection.execute(&copy(2, "completed", "1")).await.unwrap();
+    connection.close().await;
 });
 
 both_databases!(what_a_turn_leaves_behind_belongs_to_it, async |given| {
@@ -94,6 +92,6 @@ both_databases!(what_a_turn_leaves_behind_belongs_to_it, async |given| {
         "DELETE FROM thread",
     ] {
         let violation = violation(given, statement).await;
-        assert!(matches!(violation, Some(SqlErr::ForeignKeyConstraintViolation(_))), "{statement}: {violation:?}");
+        assert!(matches!(violation, Some(Violation::ForeignKey)), "{statement}: {violation:?}");
     }
 });

@@ -1,18 +1,6 @@
-//! Workspaces, the thread tree, documents with revisions, the change log and access tokens.
+-- Workspaces, the thread tree, documents with revisions, the change log and access tokens.
+-- The same text for both databases: TEXT for ids and words, BIGINT for numbers and milliseconds since 1970.
 
-use sea_orm::{ConnectionTrait, DbBackend, DbErr};
-use sea_orm_migration::{MigrationName, MigrationTrait, SchemaManager, async_trait};
-
-pub(crate) struct Migration;
-
-impl MigrationName for Migration {
-    fn name(&self) -> &str {
-        "m0001_spine"
-    }
-}
-
-/// The same text for both databases: TEXT for ids and words, BIGINT for numbers and milliseconds since 1970.
-const TABLES: &str = "
 CREATE TABLE workspace (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
@@ -109,34 +97,3 @@ CREATE TABLE access_token (
 );
 CREATE UNIQUE INDEX uq_access_token_secret ON access_token (secret_sha256);
 CREATE UNIQUE INDEX uq_access_token_name ON access_token (name) WHERE revoked_at IS NULL;
-";
-
-/// PostgreSQL wakes the other gateways itself, inside the writing transaction, whoever writes.
-const WAKE_OTHER_GATEWAYS: &str = "
-CREATE FUNCTION foreword_notify_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_notify('foreword_change', NEW.workspace_id);
-    RETURN NULL;
-END $$;
-CREATE TRIGGER change_log_notify AFTER INSERT ON change_log
-    FOR EACH ROW EXECUTE FUNCTION foreword_notify_change();
-CREATE FUNCTION foreword_notify_token() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_notify('foreword_token', NEW.id);
-    RETURN NULL;
-END $$;
-CREATE TRIGGER access_token_notify AFTER UPDATE ON access_token
-    FOR EACH ROW EXECUTE FUNCTION foreword_notify_token();
-";
-
-#[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let connection = manager.get_connection();
-        connection.execute_unprepared(TABLES).await?;
-        if connection.get_database_backend() == DbBackend::Postgres {
-            connection.execute_unprepared(WAKE_OTHER_GATEWAYS).await?;
-        }
-        Ok(())
-    }
-}

@@ -1,18 +1,6 @@
-//! Turns with their items, prompts and hook runs, and the sessions of threads.
+-- Turns with their items, prompts and hook runs, and the sessions of threads.
+-- The same text for both databases. JSON is TEXT: no query looks into it, and it comes back as it went in.
 
-use sea_orm::{ConnectionTrait, DbErr};
-use sea_orm_migration::{MigrationName, MigrationTrait, SchemaManager, async_trait};
-
-pub(crate) struct Migration;
-
-impl MigrationName for Migration {
-    fn name(&self) -> &str {
-        "m0002_turns"
-    }
-}
-
-/// The same text for both databases. JSON is TEXT: no query looks into it, and it comes back as it went in.
-const TABLES: &str = "
 CREATE TABLE turn (
     id TEXT PRIMARY KEY,
     workspace_id TEXT NOT NULL REFERENCES workspace (id),
@@ -89,16 +77,3 @@ CREATE TABLE hook_run (
 CREATE INDEX ix_hook_run_turn ON hook_run (turn_id, started_at, id);
 CREATE INDEX ix_hook_run_workspace_started ON hook_run (workspace_id, started_at);
 CREATE INDEX ix_hook_run_started ON hook_run (started_at);
-";
-
-#[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    /// On SQLite too: a migration that is interrupted leaves the schema as it was, and is done by the next start.
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.get_connection().execute_unprepared(TABLES).await.map(drop)
-    }
-}

@@ -1,0 +1,285 @@
+//! How values become columns, and columns values.
+
+use std::fmt;
+
+use protocol::{
+    AgentsConfig, ContentHash, DocumentId, FolderId, HookRunId, Sequence, ThreadId, Timestamp, TokenId,
+    TurnId, TurnItemId, Version, WorkspaceId,
+};
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
+
+use crate::StoreError;
+use crate::on::Column;
+
+/// What a statement is given: TEXT or BIGINT, each of which may be NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Value<'a> {
+    Text(Option<&'a str>),
+    Number(Option<i64>),
+}
+
+impl Value<'_> {
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Value::Text(text) => text.map_or(0, str::len),
+            Value::Number(_) => size_of::<i64>(),
+        }
+    }
+}
+
+/// The values of a statement: `values![workspace_id, now]`.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { &[$($crate::column::Value::from($value)),*] };
+}
+pub(crate) use values;
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Value::Text(Some(text))
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        Value::Text(Some(text))
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(number: i64) -> Self {
+        Value::Number(Some(number))
+    }
+}
+
+/// A number that no column can hold becomes the greatest it can.
+impl From<u64> for Value<'_> {
+    fn from(number: u64) -> Self {
+        Value::Number(Some(i64::try_from(number).unwrap_or(i64::MAX)))
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(number: u32) -> Self {
+        Value::Number(Some(number.into()))
+    }
+}
+
+impl From<Timestamp> for Value<'_> {
+    fn from(time: Timestamp) -> Self {
+        Value::Number(Some(time.milliseconds()))
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Value<'a> {
+    fn from(text: Option<&'a str>) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl<'a> From<&'a Option<String>> for Value<'a> {
+    fn from(text: &'a Option<String>) -> Self {
+        Value::Text(text.as_deref())
+    }
+}
+
+impl From<Option<i64>> for Value<'_> {
+    fn from(number: Option<i64>) -> Self {
+        Value::Number(number)
+    }
+}
+
+impl From<Option<Timestamp>> for Value<'_> {
+    fn from(time: Option<Timestamp>) -> Self {
+        Value::Number(time.map(Timestamp::milliseconds))
+    }
+}
+
+/// A value that is read from a column. What the database holds was checked on its way in.
+pub(crate) trait FromColumn: Sized {
+    type Column: Column;
+
+    fn from_column(column: Self::Column) -> Result<Self, StoreError>;
+}
+
+impl<T: FromColumn> FromColumn for Option<T> {
+    type Column = Option<T::Column>;
+
+    fn from_column(column: Option<T::Column>) -> Result<Self, StoreError> {
+        column.map(T::from_column).transpose()
+    }
+}
+
+impl FromColumn for String {
+    type Column = String;
+
+    fn from_column(column: String) -> Result<Self, StoreError> {
+        Ok(column)
+    }
+}
+
+impl FromColumn for i64 {
+    type Column = i64;
+
+    fn from_column(column: i64) -> Result<Self, StoreError> {
+        Ok(column)
+    }
+}
+
+/// A number that is never negative.
+impl FromColumn for u64 {
+    type Column = i64;
+
+    fn from_column(column: i64) -> Result<Self, StoreError> {
+        Ok(u64::try_from(column).unwrap_or(0))
+    }
+}
+
+impl FromColumn for u32 {
+    type Column = i64;
+
+    fn from_column(column: i64) -> Result<Self, StoreError> {
+        Ok(u32::try_from(column).unwrap_or(u32::MAX))
+    }
+}
+
+/// 0 or 1: the two databases have no boolean in common.
+impl FromColumn for bool {
+    type Column = i64;
+
+    fn from_column(column: i64) -> Result<Self, StoreError> {
+        Ok(column != 0)
+    }
+}
+
+impl FromColumn for Timestamp {
+    type Column = i64;
+
+    fn from_column(column: i64) -> Result<Self, StoreError> {
+        Ok(Timestamp::from_milliseconds(column))
+    }
+}
+
+impl FromColumn for ContentHash {
+    type Column = String;
+
+    fn from_column(column: String) -> Result<Self, StoreError> {
+        Ok(ContentHash::from_stored(column))
+    }
+}
+
+impl FromColumn for serde_json::Value {
+    type Column = String;
+
+    fn from_column(column: String) -> Result<Self, StoreError> {
+        from_json(&column)
+    }
+}
+
+impl FromColumn for AgentsConfig {
+    type Column = String;
+
+    fn from_column(column: String) -> Result<Self, StoreError> {
+        from_json(&column)
+    }
+}
+
+fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text)
+        .map_err(|error| StoreError::Database(format!("unreadable JSON is stored: {error}")))
+}
+
+pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Database(error.to_string()))
+}
+
+macro_rules! text_columns {
+    ($($name:ty),*) => {$(
+        impl FromColumn for $name {
+            type Column = String;
+
+            fn from_column(column: String) -> Result<Self, StoreError> {
+                let unreadable = StoreError::Database(format!("`{column}` is stored where an id belongs"));
+                Self::try_from(column).map_err(|_| unreadable)
+            }
+        }
+
+        impl<'a> From<&'a $name> for Value<'a> {
+            fn from(id: &'a $name) -> Self {
+                Value::Text(Some(id.as_str()))
+            }
+        }
+
+        impl<'a> From<Option<&'a $name>> for Value<'a> {
+            fn from(id: Option<&'a $name>) -> Self {
+                Value::Text(id.map(<$name>::as_str))
+            }
+        }
+    )*};
+}
+
+text_columns!(WorkspaceId, FolderId, ThreadId, DocumentId, TokenId, TurnId, TurnItemId, HookRunId);
+
+impl<'a> From<&'a ContentHash> for Value<'a> {
+    fn from(hash: &'a ContentHash) -> Self {
+        Value::Text(Some(hash.as_str()))
+    }
+}
+
+macro_rules! number_columns {
+    ($($name:ty),*) => {$(
+        impl FromColumn for $name {
+            type Column = i64;
+
+            fn from_column(column: i64) -> Result<Self, StoreError> {
+                Ok(<$name>::from_column(column))
+            }
+        }
+
+        impl From<$name> for Value<'_> {
+            fn from(number: $name) -> Self {
+                Value::Number(Some(number.to_column()))
+            }
+        }
+    )*};
+}
+
+number_columns!(Sequence, Version);
+
+macro_rules! enum_columns {
+    ($($name:ty),*) => {$(
+        impl FromColumn for $name {
+            type Column = String;
+
+            fn from_column(column: String) -> Result<Self, StoreError> {
+                parse_enum(&column)
+            }
+        }
+    )*};
+}
+
+enum_columns!(
+    protocol::DocumentStatus,
+    protocol::RevisionReason,
+    protocol::Role,
+    protocol::ThreadMode,
+    protocol::TurnStatus
+);
+
+fn parse_enum<T: DeserializeOwned>(column: &str) -> Result<T, StoreError> {
+    let text: serde::de::value::StrDeserializer<'_, serde::de::value::Error> = column.into_deserializer();
+    T::deserialize(text)
+        .map_err(|_| StoreError::Database(format!("`{column}` is not a known word of its column")))
+}
+
+/// The word that a value is stored as: the one it has on the wire.
+pub(crate) fn enum_str(value: impl serde::Serialize) -> String {
+    struct Word<T>(T);
+
+    impl<T: serde::Serialize> fmt::Display for Word<T> {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.serialize(formatter)
+        }
+    }
+
+    Word(value).to_string()
+}

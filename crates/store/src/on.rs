@@ -1,0 +1,263 @@
+//! A connection to either database, and the few lines that know the drivers.
+//!
+//! Every statement is one text for both, with `$1` for its first value. What a text must not rely on: a value too few
+//! is a NULL on SQLite, a literal `1` is 32 bits wide on PostgreSQL, and there a failed statement spoils its whole
+//! transaction, so that nothing may catch one and go on.
+
+use std::borrow::Cow;
+
+use futures_util::TryStreamExt as _;
+use rusqlite::types::{FromSql, ToSql, ToSqlOutput, ValueRef};
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::{Arguments as _, AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
+
+use crate::change::Wake;
+use crate::column::{FromColumn, Value};
+use crate::{StoreError, listener};
+
+/// A connection on which a job runs, inside of a transaction unless the job reads with one statement only.
+///
+/// On SQLite nothing here ever waits: a job that awaits anything but this is refused.
+pub(crate) struct On<'c> {
+    connection: Connection<'c>,
+    left: Left,
+}
+
+pub(crate) enum Connection<'c> {
+    Sqlite(&'c mut rusqlite::Connection),
+    Postgres(&'c mut PgConnection),
+}
+
+/// What is left when a job is done.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    /// What is said once the transaction is committed, and not before.
+    pub(crate) wakes: Vec<Wake>,
+    /// The job has found nothing to change.
+    pub(crate) discarded: bool,
+    pub(crate) statements: u64,
+    /// Bytes of the values that statements were given.
+    pub(crate) bytes: usize,
+}
+
+impl<'c> On<'c> {
+    pub(crate) fn new(connection: Connection<'c>) -> Self {
+        Self { connection, left: Left::default() }
+    }
+
+    pub(crate) fn into_left(self) -> Left {
+        self.left
+    }
+
+    /// Lets the transaction leave no trace although the job succeeds.
+    pub(crate) fn discard(&mut self) {
+        self.left.discarded = true;
+    }
+
+    /// Runs statements without values or answers.
+    pub(crate) async fn script(&mut self, sql: &'static str) -> Result<(), StoreError> {
+        match &mut self.connection {
+            Connection::Sqlite(on) => on.execute_batch(sql)?,
+            Connection::Postgres(on) => {
+                sqlx::raw_sql(sql).execute(&mut **on).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.connection, Connection::Postgres(_))
+    }
+
+    /// Runs a statement and says how many rows it changed; of a SELECT the number means nothing.
+    pub(crate) async fn execute(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        let sql = self.count(sql.into(), values);
+        Ok(match &mut self.connection {
+            Connection::Sqlite(on) => on
+                .prepare_cached(&numbered_for_sqlite(&sql))?
+                .execute(rusqlite::params_from_iter(values))? as u64,
+            Connection::Postgres(on) => sqlx::query_with(AssertSqlSafe(sql), arguments(values)?)
+                .execute(&mut **on)
+                .await?
+                .rows_affected(),
+        })
+    }
+
+    /// Hands every row of an answer to `read`, while it arrives.
+    pub(crate) async fn each(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+        values: &[Value<'_>],
+        mut read: impl FnMut(Row<'_>) -> Result<(), StoreError> + Send,
+    ) -> Result<(), StoreError> {
+        let sql = self.count(sql.into(), values);
+        match &mut self.connection {
+            Connection::Sqlite(on) => {
+                let mut statement = on.prepare_cached(&numbered_for_sqlite(&sql))?;
+                let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+                while let Some(row) = rows.next()? {
+                    read(Row::Sqlite(row))?;
+                }
+            }
+            Connection::Postgres(on) => {
+                let mut rows = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?).fetch(&mut **on);
+                while let Some(row) = rows.try_next().await? {
+                    read(Row::Postgres(&row))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All rows of an answer.
+    pub(crate) async fn all<T: Send>(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+        values: &[Value<'_>],
+        mut read: impl FnMut(Columns<'_>) -> Result<T, StoreError> + Send,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut all = Vec::new();
+        self.each(sql, values, |row| {
+            all.push(read(row.columns())?);
+            Ok(())
+        })
+        .await?;
+        Ok(all)
+    }
+
+    /// The row of an answer that has one at most, because its conditions name a key.
+    pub(crate) async fn one_by_key<T: Send>(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+        values: &[Value<'_>],
+        read: impl FnMut(Columns<'_>) -> Result<T, StoreError> + Send,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.all(sql, values, read).await?.pop())
+    }
+
+    /// Inserts rows of `columns` values each, in as many statements as their number needs. The text before the rows
+    /// ends with `VALUES`; the one after them may say what happens to a row that is there already.
+    pub(crate) async fn insert(
+        &mut self,
+        before: &str,
+        columns: usize,
+        values: &[Value<'_>],
+        after: &str,
+    ) -> Result<(), StoreError> {
+        for batch in values.chunks(columns * MAX_ROWS) {
+            let rows =
+                (0..batch.len() / columns).map(|row| format!("({})", numbered(row * columns + 1, columns)));
+            let sql = format!("{before} {} {after}", rows.collect::<Vec<_>>().join(", "));
+            self.execute(sql, batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Wakes whoever follows the workspace once the transaction is committed. A row of the change log wakes other
+    /// gateways by itself; without one, `pg_notify` does.
+    pub(crate) fn wake(&mut self, wake: Wake) {
+        self.left.wakes.push(wake);
+    }
+
+    /// The same for what the change log does not tell of.
+    pub(crate) async fn wake_everywhere(
+        &mut self,
+        workspace_id: &protocol::WorkspaceId,
+    ) -> Result<(), StoreError> {
+        if self.is_postgres() {
+            let values = [Value::from(listener::CHANGE), Value::from(workspace_id)];
+            self.execute("SELECT pg_notify($1, $2)", &values).await?;
+        }
+        self.wake(Wake::Workspace(workspace_id.clone()));
+        Ok(())
+    }
+
+    fn count(&mut self, sql: Cow<'static, str>, values: &[Value<'_>]) -> Cow<'static, str> {
+        self.left.statements += 1;
+        self.left.bytes += values.iter().map(Value::bytes).sum::<usize>();
+        sql
+    }
+}
+
+/// Rows of one statement; their values stay below what either database takes.
+pub(crate) const MAX_ROWS: usize = 500;
+
+/// `count` placeholders from `$first` on.
+pub(crate) fn numbered(first: usize, count: usize) -> String {
+    (first..first + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
+}
+
+/// To SQLite `$2` is a name, and what comes first in a text is bound first; only `?2` is a number.
+fn numbered_for_sqlite(sql: &str) -> String {
+    sql.replace('$', "?")
+}
+
+fn arguments(values: &[Value<'_>]) -> Result<PgArguments, StoreError> {
+    let mut arguments = PgArguments::default();
+    for value in values {
+        match *value {
+            Value::Text(text) => arguments.add(text),
+            Value::Number(number) => arguments.add(number),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(arguments)
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match *self {
+            Value::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
+            Value::Number(Some(number)) => ValueRef::Integer(number),
+            Value::Text(None) | Value::Number(None) => ValueRef::Null,
+        }))
+    }
+}
+
+/// A row of either database.
+#[derive(Clone, Copy)]
+pub(crate) enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r PgRow),
+}
+
+/// What both drivers read a column as.
+pub(crate) trait Column: FromSql + for<'r> Decode<'r, Postgres> + Type<Postgres> {}
+
+impl<T: FromSql + for<'r> Decode<'r, Postgres> + Type<Postgres>> Column for T {}
+
+impl<'r> Row<'r> {
+    pub(crate) fn get<T: Column>(self, index: usize) -> Result<T, StoreError> {
+        Ok(match self {
+            Row::Sqlite(row) => row.get(index)?,
+            Row::Postgres(row) => row.try_get(index)?,
+        })
+    }
+
+    pub(crate) fn columns(self) -> Columns<'r> {
+        Columns { row: self, next: 0 }
+    }
+}
+
+/// The columns of a row in the order of the SELECT, so that a struct is filled in the order of its fields.
+pub(crate) struct Columns<'r> {
+    row: Row<'r>,
+    next: usize,
+}
+
+impl Columns<'_> {
+    pub(crate) fn next<T: FromColumn>(&mut self) -> Result<T, StoreError> {
+        let column = self.row.get(self.next)?;
+        self.next += 1;
+        T::from_column(column)
+    }
+
+    /// Leaves out what is not there: a LEFT JOIN that found nothing has no id in this column.
+    pub(crate) fn is_null(&self) -> Result<bool, StoreError> {
+        Ok(self.row.get::<Option<String>>(self.next)?.is_none())
+    }
+}

@@ -1,0 +1,117 @@
+//! A PostgreSQL server, through a pool of connections.
+
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection as _, PgConnection, PgPool};
+use tokio::sync::broadcast;
+
+use crate::change::Wake;
+use crate::counter::Counter;
+use crate::on::{Connection, Left, On};
+use crate::{StoreError, listener, migration};
+
+/// Connections, readers and writers together.
+const CONNECTIONS: u32 = 16;
+/// How long a request waits for a connection before the database counts as unavailable.
+const ACQUIRE_TIME: Duration = Duration::from_secs(5);
+/// A connection that was idle for longer is tried before it is used.
+const TRUSTED_IDLE_TIME: Duration = Duration::from_millis(500);
+/// All reads of such a transaction see the moment of the first.
+const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+pub(crate) struct Postgres {
+    pool: PgPool,
+    wakes: broadcast::Sender<Wake>,
+    listener: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+impl Postgres {
+    pub(crate) async fn open(address: &str, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
+        let options = PgConnectOptions::from_str(address)?.application_name("foreword");
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(ACQUIRE_TIME)
+            .test_before_acquire(false)
+            .before_acquire(|connection, idle| {
+                Box::pin(async move {
+                    if idle.idle_for > TRUSTED_IDLE_TIME {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .connect_with(options)
+            .await?;
+        let mut transaction = pool.begin().await?;
+        migration::migrate(&mut On::new(Connection::Postgres(&mut transaction))).await?;
+        transaction.commit().await?;
+        let listener = tokio::spawn(listener::listen(pool.clone(), wakes.clone()));
+        Ok(Self { pool, wakes, listener })
+    }
+
+    pub(crate) async fn write<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
+    where
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
+    {
+        let mut transaction = self.pool.begin().await?;
+        let (outcome, left) = run_job(&mut transaction, counter, change).await;
+        // After a failed statement a commit would succeed too, and undo everything: never get there with an error.
+        let value = outcome?;
+        if left.discarded {
+            transaction.rollback().await?;
+            return Ok(value);
+        }
+        transaction.commit().await?;
+        for wake in left.wakes {
+            // Nobody listening is fine: the log is there for whoever comes later.
+            let _ = self.wakes.send(wake);
+        }
+        Ok(value)
+    }
+
+    pub(crate) async fn read<T, F>(&self, counter: &Counter, job: F) -> Result<T, StoreError>
+    where
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
+    {
+        let mut connection = self.pool.acquire().await?;
+        run_job(&mut connection, counter, job).await.0
+    }
+
+    pub(crate) async fn read_snapshot<T, F>(&self, counter: &Counter, job: F) -> Result<T, StoreError>
+    where
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
+    {
+        let mut transaction = self.pool.begin_with(BEGIN_SNAPSHOT).await?;
+        let value = run_job(&mut transaction, counter, job).await.0?;
+        transaction.commit().await?;
+        Ok(value)
+    }
+
+    pub(crate) async fn close(&self) {
+        self.listener.abort();
+        self.pool.close().await;
+    }
+}
+
+async fn run_job<T, F>(
+    connection: &mut PgConnection,
+    counter: &Counter,
+    job: F,
+) -> (Result<T, StoreError>, Left)
+where
+    F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
+{
+    let mut on = On::new(Connection::Postgres(connection));
+    let outcome = job(&mut on).await;
+    let left = on.into_left();
+    counter.count(left.statements);
+    (outcome, left)
+}
