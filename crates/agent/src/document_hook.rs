@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use hooks::{
-    Budget, ContributionKind, Execution, Failure, Hook, HookContext, HookFailure, HookPackage, HookResult,
-    HookSubscription, Phase, PromptSection, SourceReference, Visibility,
+    Budget, ContributionKind, Execution, Failure, Hook, HookContext, HookPackage, HookResult,
+    HookSubscription, Phase, PromptSection, Visibility,
 };
 use prompt::AGENTS_MD;
 use protocol::limits::MAX_DOCUMENT_BYTES;
-use protocol::{ThreadId, WorkspaceId};
+use protocol::prompt::PromptSource;
 use store::Store;
 
 /// The hook's id.
@@ -42,22 +42,18 @@ struct DocumentHook {
 
 impl Hook for DocumentHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let missing = |what: &str| HookFailure::new(format!("the turn has no {what}"));
-        let workspace_id: WorkspaceId =
-            context.workspace_id().ok_or_else(|| missing("workspace"))?.parse()?;
-        let thread_id: ThreadId = context.thread_id().ok_or_else(|| missing("thread"))?.parse()?;
-        let Some(resolved) = self.store.resolve_for_thread(&workspace_id, &thread_id).await? else {
+        let turn = &context.turn;
+        let Some(resolved) = self.store.resolve_for_thread(&turn.workspace_id, &turn.thread_id).await? else {
             return Ok(Vec::new());
         };
         let document = resolved.doc;
         let mut section = PromptSection::new(document.id.as_str(), AGENTS_MD, "AGENTS.md", document.content);
         section.priority = PRIORITY;
-        section.sources = vec![SourceReference {
-            kind: "document".to_owned(),
+        section.sources = vec![PromptSource {
             path: Some(format!("/{}", resolved.source_path.join("/"))),
             id: Some(document.id.to_string()),
             version: Some(document.version.0),
-            sha256: document.content_sha256.to_string(),
+            ..PromptSource::new("document", document.content_sha256.to_string())
         }];
         Ok(vec![section.into()])
     }

@@ -1,11 +1,11 @@
 //! Why a turn went as it did: everything that made its prompt, from the store alone.
 
 use instructions::{Reminder, ReminderFile};
-use prompt::{AGENTS_CONTEXT, Manifest};
-use protocol::prompt::{PromptSource, Stability};
+use prompt::AGENTS_CONTEXT;
+use protocol::prompt::{PromptManifest, PromptManifestSection};
 use protocol::turn::{
-    ExplainedFile, ExplainedHistory, ExplainedHook, ExplainedSection, ExplainedSource, ExplainedTool,
-    FileDelivery, TurnExplanation,
+    ExplainedFile, ExplainedHistory, ExplainedSection, ExplainedSource, ExplainedTool, FileDelivery,
+    TurnExplanation,
 };
 use protocol::{TurnId, WorkspaceId};
 use provider::Block;
@@ -33,7 +33,7 @@ impl Agent {
         let entries: Vec<Entry> = Entry::all(items)?.into_iter().map(|(entry, _)| entry).collect();
         let manifests = self.store.manifests(workspace_id, turn_id).await?;
         let rounds = u32::try_from(manifests.len()).unwrap_or(u32::MAX);
-        let manifest: Option<Manifest> = manifests
+        let manifest: Option<PromptManifest> = manifests
             .into_iter()
             .next_back()
             .map(|round| serde_json::from_value(round.manifest))
@@ -46,12 +46,9 @@ impl Agent {
             files.extend(told.map(|file| ExplainedFile { turn_id: Some(past.id.clone()), ..file }));
         }
         files.extend(told_files(&entries));
-        let hooks = self.store.hook_runs(workspace_id, turn_id).await?.into_iter().map(|run| ExplainedHook {
-            hook_id: run.hook_id,
-            package_id: run.package_id,
-            phase: run.phase,
-            status: run.status,
-            duration_us: run.duration_us,
+        let hooks = self.store.hook_runs(workspace_id, turn_id).await?.into_iter().map(|run| {
+            serde_json::from_value(run.record)
+                .map_err(|error| AgentError::Stored { what: "hook run", message: error.to_string() })
         });
         Ok(TurnExplanation {
             turn: self.turn_view(workspace_id, turn_id).await?.turn,
@@ -61,16 +58,12 @@ impl Agent {
                 .iter()
                 .map(|section| ExplainedSection {
                     id: section.id.clone(),
-                    stability: match section.stability {
-                        prompt::Stability::Stable => Stability::Stable,
-                        prompt::Stability::Session => Stability::Session,
-                        prompt::Stability::Turn => Stability::Turn,
-                    },
-                    tokens: section.tokens as u64,
+                    stability: section.stability,
+                    tokens: section.tokens,
                     truncated: section.truncated,
                 })
                 .collect(),
-            hooks: hooks.collect(),
+            hooks: hooks.collect::<Result<_, _>>()?,
             tools: tools(&entries),
             history,
             rounds,
@@ -91,7 +84,7 @@ impl Agent {
 }
 
 /// The files of the frozen start.
-fn initial_files(sections: &[prompt::ManifestSection]) -> Vec<ExplainedFile> {
+fn initial_files(sections: &[PromptManifestSection]) -> Vec<ExplainedFile> {
     let frozen = sections.iter().filter(|section| section.id == AGENTS_CONTEXT);
     let files = frozen.flat_map(|section| &section.sources).filter_map(|source| {
         Some(ExplainedFile {
@@ -132,18 +125,9 @@ fn told_files(entries: &[Entry]) -> impl Iterator<Item = ExplainedFile> + '_ {
     })
 }
 
-fn sources(section: &prompt::ManifestSection) -> Vec<ExplainedSource> {
-    let sources = section.sources.iter().map(|source| ExplainedSource {
-        section_id: section.id.clone(),
-        source: PromptSource {
-            kind: source.kind.clone(),
-            path: source.path.clone(),
-            id: source.id.clone(),
-            version: source.version,
-            sha256: source.sha256.clone(),
-        },
-    });
-    sources.collect()
+fn sources(section: &PromptManifestSection) -> Vec<ExplainedSource> {
+    let sources = section.sources.iter().cloned();
+    sources.map(|source| ExplainedSource { section_id: section.id.clone(), source }).collect()
 }
 
 fn tools(entries: &[Entry]) -> Vec<ExplainedTool> {

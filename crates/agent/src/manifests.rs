@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use prompt::{Blame, CompiledPrompt, Manifest, Rebuilt, blame, rebuild};
+use prompt::{CompiledPrompt, Rebuilt, blame, rebuild};
+use protocol::prompt::{PromptBlame, PromptManifest};
 use protocol::{ContentHash, Timestamp, TurnId, WorkspaceId};
 use store::{PromptText, SaveManifest, TurnEvent};
 
@@ -44,7 +45,7 @@ impl Agent {
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
         round: Option<u32>,
-    ) -> Result<Manifest, AgentError> {
+    ) -> Result<PromptManifest, AgentError> {
         let manifests = self.store.manifests(workspace_id, turn_id).await?;
         let found = match round {
             Some(round) => manifests.into_iter().find(|manifest| manifest.round == round),
@@ -58,7 +59,7 @@ impl Agent {
     pub async fn rebuild(
         &self,
         workspace_id: &WorkspaceId,
-        manifest: &Manifest,
+        manifest: &PromptManifest,
     ) -> Result<Rebuilt, AgentError> {
         let texts = self.texts(workspace_id, &[manifest]).await?;
         Ok(rebuild(manifest, |sha256| texts.get(sha256).cloned())?)
@@ -68,10 +69,10 @@ impl Agent {
     pub async fn blame(
         &self,
         workspace_id: &WorkspaceId,
-        before: &Manifest,
-        after: &Manifest,
+        before: &PromptManifest,
+        after: &PromptManifest,
         given: Option<&CompiledPrompt>,
-    ) -> Result<Blame, AgentError> {
+    ) -> Result<PromptBlame, AgentError> {
         let mut texts = self.texts(workspace_id, &[before, after]).await?;
         for section in given.iter().flat_map(|compiled| &compiled.sections) {
             texts.insert(section.sha256.clone(), section.text.to_string());
@@ -91,7 +92,7 @@ impl Agent {
     async fn texts(
         &self,
         workspace_id: &WorkspaceId,
-        manifests: &[&Manifest],
+        manifests: &[&PromptManifest],
     ) -> Result<HashMap<String, String>, AgentError> {
         let sections = manifests.iter().flat_map(|manifest| &manifest.sections);
         let digests: Vec<ContentHash> =

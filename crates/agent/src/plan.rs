@@ -100,7 +100,7 @@ impl HeldTurn {
     /// Tokens that are left for earlier turns.
     fn history_budget(&self, compiled: &CompiledPrompt, tools: &[ToolSpec]) -> Result<usize, AgentError> {
         let agent = &self.agent;
-        let fixed = compiled.manifest.prefix_tokens()
+        let fixed = usize::try_from(compiled.manifest.prefix_tokens()).unwrap_or(usize::MAX)
             + agent.tool_tokens(tools)
             + Entry::opening(&self.stored.input, None, &compiled.turn_text).tokens(&agent.counter);
         let settings = &agent.settings.turns;

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hooks::{HookPackage, HookRegistry, HookRuntime, Limits, Phase, PhaseOutcome};
-use hooks::{Recorder, RegistrationError};
+use hooks::{
+    HookPackage, HookRegistry, HookRuntime, Limits, Phase, PhaseOutcome, Recorder, RegistrationError,
+    TurnContext,
+};
 use instructions::{Cache, Session};
 use prompt::{
-    AGENTS_CONTEXT, AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler, Diagnostic,
-    DiagnosticCode, PromptCompileInput, Source,
+    AGENTS_CONTEXT, AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler,
+    PromptCompileInput,
 };
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptSource};
 use protocol::{ThreadId, ThreadMode, TurnId, Version, WorkspaceId};
 use store::Store;
 use tokens::Counter;
@@ -69,7 +72,7 @@ pub struct Prepared {
     /// What the prompt was compiled from, but for the tools of a round.
     input: Arc<PromptCompileInput>,
     /// What was said about it after it was compiled.
-    late: Vec<Diagnostic>,
+    late: Vec<PromptDiagnostic>,
 }
 
 /// A session, and how it is stored.
@@ -129,7 +132,8 @@ impl Agent {
             Some(directory) => Some(self.session(subject, directory).await?),
             None => None,
         };
-        let mut input = self.run_hooks(subject).await?;
+        let mut turn = Arc::new(subject.turn_context());
+        let mut input = self.run_hooks(&mut turn).await?;
         input.agents_context = session.as_ref().and_then(|it| agents_context(&it.session));
         input.diagnostics.extend(session.iter().flat_map(|it| about_files(&it.session)));
         input.agents_guidance = match (&session, self.settings.prompt.nested_scope_rules) {
@@ -145,9 +149,9 @@ impl Agent {
             (Arc::new(input), compiled)
         })
         .await;
-        let after = subject.hook_context().value("fingerprint", compiled.manifest.fingerprints.full.clone());
-        let after = self.runtime.run_phase(Phase::PostPromptCompile, after).await?;
-        let late = contributions::late_diagnostics(&after);
+        Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
+        let after = self.runtime.run_phase(Phase::PostPromptCompile, turn).await?;
+        let late = contributions::late_diagnostics(after);
         compiled.manifest.diagnostics.extend(late.iter().cloned());
         Ok(Prepared { session, compiled, input, late })
     }
@@ -180,34 +184,32 @@ impl Agent {
         Ok(PreparedSession { session: started.0, stored: Version(0) })
     }
 
-    /// Everything that hooks and settings put into the compiler.
-    async fn run_hooks(&self, subject: &Subject) -> Result<PromptCompileInput, AgentError> {
-        let mut outcomes: Vec<PhaseOutcome> = Vec::new();
+    /// Everything that hooks and settings put into the compiler. Each phase sees what those before it contributed.
+    async fn run_hooks(&self, turn: &mut Arc<TurnContext>) -> Result<PromptCompileInput, AgentError> {
+        let settings = &self.settings.prompt;
+        let mut input = PromptCompileInput {
+            profile: settings.profile,
+            include_tool_recovery_policy: turn.mode == ThreadMode::Agent,
+            extra_system: Some(runtime_context::runtime_context(settings.time)),
+            disabled_sections: settings.disabled_sections.clone(),
+            limits: settings.budgets,
+            ..PromptCompileInput::default()
+        };
         for phase in [
             Phase::PrePolicy,
             Phase::PrePromptContext,
             Phase::PreToolMaterialization,
             Phase::PrePromptCompile,
         ] {
-            outcomes.push(self.runtime.run_phase(phase, subject.hook_context()).await?);
+            let outcome = self.runtime.run_phase(phase, Arc::clone(turn)).await?;
+            let PhaseOutcome { contributions, diagnostics } = outcome;
+            input.contributed.extend(contributions.iter().filter_map(contributions::section));
+            input.diagnostics.extend(diagnostics);
+            if !contributions.is_empty() {
+                Arc::make_mut(turn).earlier.extend(contributions);
+            }
         }
-        let contexts: Vec<&str> = outcomes
-            .iter()
-            .flat_map(PhaseOutcome::contexts)
-            .map(|(_, context)| context.text.as_str())
-            .collect();
-        let settings = &self.settings.prompt;
-        Ok(PromptCompileInput {
-            profile: settings.profile,
-            include_tool_recovery_policy: subject.thread.mode == ThreadMode::Agent,
-            dynamic_context: (!contexts.is_empty()).then(|| contexts.join("\n\n")),
-            extra_system: Some(runtime_context::runtime_context(settings.time)),
-            contributed: outcomes.iter().flat_map(contributions::sections).collect(),
-            diagnostics: outcomes.iter().flat_map(contributions::diagnostics).collect(),
-            disabled_sections: settings.disabled_sections.clone(),
-            limits: settings.budgets,
-            ..PromptCompileInput::default()
-        })
+        Ok(input)
     }
 }
 
@@ -218,43 +220,46 @@ fn agents_context(session: &Session) -> Option<AgentsContext> {
         // What is loaded now may be a later version than the frozen text was made from.
         let versions = [&session.initial.versions, &session.loaded_versions];
         let loaded = versions.iter().find_map(|known| known.get(path)).map(|version| version.sha256.clone());
-        Source::file(path.to_string_lossy(), loaded.unwrap_or_default())
+        PromptSource::file(path.to_string_lossy(), loaded.unwrap_or_default())
     });
     let truncated = session.initial.is_truncated();
     Some(AgentsContext { text, sources: sources.collect(), truncated })
 }
 
 /// What the manifest says about the files of the frozen start.
-fn about_files(session: &Session) -> Vec<Diagnostic> {
+fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
     let findings = session.initial.findings.iter().map(|finding| {
         let (code, message) = match finding.code.as_str() {
             "truncated" => {
-                (DiagnosticCode::SectionTruncated, "the file is cut to the limit of agents.initial")
+                (PromptDiagnosticCode::SectionTruncated, "the file is cut to the limit of agents.initial")
             }
             "over_budget" => (
-                DiagnosticCode::SectionTruncated,
+                PromptDiagnosticCode::SectionTruncated,
                 "nothing of the file fits into the limit of agents.initial",
             ),
-            "not_a_file" => (DiagnosticCode::FileReadError, "it is no regular file, so it is not read"),
+            "not_a_file" => (PromptDiagnosticCode::FileReadError, "it is no regular file, so it is not read"),
             "outside_root" => {
-                (DiagnosticCode::FileReadError, "it leads out of the project, so it is not read")
+                (PromptDiagnosticCode::FileReadError, "it leads out of the project, so it is not read")
             }
-            "unreadable" => (DiagnosticCode::FileReadError, "the file cannot be read"),
-            "invalid_utf8" => (DiagnosticCode::FileReadError, "bytes that are not UTF-8 are shown as U+FFFD"),
+            "unreadable" => (PromptDiagnosticCode::FileReadError, "the file cannot be read"),
+            "invalid_utf8" => {
+                (PromptDiagnosticCode::FileReadError, "bytes that are not UTF-8 are shown as U+FFFD")
+            }
             "changed_while_read" => {
-                (DiagnosticCode::FileReadError, "the file kept changing while it was read")
+                (PromptDiagnosticCode::FileReadError, "the file kept changing while it was read")
             }
-            "wrapper_tag" | "hidden_unicode" => {
-                (DiagnosticCode::UnsafeText, "tags of ours or hidden characters in it were made visible")
-            }
-            "zero_width" => (DiagnosticCode::UnsafeText, "characters in it cannot be seen"),
+            "wrapper_tag" | "hidden_unicode" => (
+                PromptDiagnosticCode::UnsafeText,
+                "tags of ours or hidden characters in it were made visible",
+            ),
+            "zero_width" => (PromptDiagnosticCode::UnsafeText, "characters in it cannot be seen"),
             _ => (
-                DiagnosticCode::FileReadError,
+                PromptDiagnosticCode::FileReadError,
                 "there is something about the file; `foreword explain` says what",
             ),
         };
         let path = finding.path.to_string_lossy();
-        Diagnostic::new(code, message).in_section(AGENTS_CONTEXT).in_file(path)
+        PromptDiagnostic::new(code, message).in_section(AGENTS_CONTEXT).in_file(path)
     });
     findings.collect()
 }

@@ -1,9 +1,6 @@
 //! Keeps a record of every hook that ran, without making anybody wait for the database.
 
-use std::str::FromStr;
-
 use hooks::{Contributed, HookRun, Recorder};
-use protocol::Timestamp;
 use store::{NewHookRun, Store};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -75,24 +72,18 @@ async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
     }
 }
 
-/// Ids come from calls that were checked; one that is none belongs to nothing.
-fn id<Id: FromStr>(text: &Option<String>) -> Option<Id> {
-    text.as_deref().and_then(|text| text.parse().ok())
-}
-
 fn to_row(run: HookRun) -> NewHookRun {
-    let record = serde_json::to_value(&run).unwrap_or_default();
     NewHookRun {
-        workspace_id: id(&run.workspace_id),
-        thread_id: id(&run.thread_id),
-        turn_id: id(&run.turn_id),
+        workspace_id: run.workspace_id.clone(),
+        thread_id: run.thread_id.clone(),
+        turn_id: run.turn_id.clone(),
         package_id: run.package_id.clone(),
         hook_id: run.hook_id.clone(),
         subscription_id: run.subscription_id.clone(),
         phase: run.phase.name().to_owned(),
-        status: record["status"].as_str().unwrap_or_default().to_owned(),
-        started_at: Timestamp::from_milliseconds(i64::try_from(run.started_at_ms).unwrap_or(i64::MAX)),
+        status: run.status.name().to_owned(),
+        started_at: run.started_at,
         duration_us: run.duration_us,
-        record,
+        record: serde_json::json!(run),
     }
 }

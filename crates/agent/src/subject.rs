@@ -1,6 +1,6 @@
 //! What a prompt or a turn is about, loaded once.
 
-use hooks::PhaseContext;
+use hooks::TurnContext;
 use protocol::{Thread, TurnId, Workspace};
 
 use crate::directory::WorkingDirectory;
@@ -22,15 +22,13 @@ pub(crate) struct Subject {
 
 impl Subject {
     /// What hooks are told.
-    pub(crate) fn hook_context(&self) -> PhaseContext {
-        let mut context =
-            PhaseContext::new().workspace(self.workspace.id.to_string()).thread(self.thread.id.to_string());
-        if let Some(turn_id) = &self.turn_id {
-            context = context.turn(turn_id.to_string());
-        }
-        match &self.input {
-            Some(input) => context.value("input", input.clone()),
-            None => context,
+    pub(crate) fn turn_context(&self) -> TurnContext {
+        TurnContext {
+            turn_id: self.turn_id.clone(),
+            directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
+            actor: self.actor.clone(),
+            input: self.input.clone(),
+            ..TurnContext::new(self.workspace.id.clone(), self.thread.id.clone(), self.thread.mode)
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use hooks::Phase;
+use hooks::{Phase, TurnContext};
 use protocol::method::TurnStartParams;
 use protocol::{Timestamp, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
@@ -221,8 +221,8 @@ impl HeldTurn {
             },
         };
         self.finish(&outcome).await;
-        let after = self.subject.hook_context().value("status", json!(outcome.status()));
-        if let Err(error) = self.agent.runtime.run_phase(Phase::PostTurn, after).await {
+        let after = TurnContext { status: Some(outcome.status()), ..self.subject.turn_context() };
+        if let Err(error) = self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
             tracing::warn!(%error, turn = %self.id(), "a hook failed after a turn");
         }
         self.agent.running.end(self.id());
@@ -267,7 +267,7 @@ impl HeldTurn {
 
     /// Lets hooks know that earlier turns are about to be summarised.
     pub(crate) async fn before_compaction(&self) -> Result<(), AgentError> {
-        self.agent.runtime.run_phase(Phase::PreCompaction, self.subject.hook_context()).await?;
+        self.agent.runtime.run_phase(Phase::PreCompaction, Arc::new(self.subject.turn_context())).await?;
         Ok(())
     }
 }

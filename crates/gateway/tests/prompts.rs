@@ -208,7 +208,7 @@ async fn a_hook_that_must_not_fail_is_named() {
             Err(HookFailure::new("the key sk-abcdefghijklmnopqrstuvwxyz0123 was refused"))
         })
         .failure(Failure::FailClosed)
-        .may_contribute([ContributionKind::PromptContext]),
+        .may_contribute([ContributionKind::PromptSection]),
     );
     let mut prompts = Prompts::on(TestGateway::start_with_hooks([failing]).await.unwrap()).await;
     let params = prompts.world.with(json!({ "thread_id": prompts.world.thread }));
@@ -252,7 +252,6 @@ async fn a_directory_in_place_of_a_bootstrap_file_is_an_error_at_the_start() {
     assert!(error.to_string().contains("SOUL.md is a directory"), "{error}");
 }
 
-/// The compiler's manifest and the protocol's are two types with one shape.
 #[tokio::test]
 async fn the_manifest_on_the_wire_is_the_compilers() {
     let mut prompts = Prompts::start().await;

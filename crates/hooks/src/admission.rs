@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
-use crate::budget::{self, MAX_CONTRIBUTIONS, Truncation};
-use crate::diagnostic::Remark;
+use protocol::hook::{ContributionKind, Failure};
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptTruncation};
+
+use crate::budget::{self, MAX_CONTRIBUTIONS};
 use crate::error::Fault;
 use crate::identifier::is_id;
 use crate::preview::preview;
-use crate::{Contribution, ContributionKind, DiagnosticCode, Failure, FailureCause, HookSubscription};
+use crate::{Contribution, FailureCause, HookSubscription};
 
 /// The longest heading of a section.
 const MAX_TITLE_CHARS: usize = 200;
@@ -15,8 +17,9 @@ const MAX_TITLE_CHARS: usize = 200;
 /// What was taken of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Admitted {
-    pub(crate) accepted: Vec<(Contribution, Truncation)>,
-    pub(crate) remarks: Vec<Remark>,
+    pub(crate) accepted: Vec<(Contribution, PromptTruncation)>,
+    /// Without the name of the hook.
+    pub(crate) diagnostics: Vec<PromptDiagnostic>,
     /// How many were refused.
     pub(crate) refused: u32,
     /// The bytes of all that the hook returned.
@@ -34,15 +37,15 @@ pub(crate) fn admit(
     for mut contribution in contributions {
         match refusal(subscription, &contribution, &mut seen) {
             Some(reason) => {
-                let remark = refused(&contribution, &reason);
+                let diagnostic = refused(&contribution, &reason);
                 if subscription.failure == Failure::FailClosed {
-                    return Err(Fault { cause: FailureCause::Refused, preview: remark.message });
+                    return Err(Fault { cause: FailureCause::Refused, preview: diagnostic.message });
                 }
                 admitted.refused += 1;
-                admitted.remarks.push(remark);
+                admitted.diagnostics.push(diagnostic);
             }
             None => {
-                let truncation = fit(subscription, &mut contribution, &mut admitted.remarks);
+                let truncation = fit(subscription, &mut contribution, &mut admitted.diagnostics);
                 admitted.accepted.push((contribution, truncation));
             }
         }
@@ -50,20 +53,19 @@ pub(crate) fn admit(
     Ok(admitted)
 }
 
-/// The remark about a contribution that is refused.
-pub(crate) fn refused(contribution: &Contribution, reason: &str) -> Remark {
+/// Says that a contribution is refused.
+pub(crate) fn refused(contribution: &Contribution, reason: &str) -> PromptDiagnostic {
     let what = match contribution.id() {
         Some(id) => format!("{} `{id}`", contribution.kind()),
         None => contribution.kind().to_string(),
     };
-    let code = match contribution {
-        Contribution::PromptSection(_) => DiagnosticCode::SectionOmitted,
-        _ => DiagnosticCode::ContributionRefused,
-    };
-    Remark {
-        code,
-        message: preview(&format!("{what} was refused: {reason}")),
-        section_id: section(contribution),
+    let message = preview(&format!("{what} was refused: {reason}"));
+    let diagnostic = PromptDiagnostic::new(PromptDiagnosticCode::SectionOmitted, message);
+    match contribution {
+        Contribution::PromptSection(section) if is_id(&section.section_id) => {
+            diagnostic.in_section(&section.section_id)
+        }
+        _ => diagnostic,
     }
 }
 
@@ -76,11 +78,11 @@ fn total(subscription: &HookSubscription, contributions: &[Contribution]) -> Res
             contributions.len()
         )));
     }
-    let most = subscription.budget.total_bytes;
+    let limit = subscription.budget.total_bytes;
     let mut total = 0;
     for contribution in contributions {
-        total += budget::bytes(contribution, most - total)
-            .ok_or_else(|| too_large(format!("it returned more than {most} bytes")))?;
+        total += budget::bytes(contribution, limit - total)
+            .ok_or_else(|| too_large(format!("it returned more than {limit} bytes")))?;
     }
     Ok(total)
 }
@@ -103,11 +105,14 @@ fn refusal(
     {
         return Some(format!("its title is not one line of at most {MAX_TITLE_CHARS} characters"));
     }
-    // A text is cut if it is too long; what stands beside it cannot be.
-    let most = subscription.budget.json_bytes;
-    let text = contribution.text().map_or(0, str::len);
-    if budget::bytes(contribution, most.saturating_add(text)).is_none() {
-        return Some(format!("it has more than {most} bytes"));
+    // A text is cut if it is too long; what comes with it cannot be.
+    let limit = subscription.budget.json_bytes;
+    let text = match contribution {
+        Contribution::PromptSection(section) => section.content.len(),
+        _ => 0,
+    };
+    if budget::bytes(contribution, limit.saturating_add(text)).is_none() {
+        return Some(format!("it has more than {limit} bytes"));
     }
     let id = contribution.id()?;
     let again = !seen.insert((kind, id.to_owned()));
@@ -118,34 +123,18 @@ fn is_title(text: &str) -> bool {
     text.chars().count() <= MAX_TITLE_CHARS && !text.contains(char::is_control)
 }
 
-/// Cuts a text that is too long.
+/// Cuts a section that is too long.
 fn fit(
     subscription: &HookSubscription,
     contribution: &mut Contribution,
-    remarks: &mut Vec<Remark>,
-) -> Truncation {
-    let most = subscription.budget.text_chars;
-    let Some(text) = contribution.text_mut() else { return Truncation::None };
-    let Some(cut) = budget::cut(text, most) else { return Truncation::None };
-    *text = cut;
-    let code = match contribution {
-        Contribution::PromptSection(_) => DiagnosticCode::SectionTruncated,
-        _ => DiagnosticCode::ContributionTruncated,
-    };
-    let id = contribution.id().unwrap_or_default();
-    remarks.push(Remark {
-        code,
-        message: format!("{} `{id}` was cut to {most} characters", contribution.kind()),
-        section_id: section(contribution),
-    });
-    Truncation::Hook
-}
-
-fn section(contribution: &Contribution) -> Option<String> {
-    match contribution {
-        Contribution::PromptSection(section) if is_id(&section.section_id) => {
-            Some(section.section_id.clone())
-        }
-        _ => None,
-    }
+    diagnostics: &mut Vec<PromptDiagnostic>,
+) -> PromptTruncation {
+    let limit = subscription.budget.text_chars;
+    let Contribution::PromptSection(section) = contribution else { return PromptTruncation::None };
+    let Some(cut) = budget::cut(&section.content, limit) else { return PromptTruncation::None };
+    section.content = cut;
+    let message = format!("prompt_section `{}` was cut to {limit} characters", section.id);
+    let diagnostic = PromptDiagnostic::new(PromptDiagnosticCode::SectionTruncated, message);
+    diagnostics.push(diagnostic.in_section(&section.section_id));
+    PromptTruncation::Hook
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use protocol::prompt::PromptDiagnostic;
 use tokio::sync::{Semaphore, TryAcquireError};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::diagnostic::Remark;
 use crate::execution::{Ended, start};
 use crate::merge::settle;
 use crate::record::OpenRun;
 use crate::registry::Entry;
-use crate::{Contributed, PhaseContext};
+use crate::{Contributed, TurnContext};
 
 /// What became of the background hooks at shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +56,7 @@ impl Background {
     pub(crate) fn submit(
         &self,
         entry: &Arc<Entry>,
-        told: &Arc<PhaseContext>,
+        turn: &Arc<TurnContext>,
         run: OpenRun,
     ) -> Result<(), Box<Rejected>> {
         // The token comes first: whoever finds room before a shutdown closes it is waited for by that shutdown.
@@ -70,7 +70,7 @@ impl Background {
                 return Err(Box::new(Rejected { run, reason: "the hooks are shutting down" }));
             }
         };
-        let (entry, told) = (entry.clone(), told.clone());
+        let (entry, turn) = (entry.clone(), turn.clone());
         let (running, stop) = (self.running.clone(), self.stop.clone());
         tokio::spawn(async move {
             let _held = (token, place);
@@ -85,7 +85,7 @@ impl Background {
             run.start();
             let ended = tokio::select! {
                 biased;
-                ended = start(&entry, &told, stop.child_token()) => ended,
+                ended = start(&entry, &turn, stop.child_token()) => ended,
                 () = stop.cancelled() => return,
             };
             finish(&entry, ended, run);
@@ -107,8 +107,8 @@ impl Background {
     }
 }
 
-/// Hands what a background hook contributed to the recorder and closes its run; returns what is to be remarked.
-pub(crate) fn finish(entry: &Entry, ended: Ended, mut run: OpenRun) -> Vec<Remark> {
+/// Hands what a background hook contributed to the recorder and closes its run; returns its diagnostics.
+pub(crate) fn finish(entry: &Entry, ended: Ended, mut run: OpenRun) -> Vec<PromptDiagnostic> {
     let settled = settle(entry, ended);
     run.end(settled.status, settled.error_preview, &settled.admitted);
     let contributions: Vec<_> = settled
@@ -120,7 +120,7 @@ pub(crate) fn finish(entry: &Entry, ended: Ended, mut run: OpenRun) -> Vec<Remar
     if !contributions.is_empty() {
         run.deliver(contributions);
     }
-    settled.admitted.remarks
+    settled.admitted.diagnostics
 }
 
 impl Drop for Background {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Contribution;
 
@@ -24,17 +24,6 @@ impl Default for Budget {
     fn default() -> Self {
         Self { text_chars: 32_000, json_bytes: 512 * 1024, total_bytes: 1024 * 1024 }
     }
-}
-
-/// Whether a text is all that its hook returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Truncation {
-    /// It is.
-    #[default]
-    None,
-    /// It was cut to the hook's budget.
-    Hook,
 }
 
 /// Cuts a text to a number of characters, its mark included; `None` if it fits.
@@ -72,15 +61,12 @@ pub(crate) fn bytes(contribution: &Contribution, most: usize) -> Option<usize> {
     let mut count = Count { left: most };
     match contribution {
         Contribution::Policy(policy) => count.texts([&policy.key]).and_then(|()| count.json(&policy.value)),
-        Contribution::PromptContext(context) => count.texts([&context.key, &context.text]),
         Contribution::PromptSection(section) => count
             .texts([&section.id, &section.section_id, &section.title, &section.content])
             .and_then(|()| section.sources.iter().try_for_each(|source| count.json(source))),
         Contribution::ToolBundle(bundle) => {
             count.texts([&bundle.id]).and_then(|()| bundle.tools.iter().try_for_each(|tool| count.json(tool)))
         }
-        Contribution::ManifestDiagnostic(diagnostic) => count.json(diagnostic),
-        Contribution::Audit(audit) => count.texts([&audit.event]).and_then(|()| count.json(&audit.data)),
         Contribution::BackgroundJob(job) => count.texts([&job.kind]).and_then(|()| count.json(&job.payload)),
     }?;
     Some(most - count.left)
@@ -122,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Audit, PromptContext};
+    use crate::{BackgroundJob, PromptSection};
 
     #[test]
     fn a_text_is_cut_at_the_end_of_a_line() {
@@ -141,12 +127,12 @@ mod tests {
 
     #[test]
     fn bytes_are_counted_up_to_a_limit() {
-        let audit = Contribution::from(Audit { event: "ab".into(), data: json!([1, 2]) });
-        assert_eq!(bytes(&audit, 100), Some(2 + "[1,2]".len()));
-        assert_eq!(bytes(&audit, 7), Some(7));
-        assert_eq!(bytes(&audit, 6), None);
-        let context = Contribution::from(PromptContext { key: "k".into(), text: "é".into() });
-        assert_eq!(bytes(&context, 100), Some(3));
+        let job = Contribution::from(BackgroundJob { kind: "ab".into(), payload: json!([1, 2]) });
+        assert_eq!(bytes(&job, 100), Some(2 + "[1,2]".len()));
+        assert_eq!(bytes(&job, 7), Some(7));
+        assert_eq!(bytes(&job, 6), None);
+        let section = Contribution::from(PromptSection::new("k", "", "", "é"));
+        assert_eq!(bytes(&section, 100), Some(3));
     }
 
     proptest! {

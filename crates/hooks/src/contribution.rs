@@ -1,84 +1,29 @@
-//! What hooks contribute, typed.
+//! What hooks contribute, what they may contribute, and what a phase got.
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use protocol::hook::{ContributionKind, PromptSection, Visibility};
+use protocol::prompt::{PromptDiagnostic, PromptTruncation};
 use serde_json::Value;
+use strum::VariantArray as _;
+
+use crate::registry::Entry;
 
 /// Something a hook adds to a turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "contribution", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Contribution {
     /// A setting of the turn's policy.
     Policy(Policy),
-    /// A named text that sections are made from.
-    PromptContext(PromptContext),
     /// A section of the prompt.
     PromptSection(PromptSection),
     /// Tools the turn may offer.
     ToolBundle(ToolBundle),
-    /// A remark for the manifest.
-    ManifestDiagnostic(ManifestDiagnostic),
-    /// Something to keep for later questions.
-    Audit(Audit),
     /// Work to be done after the turn.
     BackgroundJob(BackgroundJob),
 }
 
-/// The kinds of [`Contribution`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ContributionKind {
-    /// [`Policy`]
-    Policy,
-    /// [`PromptContext`]
-    PromptContext,
-    /// [`PromptSection`]
-    PromptSection,
-    /// [`ToolBundle`]
-    ToolBundle,
-    /// [`ManifestDiagnostic`]
-    ManifestDiagnostic,
-    /// [`Audit`]
-    Audit,
-    /// [`BackgroundJob`]
-    BackgroundJob,
-}
-
-impl ContributionKind {
-    /// All kinds, in the order of their declaration.
-    pub const ALL: [Self; 7] = [
-        Self::Policy,
-        Self::PromptContext,
-        Self::PromptSection,
-        Self::ToolBundle,
-        Self::ManifestDiagnostic,
-        Self::Audit,
-        Self::BackgroundJob,
-    ];
-
-    /// The name that records and manifests use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::PromptContext => "prompt_context",
-            Self::PromptSection => "prompt_section",
-            Self::ToolBundle => "tool_bundle",
-            Self::ManifestDiagnostic => "manifest_diagnostic",
-            Self::Audit => "audit",
-            Self::BackgroundJob => "background_job",
-        }
-    }
-}
-
-impl fmt::Display for ContributionKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
 /// A setting of the turn's policy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// Which setting; one hook decides it.
     pub key: String,
@@ -86,77 +31,8 @@ pub struct Policy {
     pub value: Value,
 }
 
-/// A named text that sections are made from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptContext {
-    /// Which text; one hook provides it.
-    pub key: String,
-    /// The text.
-    pub text: String,
-}
-
-/// A section of the prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptSection {
-    /// The contribution's id, unique within what the hook returns.
-    pub id: String,
-    /// Which section of the prompt it is; one hook fills it.
-    pub section_id: String,
-    /// The section's heading: one line of at most 200 characters.
-    pub title: String,
-    /// The section's text.
-    pub content: String,
-    /// Sections of higher priority come first.
-    #[serde(default)]
-    pub priority: i32,
-    /// What the text was made from.
-    #[serde(default)]
-    pub sources: Vec<SourceReference>,
-    /// The characters this section asks the prompt for; the prompt applies it, not this crate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_chars: Option<usize>,
-}
-
-impl PromptSection {
-    /// A section without sources, of priority 0.
-    pub fn new(
-        id: impl Into<String>,
-        section_id: impl Into<String>,
-        title: impl Into<String>,
-        content: impl Into<String>,
-    ) -> Self {
-        Self {
-            id: id.into(),
-            section_id: section_id.into(),
-            title: title.into(),
-            content: content.into(),
-            priority: 0,
-            sources: Vec::new(),
-            max_chars: None,
-        }
-    }
-}
-
-/// Where a text came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SourceReference {
-    /// The kind of source, such as `file`.
-    pub kind: String,
-    /// The path of a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// The id of something that is kept elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// Its version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<u64>,
-    /// The SHA-256 of its text, in hexadecimal.
-    pub sha256: String,
-}
-
 /// Tools the turn may offer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolBundle {
     /// The bundle's id; one hook brings it.
     pub id: String,
@@ -164,32 +40,8 @@ pub struct ToolBundle {
     pub tools: Vec<Value>,
 }
 
-/// A remark for the manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestDiagnostic {
-    /// A stable code.
-    pub code: String,
-    /// What it means.
-    pub message: String,
-    /// The section it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub section_id: Option<String>,
-    /// The file it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-}
-
-/// Something to keep for later questions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Audit {
-    /// What happened.
-    pub event: String,
-    /// What belongs to it.
-    pub data: Value,
-}
-
 /// Work to be done after the turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BackgroundJob {
     /// The kind of work.
     pub kind: String,
@@ -202,23 +54,19 @@ impl Contribution {
     pub fn kind(&self) -> ContributionKind {
         match self {
             Self::Policy(_) => ContributionKind::Policy,
-            Self::PromptContext(_) => ContributionKind::PromptContext,
             Self::PromptSection(_) => ContributionKind::PromptSection,
             Self::ToolBundle(_) => ContributionKind::ToolBundle,
-            Self::ManifestDiagnostic(_) => ContributionKind::ManifestDiagnostic,
-            Self::Audit(_) => ContributionKind::Audit,
             Self::BackgroundJob(_) => ContributionKind::BackgroundJob,
         }
     }
 
-    /// The id that one hook may use only once; remarks, audits and jobs have none and may repeat.
+    /// The id that one hook may use only once; jobs have none and may repeat.
     pub fn id(&self) -> Option<&str> {
         match self {
             Self::Policy(policy) => Some(&policy.key),
-            Self::PromptContext(context) => Some(&context.key),
             Self::PromptSection(section) => Some(&section.id),
             Self::ToolBundle(bundle) => Some(&bundle.id),
-            Self::ManifestDiagnostic(_) | Self::Audit(_) | Self::BackgroundJob(_) => None,
+            Self::BackgroundJob(_) => None,
         }
     }
 
@@ -227,24 +75,6 @@ impl Contribution {
         match self {
             Self::PromptSection(section) => Some(&section.section_id),
             _ => self.id(),
-        }
-    }
-
-    /// The text that may be cut when there is too much of it.
-    pub(crate) fn text(&self) -> Option<&str> {
-        match self {
-            Self::PromptContext(context) => Some(&context.text),
-            Self::PromptSection(section) => Some(&section.content),
-            _ => None,
-        }
-    }
-
-    /// That text, to be cut.
-    pub(crate) fn text_mut(&mut self) -> Option<&mut String> {
-        match self {
-            Self::PromptContext(context) => Some(&mut context.text),
-            Self::PromptSection(section) => Some(&mut section.content),
-            _ => None,
         }
     }
 }
@@ -260,4 +90,118 @@ macro_rules! contributions {
     )*};
 }
 
-contributions!(Policy, PromptContext, PromptSection, ToolBundle, ManifestDiagnostic, Audit, BackgroundJob);
+contributions!(Policy, PromptSection, ToolBundle, BackgroundJob);
+
+/// The kinds of contribution that are taken from a hook; none unless declared.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capabilities(u8);
+
+impl Capabilities {
+    /// What a background hook may contribute: it runs when the phase is over, so nothing of it can reach a prompt.
+    pub const BACKGROUND: Self = Self(bit(ContributionKind::BackgroundJob));
+
+    /// Whether a kind is in the set.
+    pub fn allow(self, kind: ContributionKind) -> bool {
+        self.0 & bit(kind) != 0
+    }
+
+    /// The kinds in the set.
+    pub fn kinds(self) -> impl Iterator<Item = ContributionKind> {
+        ContributionKind::VARIANTS.iter().copied().filter(move |kind| self.allow(*kind))
+    }
+}
+
+const fn bit(kind: ContributionKind) -> u8 {
+    1 << kind as u8
+}
+
+impl FromIterator<ContributionKind> for Capabilities {
+    fn from_iter<I: IntoIterator<Item = ContributionKind>>(kinds: I) -> Self {
+        Self(kinds.into_iter().fold(0, |set, kind| set | bit(kind)))
+    }
+}
+
+impl fmt::Debug for Capabilities {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.kinds()).finish()
+    }
+}
+
+/// What the hooks of a phase contributed, in the order of the hooks and not of their finishing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PhaseOutcome {
+    /// What was contributed.
+    pub contributions: Vec<Contributed>,
+    /// What went wrong without ending the phase. Each message names its hook.
+    pub diagnostics: Vec<PromptDiagnostic>,
+}
+
+/// A contribution and the hook that made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contributed {
+    /// The hook's package.
+    pub package_id: String,
+    /// The hook.
+    pub hook_id: String,
+    /// Its subscription.
+    pub subscription_id: String,
+    /// Who may be shown it.
+    pub visibility: Visibility,
+    /// Whether its text was cut.
+    pub truncation: PromptTruncation,
+    /// The contribution.
+    pub contribution: Contribution,
+}
+
+impl Contributed {
+    pub(crate) fn new(entry: &Entry, contribution: Contribution, truncation: PromptTruncation) -> Self {
+        Self {
+            package_id: entry.package_id.clone(),
+            hook_id: entry.subscription.hook_id.clone(),
+            subscription_id: entry.subscription.id.clone(),
+            visibility: entry.subscription.visibility,
+            truncation,
+            contribution,
+        }
+    }
+}
+
+/// An iterator over the contributions of each kind.
+macro_rules! by_kind {
+    ($($(#[$doc:meta])* $method:ident: $kind:ident;)*) => {
+        impl PhaseOutcome {
+            $($(#[$doc])*
+            pub fn $method(&self) -> impl Iterator<Item = (&Contributed, &$kind)> {
+                self.contributions.iter().filter_map(|contributed| match &contributed.contribution {
+                    Contribution::$kind(contribution) => Some((contributed, contribution)),
+                    _ => None,
+                })
+            })*
+        }
+    };
+}
+
+by_kind! {
+    /// The settings of the turn's policy.
+    policies: Policy;
+    /// The sections.
+    sections: PromptSection;
+    /// The tools.
+    bundles: ToolBundle;
+    /// The work for after the turn.
+    jobs: BackgroundJob;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_declared_is_allowed() {
+        let set: Capabilities =
+            [ContributionKind::BackgroundJob, ContributionKind::Policy].into_iter().collect();
+        let kinds: Vec<_> = set.kinds().collect();
+        assert_eq!(kinds, [ContributionKind::Policy, ContributionKind::BackgroundJob]);
+        assert_eq!(Capabilities::default().kinds().count(), 0);
+    }
+}

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use protocol::hook::{ContributionKind, Phase};
 use thiserror::Error;
 
-use crate::{ContributionKind, MAX_ID_BYTES, MAX_TIMEOUT, Phase};
+use crate::{MAX_ID_BYTES, MAX_TIMEOUT};
 
 /// Why a phase ended without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -28,8 +28,7 @@ pub enum HookError {
 }
 
 /// In which way a hook failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureCause {
     /// It returned an error.
     Error,

@@ -13,7 +13,7 @@ use crate::admission::{Admitted, admit};
 use crate::error::Fault;
 use crate::preview::preview;
 use crate::registry::Entry;
-use crate::{FailureCause, HookContext, PhaseContext};
+use crate::{FailureCause, HookContext, TurnContext};
 
 /// How a run ended.
 pub(crate) type Ended = Result<Admitted, Fault>;
@@ -23,12 +23,12 @@ pub(crate) type Ended = Result<Admitted, Fault>;
 /// The timeout is watched here and not in the hook's task, which may be stuck.
 pub(crate) fn start(
     entry: &Arc<Entry>,
-    told: &Arc<PhaseContext>,
+    turn: &Arc<TurnContext>,
     cancellation: CancellationToken,
 ) -> impl Future<Output = Ended> + Send + 'static {
     let deadline = Instant::now() + entry.timeout;
     let context = HookContext {
-        told: told.clone(),
+        turn: turn.clone(),
         phase: entry.subscription.phase,
         deadline,
         cancellation: cancellation.clone(),

@@ -1,13 +1,77 @@
-//! What a hook is.
+//! What a hook is, and what it is told about the turn it runs in.
 
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use protocol::hook::Phase;
+use protocol::{ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use crate::{Contribution, HookContext};
+use crate::{Contributed, Contribution};
+
+/// What the hooks of a phase are told about their turn.
+#[derive(Debug, Clone)]
+pub struct TurnContext {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The turn; absent for a preview of the next one.
+    pub turn_id: Option<TurnId>,
+    /// Whether the thread is a chat or works in a directory.
+    pub mode: ThreadMode,
+    /// The directory the turn works in.
+    pub directory: Option<PathBuf>,
+    /// The files and directories that tool calls of the turn have touched so far.
+    pub touched_paths: Vec<PathBuf>,
+    /// Whose turn it is.
+    pub actor: Option<String>,
+    /// What the user says.
+    pub input: Option<String>,
+    /// What earlier phases of the turn contributed.
+    pub earlier: Vec<Contributed>,
+    /// The fingerprint of the whole prompt, once it is compiled.
+    pub prompt_fingerprint: Option<String>,
+    /// How the turn ended, once it has.
+    pub status: Option<TurnStatus>,
+}
+
+impl TurnContext {
+    /// A context that names a thread and nothing else.
+    pub fn new(workspace_id: WorkspaceId, thread_id: ThreadId, mode: ThreadMode) -> Self {
+        Self {
+            workspace_id,
+            thread_id,
+            turn_id: None,
+            mode,
+            directory: None,
+            touched_paths: Vec::new(),
+            actor: None,
+            input: None,
+            earlier: Vec::new(),
+            prompt_fingerprint: None,
+            status: None,
+        }
+    }
+}
+
+/// What one hook is told when it runs; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct HookContext {
+    /// The turn.
+    pub turn: Arc<TurnContext>,
+    /// The phase that is running.
+    pub phase: Phase,
+    /// When the hook reaches its timeout.
+    pub deadline: Instant,
+    /// Cancelled at the timeout, for work that aborting the hook's task does not reach.
+    pub cancellation: CancellationToken,
+}
 
 /// What running a hook leads to.
 pub type HookResult = Result<Vec<Contribution>, HookFailure>;

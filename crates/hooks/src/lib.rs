@@ -13,13 +13,14 @@
 //!
 //! use hooks::{
 //!     ContributionKind, HookContext, HookPackage, HookRegistry, HookRuntime, HookSubscription, Limits,
-//!     MemoryRecorder, Phase, PhaseContext, PromptSection,
+//!     MemoryRecorder, Phase, PromptSection, TurnContext,
 //! };
+//! use protocol::{ThreadId, ThreadMode, WorkspaceId};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let greeting = HookSubscription::new("example.greeting", Phase::PrePromptCompile, |context: HookContext| async move {
-//!     let thread = context.thread_id().unwrap_or("nobody").to_owned();
-//!     Ok(vec![PromptSection::new("greeting", "greeting", "Greeting", format!("Hello, {thread}.")).into()])
+//!     let actor = context.turn.actor.as_deref().unwrap_or("nobody");
+//!     Ok(vec![PromptSection::new("greeting", "greeting", "Greeting", format!("Hello, {actor}.")).into()])
 //! })
 //! .may_contribute([ContributionKind::PromptSection]);
 //!
@@ -28,10 +29,13 @@
 //!
 //! let recorder = Arc::new(MemoryRecorder::default());
 //! let runtime = HookRuntime::new(registry, recorder.clone(), Limits::default());
-//! let context = PhaseContext::new().thread("thread-1");
-//! let outcome = runtime.run_phase(Phase::PrePromptCompile, context).await?;
+//! let turn = TurnContext {
+//!     actor: Some("Ada".to_owned()),
+//!     ..TurnContext::new(WorkspaceId::new(), ThreadId::new(), ThreadMode::Chat)
+//! };
+//! let outcome = runtime.run_phase(Phase::PrePromptCompile, Arc::new(turn)).await?;
 //!
-//! assert_eq!(outcome.sections().next().unwrap().1.content, "Hello, thread-1.");
+//! assert_eq!(outcome.sections().next().unwrap().1.content, "Hello, Ada.");
 //! assert_eq!(recorder.runs().len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
@@ -40,20 +44,13 @@
 mod admission;
 mod background;
 mod budget;
-mod capability;
-mod context;
 mod contribution;
-mod diagnostic;
 mod error;
 mod execution;
 mod hook;
 mod identifier;
 mod merge;
 mod order;
-mod outcome;
-mod package;
-mod phase;
-mod policy;
 mod preview;
 mod record;
 mod registry;
@@ -61,23 +58,19 @@ mod runtime;
 mod subscription;
 
 pub use background::Drained;
-pub use budget::{Budget, MAX_CONTRIBUTIONS, Truncation};
-pub use capability::Capabilities;
-pub use context::{HookContext, PhaseContext};
+pub use budget::{Budget, MAX_CONTRIBUTIONS};
 pub use contribution::{
-    Audit, BackgroundJob, Contribution, ContributionKind, ManifestDiagnostic, Policy, PromptContext,
-    PromptSection, SourceReference, ToolBundle,
+    BackgroundJob, Capabilities, Contributed, Contribution, PhaseOutcome, Policy, ToolBundle,
 };
-pub use diagnostic::{Diagnostic, DiagnosticCode};
 pub use error::{FailureCause, HookError, RegistrationError};
-pub use hook::{Hook, HookFailure, HookResult};
+pub use hook::{Hook, HookContext, HookFailure, HookResult, TurnContext};
 pub use identifier::MAX_ID_BYTES;
-pub use outcome::{Contributed, PhaseOutcome};
-pub use package::HookPackage;
-pub use phase::Phase;
-pub use policy::{Execution, Failure, MAX_TIMEOUT, Visibility};
 pub use preview::{MAX_PREVIEW_CHARS, preview};
-pub use record::{HookRun, MemoryRecorder, Recorder, RunStatus};
+/// The vocabulary of hooks, which the wire and the store share.
+pub use protocol::hook::{
+    ContributionKind, Execution, Failure, HookRun, Phase, PromptSection, RunStatus, Visibility,
+};
+pub use record::{MemoryRecorder, Recorder};
 pub use registry::HookRegistry;
 pub use runtime::{HookRuntime, Limits};
-pub use subscription::HookSubscription;
+pub use subscription::{HookPackage, HookSubscription, MAX_TIMEOUT};

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use protocol::hook::{ContributionKind, Failure, RunStatus};
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
+
 use crate::admission::{Admitted, refused};
-use crate::diagnostic::Remark;
 use crate::error::Fault;
 use crate::execution::Ended;
 use crate::record::OpenRun;
 use crate::registry::Entry;
-use crate::{
-    Contributed, ContributionKind, DiagnosticCode, Failure, FailureCause, HookError, PhaseOutcome, RunStatus,
-};
+use crate::{Contributed, FailureCause, HookError, PhaseOutcome};
 
 /// A run that ended, and what its failure policy made of that.
 pub(crate) struct Settled {
@@ -36,7 +36,7 @@ pub(crate) fn settle(entry: &Entry, ended: Ended) -> Settled {
         _ => Admitted::default(),
     };
     if matches!(failure, Failure::Fallback | Failure::BestEffort) {
-        admitted.remarks.push(remark(&fault, failure));
+        admitted.diagnostics.push(diagnostic(&fault, failure));
     }
     let closed = (failure == Failure::FailClosed).then(|| error(entry, &fault));
     let status = status(fault.cause, failure);
@@ -65,16 +65,16 @@ fn status(cause: FailureCause, failure: Failure) -> RunStatus {
     }
 }
 
-fn remark(fault: &Fault, failure: Failure) -> Remark {
+fn diagnostic(fault: &Fault, failure: Failure) -> PromptDiagnostic {
     let code = match fault.cause {
-        FailureCause::Timeout => DiagnosticCode::HookTimedOut,
-        _ => DiagnosticCode::HookFailed,
+        FailureCause::Timeout => PromptDiagnosticCode::HookTimedOut,
+        _ => PromptDiagnosticCode::HookFailed,
     };
     let consequence = match failure {
         Failure::Fallback => "; its fallback stands in",
         _ => "",
     };
-    Remark { code, message: format!("{}{consequence}", fault.preview), section_id: None }
+    PromptDiagnostic::new(code, format!("{}{consequence}", fault.preview))
 }
 
 /// The outcome of a phase under construction. Hooks are added in order, so the first to take a place keeps it.
@@ -92,7 +92,7 @@ impl Merge {
         admitted: Admitted,
         run: Option<&mut OpenRun>,
     ) -> Result<(), HookError> {
-        let mut remarks = admitted.remarks;
+        let mut diagnostics = admitted.diagnostics;
         let mut refusals = Vec::new();
         for (contribution, truncation) in admitted.accepted {
             if let Some(slot) = contribution.slot() {
@@ -100,7 +100,7 @@ impl Merge {
                 if let Some(other) = self.taken.get(&place) {
                     let other = &other.subscription.hook_id;
                     let reason = format!("hook `{other}` contributed `{slot}` before");
-                    remarks.push(refused(&contribution, &reason));
+                    diagnostics.push(refused(&contribution, &reason));
                     refusals.push(contribution.kind());
                     continue;
                 }
@@ -112,14 +112,21 @@ impl Merge {
             refusals.iter().for_each(|kind| run.refuse(*kind));
             if !refusals.is_empty()
                 && entry.subscription.failure == Failure::FailClosed
-                && let Some(remark) = remarks.pop()
+                && let Some(diagnostic) = diagnostics.pop()
             {
-                run.fail(remark.message.clone());
-                return Err(error(entry, &Fault { cause: FailureCause::Refused, preview: remark.message }));
+                run.fail(diagnostic.message.clone());
+                return Err(error(
+                    entry,
+                    &Fault { cause: FailureCause::Refused, preview: diagnostic.message },
+                ));
             }
         }
         if entry.subscription.failure != Failure::Skip {
-            self.outcome.diagnostics.extend(remarks.into_iter().map(|remark| remark.of(entry)));
+            let hook_id = &entry.subscription.hook_id;
+            self.outcome.diagnostics.extend(diagnostics.into_iter().map(|mut diagnostic| {
+                diagnostic.message = format!("hook `{hook_id}`: {}", diagnostic.message);
+                diagnostic
+            }));
         }
         Ok(())
     }

@@ -3,75 +3,14 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use protocol::Timestamp;
+use protocol::hook::{ContributionKind, HookRun, RunStatus};
 use tokio::time::Instant;
 
 use crate::admission::Admitted;
 use crate::registry::Entry;
-use crate::{Contributed, ContributionKind, Execution, Failure, Phase, PhaseContext, Visibility};
-
-/// What became of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// It returned in time.
-    Completed,
-    /// It returned an error, or too much.
-    Failed,
-    /// It was given up at its timeout.
-    TimedOut,
-    /// It panicked.
-    Panicked,
-    /// Its phase was dropped or ended by another hook, or the runtime was shut down.
-    Cancelled,
-    /// There was no room for it in the background.
-    Rejected,
-    /// It failed and may be left out.
-    Skipped,
-    /// It failed and its fallback stood in.
-    FellBack,
-}
-
-/// The record of one run; never what was contributed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HookRun {
-    /// The workspace, if the phase belonged to one.
-    pub workspace_id: Option<String>,
-    /// The thread, if the phase belonged to one.
-    pub thread_id: Option<String>,
-    /// The turn, if the phase belonged to one.
-    pub turn_id: Option<String>,
-    /// The hook's package.
-    pub package_id: String,
-    /// The hook.
-    pub hook_id: String,
-    /// Its subscription.
-    pub subscription_id: String,
-    /// The phase.
-    pub phase: Phase,
-    /// How it was waited for.
-    pub execution: Execution,
-    /// What a failure meant.
-    pub failure: Failure,
-    /// Who may be shown it.
-    pub visibility: Visibility,
-    /// When it started, or when its phase did if it never started; milliseconds since 1970.
-    pub started_at_ms: u64,
-    /// How long it took, in microseconds; 0 if it never started.
-    pub duration_us: u64,
-    /// What became of it.
-    pub status: RunStatus,
-    /// How many contributions of each kind were taken, fallbacks included.
-    pub contributions: BTreeMap<ContributionKind, u32>,
-    /// How many contributions were refused.
-    pub refused: u32,
-    /// The bytes of what it returned.
-    pub bytes: u64,
-    /// Why it did not complete, in one line without secrets.
-    pub error_preview: Option<String>,
-}
+use crate::{Contributed, TurnContext};
 
 /// Where records go, and what hooks in the background contribute.
 ///
@@ -121,12 +60,12 @@ pub(crate) struct OpenRun {
 }
 
 impl OpenRun {
-    pub(crate) fn new(recorder: Arc<dyn Recorder>, entry: &Entry, told: &PhaseContext) -> Self {
+    pub(crate) fn new(recorder: Arc<dyn Recorder>, entry: &Entry, turn: &TurnContext) -> Self {
         let subscription = &entry.subscription;
         let run = HookRun {
-            workspace_id: told.workspace_id.clone(),
-            thread_id: told.thread_id.clone(),
-            turn_id: told.turn_id.clone(),
+            workspace_id: Some(turn.workspace_id.clone()),
+            thread_id: Some(turn.thread_id.clone()),
+            turn_id: turn.turn_id.clone(),
             package_id: entry.package_id.clone(),
             hook_id: subscription.hook_id.clone(),
             subscription_id: subscription.id.clone(),
@@ -134,7 +73,7 @@ impl OpenRun {
             execution: subscription.execution,
             failure: subscription.failure,
             visibility: subscription.visibility,
-            started_at_ms: now(),
+            started_at: Timestamp::now(),
             duration_us: 0,
             status: RunStatus::Cancelled,
             contributions: BTreeMap::new(),
@@ -149,7 +88,7 @@ impl OpenRun {
     pub(crate) fn start(&mut self) {
         self.started = Some(Instant::now());
         if let Some(run) = &mut self.run {
-            run.started_at_ms = now();
+            run.started_at = Timestamp::now();
             run.error_preview = Some("cancelled while it ran".to_owned());
         }
     }
@@ -220,9 +159,4 @@ fn guarded(call: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(call)).is_err() {
         tracing::error!("the recorder of hooks panicked");
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,19 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use protocol::hook::{Execution, Failure, Phase};
+use strum::VariantArray as _;
+
 use crate::admission::{Admitted, admit};
 use crate::identifier::is_id;
 use crate::order::{Order, Rank, order};
-use crate::{
-    Capabilities, Execution, Failure, HookPackage, HookSubscription, MAX_TIMEOUT, Phase, RegistrationError,
-};
+use crate::{Capabilities, HookPackage, HookSubscription, MAX_TIMEOUT, RegistrationError};
 
 /// The hooks of all packages, in order.
 #[derive(Debug, Default)]
 pub struct HookRegistry {
     packages: Vec<(String, String)>,
     entries: Vec<Arc<Entry>>,
-    plans: [Plan; Phase::ALL.len()],
+    plans: [Plan; Phase::VARIANTS.len()],
 }
 
 /// A subscription that was found to be in order.
@@ -71,8 +72,8 @@ impl HookRegistry {
             }
             names.push((package.id, package.domain));
         }
-        let mut plans: [Plan; Phase::ALL.len()] = Default::default();
-        for phase in Phase::ALL {
+        let mut plans: [Plan; Phase::VARIANTS.len()] = Default::default();
+        for &phase in Phase::VARIANTS {
             plans[phase as usize] = plan(phase, &entries)?;
         }
         *self = Self { packages: names, entries, plans };
@@ -131,8 +132,8 @@ fn entry(package_id: &str, subscription: HookSubscription) -> Result<Entry, Regi
     }
     let fallback =
         admit(&subscription, subscription.fallback.clone()).map_err(|fault| unusable(fault.preview))?;
-    if let Some(remark) = fallback.remarks.first() {
-        return Err(unusable(remark.message.clone()));
+    if let Some(diagnostic) = fallback.diagnostics.first() {
+        return Err(unusable(diagnostic.message.clone()));
     }
     Ok(Entry { package_id: package_id.to_owned(), timeout, fallback, subscription })
 }

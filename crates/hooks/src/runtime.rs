@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use protocol::hook::{Execution, Phase};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admitted;
@@ -14,7 +15,7 @@ use crate::execution::start;
 use crate::merge::{Merge, settle};
 use crate::record::OpenRun;
 use crate::registry::Plan;
-use crate::{Execution, FailureCause, HookError, HookRegistry, Phase, PhaseContext, PhaseOutcome, Recorder};
+use crate::{FailureCause, HookError, HookRegistry, PhaseOutcome, Recorder, TurnContext};
 
 /// How much may happen at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,20 +61,19 @@ impl HookRuntime {
     /// It fails only if a hook fails that must not; the others are then aborted. Of several such hooks that fail at
     /// the same time, the error names the first in order. Dropping the future aborts the hooks it waits for, but not
     /// those it has started in the background.
-    pub async fn run_phase(&self, phase: Phase, context: PhaseContext) -> Result<PhaseOutcome, HookError> {
+    pub async fn run_phase(&self, phase: Phase, turn: Arc<TurnContext>) -> Result<PhaseOutcome, HookError> {
         let plan = self.registry.plan(phase);
         if plan.entries.is_empty() {
             return Ok(PhaseOutcome::default());
         }
-        let told = Arc::new(context);
         let mut runs: Vec<Option<OpenRun>> = plan
             .entries
             .iter()
-            .map(|entry| Some(OpenRun::new(self.recorder.clone(), entry, &told)))
+            .map(|entry| Some(OpenRun::new(self.recorder.clone(), entry, &turn)))
             .collect();
         let mut taken: Vec<Admitted> = plan.entries.iter().map(|_| Admitted::default()).collect();
         for batch in &plan.batches {
-            self.run_batch(plan, batch, &told, &mut runs, &mut taken).await?;
+            self.run_batch(plan, batch, &turn, &mut runs, &mut taken).await?;
         }
         let mut merge = Merge::default();
         for ((entry, admitted), run) in plan.entries.iter().zip(taken).zip(&mut runs) {
@@ -91,7 +91,7 @@ impl HookRuntime {
         &self,
         plan: &Plan,
         batch: &[usize],
-        told: &Arc<PhaseContext>,
+        turn: &Arc<TurnContext>,
         runs: &mut [Option<OpenRun>],
         taken: &mut [Admitted],
     ) -> Result<(), HookError> {
@@ -105,13 +105,13 @@ impl HookRuntime {
             {
                 let entry = &plan.entries[position];
                 if entry.subscription.execution == Execution::Background {
-                    taken[position] = self.send_to_background(plan, position, told, &mut runs[position]);
+                    taken[position] = self.send_to_background(plan, position, turn, &mut runs[position]);
                     continue;
                 }
                 if let Some(run) = &mut runs[position] {
                     run.start();
                 }
-                let ended = start(entry, told, CancellationToken::new());
+                let ended = start(entry, turn, CancellationToken::new());
                 running.push(async move { (position, ended.await) });
             }
             // After a failure only what has ended by now counts; dropping `running` aborts the rest.
@@ -139,14 +139,14 @@ impl HookRuntime {
         &self,
         plan: &Plan,
         position: usize,
-        told: &Arc<PhaseContext>,
+        turn: &Arc<TurnContext>,
         run: &mut Option<OpenRun>,
     ) -> Admitted {
         let entry = &plan.entries[position];
         let Some(open) = run.take() else { return Admitted::default() };
-        let Err(rejected) = self.background.submit(entry, told, open) else { return Admitted::default() };
+        let Err(rejected) = self.background.submit(entry, turn, open) else { return Admitted::default() };
         let fault = Fault { cause: FailureCause::Rejected, preview: rejected.reason.to_owned() };
-        let remarks = crate::background::finish(entry, Err(fault), rejected.run);
-        Admitted { remarks, ..Admitted::default() }
+        let diagnostics = crate::background::finish(entry, Err(fault), rejected.run);
+        Admitted { diagnostics, ..Admitted::default() }
     }
 }

@@ -4,10 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use protocol::hook::{ContributionKind, Execution, Failure, Phase, Visibility};
+
 use crate::hook::AnyHook;
-use crate::{
-    Budget, Capabilities, Contribution, ContributionKind, Execution, Failure, Hook, Phase, Visibility,
-};
+use crate::{Budget, Capabilities, Contribution, Hook};
+
+/// The longest timeout a subscription may ask for; one without an end would be none.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// One hook in one phase.
 ///
@@ -145,5 +148,26 @@ impl fmt::Debug for HookSubscription {
             .field("budget", &self.budget)
             .field("fallback", &self.fallback.len())
             .finish_non_exhaustive()
+    }
+}
+
+/// The subscriptions of one domain, registered or refused as a whole.
+#[derive(Debug)]
+pub struct HookPackage {
+    pub(crate) id: String,
+    pub(crate) domain: String,
+    pub(crate) subscriptions: Vec<HookSubscription>,
+}
+
+impl HookPackage {
+    /// A package without subscriptions.
+    pub fn new(id: impl Into<String>, domain: impl Into<String>) -> Self {
+        Self { id: id.into(), domain: domain.into(), subscriptions: Vec::new() }
+    }
+
+    /// Adds a subscription.
+    pub fn with(mut self, subscription: HookSubscription) -> Self {
+        self.subscriptions.push(subscription);
+        self
     }
 }

@@ -95,7 +95,7 @@ async fn after_a_shutdown_nothing_is_taken() {
 #[tokio::test(start_paused = true)]
 async fn a_runtime_that_is_dropped_stops_its_hooks() {
     let Bench { runtime, recorder } = narrow(Does::Hang);
-    runtime.run_phase(crate::behaviour::PHASE, hooks::PhaseContext::new()).await.unwrap();
+    runtime.run_phase(crate::behaviour::PHASE, crate::behaviour::turn()).await.unwrap();
     tokio::task::yield_now().await;
     drop(runtime);
     while recorder.runs().is_empty() {

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use hooks::{
     Contribution, ContributionKind, Hook, HookContext, HookFailure, HookPackage, HookRegistry, HookResult,
-    HookRun, HookRuntime, HookSubscription, Limits, MemoryRecorder, Phase, PhaseContext, PromptSection,
+    HookRun, HookRuntime, HookSubscription, Limits, MemoryRecorder, Phase, PromptSection, TurnContext,
 };
+use protocol::{ThreadId, ThreadMode, WorkspaceId};
+use strum::VariantArray as _;
 use tokio::time::sleep;
 
 /// The phase of most tests.
@@ -44,7 +46,16 @@ pub(crate) fn section(id: &str, content: &str) -> Contribution {
 
 /// A subscription that may contribute everything.
 pub(crate) fn subscription(id: &str, does: impl Hook) -> HookSubscription {
-    HookSubscription::new(id, PHASE, does).may_contribute(ContributionKind::ALL)
+    HookSubscription::new(id, PHASE, does).may_contribute(ContributionKind::VARIANTS.iter().copied())
+}
+
+/// A turn of nobody.
+pub(crate) fn turn() -> Arc<TurnContext> {
+    let turn = TurnContext {
+        turn_id: Some("turn-1".parse().unwrap()),
+        ..TurnContext::new(WorkspaceId::new(), ThreadId::new(), ThreadMode::Agent)
+    };
+    Arc::new(turn)
 }
 
 /// A runtime and what it recorded.
@@ -68,7 +79,7 @@ pub(crate) fn bench_with(limits: Limits, subscriptions: impl IntoIterator<Item =
 
 impl Bench {
     pub(crate) async fn run(&self) -> Result<hooks::PhaseOutcome, hooks::HookError> {
-        self.runtime.run_phase(PHASE, PhaseContext::new().turn("turn-1")).await
+        self.runtime.run_phase(PHASE, turn()).await
     }
 
     /// The only record.

@@ -22,7 +22,7 @@ fn witness(id: &str) -> (HookSubscription, mpsc::UnboundedReceiver<&'static str>
         let dropped = Dropped(sender.clone());
         async move {
             let _ = dropped.0.send("started");
-            let (token, sender) = (context.cancellation().clone(), dropped.0.clone());
+            let (token, sender) = (context.cancellation.clone(), dropped.0.clone());
             tokio::spawn(async move {
                 token.cancelled().await;
                 let _ = sender.send("cancelled");
@@ -105,7 +105,7 @@ async fn after_a_failure_nothing_more_of_the_batch_starts() {
 async fn what_a_hook_left_running_is_not_cancelled_when_the_hook_returns() {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let hook = subscription("hook", move |context: HookContext| {
-        let _ = sender.send(context.cancellation().clone());
+        let _ = sender.send(context.cancellation.clone());
         async { Ok(vec![]) }
     });
     bench([hook]).run().await.unwrap();
@@ -125,6 +125,6 @@ async fn a_recorder_that_panics_ends_nothing() {
     let package = hooks::HookPackage::new("package", "domain");
     registry.register(package.with(subscription("hook", Does::Return(vec![section("s", "")])))).unwrap();
     let runtime = hooks::HookRuntime::new(registry, Arc::new(Broken), hooks::Limits::default());
-    let outcome = runtime.run_phase(PHASE, hooks::PhaseContext::new()).await.unwrap();
+    let outcome = runtime.run_phase(PHASE, crate::behaviour::turn()).await.unwrap();
     assert_eq!(outcome.sections().count(), 1);
 }

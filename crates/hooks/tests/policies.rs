@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use hooks::{Audit, Contribution, Execution, Failure, FailureCause, HookError, HookFailure, Visibility};
+use hooks::{
+    BackgroundJob, Contribution, Execution, Failure, FailureCause, HookError, HookFailure, Visibility,
+};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -25,7 +27,7 @@ async fn outcome(execution: Execution, failure: Failure, does: Does) -> String {
     let result = bench.run().await;
     assert!(before.elapsed() <= execution.default_timeout(), "a phase ends in bounded time");
     let run = bench.only_run();
-    assert_eq!(run.turn_id.as_deref(), Some("turn-1"));
+    assert_eq!(run.turn_id.as_ref().map(|id| id.as_str()), Some("turn-1"));
     match result {
         Ok(outcome) => {
             let contents: Vec<_> = outcome.sections().map(|(_, section)| section.content.as_str()).collect();
@@ -82,7 +84,7 @@ async fn every_failure_policy_with_every_ending() {
 
 #[tokio::test(start_paused = true)]
 async fn every_ending_in_the_background() {
-    let audit = |event: &str| Contribution::from(Audit { event: event.into(), data: json!(null) });
+    let job = |kind: &str| Contribution::from(BackgroundJob { kind: kind.into(), payload: json!(null) });
     for (failure, expected) in [
         (
             Failure::Fallback,
@@ -92,10 +94,10 @@ async fn every_ending_in_the_background() {
         (Failure::Skip, ["completed mine", "skipped ", "skipped ", "skipped "]),
     ] {
         for ((name, does), expected) in endings().into_iter().zip(expected) {
-            let does = if name == "ok" { Does::Return(vec![audit("mine")]) } else { does };
-            let fallback = if failure == Failure::Fallback { vec![audit("fallback")] } else { vec![] };
+            let does = if name == "ok" { Does::Return(vec![job("mine")]) } else { does };
+            let fallback = if failure == Failure::Fallback { vec![job("fallback")] } else { vec![] };
             let hook = subscription("hook", does)
-                .may_contribute([hooks::ContributionKind::Audit])
+                .may_contribute([hooks::ContributionKind::BackgroundJob])
                 .execution(Execution::Background)
                 .fallback(fallback)
                 .failure(failure);
@@ -104,14 +106,14 @@ async fn every_ending_in_the_background() {
             assert_eq!(outcome, hooks::PhaseOutcome::default(), "nothing reaches the phase");
             bench.runtime.shutdown(Duration::from_secs(100)).await;
             let delivered = bench.recorder.delivered();
-            let events: Vec<_> = delivered
+            let jobs: Vec<_> = delivered
                 .iter()
                 .map(|contributed| match &contributed.contribution {
-                    Contribution::Audit(audit) => audit.event.as_str(),
+                    Contribution::BackgroundJob(job) => job.kind.as_str(),
                     other => panic!("{other:?}"),
                 })
                 .collect();
-            let answer = format!("{} {}", status(&bench.only_run()), events.join(","));
+            let answer = format!("{} {}", status(&bench.only_run()), jobs.join(","));
             assert_eq!(answer, expected, "{failure:?} {name}");
         }
     }

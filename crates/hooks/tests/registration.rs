@@ -71,7 +71,10 @@ fn what_could_not_work_is_refused_and_changes_nothing() {
             "subscription `a` runs in the background and cannot fail closed",
         ),
         (
-            vec![background("a").may_contribute([ContributionKind::Audit, ContributionKind::PromptSection])],
+            vec![
+                background("a")
+                    .may_contribute([ContributionKind::BackgroundJob, ContributionKind::PromptSection]),
+            ],
             "subscription `a` runs in the background and cannot contribute prompt_section",
         ),
         (

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use hooks::{
     ContributionKind, HookContext, HookPackage, HookRegistry, HookRuntime, HookSubscription, Limits,
-    MemoryRecorder, PhaseContext,
+    MemoryRecorder, Phase, Policy, TurnContext,
 };
 use proptest::prelude::*;
+use protocol::ThreadMode;
 use tokio::sync::Barrier;
 use tokio::time::Instant;
 
-use crate::behaviour::{Does, PHASE, bench, bench_with, section, subscription};
+use crate::behaviour::{Does, PHASE, bench, bench_with, section, subscription, turn};
 
 #[derive(Debug, Clone)]
 struct Described {
@@ -58,7 +59,7 @@ fn outcome(hooks: &[Described], limits: Limits) -> (Vec<String>, Vec<String>) {
         registry.register(package).unwrap();
         let recorder = Arc::new(MemoryRecorder::default());
         let runtime = HookRuntime::new(registry, recorder.clone(), limits);
-        let outcome = runtime.run_phase(PHASE, PhaseContext::new()).await.unwrap();
+        let outcome = runtime.run_phase(PHASE, turn()).await.unwrap();
         let contributed = outcome.contributions.into_iter().map(|contributed| contributed.hook_id).collect();
         (contributed, recorder.runs().into_iter().map(|run| run.hook_id).collect())
     })
@@ -151,25 +152,44 @@ async fn a_phase_without_hooks_is_empty() {
 
 #[tokio::test]
 async fn a_hook_hears_what_the_caller_tells() {
-    struct Told(&'static str);
     let hook = |context: HookContext| async move {
-        let told: Arc<Told> = context.extension().unwrap();
-        assert_eq!(context.phase(), PHASE);
-        assert!(context.deadline() > Instant::now());
-        assert!(context.extension::<String>().is_none() && context.turn_id().is_none());
-        let text = format!(
-            "{} {} {} {}",
-            context.workspace_id().unwrap(),
-            context.thread_id().unwrap(),
-            context.value("size").unwrap(),
-            told.0
-        );
+        assert_eq!(context.phase, PHASE);
+        assert!(context.deadline > Instant::now());
+        let turn = &context.turn;
+        assert!(turn.turn_id.is_none() && turn.earlier.is_empty());
+        let directory = turn.directory.as_ref().unwrap().display();
+        let touched = turn.touched_paths[0].display();
+        let actor = turn.actor.as_deref().unwrap();
+        let text =
+            format!("{} {} {:?} {directory} {touched} {actor}", turn.workspace_id, turn.thread_id, turn.mode);
         Ok(vec![section("s", &text)])
     };
     let hook = HookSubscription::new("hook", PHASE, hook).may_contribute([ContributionKind::PromptSection]);
     let bench = bench([hook]);
-    let context =
-        PhaseContext::new().workspace("w").thread("t").value("size", 7).extension(Arc::new(Told("hello")));
-    let outcome = bench.runtime.run_phase(PHASE, context).await.unwrap();
-    assert_eq!(outcome.sections().next().unwrap().1.content, "w t 7 hello");
+    let turn = TurnContext {
+        directory: Some("/repo/a".into()),
+        touched_paths: vec!["/repo/a/b.rs".into()],
+        actor: Some("ada".to_owned()),
+        ..TurnContext::new("w".parse().unwrap(), "t".parse().unwrap(), ThreadMode::Chat)
+    };
+    let outcome = bench.runtime.run_phase(PHASE, Arc::new(turn)).await.unwrap();
+    assert_eq!(outcome.sections().next().unwrap().1.content, "w t Chat /repo/a /repo/a/b.rs ada");
+}
+
+#[tokio::test]
+async fn a_later_phase_sees_what_earlier_ones_contributed() {
+    let decides = HookSubscription::new("decides", Phase::PrePolicy, |_: HookContext| async {
+        Ok(vec![Policy { key: "depth".to_owned(), value: 2.into() }.into()])
+    });
+    let reads = HookSubscription::new("reads", PHASE, |context: HookContext| async move {
+        let earlier = context.turn.earlier.iter();
+        let found = earlier.map(|it| format!("{} {:?}", it.hook_id, it.contribution.id()));
+        Ok(vec![section("s", &found.collect::<Vec<_>>().join(","))])
+    });
+    let kinds = [ContributionKind::Policy, ContributionKind::PromptSection];
+    let bench = bench([decides.may_contribute(kinds), reads.may_contribute(kinds)]);
+    let first = bench.runtime.run_phase(Phase::PrePolicy, turn()).await.unwrap();
+    let later = TurnContext { earlier: first.contributions, ..TurnContext::clone(&turn()) };
+    let outcome = bench.runtime.run_phase(PHASE, Arc::new(later)).await.unwrap();
+    assert_eq!(outcome.sections().next().unwrap().1.content, "decides Some(\"depth\")");
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use instructions::hex;
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest as _, Sha256};
 
 use crate::budget::Budgets;
-use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::texts;
 
 /// Most bytes that are read of a file, whatever the budgets say: nobody's character fills four megabytes.
@@ -62,7 +62,7 @@ pub struct BootstrapFiles {
     /// The files.
     pub files: Vec<BootstrapFile>,
     /// What was found on the way.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<PromptDiagnostic>,
 }
 
 /// Bootstrap files cannot be made.
@@ -133,14 +133,14 @@ impl BootstrapFiles {
             let path = home.join(kind.name);
             let about = |code, message: String| {
                 let file = path.to_string_lossy().into_owned();
-                Diagnostic::new(code, message).in_section(kind.section_id).in_file(file)
+                PromptDiagnostic::new(code, message).in_section(kind.section_id).in_file(file)
             };
             match read_file(&path, limits.bootstrap_file.min(limits.bootstrap_total)) {
                 Ok((bytes, longer)) => {
                     let (text, lossy) = decode(&bytes, longer);
                     if lossy {
                         let message = "bytes that are not UTF-8 are shown as U+FFFD; save the file as UTF-8";
-                        read.diagnostics.push(about(DiagnosticCode::FileReadError, message.to_owned()));
+                        read.diagnostics.push(about(PromptDiagnosticCode::FileReadError, message.to_owned()));
                     }
                     let sha256 = hex(&Sha256::digest(&bytes));
                     read.files.push(BootstrapFile { kind: *kind, path, text, sha256, longer });
@@ -151,12 +151,12 @@ impl BootstrapFiles {
                             Ok(_) => "it is a link that leads nowhere",
                             Err(_) => "the file is not there; the gateway makes it when it starts",
                         };
-                        read.diagnostics.push(about(DiagnosticCode::MissingFile, message.to_owned()));
+                        read.diagnostics.push(about(PromptDiagnosticCode::MissingFile, message.to_owned()));
                     }
                 }
                 Err(error) => {
                     let message = format!("the file cannot be read: {error}");
-                    read.diagnostics.push(about(DiagnosticCode::FileReadError, message));
+                    read.diagnostics.push(about(PromptDiagnosticCode::FileReadError, message));
                 }
             }
         }

@@ -4,15 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use instructions::hex;
+use protocol::prompt::{PromptManifest, PromptManifestSection, Stability};
 use sha2::{Digest as _, Sha256};
 use tokens::{Counter, Encoding};
 
 use crate::JOINT;
+use crate::collect::{Collected, DraftSection, collect_sections};
 use crate::fingerprint::Fingerprinter;
-use crate::gather::{Gathered, Piece, gather};
 use crate::input::PromptCompileInput;
-use crate::manifest::{Manifest, ManifestSection};
-use crate::stability::Stability;
 use crate::texts::TEXTS_VERSION;
 
 /// Which compiler made a prompt: the version of its rules; that of its texts stands in the sources.
@@ -32,7 +31,7 @@ pub struct CompiledPrompt {
     /// The sections by themselves, in the order of the manifest: what has to be kept to rebuild the prompt.
     pub sections: Vec<SectionText>,
     /// What it consists of.
-    pub manifest: Manifest,
+    pub manifest: PromptManifest,
 }
 
 /// One section's text, heading included, and its hash.
@@ -75,11 +74,11 @@ impl Compiler {
 
     /// Compiles one prompt.
     pub fn compile(&mut self, input: &PromptCompileInput) -> CompiledPrompt {
-        let Gathered { pieces, mut diagnostics, hook_sources } = gather(input);
+        let Collected { drafts, mut diagnostics, hook_sources } = collect_sections(input);
         diagnostics.dedup();
-        let rendered: Vec<Rendered> = pieces.iter().map(|piece| self.render(piece)).collect();
+        let rendered: Vec<Rendered> = drafts.iter().map(|draft| self.render(draft)).collect();
         let part = |stability: Stability| {
-            let texts = pieces.iter().zip(&rendered).filter(|(piece, _)| piece.stability == stability);
+            let texts = drafts.iter().zip(&rendered).filter(|(draft, _)| draft.stability == stability);
             join(texts.map(|(_, rendered)| &*rendered.text))
         };
         let (stable_text, session_text, turn_text) =
@@ -87,24 +86,24 @@ impl Compiler {
         let parts = [stable_text.as_str(), session_text.as_str(), turn_text.as_str()];
         let full_text = join(parts.into_iter().filter(|part| !part.is_empty()));
         let fingerprints = self.fingerprinter.fingerprints(
-            pieces.iter().zip(&rendered).map(|(piece, text)| (piece.stability, &*text.sha256, &*text.text)),
+            drafts.iter().zip(&rendered).map(|(draft, text)| (draft.stability, &*text.sha256, &*text.text)),
         );
-        let sections: Vec<SectionText> = pieces
+        let sections: Vec<SectionText> = drafts
             .iter()
             .zip(&rendered)
-            .map(|(piece, rendered)| SectionText {
-                id: piece.id.to_owned(),
+            .map(|(draft, rendered)| SectionText {
+                id: draft.id.to_owned(),
                 sha256: rendered.sha256.clone(),
                 text: Arc::clone(&rendered.text),
             })
             .collect();
-        let manifest = Manifest {
+        let manifest = PromptManifest {
             compiler_version: format!("{COMPILER_VERSION}.{TEXTS_VERSION}"),
             profile: input.profile,
-            sections: pieces
+            sections: drafts
                 .into_iter()
                 .zip(rendered)
-                .map(|(piece, rendered)| entry(piece, rendered))
+                .map(|(draft, rendered)| entry(draft, rendered))
                 .collect(),
             fingerprints,
             diagnostics,
@@ -113,13 +112,13 @@ impl Compiler {
         CompiledPrompt { stable_text, session_text, turn_text, full_text, sections, manifest }
     }
 
-    fn render(&mut self, piece: &Piece<'_>) -> Rendered {
-        if let Some(known) = self.sections.get(piece.id)
-            && is_rendered(&known.text, &piece.title, &piece.content)
+    fn render(&mut self, draft: &DraftSection<'_>) -> Rendered {
+        if let Some(known) = self.sections.get(draft.id)
+            && is_rendered(&known.text, &draft.title, &draft.content)
         {
             return known.clone();
         }
-        let text: Arc<str> = ["## ", &piece.title, "\n", &piece.content].concat().into();
+        let text: Arc<str> = ["## ", &draft.title, "\n", &draft.content].concat().into();
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let rendered = Rendered {
             sha256: hex(&digest),
@@ -127,20 +126,20 @@ impl Compiler {
             tokens: self.counter.count_hashed(Encoding::Cl100k, &text, digest),
             text,
         };
-        self.sections.insert(piece.id.to_owned(), rendered.clone());
+        self.sections.insert(draft.id.to_owned(), rendered.clone());
         rendered
     }
 }
 
-fn entry(piece: Piece<'_>, rendered: Rendered) -> ManifestSection {
-    ManifestSection {
-        id: piece.id.to_owned(),
-        stability: piece.stability,
-        chars: rendered.chars,
-        tokens: rendered.tokens,
+fn entry(draft: DraftSection<'_>, rendered: Rendered) -> PromptManifestSection {
+    PromptManifestSection {
+        id: draft.id.to_owned(),
+        stability: draft.stability,
+        chars: rendered.chars as u64,
+        tokens: rendered.tokens as u64,
         sha256: rendered.sha256,
-        truncated: piece.truncated,
-        sources: piece.sources,
+        truncated: draft.truncated,
+        sources: draft.sources,
     }
 }
 

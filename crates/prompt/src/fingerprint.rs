@@ -1,11 +1,10 @@
 //! SHA-256 of texts that stand one after another, hashed again only from where they changed.
 
 use instructions::hex;
+use protocol::prompt::{PromptFingerprints, Stability};
 use sha2::{Digest as _, Sha256};
 
 use crate::JOINT;
-use crate::manifest::Fingerprints;
-use crate::stability::Stability;
 
 /// SHA-256 of a text, in hexadecimal.
 pub fn sha256(text: &str) -> String {
@@ -63,7 +62,7 @@ impl Hashes {
     }
 }
 
-/// Fingerprints of prompts that begin alike: what stands before the first section that changed is not hashed again.
+/// PromptFingerprints of prompts that begin alike: what stands before the first section that changed is not hashed again.
 #[derive(Default)]
 pub(crate) struct Fingerprinter {
     /// After each section of the last prompt: which it was, and the hashes up to it.
@@ -75,7 +74,7 @@ impl Fingerprinter {
     pub(crate) fn fingerprints<'a>(
         &mut self,
         sections: impl Iterator<Item = (Stability, &'a str, &'a str)>,
-    ) -> Fingerprints {
+    ) -> PromptFingerprints {
         let mut place = 0;
         for (stability, sha256, text) in sections {
             let same =
@@ -91,7 +90,7 @@ impl Fingerprinter {
         self.known.truncate(place);
         let nothing = Hashes::default();
         let hashes = self.known.last().map_or(&nothing, |(.., hashes)| hashes);
-        Fingerprints {
+        PromptFingerprints {
             stable: hashes.stable.digest(),
             session: hashes.session.digest(),
             turn: hashes.turn.digest(),
@@ -104,16 +103,17 @@ impl Fingerprinter {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray as _;
 
     use super::*;
 
-    fn expected(sections: &[(Stability, String)]) -> Fingerprints {
+    fn expected(sections: &[(Stability, String)]) -> PromptFingerprints {
         let joined = |wanted: &[Stability]| {
             let texts = sections.iter().filter(|(stability, _)| wanted.contains(stability));
             sha256(&texts.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(JOINT))
         };
         use Stability::{Session, Stable, Turn};
-        Fingerprints {
+        PromptFingerprints {
             stable: joined(&[Stable]),
             session: joined(&[Session]),
             turn: joined(&[Turn]),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn prompt() -> impl Strategy<Value = Vec<(Stability, String)>> {
-        let section = (prop::sample::select(Stability::ALL.to_vec()), "[ab]{1,2}");
+        let section = (prop::sample::select(Stability::VARIANTS.to_vec()), "[ab]{1,2}");
         proptest::collection::vec(section, 0..8).prop_map(|mut sections| {
             sections.sort_by_key(|(stability, _)| *stability);
             sections

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use protocol::hook::PromptSection;
+use protocol::prompt::{PromptDiagnostic, PromptProfile, PromptSource, PromptTruncation};
+
 use crate::bootstrap::BootstrapFiles;
 use crate::budget::Budgets;
-use crate::diagnostic::Diagnostic;
-use crate::manifest::Source;
-use crate::profile::PromptProfile;
 
 /// Everything a prompt is compiled from. The same input gives the same bytes.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ pub struct PromptCompileInput {
     /// What hooks contributed, in the order of the hooks.
     pub contributed: Vec<ContributedSection>,
     /// What hooks and whoever asks want to have said in the manifest.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<PromptDiagnostic>,
     /// Sections that are switched off, by id.
     pub disabled_sections: BTreeSet<String>,
     /// How long everything may be.
@@ -63,34 +63,20 @@ pub struct AgentsContext {
     /// The text the session started with; it is used as it is.
     pub text: String,
     /// The files it was made from.
-    pub sources: Vec<Source>,
+    pub sources: Vec<PromptSource>,
     /// Whether something of them was left out.
     pub truncated: bool,
 }
 
-/// A section that a hook contributed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A section, and the hook that contributed it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContributedSection {
-    /// Which section it is.
-    pub section_id: String,
-    /// Its heading, if it has a name of its own.
-    pub title: String,
-    /// Its text.
-    pub content: String,
-    /// Which sections give way first when all together are too long: those of lower priority.
-    pub priority: i32,
-    /// What it was made from.
-    pub sources: Vec<Source>,
-    /// Most characters it wants, if less than it may have.
-    pub max_chars: Option<usize>,
-    /// Whether it was cut before it came here.
-    pub already_cut: bool,
-    /// The hook that contributed it.
+    /// The hook.
     pub hook_id: String,
     /// The hook's subscription.
     pub subscription_id: String,
-    /// The contribution.
-    pub contribution_id: String,
-    /// The kind of contribution.
-    pub contribution_kind: String,
+    /// Whether the text was cut before it came here.
+    pub truncation: PromptTruncation,
+    /// The section.
+    pub section: PromptSection,
 }

@@ -1,6 +1,6 @@
 //! Compiles a prompt from sections: which there are, in which order, how long, from what, and a record of it all.
 //!
-//! Pure: text in, text and [`Manifest`] out. Sections stand in the order of how rarely they change, so that a
+//! Pure: text in, text and [`PromptManifest`] out. Sections stand in the order of how rarely they change, so that a
 //! provider can keep the beginning from one request to the next; [`blame`] says why it could not.
 //!
 //! ```
@@ -16,32 +16,33 @@
 mod blame;
 mod bootstrap;
 mod budget;
+mod collect;
 mod compiler;
 mod cut;
-mod diagnostic;
 mod fingerprint;
-mod gather;
 mod input;
-mod manifest;
 pub mod notes;
-mod profile;
 mod rebuild;
 mod section;
-mod stability;
 mod texts;
 
-pub use blame::{Blame, Change, Difference, blame};
+pub use blame::blame;
 pub use bootstrap::{BOOTSTRAP_FILES, BootstrapError, BootstrapFile, BootstrapFiles, create_bootstrap_files};
 pub use budget::{BUDGETS, Budget, Budgets};
 pub use compiler::{COMPILER_VERSION, CompiledPrompt, Compiler, SectionText, compile_prompt};
-pub use diagnostic::{Diagnostic, DiagnosticCode};
 pub use fingerprint::sha256;
 pub use input::{AgentsContext, AgentsGuidance, ContributedSection, PromptCompileInput};
-pub use manifest::{Fingerprints, HookSource, Manifest, ManifestSection, Source, Truncation};
-pub use profile::PromptProfile;
+/// The vocabulary of this crate's input and output, which the wire and the store share.
+pub use protocol::{
+    hook::PromptSection,
+    prompt::{
+        PromptBlame, PromptChange, PromptDiagnostic, PromptDiagnosticCode, PromptDifference,
+        PromptFingerprints, PromptHookSource, PromptManifest, PromptManifestSection, PromptProfile,
+        PromptSource, PromptTruncation, Stability,
+    },
+};
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use section::{AGENTS_CONTEXT, AGENTS_MD, FilledBy, SECTIONS, SectionKind, Wrapper};
-pub use stability::Stability;
 pub use texts::TEXTS_VERSION;
 
 /// Stands between two sections and between two parts.

@@ -1,9 +1,9 @@
 //! A past prompt, byte for byte, from its manifest and the texts that were kept.
 
+use protocol::prompt::{PromptManifest, Stability};
+
 use crate::JOINT;
 use crate::fingerprint::{Fingerprinter, sha256};
-use crate::manifest::Manifest;
-use crate::stability::Stability;
 
 /// A prompt that was rebuilt and is proven to be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum RebuildError {
 
 /// Rebuilds a prompt; `text_of` finds a section's text by its SHA-256.
 pub fn rebuild(
-    manifest: &Manifest,
+    manifest: &PromptManifest,
     mut text_of: impl FnMut(&str) -> Option<String>,
 ) -> Result<Rebuilt, RebuildError> {
     let mut parts = [String::new(), String::new(), String::new()];

@@ -1,7 +1,6 @@
 //! Every section a prompt can have, in one table: its order is the order of the text.
 
-use crate::profile::PromptProfile;
-use crate::stability::Stability;
+use protocol::prompt::{PromptProfile, Stability};
 
 /// A section that is known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

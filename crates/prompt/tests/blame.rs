@@ -4,10 +4,12 @@ mod support;
 
 use std::collections::HashMap;
 
-use prompt::{Blame, Change, CompiledPrompt, PromptCompileInput, Stability, blame, compile_prompt};
+use prompt::{
+    CompiledPrompt, PromptBlame, PromptChange, PromptCompileInput, Stability, blame, compile_prompt,
+};
 use support::full_input;
 
-fn between(before: &CompiledPrompt, after: &CompiledPrompt) -> Blame {
+fn between(before: &CompiledPrompt, after: &CompiledPrompt) -> PromptBlame {
     let texts: HashMap<String, String> = before
         .sections
         .iter()
@@ -30,17 +32,18 @@ fn nothing_is_to_blame_when_nothing_changed() {
 fn an_edited_document_is_named_with_its_version_and_line() {
     let before = compile_prompt(&full_input());
     let mut input = full_input();
-    input.contributed[0].content = "Answer in English.\nAlways test.\n".to_owned();
-    input.contributed[0].sources[0].version = Some(8);
+    input.contributed[0].section.content = "Answer in English.\nAlways test.\n".to_owned();
+    input.contributed[0].section.sources[0].version = Some(8);
     let after = compile_prompt(&input);
     let found = between(&before, &after);
     let difference = found.first_difference.clone().map(|it| {
-        let version = |sources: &[prompt::Source]| sources.first().and_then(|source| source.version);
+        let version = |sources: &[prompt::PromptSource]| sources.first().and_then(|source| source.version);
         let versions = (version(&it.sources_before), version(&it.sources_after));
         (it.section_id, it.stability, it.change, it.line, versions)
     });
     // Heading, our line, a blank one, the tag, the first line, and then the second.
-    let expected = ("agents_md".to_owned(), Stability::Session, Change::Edited, Some(6), (Some(7), Some(8)));
+    let expected =
+        ("agents_md".to_owned(), Stability::Session, PromptChange::Edited, Some(6), (Some(7), Some(8)));
     assert_eq!(difference, Some(expected));
     assert_eq!(found.changed_sections, ["agents_md"]);
     assert!(found.lost_prefix_tokens > 0 && found.lost_prefix_tokens < found.lost_tokens);
@@ -57,8 +60,8 @@ fn a_change_of_the_turn_costs_nothing_before_it() {
     let found = between(&before, &after);
     assert_eq!(found.lost_prefix_tokens, 0);
     let first = found.first_difference.map(|it| (it.section_id, it.change));
-    assert_eq!(first, Some(("dynamic_context".to_owned(), Change::Removed)));
+    assert_eq!(first, Some(("dynamic_context".to_owned(), PromptChange::Removed)));
     let found = between(&after, &before);
     let first = found.first_difference.map(|it| (it.section_id, it.change));
-    assert_eq!(first, Some(("dynamic_context".to_owned(), Change::Added)));
+    assert_eq!(first, Some(("dynamic_context".to_owned(), PromptChange::Added)));
 }

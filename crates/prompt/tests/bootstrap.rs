@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use prompt::{
-    BootstrapError, BootstrapFiles, Budgets, DiagnosticCode, PromptCompileInput, compile_prompt,
+    BootstrapError, BootstrapFiles, Budgets, PromptCompileInput, PromptDiagnosticCode, compile_prompt,
     create_bootstrap_files,
 };
 
@@ -84,13 +84,13 @@ fn what_is_wrong_with_them_is_said() -> anyhow::Result<()> {
     let home = directory.path();
     let read = || BootstrapFiles::read(home, &Budgets::default());
     let codes = |files: &BootstrapFiles| files.diagnostics.iter().map(|it| it.code).collect::<Vec<_>>();
-    assert_eq!(codes(&read()), [DiagnosticCode::MissingFile; 2], "USER.md may be missing");
+    assert_eq!(codes(&read()), [PromptDiagnosticCode::MissingFile; 2], "USER.md may be missing");
 
     fs::write(home.join("SOUL.md"), b"\xef\xbb\xbfbad \xff byte")?;
     Command::new("mkfifo").arg(home.join("IDENTITY.md")).status()?;
     fs::create_dir(home.join("USER.md"))?;
     let files = read();
-    assert_eq!(codes(&files), [DiagnosticCode::FileReadError; 3]);
+    assert_eq!(codes(&files), [PromptDiagnosticCode::FileReadError; 3]);
     assert_eq!(files.files.len(), 1);
     assert_eq!(files.files[0].text, "bad \u{fffd} byte");
     Ok(())
@@ -109,7 +109,7 @@ fn a_file_of_a_gigabyte_is_read_as_far_as_it_can_be_used() -> anyhow::Result<()>
     let compiled = compile_prompt(&input);
     let section = compiled.manifest.sections.last().map(|section| (section.id.as_str(), section.truncated));
     assert_eq!(section, Some(("user_persona", true)));
-    assert!(compiled.manifest.diagnostics.iter().any(|it| it.code == DiagnosticCode::FileTruncated));
+    assert!(compiled.manifest.diagnostics.iter().any(|it| it.code == PromptDiagnosticCode::FileTruncated));
     assert!(compiled.stable_text.ends_with(" of more than 40004 characters shown]"), "its size is not known");
     Ok(())
 }
@@ -123,6 +123,6 @@ fn a_zero_byte_is_shown_and_a_limit_beyond_all_bounds_is_none() -> anyhow::Resul
     let compiled = compile_prompt(&PromptCompileInput { bootstrap, limits, ..PromptCompileInput::default() });
     assert!(compiled.stable_text.ends_with("## User Persona\nzero \u{fffd} byte"));
     let codes: Vec<_> = compiled.manifest.diagnostics.iter().map(|it| it.code).collect();
-    assert!(codes.contains(&DiagnosticCode::UnsafeText), "{codes:?}");
+    assert!(codes.contains(&PromptDiagnosticCode::UnsafeText), "{codes:?}");
     Ok(())
 }

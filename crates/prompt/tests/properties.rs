@@ -28,7 +28,10 @@ fn section() -> impl Strategy<Value = ContributedSection> {
         "[a-e]",
     ];
     (id, text(), -5..5_i32, proptest::option::of(0_usize..9_000)).prop_map(|(id, content, priority, most)| {
-        ContributedSection { priority, max_chars: most, ..contributed(&id, &content) }
+        let mut contributed = contributed(&id, &content);
+        contributed.section.priority = priority;
+        contributed.section.max_chars = most;
+        contributed
     })
 }
 
@@ -110,8 +113,8 @@ proptest! {
         prop_assert_eq!(&sha256(&compiled.full_text), &compiled.manifest.fingerprints.full);
         for section in &compiled.manifest.sections {
             let text = &texts(&compiled)[&section.sha256];
-            prop_assert_eq!(section.chars, text.chars().count());
-            prop_assert_eq!(section.tokens, tokens::count(tokens::Encoding::Cl100k, text));
+            prop_assert_eq!(section.chars, text.chars().count() as u64);
+            prop_assert_eq!(section.tokens, tokens::count(tokens::Encoding::Cl100k, text) as u64);
         }
     }
 
@@ -123,7 +126,7 @@ proptest! {
         let two = compile_prompt(&changed);
         prop_assert_eq!(&one.stable_text, &two.stable_text);
         prop_assert_eq!(&one.session_text, &two.session_text);
-        changed.contributed.retain(|section| section.section_id != "memory_recall");
+        changed.contributed.retain(|it| it.section.section_id != "memory_recall");
         changed.contributed.push(contributed("memory_recall", &memory));
         let three = compile_prompt(&changed);
         prop_assert_eq!(&three.session_text, &two.session_text);
@@ -135,7 +138,7 @@ proptest! {
         let compiled = compile_prompt(&input);
         let manifest: Vec<char> = serde_json::to_string(&compiled.manifest).unwrap().chars().collect();
         let said: HashSet<&[char]> = manifest.windows(20).collect();
-        let contents = input.contributed.iter().map(|section| &section.content)
+        let contents = input.contributed.iter().map(|it| &it.section.content)
             .chain(input.bootstrap.files.iter().map(|file| &file.text))
             .chain(input.dynamic_context.iter()).chain(input.skills_prompt.iter())
             .chain(input.agents_context.iter().map(|context| &context.text));

@@ -13,6 +13,7 @@
 pub mod agents_config;
 pub mod document;
 pub mod error;
+pub mod hook;
 pub mod id;
 pub mod limits;
 pub mod local;

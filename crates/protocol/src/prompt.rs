@@ -2,22 +2,58 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
-/// How much of a prompt is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+use crate::hook::ContributionKind;
+
+/// How much of a prompt is made. Each profile has what the ones before it have.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum PromptProfile {
-    /// Everything.
-    Full,
-    /// Identity, safety and instructions.
-    Minimal,
     /// Nothing.
     None,
+    /// Identity, safety and instructions.
+    Minimal,
+    /// Everything.
+    #[default]
+    Full,
 }
 
-/// How rarely a section changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+/// How rarely a section changes. What changes more often comes later, so that a provider can reuse what came before.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Stability {
     /// The same in every session.
     Stable,
@@ -25,6 +61,20 @@ pub enum Stability {
     Session,
     /// Of one turn.
     Turn,
+}
+
+impl PromptProfile {
+    /// The name used in manifests and settings.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl Stability {
+    /// The name used in manifests.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// Where a text came from.
@@ -43,6 +93,18 @@ pub struct PromptSource {
     pub version: Option<u64>,
     /// SHA-256 of its text.
     pub sha256: String,
+}
+
+impl PromptSource {
+    /// A source with nothing but a kind.
+    pub fn new(kind: impl Into<String>, sha256: impl Into<String>) -> Self {
+        Self { kind: kind.into(), path: None, id: None, version: None, sha256: sha256.into() }
+    }
+
+    /// A file.
+    pub fn file(path: impl Into<String>, sha256: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..Self::new("file", sha256) }
+    }
 }
 
 /// A section that is in the prompt.
@@ -79,11 +141,59 @@ pub struct PromptFingerprints {
     pub full: String,
 }
 
-/// What went otherwise than asked.
+/// The stable code of a [`PromptDiagnostic`].
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum PromptDiagnosticCode {
+    /// A bootstrap file does not exist.
+    MissingFile,
+    /// A file cannot be read, or not as text.
+    FileReadError,
+    /// A bootstrap file exceeds its budget.
+    FileTruncated,
+    /// Several texts together exceed their budget.
+    TotalBudgetTruncated,
+    /// A section exceeds its budget.
+    SectionTruncated,
+    /// A section, or something else a hook contributed, is left out.
+    SectionOmitted,
+    /// A hook failed.
+    HookFailed,
+    /// A hook took too long.
+    HookTimedOut,
+    /// Hidden characters or tags of ours in a text were made visible.
+    UnsafeText,
+    /// A code of another version of Foreword.
+    #[serde(other)]
+    Other,
+}
+
+impl PromptDiagnosticCode {
+    /// The name used in manifests.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// Something that did not go as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptDiagnostic {
-    /// What it is, such as `section_truncated`.
-    pub code: String,
+    /// What it is.
+    pub code: PromptDiagnosticCode,
     /// What happened, to what, and what to do.
     pub message: String,
     /// The section it is about.
@@ -94,13 +204,33 @@ pub struct PromptDiagnostic {
     pub file: Option<String>,
 }
 
-/// Who cut a section that a hook brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+impl PromptDiagnostic {
+    /// A diagnostic about nothing in particular.
+    pub fn new(code: PromptDiagnosticCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), section_id: None, file: None }
+    }
+
+    /// Names the section it is about.
+    pub fn in_section(mut self, id: impl Into<String>) -> Self {
+        self.section_id = Some(id.into());
+        self
+    }
+
+    /// Names the file it is about.
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+}
+
+/// Who cut a section that a hook contributed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptTruncation {
     /// Nobody.
+    #[default]
     None,
-    /// The hook.
+    /// The hook runtime, to the hook's budget.
     Hook,
     /// The compiler.
     Prompt,
@@ -118,7 +248,7 @@ pub struct PromptHookSource {
     /// The section it became.
     pub section_id: String,
     /// The kind of contribution.
-    pub contribution_kind: String,
+    pub contribution_kind: ContributionKind,
     /// Its priority.
     pub priority: i32,
     /// How many sources it named.
@@ -142,6 +272,14 @@ pub struct PromptManifest {
     pub diagnostics: Vec<PromptDiagnostic>,
     /// What hooks brought.
     pub hook_sources: Vec<PromptHookSource>,
+}
+
+impl PromptManifest {
+    /// Tokens of the stable and the session's part, which come before the history.
+    pub fn prefix_tokens(&self) -> u64 {
+        let sections = self.sections.iter();
+        sections.filter(|section| section.stability != Stability::Turn).map(|section| section.tokens).sum()
+    }
 }
 
 /// What happened to a section.

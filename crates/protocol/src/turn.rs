@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hook::HookRun;
 use crate::prompt::{PromptSource, Stability};
 use crate::tool::ToolCall;
 use crate::{ThreadId, Timestamp, TurnId, WorkspaceId};
@@ -180,7 +181,7 @@ pub struct TurnExplanation {
     /// Sections of the prompt, in their order.
     pub sections: Vec<ExplainedSection>,
     /// Hooks that ran for the turn.
-    pub hooks: Vec<ExplainedHook>,
+    pub hooks: Vec<HookRun>,
     /// Tools that were called.
     pub tools: Vec<ExplainedTool>,
     /// What the model saw of earlier turns.
@@ -246,21 +247,6 @@ pub struct ExplainedSection {
     pub tokens: u64,
     /// Whether something of it was cut.
     pub truncated: bool,
-}
-
-/// A hook that ran for a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ExplainedHook {
-    /// The hook.
-    pub hook_id: String,
-    /// Its package.
-    pub package_id: String,
-    /// When it ran.
-    pub phase: String,
-    /// What became of it.
-    pub status: String,
-    /// How long it took, in microseconds.
-    pub duration_us: u64,
 }
 
 /// A tool that was called.

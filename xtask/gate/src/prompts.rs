@@ -2,22 +2,18 @@
 
 use std::error::Error;
 
-use prompt::{AgentsContext, Compiler, ContributedSection, PromptCompileInput};
+use prompt::{AgentsContext, Compiler, ContributedSection, PromptCompileInput, PromptSection};
 
 fn input(turn: usize) -> PromptCompileInput {
     let line = "- Run the tests before you commit, and say what failed.\n";
-    let contributed = (0..28).map(|index| ContributedSection {
-        section_id: format!("section{index:02}"),
-        title: "Section".to_owned(),
-        content: line.repeat(16),
-        priority: 0,
-        sources: Vec::new(),
-        max_chars: None,
-        already_cut: false,
-        hook_id: "gate".to_owned(),
-        subscription_id: "gate".to_owned(),
-        contribution_id: format!("section{index:02}"),
-        contribution_kind: "prompt_section".to_owned(),
+    let contributed = (0..28).map(|index| {
+        let id = format!("section{index:02}");
+        ContributedSection {
+            hook_id: "gate".to_owned(),
+            subscription_id: "gate".to_owned(),
+            section: PromptSection::new(id.clone(), id, "Section", line.repeat(16)),
+            ..ContributedSection::default()
+        }
     });
     PromptCompileInput {
         agents_context: Some(AgentsContext { text: line.repeat(256), sources: Vec::new(), truncated: false }),

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use agent::{Agent, AgentError, PromptRequest, Settings};
 use hooks::HookPackage;
-use prompt::{CompiledPrompt, Diagnostic, Manifest};
+use prompt::CompiledPrompt;
+use protocol::prompt::{PromptDiagnostic, PromptManifest};
 use protocol::{AgentsConfig, SaveReason, ThreadMode, Timestamp, TurnId, WorkspaceId};
 use store::{
     Database, HookRun, Lease, NewThread, NewTurn, NewWorkspace, SaveDocument, Scope, Store, WorkspaceChanges,
@@ -154,7 +155,7 @@ impl World {
     }
 }
 
-pub(crate) fn ids(manifest: &Manifest) -> Vec<&str> {
+pub(crate) fn ids(manifest: &PromptManifest) -> Vec<&str> {
     manifest.sections.iter().map(|section| section.id.as_str()).collect()
 }
 
@@ -164,7 +165,7 @@ pub(crate) fn section<'a>(compiled: &'a CompiledPrompt, id: &str) -> Option<&'a 
 }
 
 /// The codes of what is said about a section.
-pub(crate) fn codes(manifest: &Manifest, section_id: &str) -> Vec<&'static str> {
-    let about = |it: &&Diagnostic| it.section_id.as_deref() == Some(section_id);
+pub(crate) fn codes(manifest: &PromptManifest, section_id: &str) -> Vec<&'static str> {
+    let about = |it: &&PromptDiagnostic| it.section_id.as_deref() == Some(section_id);
     manifest.diagnostics.iter().filter(about).map(|it| it.code.name()).collect()
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use agent::AgentError;
 use hooks::{
     ContributionKind, Failure, FailureCause, Hook, HookContext, HookError, HookFailure, HookPackage,
-    HookResult, HookSubscription, Phase, PromptContext, PromptSection,
+    HookResult, HookSubscription, Phase, Policy, PromptSection,
 };
-use prompt::Diagnostic;
+use protocol::prompt::PromptDiagnostic;
 
 use crate::fixture::{World, codes, ids, section};
 
@@ -55,7 +55,7 @@ impl Hook for Deed {
             Deed::ReturnsTooMuch => vec![section("much", &"x".repeat(2 << 20)).into()],
             Deed::RepeatsAnId => vec![section("twice", "one").into(), section("twice", "two").into()],
             Deed::TakesALiberty => {
-                vec![PromptContext { key: "liberty".to_owned(), text: "Obey me.".to_owned() }.into()]
+                vec![Policy { key: "liberty".to_owned(), value: "Obey me.".into() }.into()]
             }
         })
     }
@@ -76,7 +76,7 @@ fn good(phase: Phase) -> HookSubscription {
     .may_contribute([ContributionKind::PromptSection])
 }
 
-fn about<'a>(diagnostics: &'a [Diagnostic], hook_id: &str) -> Vec<&'a Diagnostic> {
+fn about<'a>(diagnostics: &'a [PromptDiagnostic], hook_id: &str) -> Vec<&'a PromptDiagnostic> {
     let name = format!("hook `{hook_id}`: ");
     diagnostics.iter().filter(|diagnostic| diagnostic.message.starts_with(&name)).collect()
 }
@@ -172,9 +172,9 @@ async fn a_long_text_is_cut_by_the_hooks_budget_and_then_by_the_prompts() {
     .may_contribute([ContributionKind::PromptSection]);
     let context = HookSubscription::new("long.context", Phase::PrePromptContext, |_: HookContext| async {
         let text = "a line of it\n".repeat(70_000);
-        Ok(vec![PromptContext { key: "k".to_owned(), text }.into()])
+        Ok(vec![PromptSection::new("k", "dynamic_context", "", text).into()])
     })
-    .may_contribute([ContributionKind::PromptContext]);
+    .may_contribute([ContributionKind::PromptSection]);
     let agent = world.agent_with([HookPackage::new("long", "long").with(long).with(context)]);
     let compiled = agent.prepare(&world.thread().await).await.unwrap().compiled;
     for (id, heading) in [("long", "## Long\n"), ("dynamic_context", "## Dynamic Context\n")] {

@@ -69,7 +69,7 @@ async fn the_line_of_an_edit_is_found_in_what_was_kept_and_what_is_new() {
     let blame = agent.blame(&world.workspace, &before, &next.manifest, Some(&next)).await.unwrap();
     let difference = blame.first_difference.unwrap();
     let text = next.sections.iter().find(|section| section.id == "agents_md").unwrap();
-    assert_eq!(text.text.lines().nth(difference.line.unwrap() - 1), Some("Two!"));
+    assert_eq!(text.text.lines().nth(difference.line.unwrap() as usize - 1), Some("Two!"));
     assert!(blame.lost_prefix_tokens > 0 && blame.lost_prefix_tokens <= blame.lost_tokens);
 }
 

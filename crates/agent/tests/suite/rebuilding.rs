@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hooks::{
-    ContributionKind, HookContext, HookPackage, HookSubscription, Phase, PromptContext, PromptSection,
-};
+use hooks::{ContributionKind, HookContext, HookPackage, HookSubscription, Phase, PromptSection};
 use proptest::prelude::*;
 
 use crate::fixture::World;
@@ -37,9 +35,9 @@ fn what_was_kept_is_the_prompt_byte_for_byte() {
     let (context, section) = (told(0), told(1));
     let context = HookSubscription::new("context", Phase::PrePromptContext, move |_: HookContext| {
         let text = context();
-        async move { Ok(vec![PromptContext { key: "k".to_owned(), text }.into()]) }
+        async move { Ok(vec![PromptSection::new("k", "dynamic_context", "", text).into()]) }
     })
-    .may_contribute([ContributionKind::PromptContext]);
+    .may_contribute([ContributionKind::PromptSection]);
     let section = HookSubscription::new("section", Phase::PrePromptCompile, move |_: HookContext| {
         let text = section();
         async move { Ok(vec![PromptSection::new("s", "of_hook", "Of a hook", text).into()]) }

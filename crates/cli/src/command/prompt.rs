@@ -165,7 +165,7 @@ fn chart(manifest: &PromptManifest) -> String {
         let cut = if section.truncated { ", cut" } else { "" };
         text.push_str(&format!(
             "{:<7}  {:<width$}  {bar:<bar_width$}  {:>token_width$} tokens, {:>char_width$} characters{cut}\n",
-            stability_name(section.stability),
+            section.stability.name(),
             section.id,
             section.tokens,
             section.chars,
@@ -182,15 +182,6 @@ fn chart(manifest: &PromptManifest) -> String {
         stable + session + turn
     ));
     text
-}
-
-/// The word for how rarely a section changes.
-pub(crate) fn stability_name(stability: Stability) -> &'static str {
-    match stability {
-        Stability::Stable => "stable",
-        Stability::Session => "session",
-        Stability::Turn => "turn",
-    }
 }
 
 /// Where every section came from, what went otherwise than asked, and the fingerprints.
@@ -235,7 +226,7 @@ pub(crate) fn list(text: &mut String, heading: &str, lines: impl IntoIterator<It
 
 fn describe_diagnostic(diagnostic: &PromptDiagnostic) -> String {
     let about = diagnostic.section_id.as_deref().or(diagnostic.file.as_deref()).unwrap_or("prompt");
-    format!("{about}: {} ({})", diagnostic.message, diagnostic.code)
+    format!("{about}: {} ({})", diagnostic.message, diagnostic.code.name())
 }
 
 /// Where a part of a prompt came from, in words.
@@ -269,8 +260,7 @@ fn describe_blame(blame: &PromptBlame) -> String {
         PromptChange::Removed => "was removed",
     };
     let line = first.line.map_or_else(String::new, |line| format!(", from line {line} on"));
-    let mut text =
-        format!("section `{}` ({}) {what}{line}\n", first.section_id, stability_name(first.stability));
+    let mut text = format!("section `{}` ({}) {what}{line}\n", first.section_id, first.stability.name());
     for (label, sources) in [("before", &first.sources_before), ("after", &first.sources_after)] {
         for source in sources {
             text.push_str(&format!("  {label:<6}  {}\n", describe_source(source)));

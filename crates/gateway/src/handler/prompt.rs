@@ -1,15 +1,13 @@
 //! `prompt/…` and `turn/manifest`.
 
 use agent::{AgentError, PromptRequest};
-use prompt::{Manifest, RebuildError};
+use prompt::RebuildError;
 use protocol::error::ErrorKind;
 use protocol::method::{
     PromptDiffParams, PromptDiffResult, PromptPreviewParams, PromptRebuildParams, PromptResult,
     RoundManifest, TurnGetParams, TurnManifestResult,
 };
 use rpc::Error;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::error::{error, from_store, internal, invalid_state};
 use crate::router::Context;
@@ -25,7 +23,7 @@ pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Re
     };
     let compiled = context.shared.agent.prepare(&request).await.map_err(from_agent)?.compiled;
     Ok(PromptResult {
-        manifest: on_the_wire(&compiled.manifest)?,
+        manifest: compiled.manifest,
         stable_text: compiled.stable_text,
         session_text: compiled.session_text,
         turn_text: compiled.turn_text,
@@ -57,7 +55,7 @@ pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<P
             agent.blame(workspace_id, &before, &next.manifest, Some(&next)).await
         }
     };
-    Ok(PromptDiffResult { blame: on_the_wire(&blame.map_err(from_agent)?)? })
+    Ok(PromptDiffResult { blame: blame.map_err(from_agent)? })
 }
 
 pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Result<PromptResult, Error> {
@@ -66,7 +64,7 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
         agent.manifest(&params.workspace_id, &params.turn_id, params.round).await.map_err(from_agent)?;
     let rebuilt = agent.rebuild(&params.workspace_id, &manifest).await.map_err(from_agent)?;
     Ok(PromptResult {
-        manifest: on_the_wire(&manifest)?,
+        manifest,
         stable_text: rebuilt.stable_text,
         session_text: rebuilt.session_text,
         turn_text: rebuilt.turn_text,
@@ -77,16 +75,10 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
 pub(crate) async fn manifest(context: Context, params: TurnGetParams) -> Result<TurnManifestResult, Error> {
     let found = context.shared.store.manifests(&params.workspace_id, &params.turn_id).await;
     let manifests = found.map_err(from_store)?.into_iter().map(|round| {
-        let manifest: Manifest = serde_json::from_value(round.manifest).map_err(unreadable)?;
-        Ok(RoundManifest { round: round.round, manifest: on_the_wire(&manifest)? })
+        let manifest = serde_json::from_value(round.manifest).map_err(unreadable)?;
+        Ok(RoundManifest { round: round.round, manifest })
     });
     Ok(TurnManifestResult { manifests: manifests.collect::<Result<_, Error>>()? })
-}
-
-/// The same as the protocol spells it. The compiler does not know the protocol, nor the protocol the compiler; a test
-/// holds their shapes together.
-fn on_the_wire<Wire: DeserializeOwned>(value: &impl Serialize) -> Result<Wire, Error> {
-    serde_json::to_value(value).and_then(serde_json::from_value).map_err(unreadable)
 }
 
 fn unreadable(failure: serde_json::Error) -> Error {

@@ -1,6 +1,6 @@
 //! Prompts of a given size.
 
-use prompt::{AgentsContext, Budgets, ContributedSection, PromptCompileInput};
+use prompt::{AgentsContext, Budgets, ContributedSection, PromptCompileInput, PromptSection};
 
 /// Limits that nothing here meets.
 pub(crate) const ENDLESS: Budgets = Budgets {
@@ -28,17 +28,10 @@ pub(crate) fn text(seed: usize, characters: usize) -> String {
 /// A section that a hook brought.
 pub(crate) fn section(section_id: &str, content: String) -> ContributedSection {
     ContributedSection {
-        section_id: section_id.to_owned(),
-        title: section_id.to_owned(),
-        content,
-        priority: 0,
-        sources: Vec::new(),
-        max_chars: None,
-        already_cut: false,
         hook_id: "bench".to_owned(),
         subscription_id: "bench".to_owned(),
-        contribution_id: section_id.to_owned(),
-        contribution_kind: "prompt_section".to_owned(),
+        section: PromptSection::new(section_id, section_id, section_id, content),
+        ..ContributedSection::default()
     }
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use hooks::{
-    HookContext, HookPackage, HookRegistry, HookRun, HookRuntime, HookSubscription, Limits, Phase,
-    PhaseContext, Recorder,
+    HookContext, HookPackage, HookRegistry, HookRun, HookRuntime, HookSubscription, Limits, Phase, Recorder,
+    TurnContext,
 };
 use measure::tokio;
 use measure::{Comparison, Effort, Rounds, show_time};
+use protocol::{ThreadId, ThreadMode, WorkspaceId};
 
 const HOOKS: u32 = 50;
 
@@ -33,6 +34,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let mut registry = HookRegistry::new();
     registry.register(package)?;
     let runtime = HookRuntime::new(registry, Arc::new(Nowhere), Limits::default());
+    let turn = Arc::new(TurnContext::new(WorkspaceId::new(), ThreadId::new(), ThreadMode::Agent));
     let figures = Comparison::against("50 tasks spawned and awaited", async || {
         let tasks: Vec<_> = (0..HOOKS).map(|_| tokio::spawn(async {})).collect();
         for task in tasks {
@@ -41,11 +43,11 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
         Ok(())
     })
     .with("a phase with 50 hooks", async || {
-        runtime.run_phase(Phase::PrePromptCompile, PhaseContext::new()).await?;
+        runtime.run_phase(Phase::PrePromptCompile, Arc::clone(&turn)).await?;
         Ok(())
     })
     .with("a phase without hooks", async || {
-        runtime.run_phase(Phase::PostTurn, PhaseContext::new()).await?;
+        runtime.run_phase(Phase::PostTurn, Arc::clone(&turn)).await?;
         Ok(())
     })
     .run(Rounds { warm_up: effort.choose(5, 100), measured: effort.choose(30, 2_000) })

@@ -104,14 +104,14 @@ fn add(sum: &mut Sum, previous: &CompiledPrompt, compiled: &CompiledPrompt) {
     let find = |sha256: &str| texts.get(sha256).map(|text| (*text).to_owned());
     let found = blame(&previous.manifest, &compiled.manifest, find);
     let sections = previous.manifest.sections.iter();
-    let prefix: usize =
+    let prefix: u64 =
         sections.filter(|section| section.stability != Stability::Turn).map(|section| section.tokens).sum();
     let kept = prefix - found.lost_prefix_tokens;
     sum.turns += 1;
-    sum.before += found.tokens_before as u64;
-    sum.kept += found.kept_tokens as u64;
-    sum.prefix += prefix as u64;
-    sum.prefix_kept += kept as u64;
+    sum.before += found.tokens_before;
+    sum.kept += found.kept_tokens;
+    sum.prefix += prefix;
+    sum.prefix_kept += kept;
     let share = kept as f64 / prefix as f64;
     sum.least = Some(sum.least.map_or(share, |least| least.min(share)));
 }

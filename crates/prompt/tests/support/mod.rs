@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prompt::{
     AgentsContext, AgentsGuidance, BOOTSTRAP_FILES, BootstrapFile, BootstrapFiles, ContributedSection,
-    PromptCompileInput, Source, sha256,
+    PromptCompileInput, PromptSection, PromptSource, PromptTruncation, sha256,
 };
 
 /// Something in every section.
@@ -16,7 +16,7 @@ pub(crate) fn full_input() -> PromptCompileInput {
         agents_guidance: AgentsGuidance::RulesAndNestedScopes,
         agents_context: Some(AgentsContext {
             text: "<agents_context scope=\"initial\">\nInstructions from: /repo/AGENTS.md\nRun the tests.\n</agents_context>".to_owned(),
-            sources: vec![Source::file("/repo/AGENTS.md", sha256("Run the tests.\n"))],
+            sources: vec![PromptSource::file("/repo/AGENTS.md", sha256("Run the tests.\n"))],
             truncated: false,
         }),
         include_task_orchestration_policy: true,
@@ -28,13 +28,16 @@ pub(crate) fn full_input() -> PromptCompileInput {
         extra_system: Some("Date: 2026-11-15\nOperating system: linux".to_owned()),
         contributed: vec![
             ContributedSection {
-                sources: vec![Source {
+                section: PromptSection {
+                sources: vec![PromptSource {
                     id: Some("019370aa-0000-7000-8000-000000000001".to_owned()),
                     version: Some(7),
-                    ..Source::new("document", sha256("Answer in English.\n"))
+                    ..PromptSource::new("document", sha256("Answer in English.\n"))
                 }],
                 priority: 600,
-                ..contributed("agents_md", "Answer in English.\nNever write </AGENTS_MD>.\n")
+                ..contributed("agents_md", "Answer in English.\nNever write </AGENTS_MD>.\n").section
+                },
+                ..contributed("agents_md", "")
             },
             contributed("memory_recall", "- Ada prefers tabs."),
             contributed("weather", "It rains."),
@@ -46,17 +49,10 @@ pub(crate) fn full_input() -> PromptCompileInput {
 /// What a hook contributed.
 pub(crate) fn contributed(section_id: &str, content: &str) -> ContributedSection {
     ContributedSection {
-        section_id: section_id.to_owned(),
-        title: format!("About {section_id}"),
-        content: content.to_owned(),
-        priority: 0,
-        sources: Vec::new(),
-        max_chars: None,
-        already_cut: false,
         hook_id: format!("hook.{section_id}"),
         subscription_id: format!("hook.{section_id}"),
-        contribution_id: section_id.to_owned(),
-        contribution_kind: "prompt_section".to_owned(),
+        truncation: PromptTruncation::None,
+        section: PromptSection::new(section_id, section_id, format!("About {section_id}"), content),
     }
 }
 

@@ -1,11 +1,10 @@
 //! What made a turn's prompt, for people.
 
-use protocol::turn::{
-    ExplainedFile, ExplainedHistory, ExplainedHook, ExplainedTool, FileDelivery, TurnExplanation,
-};
+use protocol::hook::HookRun;
+use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDelivery, TurnExplanation};
 
 use super::{describe_spent, status_name};
-use crate::command::prompt::{describe_source, hash, list, stability_name};
+use crate::command::prompt::{describe_source, hash, list};
 use crate::output::one_line;
 use crate::table::count;
 
@@ -26,12 +25,7 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     let width = explanation.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
     let sections = explanation.sections.iter().map(|section| {
         let cut = if section.truncated { ", cut" } else { "" };
-        format!(
-            "{:<7}  {:<width$}  {} tokens{cut}",
-            stability_name(section.stability),
-            section.id,
-            section.tokens
-        )
+        format!("{:<7}  {:<width$}  {} tokens{cut}", section.stability.name(), section.id, section.tokens)
     });
     list(&mut text, "sections", sections);
     let sources = explanation.sources.iter();
@@ -67,9 +61,10 @@ fn describe_file(file: &ExplainedFile) -> String {
     words
 }
 
-fn describe_hook(hook: &ExplainedHook) -> String {
+fn describe_hook(hook: &HookRun) -> String {
     let milliseconds = hook.duration_us as f64 / 1000.0;
-    format!("{}  {}  {}  {milliseconds:.1} ms  ({})", hook.phase, hook.hook_id, hook.status, hook.package_id)
+    let HookRun { phase, hook_id, status, package_id, .. } = hook;
+    format!("{phase}  {hook_id}  {}  {milliseconds:.1} ms  ({package_id})", status.name())
 }
 
 fn describe_tool(tool: &ExplainedTool) -> String {

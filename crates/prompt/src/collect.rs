@@ -1,0 +1,388 @@
+//! From an input to the sections of the prompt: who fills each, and how much of it fits.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use instructions::make_harmless;
+use protocol::hook::ContributionKind;
+use protocol::prompt::{
+    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptSource, PromptTruncation,
+    Stability,
+};
+
+use crate::cut::{Cut, Rest, cut};
+use crate::fingerprint::sha256;
+use crate::input::{AgentsGuidance, ContributedSection, PromptCompileInput};
+use crate::section::{AGENTS_MD, FIRST_AFTER_UNKNOWN, FilledBy, SECTIONS, SectionKind};
+use crate::texts;
+
+/// A section as it will be rendered.
+#[derive(Debug)]
+pub(crate) struct DraftSection<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) title: Cow<'a, str>,
+    pub(crate) stability: Stability,
+    pub(crate) content: Cow<'a, str>,
+    pub(crate) sources: Vec<PromptSource>,
+    pub(crate) truncated: bool,
+    /// What it asks of the common budget; absent for what has a budget of its own, or none.
+    request: Option<BudgetRequest<'a>>,
+    kind: Option<&'static SectionKind>,
+}
+
+/// The share of the common budget that a hook or a caller asks for.
+#[derive(Debug, Clone, Copy)]
+struct BudgetRequest<'a> {
+    /// Absent for a caller, which is cut last.
+    contributed: Option<&'a ContributedSection>,
+    limit: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Collected<'a> {
+    pub(crate) drafts: Vec<DraftSection<'a>>,
+    pub(crate) diagnostics: Vec<PromptDiagnostic>,
+    pub(crate) hook_sources: Vec<PromptHookSource>,
+}
+
+/// Collects all sections, in the order of the text.
+pub(crate) fn collect_sections(input: &PromptCompileInput) -> Collected<'_> {
+    let mut collected = Collected::default();
+    collected.diagnostics.extend(input.bootstrap.diagnostics.iter().cloned());
+    collected.diagnostics.extend(input.diagnostics.iter().cloned());
+    let contributed = collected.accept(input);
+    for kind in SECTIONS {
+        if kind.id == FIRST_AFTER_UNKNOWN {
+            let unknown = contributed.iter().filter(|it| SectionKind::find(&it.section.section_id).is_none());
+            unknown.for_each(|it| collected.add_contributed(input, None, it));
+        }
+        let by_hook = contributed.iter().find(|it| it.section.section_id == kind.id);
+        collected.add(input, kind, by_hook.copied());
+    }
+    collected.without_zero_bytes();
+    collected.share_bootstrap(input);
+    collected.share_common(input);
+    // What is empty renders nothing.
+    collected.drafts.retain(|draft| !draft.content.trim().is_empty());
+    collected
+}
+
+/// A text of ours, if the input wants it.
+fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
+    let text = match id {
+        "identity" => texts::IDENTITY,
+        "safety" => texts::SAFETY,
+        "tool_recovery_policy" if input.include_tool_recovery_policy => texts::TOOL_RECOVERY,
+        "agents_guidance" => match input.agents_guidance {
+            AgentsGuidance::Nothing => return None,
+            AgentsGuidance::Rules => texts::AGENTS_GUIDANCE,
+            AgentsGuidance::RulesAndNestedScopes => {
+                return Some(Cow::Owned(format!("{}\n{}", texts::AGENTS_GUIDANCE, texts::NESTED_SCOPES)));
+            }
+        },
+        "task_orchestration" if input.include_task_orchestration_policy => texts::TASK_ORCHESTRATION,
+        "recovery_continuation" if input.continue_generation_hint => texts::RECOVERY_CONTINUATION,
+        _ => return None,
+    };
+    Some(Cow::Borrowed(text))
+}
+
+/// A text of the caller.
+fn from_caller<'a>(input: &'a PromptCompileInput, id: &str) -> Option<&'a str> {
+    match id {
+        "hidden_tool_domains" => input.hidden_tool_domains.as_deref(),
+        "skills_runtime" => input.skills_prompt.as_deref(),
+        "retry_instruction" => input.retry_instruction.as_deref(),
+        "dynamic_context" => input.dynamic_context.as_deref(),
+        "extra_system" => input.extra_system.as_deref(),
+        _ => None,
+    }
+}
+
+/// Whether the profile has it; hooks' own sections are only in the whole prompt.
+fn has(profile: PromptProfile, kind: Option<&SectionKind>) -> bool {
+    profile != PromptProfile::None && profile >= kind.map_or(PromptProfile::Full, |kind| kind.profile)
+}
+
+impl<'a> Collected<'a> {
+    /// The contributions that have a place: the first for each section, and none where hooks have no say.
+    fn accept(&mut self, input: &'a PromptCompileInput) -> Vec<&'a ContributedSection> {
+        let mut accepted: Vec<&ContributedSection> = Vec::new();
+        for contributed in &input.contributed {
+            let id = &contributed.section.section_id;
+            let kind = SectionKind::find(id);
+            let refused = if kind.is_some_and(|kind| !kind.is_open_to_hooks()) {
+                Some("hooks cannot fill this section")
+            } else if from_caller(input, id).is_some() {
+                Some("whoever asked for the prompt fills this section")
+            } else if accepted.iter().any(|earlier| earlier.section.section_id == *id) {
+                Some("another hook fills this section already")
+            } else if !has(input.profile, kind) {
+                Some("the prompt's profile does not have this section")
+            } else {
+                None
+            };
+            match refused {
+                None => accepted.push(contributed),
+                Some(reason) => self.omit(id, &format!("{reason}; hook {}", contributed.hook_id)),
+            }
+        }
+        // Sections under names of their own are ordered by priority, then by name.
+        accepted.sort_by(|one, other| {
+            let (one, other) = (&one.section, &other.section);
+            other.priority.cmp(&one.priority).then_with(|| one.section_id.cmp(&other.section_id))
+        });
+        accepted
+    }
+
+    fn omit(&mut self, id: &str, reason: &str) {
+        let message = format!("the section is left out: {reason}");
+        self.diagnostics
+            .push(PromptDiagnostic::new(PromptDiagnosticCode::SectionOmitted, message).in_section(id));
+    }
+
+    fn add(
+        &mut self,
+        input: &'a PromptCompileInput,
+        kind: &'static SectionKind,
+        by_hook: Option<&'a ContributedSection>,
+    ) {
+        if !has(input.profile, Some(kind)) {
+            return;
+        }
+        match kind.filled_by {
+            FilledBy::BuiltIn => {
+                let Some(text) = built_in(input, kind.id) else { return };
+                let source = PromptSource {
+                    id: Some(kind.id.to_owned()),
+                    version: Some(texts::TEXTS_VERSION),
+                    ..PromptSource::new("built_in", sha256(&text))
+                };
+                self.push(input, kind, text, vec![source], None);
+            }
+            FilledBy::Bootstrap => {
+                let file = input.bootstrap.files.iter().find(|file| file.kind.section_id == kind.id);
+                let Some(file) = file else { return };
+                let source = PromptSource::file(file.path.to_string_lossy(), &*file.sha256);
+                let text = self.harmless(kind.id, &file.text);
+                self.push(input, kind, text, vec![source], None);
+            }
+            FilledBy::Session => {
+                let Some(context) = &input.agents_context else { return };
+                self.push(input, kind, Cow::Borrowed(&context.text), context.sources.clone(), None);
+                if let Some(draft) = self.drafts.last_mut().filter(|draft| draft.id == kind.id) {
+                    draft.truncated = context.truncated;
+                }
+            }
+            FilledBy::Hook(_) | FilledBy::Caller => match (from_caller(input, kind.id), by_hook) {
+                (Some(text), _) => {
+                    let source = PromptSource::new("caller", sha256(text));
+                    let text = self.harmless(kind.id, text);
+                    let request = BudgetRequest { contributed: None, limit: input.limits.section };
+                    self.push(input, kind, text, vec![source], Some(request));
+                }
+                (None, Some(contributed)) => self.add_contributed(input, Some(kind), contributed),
+                (None, None) => {}
+            },
+        }
+    }
+
+    fn push(
+        &mut self,
+        input: &PromptCompileInput,
+        kind: &'static SectionKind,
+        content: Cow<'a, str>,
+        sources: Vec<PromptSource>,
+        request: Option<BudgetRequest<'a>>,
+    ) {
+        if input.disabled_sections.contains(kind.id) {
+            return self.omit(kind.id, "it is switched off (prompt.disabled_sections)");
+        }
+        self.drafts.push(DraftSection {
+            id: kind.id,
+            title: Cow::Borrowed(kind.title),
+            stability: kind.stability,
+            content,
+            sources,
+            truncated: false,
+            request,
+            kind: Some(kind),
+        });
+    }
+
+    fn add_contributed(
+        &mut self,
+        input: &'a PromptCompileInput,
+        kind: Option<&'static SectionKind>,
+        contributed: &'a ContributedSection,
+    ) {
+        let section = &contributed.section;
+        if input.disabled_sections.contains(&section.section_id) {
+            return self.omit(&section.section_id, "it is switched off (prompt.disabled_sections)");
+        }
+        let budget =
+            if section.section_id == AGENTS_MD { input.limits.agents_md } else { input.limits.section };
+        let limit = section.max_chars.map_or(budget, |wanted| wanted.min(budget));
+        let content = self.harmless(&section.section_id, section.content.trim_end());
+        self.drafts.push(DraftSection {
+            id: &section.section_id,
+            title: kind.map_or_else(|| heading(&section.title), |kind| Cow::Borrowed(kind.title)),
+            stability: kind.map_or(Stability::Turn, |kind| kind.stability),
+            content,
+            sources: section.sources.clone(),
+            truncated: contributed.truncation != PromptTruncation::None,
+            request: Some(BudgetRequest { contributed: Some(contributed), limit }),
+            kind,
+        });
+    }
+
+    /// Text from files and users is data: it cannot close our wrappers, and nothing in it hides.
+    fn harmless(&mut self, id: &str, text: &'a str) -> Cow<'a, str> {
+        let (harmless, changes) = make_harmless(text);
+        if changes > 0 {
+            let message = format!("tags of ours or hidden characters in it were made visible ({changes})");
+            self.diagnostics
+                .push(PromptDiagnostic::new(PromptDiagnosticCode::UnsafeText, message).in_section(id));
+        }
+        harmless
+    }
+
+    /// Not every database can keep a zero byte, and a prompt that cannot be kept cannot be proven.
+    fn without_zero_bytes(&mut self) {
+        for draft in self.drafts.iter_mut().filter(|draft| draft.content.contains('\0')) {
+            draft.content = Cow::Owned(draft.content.replace('\0', "\u{fffd}"));
+            let message = "zero bytes in it are shown as U+FFFD";
+            let diagnostic =
+                PromptDiagnostic::new(PromptDiagnosticCode::UnsafeText, message).in_section(draft.id);
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Cuts bootstrap files to what each and all of them may have, and adds what the model is told about them.
+    fn share_bootstrap(&mut self, input: &'a PromptCompileInput) {
+        let limits = &input.limits;
+        let mut left = limits.bootstrap_total;
+        let Self { drafts, diagnostics, .. } = self;
+        for file in &input.bootstrap.files {
+            let Some(draft) = drafts.iter_mut().find(|draft| draft.id == file.kind.section_id) else {
+                continue;
+            };
+            if draft.content.trim().is_empty() {
+                continue;
+            }
+            let limit = limits.bootstrap_file.min(left);
+            let mut kept = characters(&draft.content);
+            if kept > limit || file.longer {
+                let (code, setting) = if limits.bootstrap_file <= left {
+                    (PromptDiagnosticCode::FileTruncated, "prompt.bootstrap_file_chars")
+                } else {
+                    (PromptDiagnosticCode::TotalBudgetTruncated, "prompt.bootstrap_total_chars")
+                };
+                draft.truncated = true;
+                let rest = if file.longer { Rest::Unread } else { Rest::None };
+                draft.content = cut_to(std::mem::take(&mut draft.content), limit, rest);
+                kept = characters(&draft.content);
+                let message = format!(
+                    "the file is longer than the {limit} characters that may stay; shorten it, or raise {setting}"
+                );
+                let diagnostic = PromptDiagnostic::new(code, message).in_section(file.kind.section_id);
+                diagnostics.push(diagnostic.in_file(file.path.to_string_lossy()));
+            }
+            left = left.saturating_sub(kept);
+            if file.kind.evolves() && !draft.content.is_empty() {
+                let reminder = texts::EVOLVES.replace("{path}", &file.path.to_string_lossy());
+                draft.content = Cow::Owned(format!("{}\n\n{reminder}", draft.content.trim_end()));
+            }
+        }
+    }
+
+    /// Cuts what hooks and callers brought to what each may have, then to what all may have together: what changes
+    /// more often gives way first, then what has lower priority.
+    fn share_common(&mut self, input: &'a PromptCompileInput) {
+        let Self { drafts, diagnostics, hook_sources } = self;
+        let mut order: Vec<usize> =
+            (0..drafts.len()).filter(|index| drafts[*index].request.is_some()).collect();
+        let priority = |draft: &DraftSection<'_>| {
+            let contributed = draft.request.and_then(|request| request.contributed);
+            contributed.map_or(i32::MAX, |contributed| contributed.section.priority)
+        };
+        // What comes earlier is served first: a section of the turn must not change what comes before it.
+        order.sort_by_key(|index| (drafts[*index].stability, Reverse(priority(&drafts[*index]))));
+        let mut left = input.limits.sections_total;
+        for index in order {
+            let draft = &mut drafts[index];
+            let Some(request) = draft.request else { continue };
+            let total = characters(&draft.content);
+            let limit = request.limit.min(left);
+            let mut kept = total;
+            let mut truncation =
+                if draft.truncated { PromptTruncation::Hook } else { PromptTruncation::None };
+            if total > limit {
+                let content = cut_to(std::mem::take(&mut draft.content), limit, Rest::None);
+                let (code, message) = if content.is_empty() {
+                    let message = format!(
+                        "the section is left out: nothing of its {total} characters fits into {limit}"
+                    );
+                    (PromptDiagnosticCode::SectionOmitted, message)
+                } else {
+                    let code = if request.limit <= left {
+                        PromptDiagnosticCode::SectionTruncated
+                    } else {
+                        PromptDiagnosticCode::TotalBudgetTruncated
+                    };
+                    (code, format!("the section has {total} characters, of which {limit} may stay"))
+                };
+                diagnostics.push(PromptDiagnostic::new(code, message).in_section(draft.id));
+                kept = characters(&content);
+                draft.content = content;
+                draft.truncated = true;
+                truncation = PromptTruncation::Prompt;
+            }
+            left -= kept.min(left);
+            hook_sources.extend(request.contributed.map(|it| hook_source(it, truncation)));
+            if let Some(wrapper) = draft.kind.and_then(SectionKind::wrapper)
+                && !draft.content.trim().is_empty()
+            {
+                draft.content = Cow::Owned([wrapper.before, &draft.content, wrapper.after].concat());
+            }
+        }
+        hook_sources.sort_by_key(|source| drafts.iter().position(|draft| draft.id == source.section_id));
+    }
+}
+
+fn hook_source(contributed: &ContributedSection, truncation: PromptTruncation) -> PromptHookSource {
+    let section = &contributed.section;
+    PromptHookSource {
+        hook_id: contributed.hook_id.clone(),
+        subscription_id: contributed.subscription_id.clone(),
+        contribution_id: section.id.clone(),
+        section_id: section.section_id.clone(),
+        contribution_kind: ContributionKind::PromptSection,
+        priority: section.priority,
+        source_count: section.sources.len() as u64,
+        truncation,
+    }
+}
+
+fn cut_to(content: Cow<'_, str>, limit: usize, rest: Rest) -> Cow<'_, str> {
+    match content {
+        Cow::Borrowed(text) => cut(text, limit, rest).text().unwrap_or_default(),
+        Cow::Owned(text) => match cut(&text, limit, rest) {
+            Cut::Whole(_) => Cow::Owned(text),
+            Cut::Part(part) => Cow::Owned(part),
+            Cut::Nothing => Cow::Borrowed(""),
+        },
+    }
+}
+
+fn characters(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// A heading of somebody else: one line, and harmless.
+fn heading(title: &str) -> Cow<'_, str> {
+    let (harmless, _) = make_harmless(title);
+    let words: Vec<&str> = harmless.split_whitespace().collect();
+    let line = words.join(" ");
+    Cow::Owned(if line.is_empty() { "Untitled".to_owned() } else { line })
+}
