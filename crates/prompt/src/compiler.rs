@@ -8,14 +8,14 @@ use protocol::prompt::{PromptManifest, PromptManifestSection, Stability};
 use sha2::{Digest as _, Sha256};
 use tokens::{Counter, Encoding};
 
-use crate::JOINT;
 use crate::collect::{Collected, DraftSection, collect_sections};
-use crate::fingerprint::Fingerprinter;
+use crate::fingerprint::fingerprints;
 use crate::input::PromptCompileInput;
+use crate::join;
 use crate::texts::TEXTS_VERSION;
 
-/// Which compiler made a prompt: the version of its rules; that of its texts stands in the sources.
-pub const COMPILER_VERSION: &str = "1";
+/// Which compiler made a prompt: the version of its rules; that of its texts comes after it.
+pub const COMPILER_VERSION: &str = "2";
 
 /// A prompt and its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,15 +55,14 @@ pub fn compile_prompt(input: &PromptCompileInput) -> CompiledPrompt {
 pub struct Compiler {
     counter: Arc<Counter>,
     sections: HashMap<String, Rendered>,
-    fingerprinter: Fingerprinter,
 }
 
 #[derive(Clone)]
 struct Rendered {
     text: Arc<str>,
     sha256: String,
-    chars: usize,
-    tokens: usize,
+    chars: u64,
+    tokens: u64,
 }
 
 impl Compiler {
@@ -76,40 +75,41 @@ impl Compiler {
     pub fn compile(&mut self, input: &PromptCompileInput) -> CompiledPrompt {
         let Collected { drafts, mut diagnostics, hook_sources } = collect_sections(input);
         diagnostics.dedup();
-        let rendered: Vec<Rendered> = drafts.iter().map(|draft| self.render(draft)).collect();
-        let part = |stability: Stability| {
-            let texts = drafts.iter().zip(&rendered).filter(|(draft, _)| draft.stability == stability);
-            join(texts.map(|(_, rendered)| &*rendered.text))
-        };
-        let (stable_text, session_text, turn_text) =
-            (part(Stability::Stable), part(Stability::Session), part(Stability::Turn));
-        let parts = [stable_text.as_str(), session_text.as_str(), turn_text.as_str()];
-        let full_text = join(parts.into_iter().filter(|part| !part.is_empty()));
-        let fingerprints = self.fingerprinter.fingerprints(
-            drafts.iter().zip(&rendered).map(|(draft, text)| (draft.stability, &*text.sha256, &*text.text)),
-        );
-        let sections: Vec<SectionText> = drafts
-            .iter()
-            .zip(&rendered)
-            .map(|(draft, rendered)| SectionText {
+        let mut texts = Vec::with_capacity(drafts.len());
+        let mut sections = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let rendered = self.render(&draft);
+            texts.push(SectionText {
                 id: draft.id.to_owned(),
                 sha256: rendered.sha256.clone(),
-                text: Arc::clone(&rendered.text),
-            })
-            .collect();
+                text: rendered.text,
+            });
+            sections.push(PromptManifestSection {
+                id: draft.id.to_owned(),
+                stability: draft.stability,
+                chars: rendered.chars,
+                tokens: rendered.tokens,
+                sha256: rendered.sha256,
+                truncated: draft.truncated,
+                sources: draft.sources,
+            });
+        }
+        let part = |stability: Stability| {
+            let own = sections.iter().zip(&texts).filter(|(section, _)| section.stability == stability);
+            join(own.map(|(_, section)| &*section.text))
+        };
+        let [stable_text, session_text, turn_text] =
+            [Stability::Stable, Stability::Session, Stability::Turn].map(part);
+        let full_text = join([stable_text.as_str(), &session_text, &turn_text]);
         let manifest = PromptManifest {
             compiler_version: format!("{COMPILER_VERSION}.{TEXTS_VERSION}"),
             profile: input.profile,
-            sections: drafts
-                .into_iter()
-                .zip(rendered)
-                .map(|(draft, rendered)| entry(draft, rendered))
-                .collect(),
-            fingerprints,
+            fingerprints: fingerprints(&sections),
+            sections,
             diagnostics,
             hook_sources,
         };
-        CompiledPrompt { stable_text, session_text, turn_text, full_text, sections, manifest }
+        CompiledPrompt { stable_text, session_text, turn_text, full_text, sections: texts, manifest }
     }
 
     fn render(&mut self, draft: &DraftSection<'_>) -> Rendered {
@@ -122,8 +122,8 @@ impl Compiler {
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let rendered = Rendered {
             sha256: hex(&digest),
-            chars: text.chars().count(),
-            tokens: self.counter.count_hashed(Encoding::Cl100k, &text, digest),
+            chars: text.chars().count() as u64,
+            tokens: self.counter.count_hashed(Encoding::Cl100k, &text, digest) as u64,
             text,
         };
         self.sections.insert(draft.id.to_owned(), rendered.clone());
@@ -131,32 +131,8 @@ impl Compiler {
     }
 }
 
-fn entry(draft: DraftSection<'_>, rendered: Rendered) -> PromptManifestSection {
-    PromptManifestSection {
-        id: draft.id.to_owned(),
-        stability: draft.stability,
-        chars: rendered.chars as u64,
-        tokens: rendered.tokens as u64,
-        sha256: rendered.sha256,
-        truncated: draft.truncated,
-        sources: draft.sources,
-    }
-}
-
 /// Whether a text is what a section would render as.
 fn is_rendered(text: &str, title: &str, content: &str) -> bool {
     let rest = text.strip_prefix("## ").and_then(|rest| rest.strip_prefix(title));
     rest.and_then(|rest| rest.strip_prefix('\n')) == Some(content)
-}
-
-fn join<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> String {
-    let room: usize = texts.clone().map(|text| text.len() + JOINT.len()).sum();
-    let mut joined = String::with_capacity(room);
-    for text in texts {
-        if !joined.is_empty() {
-            joined.push_str(JOINT);
-        }
-        joined.push_str(text);
-    }
-    joined
 }

@@ -10,7 +10,7 @@
 //! let compiled = compile_prompt(&input);
 //! assert!(compiled.stable_text.starts_with("## Identity\n"));
 //! assert_eq!(compiled.turn_text, "## Extra System\nDate: 2026-11-15");
-//! assert_eq!(compiled.manifest.fingerprints.full, prompt::sha256(&compiled.full_text));
+//! assert_eq!(compiled.manifest.sections[0].id, "identity");
 //! ```
 
 mod blame;
@@ -45,5 +45,16 @@ pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use section::{AGENTS_CONTEXT, AGENTS_MD, FilledBy, SECTIONS, SectionKind, Wrapper};
 pub use texts::TEXTS_VERSION;
 
-/// Stands between two sections and between two parts.
-pub(crate) const JOINT: &str = "\n\n";
+/// Joins sections, or parts, by a blank line. What is empty renders nothing.
+pub(crate) fn join<'a>(texts: impl IntoIterator<Item = &'a str, IntoIter: Clone>) -> String {
+    const SEPARATOR: &str = "\n\n";
+    let texts = texts.into_iter();
+    let mut joined = String::with_capacity(texts.clone().map(|text| text.len() + SEPARATOR.len()).sum());
+    for text in texts.filter(|text| !text.is_empty()) {
+        if !joined.is_empty() {
+            joined.push_str(SEPARATOR);
+        }
+        joined.push_str(text);
+    }
+    joined
+}

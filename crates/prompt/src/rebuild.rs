@@ -2,8 +2,8 @@
 
 use protocol::prompt::{PromptManifest, Stability};
 
-use crate::JOINT;
-use crate::fingerprint::{Fingerprinter, sha256};
+use crate::fingerprint::{fingerprints, fingerprints_of_texts, sha256};
+use crate::join;
 
 /// A prompt that was rebuilt and is proven to be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +48,7 @@ pub fn rebuild(
     manifest: &PromptManifest,
     mut text_of: impl FnMut(&str) -> Option<String>,
 ) -> Result<Rebuilt, RebuildError> {
-    let mut parts = [String::new(), String::new(), String::new()];
-    let mut sections = Vec::with_capacity(manifest.sections.len());
+    let mut texts = Vec::with_capacity(manifest.sections.len());
     for section in &manifest.sections {
         let missing =
             || RebuildError::Missing { section_id: section.id.clone(), sha256: section.sha256.clone() };
@@ -57,20 +56,19 @@ pub fn rebuild(
         if sha256(&text) != section.sha256 {
             return Err(RebuildError::Altered { section_id: section.id.clone() });
         }
-        let part = &mut parts[match section.stability {
-            Stability::Stable => 0,
-            Stability::Session => 1,
-            Stability::Turn => 2,
-        }];
-        if !part.is_empty() {
-            part.push_str(JOINT);
-        }
-        part.push_str(&text);
-        sections.push((section.stability, section.sha256.as_str(), text));
+        texts.push((section.stability, text));
     }
-    let [stable_text, session_text, turn_text] = parts;
-    let sections = sections.iter().map(|(stability, sha256, text)| (*stability, *sha256, text.as_str()));
-    let found = Fingerprinter::default().fingerprints(sections);
+    let part = |stability: Stability| {
+        let own = texts.iter().filter(|(found, _)| *found == stability);
+        join(own.map(|(_, text)| text.as_str()))
+    };
+    let [stable_text, session_text, turn_text] =
+        [Stability::Stable, Stability::Session, Stability::Turn].map(part);
+    let found = if manifest.compiler_version.starts_with("1.") {
+        fingerprints_of_texts(&stable_text, &session_text, &turn_text)
+    } else {
+        fingerprints(&manifest.sections)
+    };
     let expected = &manifest.fingerprints;
     for (part, found, expected) in [
         ("stable", &found.stable, &expected.stable),
@@ -83,7 +81,6 @@ pub fn rebuild(
             return Err(RebuildError::Fingerprint { part });
         }
     }
-    let texts = [stable_text.as_str(), session_text.as_str(), turn_text.as_str()];
-    let full_text = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(JOINT);
+    let full_text = join([stable_text.as_str(), &session_text, &turn_text]);
     Ok(Rebuilt { stable_text, session_text, turn_text, full_text })
 }

@@ -6,7 +6,7 @@ mod support;
 
 use std::path::Path;
 
-use prompt::compile_prompt;
+use prompt::{PromptFingerprints, PromptManifest, RebuildError, compile_prompt, rebuild, sha256};
 
 #[test]
 fn the_whole_prompt_is_as_on_file() -> anyhow::Result<()> {
@@ -28,5 +28,28 @@ fn the_whole_prompt_is_as_on_file() -> anyhow::Result<()> {
     }
     let parts = [&compiled.stable_text, &compiled.session_text, &compiled.turn_text];
     assert_eq!(compiled.full_text, parts.map(String::as_str).join("\n\n"));
+    Ok(())
+}
+
+/// Version 1 of the compiler hashed the texts of the parts; what it recorded can still be proven.
+#[test]
+fn a_prompt_of_the_first_version_is_rebuilt() -> anyhow::Result<()> {
+    let compiled = compile_prompt(&support::full_input());
+    let text_of = |sha256: &str| {
+        let found = compiled.sections.iter().find(|section| section.sha256 == sha256);
+        found.map(|section| section.text.to_string())
+    };
+    let fingerprints = PromptFingerprints {
+        stable: sha256(&compiled.stable_text),
+        session: sha256(&compiled.session_text),
+        turn: sha256(&compiled.turn_text),
+        dynamic: sha256(&format!("{}\n\n{}", compiled.session_text, compiled.turn_text)),
+        full: sha256(&compiled.full_text),
+    };
+    let first =
+        PromptManifest { compiler_version: "1.2".to_owned(), fingerprints, ..compiled.manifest.clone() };
+    assert_eq!(rebuild(&first, text_of)?.full_text, compiled.full_text);
+    let now = PromptManifest { compiler_version: "2.2".to_owned(), ..first };
+    assert_eq!(rebuild(&now, text_of), Err(RebuildError::Fingerprint { part: "stable" }));
     Ok(())
 }

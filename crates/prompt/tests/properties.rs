@@ -110,7 +110,9 @@ proptest! {
         let mut compiler = Compiler::default();
         prop_assert_eq!(&compiler.compile(&input), &compiled);
         prop_assert_eq!(&compiler.compile(&input), &compiled, "also when it knows them already");
-        prop_assert_eq!(&sha256(&compiled.full_text), &compiled.manifest.fingerprints.full);
+        let hashes: Vec<&str> = compiled.manifest.sections.iter().map(|section| section.sha256.as_str()).collect();
+        let lines = hashes.iter().map(|hash| format!("{hash}\n")).collect::<String>();
+        prop_assert_eq!(&sha256(&lines), &compiled.manifest.fingerprints.full);
         for section in &compiled.manifest.sections {
             let text = &texts(&compiled)[&section.sha256];
             prop_assert_eq!(section.chars, text.chars().count() as u64);
