@@ -75,7 +75,7 @@ impl Store {
         let runs = runs.to_vec();
         self.write(async move |on: &mut On<'_>| {
             check_owners(on, &runs).await?;
-            insert_hook_runs(on, &runs).await
+            insert(on, &runs).await
         })
         .await
     }
@@ -137,7 +137,7 @@ fn read_hook_run(mut row: Columns<'_>) -> Result<HookRun, StoreError> {
     })
 }
 
-fn check(run: &NewHookRun) -> Result<(), StoreError> {
+pub(crate) fn check(run: &NewHookRun) -> Result<(), StoreError> {
     if run.workspace_id.is_none() && (run.thread_id.is_some() || run.turn_id.is_some()) {
         return Err(StoreError::invalid("workspace_id", "is needed where a thread or a turn is named"));
     }
@@ -148,7 +148,7 @@ fn check(run: &NewHookRun) -> Result<(), StoreError> {
     name::check_text("status", &run.status)
 }
 
-async fn insert_hook_runs(on: &mut On<'_>, runs: &[NewHookRun]) -> Result<(), StoreError> {
+pub(crate) async fn insert(on: &mut On<'_>, runs: &[NewHookRun]) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO hook_run (id, workspace_id, thread_id, turn_id, package_id, hook_id,
         subscription_id, phase, status, started_at, duration_us, record) VALUES";
     let made: Vec<(HookRunId, String)> =

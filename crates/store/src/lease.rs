@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::column::{enum_str, values};
 use crate::on::On;
-use crate::turn::{self, EndGuard, FinishTurn, Turn, TurnEnd, read_turn, turn_columns};
+use crate::turn::{EndGuard, FinishTurn, Turn, TurnEnd, read_turn, turn_columns};
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError};
 
@@ -79,22 +79,13 @@ impl Store {
         now: Timestamp,
         error: Value,
     ) -> Result<Option<Turn>, StoreError> {
+        let finish = FinishTurn { end: TurnEnd::Failed, error: Some(error), usage: None, session: None };
+        // A renewal does not wait for the workspace: whether the lease is over is asked again by the statement.
         let workspace_id = expired.workspace_id.clone();
-        let ended =
-            self.write_workspace(&workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let present = turn::find_or_missing(write.on, &expired.workspace_id, &expired.id).await?;
-                if present.lease_expires_at.is_none_or(|expires_at| expires_at > now) {
-                    return Ok(None);
-                }
-                let finish =
-                    FinishTurn { end: TurnEnd::Failed, error: Some(error), usage: None, session: None };
-                write.end_turn(present, finish, EndGuard::ExpiredAt(now)).await.map(Some)
-            });
-        match ended.await {
-            // Renewed after it was read: a renewal does not wait for the workspace.
-            Err(StoreError::InvalidState(_)) => Ok(None),
-            ended => ended,
-        }
+        self.write_workspace(&workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            write.end_turn(&expired.id, &finish, &EndGuard::ExpiredAt(now)).await
+        })
+        .await
     }
 }
 

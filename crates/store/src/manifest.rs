@@ -63,10 +63,10 @@ impl Store {
         save: SaveManifest,
         events: Vec<TurnEvent>,
     ) -> Result<PromptManifest, StoreError> {
-        name::check("fingerprint", &save.fingerprint)?;
+        check(&save)?;
         let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
         self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
-            insert_manifest(on, &workspace, &turn, save).await
+            insert(on, &workspace, &turn, save).await
         })
         .await
     }
@@ -121,7 +121,11 @@ impl Store {
     }
 }
 
-async fn insert_manifest(
+pub(crate) fn check(save: &SaveManifest) -> Result<(), StoreError> {
+    name::check("fingerprint", &save.fingerprint)
+}
+
+pub(crate) async fn insert(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,

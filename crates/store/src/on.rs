@@ -54,6 +54,10 @@ impl<'c> On<'c> {
         self.left.discarded = true;
     }
 
+    pub(crate) fn is_discarded(&self) -> bool {
+        self.left.discarded
+    }
+
     /// Runs statements without values or answers.
     pub(crate) async fn script(&mut self, sql: &'static str) -> Result<(), StoreError> {
         match &mut self.connection {

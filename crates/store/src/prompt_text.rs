@@ -37,12 +37,7 @@ impl Store {
         workspace_id: &WorkspaceId,
         texts: &[PromptText],
     ) -> Result<(), StoreError> {
-        // In order, so that of two gateways neither waits for a row of the other's; and each only once.
-        let mut wanted = BTreeMap::new();
-        for text in texts {
-            check(text)?;
-            wanted.insert(text.sha256.clone(), text.content.clone());
-        }
+        let mut wanted = in_order(texts)?;
         let stale = Timestamp::now().milliseconds() - USE_IS_NEWS_AFTER_MILLISECONDS;
         let (workspace, digests) = (workspace_id.clone(), wanted.keys().cloned().collect::<Vec<_>>());
         let fresh = self.read(async move |on: &mut On<'_>| {
@@ -56,7 +51,7 @@ impl Store {
             return Ok(());
         }
         let workspace = workspace_id.clone();
-        self.write(async move |on: &mut On<'_>| put(on, &workspace, &wanted, stale).await).await
+        self.write(async move |on: &mut On<'_>| put(on, &workspace, &wanted).await).await
     }
 
     /// The texts with these digests; one that is not kept, or no longer, is absent.
@@ -129,15 +124,27 @@ async fn used_since(
     Ok(found)
 }
 
-async fn put(
+/// Texts that are what their digests say: in order, so that of two gateways neither waits for a row of the other's,
+/// and each only once.
+pub(crate) fn in_order(texts: &[PromptText]) -> Result<BTreeMap<ContentHash, String>, StoreError> {
+    let mut wanted = BTreeMap::new();
+    for text in texts {
+        check(text)?;
+        wanted.insert(text.sha256.clone(), text.content.clone());
+    }
+    Ok(wanted)
+}
+
+/// Keeps texts, or marks those as used whose last use was long ago.
+pub(crate) async fn put(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     texts: &BTreeMap<ContentHash, String>,
-    stale: i64,
 ) -> Result<(), StoreError> {
     const INSERT: &str =
         "INSERT INTO prompt_text (workspace_id, sha256, content, chars, last_used_at) VALUES";
     let now = Timestamp::now();
+    let stale = now.milliseconds() - USE_IS_NEWS_AFTER_MILLISECONDS;
     let mut rows: Vec<Value<'_>> = Vec::with_capacity(texts.len() * 5);
     for (sha256, content) in texts {
         let characters = content.chars().count() as u64;

@@ -4,7 +4,7 @@ use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
 use serde_json::Value;
 
 use crate::column::values;
-use crate::on::On;
+use crate::on::{Columns, On};
 use crate::{Store, StoreError, thread};
 
 /// A session as it is stored.
@@ -96,13 +96,9 @@ pub(crate) async fn find(
     thread_id: &ThreadId,
 ) -> Result<Option<Session>, StoreError> {
     let select = "SELECT thread_id, state, version, updated_at FROM session WHERE thread_id = $1 AND workspace_id = $2";
-    on.one_by_key(select, values![thread_id, workspace_id], |mut row| {
-        Ok(Session {
-            thread_id: row.next()?,
-            state: row.next()?,
-            version: row.next()?,
-            updated_at: row.next()?,
-        })
-    })
-    .await
+    on.one_by_key(select, values![thread_id, workspace_id], |mut row| read_session(&mut row)).await
+}
+
+pub(crate) fn read_session(row: &mut Columns<'_>) -> Result<Session, StoreError> {
+    Ok(Session { thread_id: row.next()?, state: row.next()?, version: row.next()?, updated_at: row.next()? })
 }

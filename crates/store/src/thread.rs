@@ -180,7 +180,9 @@ macro_rules! thread_columns {
     };
 }
 
-pub(crate) fn read_thread(mut row: Columns<'_>) -> Result<Thread, StoreError> {
+pub(crate) use thread_columns;
+
+pub(crate) fn read_thread(row: &mut Columns<'_>) -> Result<Thread, StoreError> {
     Ok(Thread {
         id: row.next()?,
         workspace_id: row.next()?,
@@ -204,7 +206,7 @@ async fn find(
         " FROM thread t LEFT JOIN thread_placement p ON p.thread_id = t.id
         WHERE t.id = $1 AND t.workspace_id = $2"
     );
-    on.one_by_key(THREAD, values![thread_id, workspace_id], read_thread).await
+    on.one_by_key(THREAD, values![thread_id, workspace_id], |mut row| read_thread(&mut row)).await
 }
 
 /// A thread of this workspace, an archived one too, or why there is none.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::column::{enum_str, values};
 use crate::lease::{self, Lease};
 use crate::on::{Columns, On};
+use crate::turn_item::{self, NewTurnItem};
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError, name, session, thread};
 
@@ -149,7 +150,6 @@ impl Store {
         new.cwd.as_deref().map_or(Ok(()), |cwd| name::check_path("cwd", cwd))?;
         name::check("lease_owner", &new.lease.owner)?;
         self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            write.live_thread(&new.thread_id).await?;
             let turn = write.insert_turn(new).await?;
             write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
             Ok(turn)
@@ -166,10 +166,29 @@ impl Store {
         finish: FinishTurn,
         actor: Option<&str>,
     ) -> Result<Turn, StoreError> {
+        self.finish_turn_with(workspace_id, turn_id, owner, Vec::new(), finish, actor).await
+    }
+
+    /// The same, with the turn's last items: they are added with the end, or not at all.
+    pub async fn finish_turn_with(
+        &self,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+        owner: &str,
+        items: Vec<NewTurnItem>,
+        finish: FinishTurn,
+        actor: Option<&str>,
+    ) -> Result<Turn, StoreError> {
+        turn_item::check(&items)?;
         let (turn_id, owner) = (turn_id.clone(), owner.to_owned());
         self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            // Locked: a request to stop does not wait for the workspace, and belongs to what is answered.
-            let before = lease::lock_turn_of_locked(write.on, &write.workspace_id, &turn_id).await?;
+            if let Some(turn) = write.end_turn(&turn_id, &finish, &EndGuard::Owner(owner.clone())).await? {
+                if !items.is_empty() {
+                    turn_item::insert(write.on, &write.workspace_id, &turn_id, items).await?;
+                }
+                return Ok(turn);
+            }
+            let before = find_or_missing(write.on, &write.workspace_id, &turn_id).await?;
             if before.status == finish.end.status()
                 && before.lease_owner.as_deref() == Some(&*owner)
                 && (&before.error, &before.usage) == (&finish.error, &finish.usage)
@@ -178,7 +197,7 @@ impl Store {
                 return Ok(before);
             }
             lease::check_held(&before, &owner)?;
-            write.end_turn(before, finish, EndGuard::Owner(owner)).await
+            Err(StoreError::InvalidState(format!("turn `{turn_id}` was ended by somebody else")))
         })
         .await
     }
@@ -224,9 +243,9 @@ impl WorkspaceWrite<'_, '_> {
     async fn insert_turn(&mut self, new: NewTurn) -> Result<Turn, StoreError> {
         const INSERT: &str = "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd,
             lease_owner, lease_expires_at, created_at, created_by)
-            SELECT $1, $2, $3, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = $3), 'running',
+            SELECT $1, $2, t.id, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = t.id), 'running',
                 $4, $5, $6, $7, $8, $9, $10
-            WHERE true
+            FROM thread t WHERE t.id = $3 AND t.workspace_id = $2 AND t.archived_at IS NULL
             ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
             RETURNING ordinal";
         let id = TurnId::new();
@@ -244,6 +263,7 @@ impl WorkspaceWrite<'_, '_> {
         ];
         let ordinal = self.on.one_by_key(INSERT, values, |mut row| row.next()).await?;
         let Some(ordinal) = ordinal else {
+            self.live_thread(&new.thread_id).await?;
             let running = "SELECT id FROM turn WHERE thread_id = $1 AND turn.status = 'running'";
             let turn_id = self.on.one_by_key(running, values![&new.thread_id], |mut row| row.next()).await?;
             return Err(StoreError::TurnRunning { thread_id: new.thread_id.to_string(), turn_id });
@@ -268,38 +288,33 @@ impl WorkspaceWrite<'_, '_> {
         })
     }
 
-    /// Ends a running turn and logs it.
+    /// Ends a running turn and logs it; none says that the guard does not hold, and that nothing was written.
     pub(crate) async fn end_turn(
         &mut self,
-        before: Turn,
-        finish: FinishTurn,
-        guard: EndGuard,
-    ) -> Result<Turn, StoreError> {
-        const END: &str = "UPDATE turn SET status = $1, error = $2, usage = $3, lease_expires_at = NULL,
-            finished_at = $4 WHERE id = $5 AND turn.status = 'running'
-            AND (lease_owner = $6 OR lease_expires_at <= $7)";
-        let turn = Turn {
-            status: finish.end.status(),
-            error: finish.error,
-            usage: finish.usage,
-            lease_expires_at: None,
-            finished_at: Some(self.now),
-            ..before
-        };
-        let (owner, expired_at) = match &guard {
+        turn_id: &TurnId,
+        finish: &FinishTurn,
+        guard: &EndGuard,
+    ) -> Result<Option<Turn>, StoreError> {
+        const END: &str = concat!(
+            "UPDATE turn SET status = $1, error = $2, usage = $3, lease_expires_at = NULL, finished_at = $4
+            WHERE id = $5 AND workspace_id = $6 AND turn.status = 'running'
+                AND (lease_owner = $7 OR lease_expires_at <= $8)
+            RETURNING ",
+            turn_columns!()
+        );
+        let (owner, expired_at) = match guard {
             EndGuard::Owner(owner) => (Some(owner.as_str()), None),
             EndGuard::ExpiredAt(now) => (None, Some(*now)),
         };
-        let error = turn.error.as_ref().map(Value::to_string);
-        let usage = turn.usage.as_ref().map(Value::to_string);
-        let status = enum_str(turn.status);
-        let values = values![&status, &error, &usage, self.now, &turn.id, owner, expired_at];
-        if self.on.execute(END, values).await? != 1 {
-            return Err(StoreError::InvalidState(format!("turn `{}` was ended by somebody else", turn.id)));
-        }
-        if let Some((state, expected)) = finish.session {
+        let status = enum_str(finish.end.status());
+        let error = finish.error.as_ref().map(Value::to_string);
+        let usage = finish.usage.as_ref().map(Value::to_string);
+        let values =
+            values![&status, &error, &usage, self.now, turn_id, &self.workspace_id, owner, expired_at];
+        let Some(turn) = self.on.one_by_key(END, values, read_turn).await? else { return Ok(None) };
+        if let Some((state, expected)) = &finish.session {
             let thread_id = &turn.thread_id;
-            let saved = session::write(self.on, &self.workspace_id, thread_id, &state, expected).await?;
+            let saved = session::write(self.on, &self.workspace_id, thread_id, state, *expected).await?;
             saved.ok_or_else(|| {
                 StoreError::InvalidState(format!(
                     "the session of thread `{thread_id}` was changed by somebody else: it is no longer at version \
@@ -308,7 +323,7 @@ impl WorkspaceWrite<'_, '_> {
             })?;
         }
         self.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
-        Ok(turn)
+        Ok(Some(turn))
     }
 
     /// Whether the session that a turn ends with is the thread's already, or was until a later one.

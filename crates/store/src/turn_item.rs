@@ -3,8 +3,8 @@
 use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
 use serde_json::Value;
 
-use crate::column::{self, values};
-use crate::on::{Columns, On};
+use crate::column::values;
+use crate::on::{Columns, MAX_ROWS, On, numbered};
 use crate::turn_event::TurnEvent;
 use crate::{Store, StoreError, name, turn};
 
@@ -62,10 +62,10 @@ impl Store {
         items: Vec<NewTurnItem>,
         events: Vec<TurnEvent>,
     ) -> Result<Vec<TurnItem>, StoreError> {
-        items.iter().try_for_each(|item| name::check("kind", &item.kind))?;
+        check(&items)?;
         let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
         self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
-            insert_items(on, &workspace, &turn, items).await
+            insert(on, &workspace, &turn, items).await
         })
         .await
     }
@@ -79,20 +79,9 @@ impl Store {
         after: u64,
         before: u64,
     ) -> Result<Vec<(u64, TurnItem)>, StoreError> {
-        const COMPLETED: &str = concat!(
-            "SELECT turn.ordinal, ",
-            item_columns!(),
-            " FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
-            WHERE turn.workspace_id = $1 AND turn.thread_id = $2 AND turn.status = 'completed'
-                AND turn.ordinal > $3 AND turn.ordinal < $4
-            ORDER BY turn.ordinal, turn_item.ordinal"
-        );
         let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
         self.read(async move |on: &mut On<'_>| {
-            on.all(COMPLETED, values![&workspace_id, &thread_id, after, before], |mut row| {
-                Ok((row.next()?, read_item(&mut row)?))
-            })
-            .await
+            completed_items(on, &workspace_id, &thread_id, after, before).await
         })
         .await
     }
@@ -121,41 +110,70 @@ impl Store {
     }
 }
 
-async fn insert_items(
+pub(crate) async fn completed_items(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    thread_id: &ThreadId,
+    after: u64,
+    before: u64,
+) -> Result<Vec<(u64, TurnItem)>, StoreError> {
+    const COMPLETED: &str = concat!(
+        "SELECT turn.ordinal, ",
+        item_columns!(),
+        " FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
+        WHERE turn.workspace_id = $1 AND turn.thread_id = $2 AND turn.status = 'completed'
+            AND turn.ordinal > $3 AND turn.ordinal < $4
+        ORDER BY turn.ordinal, turn_item.ordinal"
+    );
+    on.all(COMPLETED, values![workspace_id, thread_id, after, before], |mut row| {
+        Ok((row.next()?, read_item(&mut row)?))
+    })
+    .await
+}
+
+pub(crate) fn check(items: &[NewTurnItem]) -> Result<(), StoreError> {
+    items.iter().try_for_each(|item| name::check("kind", &item.kind))
+}
+
+/// Adds items to the end of a turn, whose row is locked.
+pub(crate) async fn insert(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
     items: Vec<NewTurnItem>,
 ) -> Result<Vec<TurnItem>, StoreError> {
-    let newest = "SELECT max(ordinal) FROM turn_item WHERE turn_id = $1";
-    let newest: Option<Option<u64>> = on.one_by_key(newest, values![turn_id], |mut row| row.next()).await?;
     let created_at = Timestamp::now();
-    let items: Vec<TurnItem> = (newest.flatten().unwrap_or(0) + 1..)
-        .zip(items)
-        .map(|(ordinal, NewTurnItem { kind, content })| TurnItem {
+    let mut inserted: Vec<TurnItem> = items
+        .into_iter()
+        .map(|NewTurnItem { kind, content }| TurnItem {
             id: TurnItemId::new(),
             turn_id: turn_id.clone(),
-            ordinal,
+            ordinal: 0,
             kind,
             content,
             created_at,
         })
         .collect();
-    let contents: Vec<String> = items.iter().map(|item| item.content.to_string()).collect();
-    let mut rows: Vec<column::Value<'_>> = Vec::with_capacity(items.len() * 7);
-    for (item, content) in items.iter().zip(&contents) {
-        rows.extend_from_slice(values![
-            &item.id,
-            workspace_id,
-            turn_id,
-            item.ordinal,
-            &item.kind,
-            content,
-            created_at
-        ]);
+    for batch in inserted.chunks_mut(MAX_ROWS) {
+        let contents: Vec<String> = batch.iter().map(|item| item.content.to_string()).collect();
+        let mut values = values![workspace_id, turn_id, created_at].to_vec();
+        for (number, (item, content)) in (1_u64..).zip(batch.iter().zip(&contents)) {
+            values.extend_from_slice(values![&item.id, number, &item.kind, content]);
+        }
+        let rows = (0..batch.len()).map(|row| format!("({})", numbered(row * 4 + 4, 4)));
+        let insert = format!(
+            "INSERT INTO turn_item (id, workspace_id, turn_id, ordinal, kind, content, created_at)
+            SELECT v.column1, $1, $2, last.ordinal + v.column2, v.column3, v.column4, $3
+            FROM (VALUES {}) v,
+                (SELECT coalesce(max(ordinal), 0) AS ordinal FROM turn_item WHERE turn_id = $2) last
+            RETURNING ordinal",
+            rows.collect::<Vec<_>>().join(", ")
+        );
+        let ordinals: Vec<u64> = on.all(insert, &values, |mut row| row.next()).await?;
+        let first = ordinals.into_iter().min().unwrap_or(1);
+        for (ordinal, item) in (first..).zip(batch) {
+            item.ordinal = ordinal;
+        }
     }
-    let insert =
-        "INSERT INTO turn_item (id, workspace_id, turn_id, ordinal, kind, content, created_at) VALUES";
-    on.insert(insert, 7, &rows, "").await?;
-    Ok(items)
+    Ok(inserted)
 }

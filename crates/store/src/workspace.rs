@@ -15,7 +15,9 @@ macro_rules! workspace_columns {
     };
 }
 
-pub(crate) fn read_workspace(mut row: Columns<'_>) -> Result<Workspace, StoreError> {
+pub(crate) use workspace_columns;
+
+pub(crate) fn read_workspace(row: &mut Columns<'_>) -> Result<Workspace, StoreError> {
     Ok(Workspace {
         id: row.next()?,
         name: row.next()?,
@@ -115,13 +117,13 @@ impl Store {
     /// All workspaces, oldest first.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
         const ALL: &str = concat!("SELECT ", workspace_columns!(), " FROM workspace w ORDER BY w.id");
-        self.read(async |on: &mut On<'_>| on.all(ALL, &[], read_workspace).await).await
+        self.read(async |on: &mut On<'_>| on.all(ALL, &[], |mut row| read_workspace(&mut row)).await).await
     }
 }
 
 async fn find(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Workspace, StoreError> {
     let select = concat!("SELECT ", workspace_columns!(), " FROM workspace w WHERE w.id = $1");
-    let found = on.one_by_key(select, values![workspace_id], read_workspace).await?;
+    let found = on.one_by_key(select, values![workspace_id], |mut row| read_workspace(&mut row)).await?;
     found.ok_or_else(|| StoreError::not_found("workspace", workspace_id))
 }
 

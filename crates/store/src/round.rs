@@ -1,0 +1,142 @@
+//! What a turn needs of the store, in as few statements as it takes: three transactions and eighteen statements for a
+//! question and its answer.
+//!
+//! The start is written by [`Store::create_turn`], before it is answered; the round's proof by [`Store::begin_round`],
+//! before a model is asked; the answer with the end, by [`Store::finish_turn_with`].
+
+use protocol::{Thread, ThreadId, TurnId, Workspace, WorkspaceId};
+
+use crate::column::values;
+use crate::hook_run::{self, NewHookRun};
+use crate::manifest::{self, SaveManifest};
+use crate::on::{Columns, On};
+use crate::prompt_text::{self, PromptText};
+use crate::session::{Session, read_session};
+use crate::thread::{read_thread, thread_columns};
+use crate::thread_context::{self, ThreadContext};
+use crate::turn_event::TurnEvent;
+use crate::turn_item::{self, NewTurnItem, TurnItem};
+use crate::workspace::{read_workspace, workspace_columns};
+use crate::{PromptManifest, Store, StoreError};
+
+/// What a turn is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnSubject {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// The thread, an archived one too.
+    pub thread: Thread,
+    /// What the thread carries from its earlier turns.
+    pub session: Option<Session>,
+}
+
+/// What is sent of a thread's earlier turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredHistory {
+    /// Which turns are left out, and what stands for them.
+    pub context: Option<ThreadContext>,
+    /// The items of the completed turns that are not, each with the ordinal of its turn, in order.
+    pub items: Vec<(u64, TurnItem)>,
+}
+
+/// What is kept of a round before a model is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BeginRound {
+    /// The hooks that ran since the round before.
+    pub hook_runs: Vec<NewHookRun>,
+    /// Items that open the turn, or go between its rounds.
+    pub items: Vec<NewTurnItem>,
+    /// The texts that the manifest names.
+    pub texts: Vec<PromptText>,
+    /// What the prompt is made of.
+    pub manifest: SaveManifest,
+    /// What the log tells of.
+    pub events: Vec<TurnEvent>,
+}
+
+fn read_subject(mut row: Columns<'_>) -> Result<TurnSubject, StoreError> {
+    Ok(TurnSubject {
+        workspace: read_workspace(&mut row)?,
+        thread: read_thread(&mut row)?,
+        session: if row.is_null()? { None } else { Some(read_session(&mut row)?) },
+    })
+}
+
+impl Store {
+    /// A workspace, one of its threads, where it is and what it carries.
+    pub async fn turn_subject(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+    ) -> Result<TurnSubject, StoreError> {
+        const SUBJECT: &str = concat!(
+            "SELECT ",
+            workspace_columns!(),
+            ", ",
+            thread_columns!(),
+            ", s.thread_id, s.state, s.version, s.updated_at
+            FROM workspace w JOIN thread t ON t.workspace_id = w.id
+            LEFT JOIN thread_placement p ON p.thread_id = t.id LEFT JOIN session s ON s.thread_id = t.id
+            WHERE w.id = $1 AND t.id = $2"
+        );
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            match on.one_by_key(SUBJECT, values![&workspace_id, &thread_id], read_subject).await? {
+                Some(subject) => Ok(subject),
+                None => Err(on.missing(&workspace_id, "thread", &thread_id).await),
+            }
+        })
+        .await
+    }
+
+    /// What is sent of the turns before an ordinal, of one moment.
+    pub async fn stored_history(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+        before: u64,
+    ) -> Result<StoredHistory, StoreError> {
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let context = thread_context::find(on, &workspace_id, &thread_id).await?;
+            let after = context.as_ref().map_or(0, |context| context.through);
+            let items = turn_item::completed_items(on, &workspace_id, &thread_id, after, before).await?;
+            Ok(StoredHistory { context, items })
+        })
+        .await
+    }
+
+    /// Keeps what a round of a turn that `owner` runs begins with, in one transaction: all of it, or nothing.
+    ///
+    /// A round has one manifest: beginning it again with the same one changes nothing, another one is refused.
+    pub async fn begin_round(
+        &self,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+        owner: &str,
+        round: BeginRound,
+    ) -> Result<PromptManifest, StoreError> {
+        let BeginRound { hook_runs, items, texts, manifest, events } = round;
+        hook_runs.iter().try_for_each(hook_run::check)?;
+        turn_item::check(&items)?;
+        manifest::check(&manifest)?;
+        let texts = prompt_text::in_order(&texts)?;
+        for run in &hook_runs {
+            if run.workspace_id.as_ref() != Some(workspace_id) || run.turn_id.as_ref() != Some(turn_id) {
+                return Err(StoreError::invalid("hook_runs", format!("must belong to turn `{turn_id}`")));
+            }
+        }
+        let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+        self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
+            let kept = manifest::insert(on, &workspace, &turn, manifest).await?;
+            if on.is_discarded() {
+                return Ok(kept);
+            }
+            prompt_text::put(on, &workspace, &texts).await?;
+            hook_run::insert(on, &hook_runs).await?;
+            turn_item::insert(on, &workspace, &turn, items).await?;
+            Ok(kept)
+        })
+        .await
+    }
+}

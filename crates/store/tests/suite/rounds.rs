@@ -1,0 +1,179 @@
+//! A turn in as few statements as it takes: its subject, its history, what a round begins with, and the end with the
+//! answer.
+
+use protocol::{Sequence, Timestamp, Version};
+use serde_json::json;
+use store::{
+    BeginRound, FinishTurn, NewHookRun, NewTurnItem, PromptText, SaveManifest, SessionSave, Statements, Turn,
+    TurnEnd, TurnEvent,
+};
+
+use crate::fixture::{
+    Fixture, OWNER, Told, assert_invalid, assert_invalid_state, assert_not_found, ended, new_turn,
+};
+
+fn item(text: &str) -> NewTurnItem {
+    NewTurnItem { kind: "message".to_owned(), content: json!({ "text": text }) }
+}
+
+fn hook_run(turn: &Turn) -> NewHookRun {
+    NewHookRun {
+        workspace_id: Some(turn.workspace_id.clone()),
+        thread_id: Some(turn.thread_id.clone()),
+        turn_id: Some(turn.id.clone()),
+        package_id: "package".to_owned(),
+        hook_id: "hook".to_owned(),
+        subscription_id: "subscription".to_owned(),
+        phase: "turn.pre_prompt_compile".to_owned(),
+        status: "succeeded".to_owned(),
+        started_at: Timestamp::now(),
+        duration_us: 7,
+        record: json!({}),
+    }
+}
+
+fn round(turn: &Turn) -> BeginRound {
+    BeginRound {
+        hook_runs: vec![hook_run(turn)],
+        items: vec![item("context"), item("question")],
+        texts: vec![PromptText::new("stable"), PromptText::new("session"), PromptText::new("stable")],
+        manifest: SaveManifest { round: 1, manifest: json!({ "sections": [] }), fingerprint: "f".to_owned() },
+        events: vec![TurnEvent::ManifestKept { round: 1 }],
+    }
+}
+
+/// What is kept of a turn: items, manifests, hook runs.
+async fn kept(given: &Fixture, turn: &Turn) -> (Vec<u64>, usize, usize) {
+    let items = given.store.turn_items(&given.workspace, &turn.id).await.unwrap();
+    let manifests = given.store.manifests(&given.workspace, &turn.id).await.unwrap();
+    let runs = given.store.hook_runs(&given.workspace, &turn.id).await.unwrap();
+    (items.iter().map(|item| item.ordinal).collect(), manifests.len(), runs.len())
+}
+
+both_databases!(a_subject_is_a_workspace_a_thread_its_place_and_what_it_carries, async |given| {
+    let folder = given.folder(None, "folder").await;
+    let (loose, placed) = (given.thread(None, "loose").await, given.thread(Some(&folder), "placed").await);
+    for thread in [&loose, &placed] {
+        let subject = given.store.turn_subject(&given.workspace, thread).await.unwrap();
+        assert_eq!(subject.workspace, given.store.workspace(&given.workspace).await.unwrap());
+        assert_eq!(subject.thread, given.store.thread(&given.workspace, thread).await.unwrap());
+        assert_eq!(subject.session, None);
+    }
+    let saved = given.store.save_session(&given.workspace, &placed, &json!({ "cwd": "/" }), Version(0)).await;
+    let SessionSave::Saved(session) = saved.unwrap() else { panic!("it was not saved") };
+    let subject = given.store.turn_subject(&given.workspace, &placed).await.unwrap();
+    assert_eq!(subject.session, Some(session));
+    let (nowhere, elsewhere) = ("nowhere".parse().unwrap(), given.another_workspace().await);
+    assert_not_found(given.store.turn_subject(&given.workspace, &nowhere).await, "thread", "nowhere");
+    assert_not_found(given.store.turn_subject(&elsewhere, &placed).await, "thread", &placed);
+    let unknown = "unknown".parse().unwrap();
+    assert_not_found(given.store.turn_subject(&unknown, &placed).await, "workspace", "unknown");
+});
+
+both_databases!(a_round_begins_with_all_that_is_kept_of_it, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let before = given.seq().await;
+    let kept_manifest =
+        given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
+    assert_eq!((kept_manifest.round, kept_manifest.fingerprint.as_str()), (1, "f"));
+    assert_eq!(kept(given, &turn).await, (vec![1, 2], 1, 1));
+    let texts = [PromptText::new("stable").sha256, PromptText::new("session").sha256];
+    assert_eq!(given.store.prompt_texts(&given.workspace, &texts).await.unwrap().len(), 2);
+    let told = given.told_after(before).await;
+    assert!(matches!(told.as_slice(), [Told::Event(TurnEvent::ManifestKept { round: 1 }, _)]), "{told:?}");
+    let second = BeginRound {
+        hook_runs: vec![],
+        items: vec![item("retry")],
+        manifest: SaveManifest { round: 2, ..round(&turn).manifest },
+        ..round(&turn)
+    };
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, second).await.unwrap();
+    assert_eq!(kept(given, &turn).await, (vec![1, 2, 3], 2, 1));
+});
+
+both_databases!(beginning_a_round_again_changes_nothing, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    let first = given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
+    let seq = given.seq().await;
+    let again = given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
+    assert_eq!((again, given.seq().await), (first, seq));
+    assert_eq!(kept(given, &turn).await, (vec![1, 2], 1, 1));
+    let mut other = round(&turn);
+    other.manifest.fingerprint = "another".to_owned();
+    assert_invalid_state(given.store.begin_round(&given.workspace, &turn.id, OWNER, other).await);
+    assert_eq!((kept(given, &turn).await, given.seq().await), ((vec![1, 2], 1, 1), seq));
+});
+
+both_databases!(a_round_that_is_refused_leaves_no_trace, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let turn = given.turn(&thread).await;
+    let seq = given.seq().await;
+    let begin = |owner, round| given.store.begin_round(&given.workspace, &turn.id, owner, round);
+    assert_invalid_state(begin("gateway-2", round(&turn)).await);
+    let mut foreign = round(&turn);
+    foreign.hook_runs[0].turn_id = Some("another".parse().unwrap());
+    assert_invalid(begin(OWNER, foreign).await, "hook_runs");
+    let mut blank = round(&turn);
+    blank.items[0].kind = String::new();
+    assert_invalid(begin(OWNER, blank).await, "kind");
+    let mut changed = round(&turn);
+    changed.texts[0].content.push('!');
+    assert_invalid(begin(OWNER, changed).await, "sha256");
+    given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+    assert_invalid_state(begin(OWNER, round(&turn)).await);
+    assert_eq!(kept(given, &turn).await, (vec![], 0, 0));
+    assert_eq!(given.seq().await, seq.next());
+});
+
+both_databases!(the_last_items_are_added_with_the_end_once, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let turn = given.turn(&thread).await;
+    let finish = |end| FinishTurn { usage: Some(json!({ "output_tokens": 1 })), ..ended(end) };
+    let end = |end| {
+        let (items, finish) = (vec![item("answer")], finish(end));
+        given.store.finish_turn_with(&given.workspace, &turn.id, OWNER, items, finish, Some("ada"))
+    };
+    let first = end(TurnEnd::Completed).await.unwrap();
+    let seq = given.seq().await;
+    // The answer was lost, and it is asked for again.
+    assert_eq!(end(TurnEnd::Completed).await.unwrap(), first);
+    assert_eq!((kept(given, &turn).await, given.seq().await), ((vec![1], 0, 0), seq));
+    assert_invalid_state(end(TurnEnd::Failed).await);
+    assert_eq!(kept(given, &turn).await, (vec![1], 0, 0));
+    let history = given.store.stored_history(&given.workspace, &thread, 2).await.unwrap();
+    assert_eq!((history.context, history.items.len()), (None, 1));
+    assert_eq!(given.store.stored_history(&given.workspace, &thread, 1).await.unwrap().items, []);
+    given.store.save_thread_context(&given.workspace, &thread, 1, Some("short"), Version(0)).await.unwrap();
+    let history = given.store.stored_history(&given.workspace, &thread, 9).await.unwrap();
+    assert_eq!((history.context.unwrap().through, history.items), (1, vec![]));
+});
+
+/// A question and its answer, as a gateway asks for them.
+async fn question_and_answer(given: &Fixture, thread: &protocol::ThreadId) -> Statements {
+    let before = given.store.statements();
+    let subject = given.store.turn_subject(&given.workspace, thread).await.unwrap();
+    let turn = given.store.create_turn(&given.workspace, new_turn(thread), None).await.unwrap();
+    given.store.resolve_for_thread(&given.workspace, thread).await.unwrap();
+    given.store.stored_history(&given.workspace, thread, turn.ordinal).await.unwrap();
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
+    let finish = ended(TurnEnd::Completed);
+    let answer = vec![item("answer")];
+    let finished =
+        given.store.finish_turn_with(&given.workspace, &turn.id, OWNER, answer, finish, None).await;
+    assert_eq!(finished.unwrap().thread_id, subject.thread.id);
+    let after = given.store.statements();
+    Statements {
+        statements: after.statements - before.statements,
+        transactions: after.transactions - before.transactions,
+    }
+}
+
+both_databases!(a_question_and_its_answer_take_eighteen_statements_in_three_transactions, async |given| {
+    let thread = given.thread(None, "thread").await;
+    given.save(&given.root(), "text").await;
+    for _ in 0..3 {
+        let used = question_and_answer(given, &thread).await;
+        assert!(used.statements <= 18 && used.transactions == 3, "{used:?}");
+    }
+    assert!(given.seq().await > Sequence(9));
+});
