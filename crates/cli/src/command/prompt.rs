@@ -2,8 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use protocol::ThreadId;
-use protocol::WorkspaceId;
+use client::Client;
 use protocol::method::{
     PromptDiff, PromptDiffParams, PromptPreview, PromptPreviewParams, PromptRebuild, PromptRebuildParams,
     PromptResult, RoundManifest, TurnGet, TurnGetParams, TurnManifest,
@@ -11,6 +10,7 @@ use protocol::method::{
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptTruncation, Stability,
 };
+use protocol::{ThreadId, WorkspaceId};
 use serde::Serialize;
 use serde_json::json;
 
@@ -25,69 +25,101 @@ const BAR: u64 = 24;
 const HASH: usize = 12;
 
 pub(crate) async fn run(context: Context, arguments: Prompt) -> Result<Exit, Failure> {
-    let output = context.output;
     let client = context.connect().await?;
     let workspace_id = context.workspace(&client, &arguments.scope).await?.id;
     let thread_id = thread_id(&arguments.thread)?;
-    if let Some(turn) = &arguments.diff {
-        let params = PromptDiffParams {
-            workspace_id,
-            thread_id,
-            turn_id: turn_id(turn)?,
-            other_turn_id: arguments.against.as_deref().map(turn_id).transpose()?,
-            cwd: arguments.cwd,
-        };
-        let result = client.call::<PromptDiff>(&params).await?;
-        output.data(&result, || describe_blame(&result.blame))?;
-        return Ok(Exit::Done);
+    let command = PromptCommand { output: context.output, client, workspace_id, thread_id, arguments };
+    let arguments = &command.arguments;
+    match (&arguments.diff, &arguments.turn) {
+        (Some(turn), _) => command.print_difference(turn).await?,
+        (None, Some(turn)) => command.print_past(turn).await?,
+        (None, None) => command.print_result(&command.preview().await?)?,
     }
-    if let Some(turn) = &arguments.turn {
-        let params = TurnGetParams { workspace_id: workspace_id.clone(), turn_id: turn_id(turn)? };
-        if client.call::<TurnGet>(&params).await?.turn.thread_id != thread_id {
-            return Err(Failure::usage(format!(
-                "turn `{turn}` belongs to another thread than `{thread_id}`"
-            )));
-        }
-    }
-    if let (Some(turn), true) = (&arguments.turn, arguments.manifest) {
-        let params = TurnGetParams { workspace_id, turn_id: turn_id(turn)? };
-        let result = client.call::<TurnManifest>(&params).await?;
-        let wanted = |found: &&RoundManifest| arguments.round.is_none_or(|round| found.round == round);
-        let Some(found) = result.manifests.iter().rfind(wanted) else {
-            return Err(Failure::usage(format!("turn `{turn}` has no such round")));
-        };
-        let manifest = &found.manifest;
-        output.data(manifest, || format!("{}{}", chart(manifest), details(manifest)))?;
-        return Ok(Exit::Done);
-    }
-    let result = match &arguments.turn {
-        Some(turn) => {
-            let params = rebuild_params(workspace_id, turn, arguments.round)?;
-            client.call::<PromptRebuild>(&params).await?
-        }
-        None => {
-            let params = preview_params(workspace_id, thread_id, &arguments);
-            client.call::<PromptPreview>(&params).await?
-        }
-    };
-    let manifest = &result.manifest;
-    if let Some(id) = &arguments.section {
-        let text = section(&result, id).ok_or_else(|| no_section(manifest, id))?;
-        print_text(output, &json!({ "id": id, "text": text }), text)?;
-        let about = |diagnostic: &&PromptDiagnostic| diagnostic.section_id.as_ref() == Some(id);
-        warn(output, manifest.diagnostics.iter().filter(about));
-        return Ok(Exit::Done);
-    }
-    if arguments.manifest {
-        output.data(manifest, || format!("{}{}", chart(manifest), details(manifest)))?;
-        return Ok(Exit::Done);
-    }
-    print_text(output, &result, &result.full_text)?;
-    if !output.is_json() {
-        output.note(format!("\n{}", chart(manifest).trim_end()));
-    }
-    warn(output, manifest.diagnostics.iter());
     Ok(Exit::Done)
+}
+
+/// What a command asks about, and whom.
+struct PromptCommand {
+    output: Output,
+    client: Client,
+    workspace_id: WorkspaceId,
+    thread_id: ThreadId,
+    arguments: Prompt,
+}
+
+impl PromptCommand {
+    /// Which section first differs from a turn's prompt.
+    async fn print_difference(&self, turn: &str) -> Result<(), Failure> {
+        let params = PromptDiffParams {
+            workspace_id: self.workspace_id.clone(),
+            thread_id: self.thread_id.clone(),
+            turn_id: turn_id(turn)?,
+            other_turn_id: self.arguments.against.as_deref().map(turn_id).transpose()?,
+            cwd: self.arguments.cwd.clone(),
+        };
+        let result = self.client.call::<PromptDiff>(&params).await?;
+        self.output.data(&result, || describe_blame(&result.blame))?;
+        Ok(())
+    }
+
+    /// The prompt of a past turn, or what it consisted of.
+    async fn print_past(&self, turn: &str) -> Result<(), Failure> {
+        let turn_id = turn_id(turn)?;
+        let workspace_id = self.workspace_id.clone();
+        let params = TurnGetParams { workspace_id: workspace_id.clone(), turn_id: turn_id.clone() };
+        let thread_id = &self.thread_id;
+        if self.client.call::<TurnGet>(&params).await?.turn.thread_id != *thread_id {
+            let message = format!("turn `{turn}` belongs to another thread than `{thread_id}`");
+            return Err(Failure::usage(message));
+        }
+        let round = self.arguments.round;
+        if self.arguments.manifest {
+            let result = self.client.call::<TurnManifest>(&params).await?;
+            let wanted = |found: &&RoundManifest| round.is_none_or(|round| found.round == round);
+            let found = result.manifests.iter().rfind(wanted);
+            let found = found.ok_or_else(|| Failure::usage(format!("turn `{turn}` has no such round")))?;
+            return self.print_manifest(&found.manifest);
+        }
+        let params = PromptRebuildParams { workspace_id, turn_id, round };
+        self.print_result(&self.client.call::<PromptRebuild>(&params).await?)
+    }
+
+    /// The prompt that the thread's next turn would have.
+    async fn preview(&self) -> Result<PromptResult, Failure> {
+        let params = PromptPreviewParams {
+            workspace_id: self.workspace_id.clone(),
+            thread_id: self.thread_id.clone(),
+            cwd: self.arguments.cwd.clone(),
+            input: self.arguments.input.clone(),
+        };
+        Ok(self.client.call::<PromptPreview>(&params).await?)
+    }
+
+    /// A prompt, or the part of it that was asked for.
+    fn print_result(&self, result: &PromptResult) -> Result<(), Failure> {
+        let (output, manifest) = (self.output, &result.manifest);
+        if let Some(id) = &self.arguments.section {
+            let text = section(result, id).ok_or_else(|| no_section(manifest, id))?;
+            print_text(output, &json!({ "id": id, "text": text }), text)?;
+            let about = |diagnostic: &&PromptDiagnostic| diagnostic.section_id.as_ref() == Some(id);
+            warn(output, manifest.diagnostics.iter().filter(about));
+            return Ok(());
+        }
+        if self.arguments.manifest {
+            return self.print_manifest(manifest);
+        }
+        print_text(output, result, &result.full_text)?;
+        if !output.is_json() {
+            output.note(format!("\n{}", chart(manifest).trim_end()));
+        }
+        warn(output, manifest.diagnostics.iter());
+        Ok(())
+    }
+
+    fn print_manifest(&self, manifest: &PromptManifest) -> Result<(), Failure> {
+        self.output.data(manifest, || format!("{}{}", chart(manifest), details(manifest)))?;
+        Ok(())
+    }
 }
 
 /// Exactly the text for programs, so that its fingerprint holds; people want their prompt on a line of its own.
@@ -106,29 +138,13 @@ fn warn<'a>(output: Output, diagnostics: impl Iterator<Item = &'a PromptDiagnost
     }
 }
 
-fn preview_params(workspace_id: WorkspaceId, thread_id: ThreadId, arguments: &Prompt) -> PromptPreviewParams {
-    PromptPreviewParams {
-        workspace_id,
-        thread_id,
-        cwd: arguments.cwd.clone(),
-        input: arguments.input.clone(),
-    }
-}
-
-fn rebuild_params(
-    workspace_id: WorkspaceId,
-    turn: &str,
-    round: Option<u32>,
-) -> Result<PromptRebuildParams, Failure> {
-    Ok(PromptRebuildParams { workspace_id, turn_id: turn_id(turn)?, round })
-}
-
 fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
     let known: Vec<&str> = manifest.sections.iter().map(|section| section.id.as_str()).collect();
     let failure = Failure::usage(format!("the prompt has no section `{id}`"));
-    match known.is_empty() {
-        true => failure.hint("it has none at all (prompt.profile)"),
-        false => failure.hint(format!("its sections are {}", known.join(", "))),
+    if known.is_empty() {
+        failure.hint("it has none at all (prompt.profile)")
+    } else {
+        failure.hint(format!("its sections are {}", known.join(", ")))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use instructions::profile::{EmptyMarkers, Fallbacks, RootOverride};
-use instructions::{Cache, PassedOver, Resolver, Session, SessionFile, Settings};
+use instructions::{Announcement, Cache, PassedOver, Resolver, Session, SessionFile, Settings};
 use serde_json::json;
 
 use crate::arguments::Resolve;
@@ -20,51 +20,25 @@ use crate::output::Reader;
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     // Who only looks neither waits nor leaves anything behind.
-    let file = match arguments.peek {
-        true => None,
-        false => Some(lock(&arguments.session, PATIENCE, |message| context.output.warning(message, None))?),
+    let file = if arguments.peek {
+        None
+    } else {
+        Some(lock(&arguments.session, PATIENCE, |message| context.output.warning(message, None))?)
     };
-    let stored = match &file {
-        Some(file) => file.read(),
-        None => SessionFile::peek(&arguments.session),
-    };
-    let session = match stored.map_err(|error| file_failure(&error))? {
-        Some(session) => {
-            if let Some(cwd) = &arguments.cwd
-                && directory(Some(cwd))? != session.cwd
-            {
-                let message = format!("the session was started in {}", session.cwd.display());
-                return Err(
-                    Failure::usage(message).hint("leave --cwd out, or see `foreword session diff --cwd`")
-                );
-            }
-            check_profile(&session, &files)?;
-            check_rules(&session, &files, &arguments.files)?;
-            session
-        }
-        None => start(context, &files, arguments)?,
-    };
-    let profile = files.profile;
-    let cwd = session.cwd.clone();
+    let session = open(context, &files, arguments, file.as_ref())?;
+    let paths: Vec<PathBuf> =
+        arguments.paths.iter().map(|path| directory(Some(path))).collect::<Result<_, _>>()?;
     let resolver = Resolver::new(
         session,
-        profile,
+        files.profile,
         files.settings.clone(),
         files.surroundings.clone(),
         Arc::new(Cache::new()),
     );
-    let paths: Vec<PathBuf> =
-        arguments.paths.iter().map(|path| directory(Some(path))).collect::<Result<_, _>>()?;
     let announcement =
         resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| files.failure(&error))?;
     warn(context, announcement.diagnostics());
-    let reminder = announcement.reminder().map(|reminder| reminder.render());
-    let passed_over = announcement.passed_over().to_vec();
-    let left_over = announcement.left_over();
-    let resolved: Vec<_> = announcement.files().collect();
-    let removed: Vec<String> =
-        announcement.removed().iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let answer = json!({ "resolved": { "files": resolved }, "removed": removed, "reminder": reminder });
+    let answer = Answer::new(&announcement);
     // Saved as far as possible first: what cannot be remembered must not be said, or it is said for ever.
     let prepared = match &file {
         None => None,
@@ -73,23 +47,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
             Some(file.prepare(&resolver.session()).map_err(|error| file_failure(&error))?)
         }
     };
-    let reader = context
-        .output
-        .data(&answer, || reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default())?;
-    if left_over > 0 {
-        let word = if left_over == 1 { "applies" } else { "apply" };
-        context.output.note(format!(
-            "{left_over} more {word}; call again (agents.resolver.max_files_per_resolve is {})",
-            files.settings.max_files_per_resolve
-        ));
-    }
-    for reason in &passed_over {
-        context.output.note(reason.to_string());
-    }
-    let is_off = passed_over.iter().any(|reason| matches!(reason, PassedOver::SwitchedOff { .. }));
-    if reminder.is_none() && !is_off && passed_over.len() < paths.len() {
-        context.output.note(format!("nothing new applies there for the session in {}", cwd.display()));
-    }
+    let reader = answer.print(context, &files, paths.len(), &resolver.session().cwd)?;
     // What nobody read was not delivered.
     if let (Some(prepared), Reader::Listening) = (prepared, reader) {
         prepared.commit().map_err(|error| file_failure(&error))?;
@@ -97,16 +55,83 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
+/// The session in the file, if these flags can go on with it, or a new one.
+fn open(
+    context: &Context,
+    files: &Files,
+    arguments: &Resolve,
+    file: Option<&SessionFile>,
+) -> Result<Session, Failure> {
+    let stored = match file {
+        Some(file) => file.read(),
+        None => SessionFile::peek(&arguments.session),
+    };
+    let Some(session) = stored.map_err(|error| file_failure(&error))? else {
+        return start(context, files, arguments);
+    };
+    if let Some(cwd) = &arguments.cwd
+        && directory(Some(cwd))? != session.cwd
+    {
+        let message = format!("the session was started in {}", session.cwd.display());
+        return Err(Failure::usage(message).hint("leave --cwd out, or see `foreword session diff --cwd`"));
+    }
+    check_profile(&session, files)?;
+    check_rules(&session, files, &arguments.files)?;
+    Ok(session)
+}
+
+/// What is printed of an announcement, taken out of it before it is confirmed.
+struct Answer {
+    json: serde_json::Value,
+    reminder: Option<String>,
+    passed_over: Vec<PassedOver>,
+    left_over: usize,
+}
+
+impl Answer {
+    fn new(announcement: &Announcement) -> Self {
+        let reminder = announcement.reminder().map(|reminder| reminder.render());
+        let resolved: Vec<_> = announcement.files().collect();
+        let removed: Vec<_> = announcement.removed().iter().map(|path| path.to_string_lossy()).collect();
+        Self {
+            json: json!({ "resolved": { "files": resolved }, "removed": removed, "reminder": reminder }),
+            passed_over: announcement.passed_over().to_vec(),
+            left_over: announcement.left_over(),
+            reminder,
+        }
+    }
+
+    /// Prints the reminder, and why there is none or not more.
+    fn print(&self, context: &Context, files: &Files, asked: usize, cwd: &Path) -> Result<Reader, Failure> {
+        let text = || self.reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default();
+        let reader = context.output.data(&self.json, text)?;
+        if self.left_over > 0 {
+            context.output.note(format!(
+                "{} more {}; call again (agents.resolver.max_files_per_resolve is {})",
+                self.left_over,
+                if self.left_over == 1 { "applies" } else { "apply" },
+                files.settings.max_files_per_resolve
+            ));
+        }
+        for reason in &self.passed_over {
+            context.output.note(reason.to_string());
+        }
+        let is_off = self.passed_over.iter().any(|reason| matches!(reason, PassedOver::SwitchedOff { .. }));
+        if self.reminder.is_none() && !is_off && self.passed_over.len() < asked {
+            context.output.note(format!("nothing new applies there for the session in {}", cwd.display()));
+        }
+        Ok(reader)
+    }
+}
+
 fn start(context: &Context, files: &Files, arguments: &Resolve) -> Result<Session, Failure> {
     let cwd = directory(arguments.cwd.as_deref())?;
     let (session, _) = Session::start(&files.request(&cwd), None).map_err(|error| files.failure(&error))?;
-    context.output.note(match arguments.peek {
-        true => format!(
-            "there is no session in {} yet; this is for a new one in {}",
-            arguments.session.display(),
-            cwd.display()
-        ),
-        false => format!("started a session in {}", cwd.display()),
+    context.output.note(if arguments.peek {
+        let file = arguments.session.display();
+        format!("there is no session in {file} yet; this is for a new one in {}", cwd.display())
+    } else {
+        format!("started a session in {}", cwd.display())
     });
     Ok(session)
 }
