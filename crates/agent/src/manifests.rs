@@ -1,6 +1,7 @@
 //! What is kept of a prompt, so that it can be shown again and held against another one.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use prompt::{CompiledPrompt, Rebuilt, blame, rebuild};
 use protocol::prompt::{PromptBlame, PromptManifest};
@@ -9,6 +10,16 @@ use store::{PromptText, SaveManifest, TurnEvent};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
+use crate::settings::Settings;
+
+/// How much was forgotten.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Texts of prompts.
+    pub prompt_texts: u64,
+    /// Records of hooks.
+    pub hook_runs: u64,
+}
 
 impl Agent {
     /// Records the manifest of a round, and the texts it names if they are to be kept.
@@ -80,13 +91,19 @@ impl Agent {
         Ok(blame(before, after, |sha256| texts.get(sha256).cloned()))
     }
 
-    /// Forgets texts that have not been used for longer than they are kept, and says how many.
-    pub async fn prune(&self) -> Result<u64, AgentError> {
-        let settings = &self.settings.prompt;
-        let age = if settings.keep_texts { settings.keep_texts_for } else { std::time::Duration::ZERO };
-        let milliseconds = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-        let before = Timestamp::now().milliseconds().saturating_sub(milliseconds);
-        Ok(self.store.prune_prompt_texts(None, Timestamp::from_milliseconds(before)).await?)
+    /// Forgets what was kept for longer than it is to be kept, and says how much of each kind.
+    pub async fn prune(&self) -> Result<Pruned, AgentError> {
+        let Settings { retention, prompt, .. } = &*self.settings;
+        // Whoever keeps no texts wants none of those kept before, either.
+        let prompt_texts = if prompt.keep_texts { retention.prompt_texts } else { Some(Duration::ZERO) };
+        let mut pruned = Pruned::default();
+        if let Some(age) = prompt_texts {
+            pruned.prompt_texts = self.store.prune_prompt_texts(None, ago(age)).await?;
+        }
+        if let Some(age) = retention.hook_runs {
+            pruned.hook_runs = self.store.prune_hook_runs(None, ago(age)).await?;
+        }
+        Ok(pruned)
     }
 
     async fn texts(
@@ -104,4 +121,9 @@ impl Agent {
 
 fn broken(error: serde_json::Error) -> AgentError {
     AgentError::Stored { what: "manifest", message: error.to_string() }
+}
+
+fn ago(age: Duration) -> Timestamp {
+    let milliseconds = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_milliseconds(Timestamp::now().milliseconds().saturating_sub(milliseconds))
 }

@@ -25,6 +25,8 @@ pub struct Settings {
     pub default_model: Option<String>,
     /// How turns are run.
     pub turns: TurnSettings,
+    /// How long what is kept of turns is kept.
+    pub retention: RetentionSettings,
 }
 
 impl Settings {
@@ -37,6 +39,7 @@ impl Settings {
             providers: Providers::default(),
             default_model: None,
             turns: TurnSettings::default(),
+            retention: RetentionSettings::default(),
         }
     }
 }
@@ -77,8 +80,6 @@ pub struct PromptSettings {
     pub time: Clock,
     /// Whether the texts of sections are kept, so that a past prompt can be rebuilt.
     pub keep_texts: bool,
-    /// How long after they were last used.
-    pub keep_texts_for: Duration,
 }
 
 impl Default for PromptSettings {
@@ -90,7 +91,6 @@ impl Default for PromptSettings {
             nested_scope_rules: false,
             time: Clock::Date,
             keep_texts: true,
-            keep_texts_for: Duration::from_secs(90 * 24 * 60 * 60),
         }
     }
 }
@@ -102,6 +102,21 @@ pub enum Clock {
     Date,
     /// The date and the time, which is another one in every turn.
     DateAndTime,
+}
+
+/// How long what is kept of turns is kept; without a time, for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetentionSettings {
+    /// Records of hooks, since they ran.
+    pub hook_runs: Option<Duration>,
+    /// Texts of prompts, since they were last used.
+    pub prompt_texts: Option<Duration>,
+}
+
+impl Default for RetentionSettings {
+    fn default() -> Self {
+        Self { hook_runs: Some(Duration::from_secs(30 * 24 * 60 * 60)), prompt_texts: None }
+    }
 }
 
 /// How turns are run.

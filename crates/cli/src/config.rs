@@ -14,6 +14,7 @@ mod form;
 mod key;
 pub(crate) mod layers;
 mod nearest;
+mod period;
 pub(crate) mod project;
 pub(crate) mod providers;
 #[cfg(test)]

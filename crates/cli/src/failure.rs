@@ -190,7 +190,7 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
             "token" => "`foreword token list` shows those there are",
             "turn" => "`foreword turn list THREAD` shows those there are",
             "prompt_text" => {
-                "prompt.keep_texts and prompt.keep_texts_days of the gateway decide what is kept"
+                "prompt.keep_texts and retention.prompt_texts of the gateway decide what is kept"
             }
             _ => return None,
         },

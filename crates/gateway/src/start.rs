@@ -155,7 +155,7 @@ impl Gateway {
         let shared = Arc::new(Shared::new(settings, store, agent));
         let background = vec![
             tokio::spawn(listen_for_changes(Arc::clone(&shared))),
-            tokio::spawn(forget_old_texts(Arc::clone(&shared))),
+            tokio::spawn(apply_retention(Arc::clone(&shared))),
             tokio::spawn(fail_dead_turns(Arc::clone(&shared))),
         ];
         let service = Arc::new(Service::new(shared));
@@ -293,13 +293,15 @@ async fn resolve(settings: &Settings) -> Result<SocketAddr, StartError> {
     Ok(address)
 }
 
-/// Forgets texts of past prompts that were kept long enough.
-async fn forget_old_texts(shared: Arc<Shared>) {
+/// Forgets what was kept long enough.
+async fn apply_retention(shared: Arc<Shared>) {
     loop {
         match shared.agent.prune().await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "forgot texts of past prompts"),
-            Err(error) => tracing::warn!(%error, "texts of past prompts could not be forgotten"),
+            Ok(pruned) if pruned == agent::Pruned::default() => {}
+            Ok(agent::Pruned { prompt_texts, hook_runs }) => {
+                tracing::info!(prompt_texts, hook_runs, "forgot what was kept long enough");
+            }
+            Err(error) => tracing::warn!(%error, "what was kept long enough could not be forgotten"),
         }
         tokio::time::sleep(FORGET_EVERY).await;
     }

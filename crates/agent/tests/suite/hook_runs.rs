@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use std::time::Duration;
+
 use agent::DOCUMENT_HOOK;
 use hooks::{BackgroundJob, ContributionKind, Execution, HookContext, HookPackage, HookSubscription, Phase};
 use serde_json::json;
@@ -64,4 +66,21 @@ async fn a_record_that_cannot_be_written_costs_no_other() {
     request.turn_id = Some(turn.clone());
     agent.prepare(&request).await.unwrap();
     assert_eq!(world.hook_runs(&agent, &turn).await.len(), 2);
+}
+
+#[tokio::test]
+async fn records_are_forgotten_after_their_time_and_not_before() {
+    let mut world = World::new().await;
+    let patient = world.agent();
+    let (request, turn) = world.turn().await;
+    patient.prepare(&request).await.unwrap();
+    let recorded = world.hook_runs(&patient, &turn).await.len() as u64;
+    assert!(recorded > 0);
+    assert_eq!(patient.prune().await.unwrap().hook_runs, 0);
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    world.settings.retention.hook_runs = None;
+    assert_eq!(world.agent().prune().await.unwrap().hook_runs, 0, "kept for ever");
+    world.settings.retention.hook_runs = Some(Duration::ZERO);
+    assert_eq!(world.agent().prune().await.unwrap().hook_runs, recorded);
+    assert!(world.store.hook_runs(&world.workspace, &turn).await.unwrap().is_empty());
 }

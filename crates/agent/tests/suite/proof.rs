@@ -14,15 +14,15 @@ async fn texts_are_forgotten_after_their_time_and_not_before() {
     let patient = world.agent();
     let (turn, compiled) = world.keep(&patient).await;
     tokio::time::sleep(Duration::from_millis(2_100)).await;
-    world.settings.prompt.keep_texts_for = Duration::from_secs(2);
+    world.settings.retention.prompt_texts = Some(Duration::from_secs(2));
     let hasty = world.agent();
     world.save("Two.").await;
     let (new, _) = world.keep(&hasty).await;
-    assert_eq!(patient.prune().await.unwrap(), 0);
+    assert_eq!(patient.prune().await.unwrap().prompt_texts, 0);
     let old = patient.manifest(&world.workspace, &turn, None).await.unwrap();
     assert_eq!(patient.rebuild(&world.workspace, &old).await.unwrap().full_text, compiled.full_text);
 
-    let forgotten = hasty.prune().await.unwrap();
+    let forgotten = hasty.prune().await.unwrap().prompt_texts;
     assert_eq!(forgotten, compiled.sections.len() as u64, "but not the one that is new");
     let error = hasty.rebuild(&world.workspace, &old).await.unwrap_err();
     assert!(matches!(error, AgentError::Rebuild(RebuildError::Missing { .. })), "{error}");
@@ -42,7 +42,7 @@ async fn whoever_does_not_keep_texts_still_has_manifests() {
     world.settings.prompt.keep_texts = false;
     let agent = world.agent();
     tokio::time::sleep(Duration::from_millis(5)).await;
-    assert!(agent.prune().await.unwrap() > 0, "what was kept before is forgotten, too");
+    assert!(agent.prune().await.unwrap().prompt_texts > 0, "what was kept before is forgotten, too");
     let (turn, compiled) = world.keep(&agent).await;
     let manifest = agent.manifest(&world.workspace, &turn, None).await.unwrap();
     assert_eq!(manifest, compiled.manifest);

@@ -114,6 +114,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
             shell: sections.shell_enabled.then(|| sections.shell.clone()),
             ..sections.turns.clone()
         },
+        retention: sections.retention,
     };
     warn_of_unknown_sections(context);
     warn_of_useless_shell(context);

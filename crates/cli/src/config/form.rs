@@ -14,6 +14,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::{self, DeserializeOwned, IntoDeserializer as _, Visitor};
 use tools::{Permission, Sandbox};
 
+use super::period;
 use super::value::{Kind, Value};
 
 /// A way to write a field of type `T` in a configuration.
@@ -80,11 +81,10 @@ pub(super) struct WithTime;
 pub(super) struct Seconds;
 /// Whole minutes, at least 1.
 pub(super) struct Minutes;
-/// Whole days, at least 1.
-pub(super) struct Days;
+/// A time with its unit, or `forever`.
+pub(super) struct Period;
 
 const MINUTE: u64 = 60;
-const DAY: u64 = 24 * 60 * MINUTE;
 
 forms! {
     Plain, String, Kind::Text, Text, String::clone, |text| text;
@@ -113,8 +113,8 @@ forms! {
     Minutes, Duration, Kind::Positive, Integer, |time| time.as_secs() / MINUTE, |number: u64| {
         Duration::from_secs(number.saturating_mul(MINUTE))
     };
-    Days, Duration, Kind::Positive, Integer, |time| time.as_secs() / DAY, |number: u64| {
-        Duration::from_secs(number.saturating_mul(DAY))
+    Period, Option<Duration>, Kind::Period, Text, |time| period::show(*time), |text: String| {
+        period::parse(&text).flatten()
     };
 }
 

@@ -185,6 +185,7 @@ fn kind(kind: Kind) -> String {
         Kind::List => "list of strings".to_owned(),
         Kind::Paths => "list of paths".to_owned(),
         Kind::Model => "`provider/model`".to_owned(),
+        Kind::Period => "time such as `\"30 days\"`, or `\"forever\"`".to_owned(),
         Kind::Variable => "name of a variable".to_owned(),
         Kind::Headers => "table of strings".to_owned(),
         Kind::Words(words) => {

@@ -11,7 +11,7 @@ use provider::ProviderSettings;
 
 use super::flag::{FlagGroup, FlagSpec};
 use super::form::{
-    Days, Form, Minutes, Model, Plain, Positive, Seconds, Url, Variable, WithTime, ZeroIsNone,
+    Form, Minutes, Model, Period, Plain, Positive, Seconds, Url, Variable, WithTime, ZeroIsNone,
 };
 use super::key::{Key, ProjectRule, key};
 
@@ -30,6 +30,7 @@ pub(crate) struct Sections {
     pub(crate) turns: agent::TurnSettings,
     pub(crate) shell_enabled: bool,
     pub(crate) shell: tools::ShellSettings,
+    pub(crate) retention: agent::RetentionSettings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
 }
 
@@ -57,6 +58,7 @@ impl Default for Sections {
             turns: agent::TurnSettings::default(),
             shell_enabled: false,
             shell: tools::ShellSettings::default(),
+            retention: agent::RetentionSettings::default(),
             providers: BTreeMap::new(),
         }
     }
@@ -224,11 +226,6 @@ pub(crate) const KEYS: &[Key] = &[
         "Keeps the texts of prompts in the database, so that any past prompt can be shown again."
     ),
     key!(
-        "prompt.keep_texts_days",
-        prompt.keep_texts_for as Days,
-        "Days that such a text is kept after it was last used."
-    ),
-    key!(
         "model.default",
         default_model as Model,
         "Model that is asked when a turn names none, as `provider/model`."
@@ -317,6 +314,12 @@ pub(crate) const KEYS: &[Key] = &[
         shell.longest_timeout as Seconds,
         "Most seconds a command may ask for."
     ),
+    key!("retention.hook_runs", retention.hook_runs as Period, "How long the records of hooks are kept."),
+    key!(
+        "retention.prompt_texts",
+        retention.prompt_texts as Period,
+        "How long the texts of prompts are kept after they were last used."
+    ),
     key!(
         "providers.NAME.kind",
         providers[NAME].kind,
@@ -384,6 +387,7 @@ mod tests {
                 Kind::Paths => vec![Value::Paths(vec![]), Value::Paths(vec!["/x".into()])],
                 Kind::Words(words) => words.iter().map(|word| Value::from(*word)).collect(),
                 Kind::Model => vec![Value::from("openai/x")],
+                Kind::Period => ["1 hour", "10 days", "2 years", "forever"].map(Value::from).to_vec(),
                 Kind::Variable => vec![Value::from("X")],
                 Kind::Headers => vec![Value::Headers([("a".to_owned(), "b".to_owned())].into())],
             };

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
+use super::period;
+
 /// The value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -48,6 +50,8 @@ pub(crate) enum Kind {
     Words(&'static [&'static str]),
     /// A model's name, as `provider/model`.
     Model,
+    /// How long something is kept.
+    Period,
     /// The name of an environment variable. Only capitals, so that a key by mistake is not taken for a name.
     Variable,
     /// A table of texts that may be secret.
@@ -74,6 +78,7 @@ impl Kind {
                 format!("one of {}", quoted.join(", "))
             }
             Kind::Model => "a model's name such as `anthropic/claude-opus-5`".to_owned(),
+            Kind::Period => "a time such as `30 days`, `1 year` or `forever`".to_owned(),
             Kind::Variable => "the name of an environment variable, such as `LOCAL_API_KEY`".to_owned(),
             Kind::Headers => "a table of strings".to_owned(),
         }
@@ -125,9 +130,13 @@ impl Kind {
         let text = value.to_str().ok_or("text that is not UTF-8")?;
         let found = || format!("{text:?}");
         let read = match self {
-            Kind::Text | Kind::Url | Kind::Path | Kind::Words(_) | Kind::Model | Kind::Variable => {
-                Value::Text(text.to_owned())
-            }
+            Kind::Text
+            | Kind::Url
+            | Kind::Path
+            | Kind::Words(_)
+            | Kind::Model
+            | Kind::Period
+            | Kind::Variable => Value::Text(text.to_owned()),
             Kind::Switch => Value::Switch(switch(text).ok_or_else(found)?),
             Kind::NonNegative | Kind::Positive => Value::Integer(text.trim().parse().map_err(|_| found())?),
             Kind::List | Kind::Paths => Value::List(
@@ -149,6 +158,7 @@ impl Kind {
             }
             (Kind::Words(words), Value::Text(text)) => words.contains(&text.as_str()),
             (Kind::Model, Value::Text(text)) => text.parse::<provider::ModelName>().is_ok(),
+            (Kind::Period, Value::Text(text)) => period::parse(text).is_some(),
             (Kind::Variable, Value::Text(text)) => is_variable(text),
             (Kind::NonNegative, Value::Integer(_))
             | (Kind::Switch, Value::Switch(_))

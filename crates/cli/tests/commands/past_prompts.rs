@@ -101,7 +101,7 @@ fn a_text_that_is_not_kept_is_said_to_be_missing_and_why() {
     assert_eq!(
         error,
         "error: the text of section `identity` is not kept (any more)\n\
-         hint: prompt.keep_texts and prompt.keep_texts_days of the gateway decide what is kept\n"
+         hint: prompt.keep_texts and retention.prompt_texts of the gateway decide what is kept\n"
     );
     let same = past.prompt(&format!("--diff {turn}")).done();
     assert!(same.starts_with("nothing differs"), "manifests are kept: {same}");
