@@ -1,15 +1,13 @@
 //! The command line as clap reads it.
 
-mod turn;
-
 use std::path::PathBuf;
 
-pub(crate) use turn::{Turn, TurnStart};
-
 use clap::{Args, Parser, Subcommand};
+use protocol::{Role, ThreadMode};
 
 use crate::config::flag::{FileFlags, ServeFlags};
 use crate::output::{Color, Format};
+use crate::words::one_of;
 
 /// Decides what a coding agent reads first, shows why, lets people edit it together, and keeps the proof.
 #[derive(Debug, Parser)]
@@ -284,14 +282,6 @@ pub(crate) enum Folder {
     },
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(crate) enum Mode {
-    /// No tools
-    Chat,
-    /// With tools
-    Agent,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Thread {
     /// Make a thread and print its id
@@ -301,9 +291,9 @@ pub(crate) enum Thread {
         /// The folder to make it in, by path (a/b) or id; the root when absent
         #[arg(long)]
         folder: Option<String>,
-        /// How it answers
-        #[arg(long, value_enum, default_value = "chat")]
-        mode: Mode,
+        /// How it answers: chat without tools, agent with them
+        #[arg(long, value_parser = one_of::<ThreadMode>(), default_value = "chat")]
+        mode: ThreadMode,
         #[command(flatten)]
         scope: InWorkspace,
     },
@@ -353,6 +343,78 @@ pub(crate) enum Thread {
         #[command(flatten)]
         scope: InWorkspace,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Turn {
+    /// Ask a model, and print its answer as it comes
+    Start(TurnStart),
+    /// List the turns of a thread, newest first
+    List {
+        /// The thread
+        thread: String,
+        /// Most turns to list
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Show what was said and done in a turn, and what waits for a decision
+    #[command(alias = "get")]
+    Show {
+        /// The turn
+        turn: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Say what made a turn's prompt: sections, sources, files, hooks, tools and history
+    Explain {
+        /// The turn
+        turn: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Stop a turn
+    Cancel {
+        /// The turn
+        turn: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Let a tool do what it waits to be allowed to
+    Approve {
+        /// The turn
+        turn: String,
+        /// The call, as `turn show` names it
+        call: String,
+        /// Refuse it instead
+        #[arg(long)]
+        deny: bool,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TurnStart {
+    /// The thread
+    pub(crate) thread: String,
+    /// What to ask; standard input when absent or `-`
+    pub(crate) text: Option<String>,
+    /// The directory to work in, inside the workspace's own and counted from it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// The model to ask, instead of model.default of the gateway
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    pub(crate) model: Option<String>,
+    /// Allow every call that asks, without showing it first
+    #[arg(long, conflicts_with = "deny_writes")]
+    pub(crate) allow_writes: bool,
+    /// Refuse every call that asks
+    #[arg(long)]
+    pub(crate) deny_writes: bool,
+    #[command(flatten)]
+    pub(crate) scope: InWorkspace,
 }
 
 /// The scope a document command is about.
@@ -435,24 +497,15 @@ pub(crate) enum Doc {
     },
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(crate) enum Role {
-    /// May look
-    Reader,
-    /// May also change folders, threads and documents
-    Editor,
-    /// May also change workspaces and tokens
-    Owner,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
     /// Make a token and print its secret, this once
     Create {
         /// What to call it; becomes the author of what is done with it
         name: String,
-        /// What it allows
-        #[arg(long, value_enum, default_value = "editor")]
+        /// What it allows: a reader may look, an editor may also change folders, threads and documents, an owner also
+        /// workspaces and tokens
+        #[arg(long, value_parser = one_of::<Role>(), default_value = "editor")]
         role: Role,
         /// The only workspace it may touch, by name or id; all when absent
         #[arg(long)]

@@ -1,17 +1,14 @@
-//! The commands, one file each.
+//! The commands.
 
-mod completions;
-pub(crate) mod configuration;
 mod doc;
 mod events;
 mod explain;
 mod folder;
 mod prompt;
+pub(crate) mod reference;
 mod resolve;
-mod schema;
 mod serve;
 mod session;
-mod show;
 mod thread;
 mod token;
 mod turn;
@@ -26,7 +23,7 @@ use crate::files::Absent;
 /// Runs a command.
 pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Failure> {
     match command {
-        Command::Show { path, .. } => show::run(&context, path.as_deref()),
+        Command::Show { path, .. } => explain::show(&context, path.as_deref()),
         Command::Explain { path, all, .. } => {
             explain::run(&context, path.as_deref(), if all { Absent::Listed } else { Absent::LeftOut })
         }
@@ -42,8 +39,8 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Prompt(arguments) => prompt::run(context, arguments).await,
         Command::Token(command) => token::run(context, command).await,
         Command::Events(arguments) => events::run(context, arguments).await,
-        Command::Schema { directory } => schema::run(&context, &directory),
-        Command::Config => configuration::run(&context),
-        Command::Completions { shell } => completions::run(shell),
+        Command::Schema { directory } => reference::schema(&context, &directory),
+        Command::Config => reference::config(&context),
+        Command::Completions { shell } => reference::completions(shell),
     }
 }

@@ -17,7 +17,7 @@ use crate::config::variable::{DATA_VARIABLE, TOKEN_VARIABLE};
 use crate::config::{Configuration, Sources};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
-use crate::shell;
+use crate::words::shell_word;
 
 /// What a command works with.
 pub(crate) struct Context {
@@ -54,9 +54,10 @@ impl Context {
         // A variable, too: another terminal may not have it.
         let variable = std::env::var_os(DATA_VARIABLE).filter(|value| !value.is_empty());
         let is_named = globals.data.is_some() || variable.is_some();
-        let repeated_flags = match is_named {
-            true => format!(" --data {}", shell::word(&directories.data.to_string_lossy())),
-            false => String::new(),
+        let repeated_flags = if is_named {
+            format!(" --data {}", shell_word(&directories.data.to_string_lossy()))
+        } else {
+            String::new()
         };
         Ok(Self { output, directories, repeated_flags, configuration })
     }

@@ -20,8 +20,8 @@ const UNAUTHENTICATED: u16 = 401;
 pub(crate) enum Exit {
     /// Done.
     Done,
-    /// The answer is "no".
-    No,
+    /// The answer is "no": findings, a failed check, nothing there.
+    CheckFailed,
     /// Wrong usage or bad input.
     Usage,
     /// Could not be done: I/O, network, denied.
@@ -32,7 +32,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(match exit {
             Exit::Done => 0,
-            Exit::No => 1,
+            Exit::CheckFailed => 1,
             Exit::Usage => 2,
             Exit::Failed => 3,
         })
@@ -56,8 +56,8 @@ impl Failure {
         Self { exit, message: message.into(), hints: Vec::new(), source: None, data: None }
     }
 
-    /// What somebody else said, its `hint:` lines told apart.
-    pub(crate) fn told(exit: Exit, text: &str) -> Self {
+    /// A message of another room, whose `hint:` lines are hints.
+    pub(crate) fn with_hints(exit: Exit, text: &str) -> Self {
         let (message, hints) = split_hints(text);
         Self { hints, ..Self::new(exit, message) }
     }
@@ -106,7 +106,7 @@ impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let exit = match error.kind() {
             None if matches!(error, ClientError::Connect(ConnectError::Address { .. })) => Exit::Usage,
-            Some(ErrorKind::VersionConflict) => Exit::No,
+            Some(ErrorKind::VersionConflict) => Exit::CheckFailed,
             Some(
                 ErrorKind::InvalidParams
                 | ErrorKind::NotFound
@@ -116,7 +116,7 @@ impl From<ClientError> for Failure {
             ) => Exit::Usage,
             _ => Exit::Failed,
         };
-        let mut failure = Failure::told(exit, &message(&error));
+        let mut failure = Failure::with_hints(exit, &message(&error));
         failure.hints.extend(hint(&error));
         if let ClientError::Refused(refused) = error {
             failure.data = refused.data.map(Box::new);

@@ -9,9 +9,8 @@ mod failure;
 mod files;
 mod output;
 mod proxy;
-mod shell;
 mod signals;
-mod table;
+mod words;
 
 use std::process::ExitCode;
 

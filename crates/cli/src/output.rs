@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
+use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 use serde_json::json;
 
@@ -125,6 +126,23 @@ impl Output {
     }
 }
 
+/// A table without lines, its columns wide enough for their longest cell.
+pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(headings.iter().map(|heading| heading.to_uppercase()));
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
 /// Whether somebody still reads standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
@@ -222,6 +240,12 @@ mod tests {
     fn what_would_steer_a_terminal_is_made_visible() {
         assert_eq!(visible("\ta\u{1b}[2Jb\u{9b}\n"), "\ta\\u{1b}[2Jb\\u{9b}\n");
         assert!(matches!(visible("a\tb\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn columns_line_up_without_trailing_space() {
+        let text = table(&["name", "id"], [vec!["a".into(), "1".into()], vec!["long".into(), "2".into()]]);
+        assert_eq!(text, "NAME  ID\na     1\nlong  2\n");
     }
 
     #[test]

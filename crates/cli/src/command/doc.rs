@@ -17,8 +17,8 @@ use protocol::{Document, DocumentStatus, ResolvedDocument, SaveReason, Version, 
 use crate::arguments::{Doc, InScope};
 use crate::context::{Context, thread_id};
 use crate::failure::{Exit, Failure};
+use crate::output::table;
 use crate::output::{Output, print, shown};
-use crate::table::table;
 
 pub(crate) async fn run(context: Context, command: Doc) -> Result<Exit, Failure> {
     let client = context.connect().await?;
@@ -57,7 +57,7 @@ async fn get(context: &Context, client: &Client, scope: &InScope) -> Result<Exit
     let result = client.call::<DocumentGet>(&DocumentScopeParams { workspace_id, folder_id }).await?;
     if context.output.is_json() {
         context.output.json(&result)?;
-        return Ok(if result.explicit.is_some() { Exit::Done } else { Exit::No });
+        return Ok(if result.explicit.is_some() { Exit::Done } else { Exit::CheckFailed });
     }
     match (&result.explicit, &result.effective) {
         (Some(document), _) => {
@@ -70,11 +70,11 @@ async fn get(context: &Context, client: &Client, scope: &InScope) -> Result<Exit
                 scope_name(scope),
                 place(effective)
             ));
-            Ok(Exit::No)
+            Ok(Exit::CheckFailed)
         }
         (None, None) => {
             context.output.note(format!("{} has no document, and inherits none", scope_name(scope)));
-            Ok(Exit::No)
+            Ok(Exit::CheckFailed)
         }
     }
 }
@@ -97,11 +97,11 @@ async fn effective(
     };
     if context.output.is_json() {
         context.output.json(&result)?;
-        return Ok(if result.effective.is_some() { Exit::Done } else { Exit::No });
+        return Ok(if result.effective.is_some() { Exit::Done } else { Exit::CheckFailed });
     }
     let Some(effective) = &result.effective else {
         context.output.note("no document is effective here");
-        return Ok(Exit::No);
+        return Ok(Exit::CheckFailed);
     };
     print_document(context.output, &effective.doc)?;
     let inherited = if effective.inherited { "inherited from" } else { "of" };
@@ -245,7 +245,7 @@ async fn archive(
     context.output.data(&result, String::new)?;
     if !result.archived {
         context.output.note(format!("{} has no document to archive", scope_name(scope)));
-        return Ok(Exit::No);
+        return Ok(Exit::CheckFailed);
     }
     let now = match &result.effective {
         Some(effective) => format!("it now inherits the one of {}", place(effective)),

@@ -1,5 +1,6 @@
-//! `foreword explain`.
+//! `foreword show` and `foreword explain`: the text an agent would get, and why.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
@@ -7,9 +8,9 @@ use instructions::{Decision, FileScope, Outcome, Resolution, Severity};
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Files, Printed, directory, tokens};
-use crate::output::{is_coloured, print};
-use crate::table::count;
+use crate::files::{Absent, Files, Printed, directory, tokens, warn};
+use crate::output::{is_coloured, print, shown};
+use crate::words::count;
 
 pub(crate) fn run(context: &Context, path: Option<&Path>, absent: Absent) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
@@ -19,6 +20,37 @@ pub(crate) fn run(context: &Context, path: Option<&Path>, absent: Absent) -> Res
         context.output.json(&Printed::new(&resolution, absent))?;
     } else {
         print(&explain(&resolution, absent))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
+    let files = Files::new(context)?;
+    let cwd = directory(path)?;
+    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| files.failure(&error))?;
+    if context.output.is_json() {
+        context.output.json(&Printed::new(&resolution, Absent::LeftOut))?;
+        return Ok(Exit::Done);
+    }
+    warn(context, &resolution.diagnostics);
+    match &resolution.text {
+        Some(text) => {
+            print(&shown(text))?;
+            // Exactly the text for programs; people want a terminal that is not steered, and their prompt on a line
+            // of its own.
+            if std::io::stdout().is_terminal() {
+                print("\n")?;
+            }
+        }
+        None => {
+            let cwd = cwd.display();
+            context.output.note(match &resolution.switched_off {
+                Some(reason) => format!("no instruction file applies in {cwd}: {reason}"),
+                None => format!(
+                    "no instruction file applies in {cwd}; `foreword explain --all` says what was looked for"
+                ),
+            });
+        }
     }
     Ok(Exit::Done)
 }
@@ -124,10 +156,10 @@ fn line(resolution: &Resolution, decision: &Decision, width: usize) -> String {
     let (sign, word, style) = appearance(decision.outcome);
     let mut facts = Vec::new();
     if let Some(file) = resolution.files.iter().find(|file| file.path == decision.path) {
-        let bytes = match file.truncated {
-            true => format!("{} of {}", file.kept_bytes, count(file.bytes, "byte")),
-            false => count(file.bytes, "byte"),
-        };
+        let mut bytes = count(file.bytes, "byte");
+        if file.truncated {
+            bytes = format!("{} of {bytes}", file.kept_bytes);
+        }
         let share = match file.scope {
             FileScope::Project => share(file.kept_bytes, resolution.max_bytes),
             FileScope::Home => String::new(),
@@ -159,9 +191,10 @@ fn plain(text: impl AsRef<str>) -> String {
     let text = text.as_ref();
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
-        match character.is_control() {
-            true => plain.extend(character.escape_default()),
-            false => plain.push(character),
+        if character.is_control() {
+            plain.extend(character.escape_default());
+        } else {
+            plain.push(character);
         }
     }
     plain

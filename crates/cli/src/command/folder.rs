@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::arguments::{Folder, InWorkspace};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::table::table;
+use crate::output::table;
 
 pub(crate) async fn run(context: Context, command: Folder) -> Result<Exit, Failure> {
     let output = context.output;

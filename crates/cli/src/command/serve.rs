@@ -12,8 +12,9 @@ use crate::config::providers;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
+use crate::proxy;
 use crate::signals::StopSignals;
-use crate::{proxy, shell};
+use crate::words::shell_word;
 
 /// How often `--stdio` looks again at a gateway that holds the data directory but cannot be reached: it is starting,
 /// or has just ended. A look takes about a second.
@@ -157,7 +158,7 @@ fn failure(error: &StartError) -> Failure {
 fn welcome(gateway: &Gateway, context: &Context) -> String {
     let flag = &context.repeated_flags;
     let program = std::env::args().next().unwrap_or_else(|| "foreword".to_owned());
-    let program = shell::word(&program);
+    let program = shell_word(&program);
     format!(
         "foreword gateway at {url}\n  database  {database}\n  token     {token}\n\n\
          In another terminal, make a workspace and give its root an AGENTS.md:\n\n  \

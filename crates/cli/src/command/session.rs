@@ -10,7 +10,8 @@ use crate::arguments::Session;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
-use crate::table::{count, table};
+use crate::output::table;
+use crate::words::count;
 
 pub(crate) fn run(context: &Context, command: &Session) -> Result<Exit, Failure> {
     match command {

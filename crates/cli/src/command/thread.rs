@@ -5,11 +5,12 @@ use protocol::method::{
     ThreadArchive, ThreadCreate, ThreadCreateParams, ThreadGet, ThreadGetParams, ThreadMove,
     ThreadMoveParams, ThreadRename, ThreadRenameParams, ThreadTree, ThreadTreeParams,
 };
-use protocol::{DocumentStatus, Thread as ThreadRecord, ThreadMode};
+use protocol::{DocumentStatus, Thread as ThreadRecord};
 
-use crate::arguments::{InWorkspace, Mode, Thread};
+use crate::arguments::{InWorkspace, Thread};
 use crate::context::{Context, thread_id};
 use crate::failure::{Exit, Failure};
+use crate::words::enum_str;
 
 pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failure> {
     let output = context.output;
@@ -21,10 +22,6 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
             let folder_id = match folder {
                 Some(folder) => context.folder_or_root(&client, &workspace_id, &folder).await?,
                 None => None,
-            };
-            let mode = match mode {
-                Mode::Chat => ThreadMode::Chat,
-                Mode::Agent => ThreadMode::Agent,
             };
             let params = ThreadCreateParams { workspace_id, folder_id, title, mode };
             let result = client.call::<ThreadCreate>(&params).await?;
@@ -95,10 +92,7 @@ fn draw(name: &str, tree: &TreeModel) -> String {
 
 fn describe(thread: &ThreadRecord) -> String {
     let folder = thread.folder_id.as_ref().map_or("/", |folder| folder.as_str());
-    let mode = match thread.mode {
-        ThreadMode::Chat => "chat",
-        ThreadMode::Agent => "agent",
-    };
+    let mode = enum_str(&thread.mode);
     let mut text = format!(
         "title     {}\nid        {}\nfolder    {folder}\nmode      {mode}\ncreated   {}\nupdated   {}\n",
         thread.title, thread.id, thread.created_at, thread.updated_at

@@ -4,10 +4,10 @@ use protocol::method::{
     TokenCreate, TokenCreateParams, TokenList, TokenListParams, TokenRevoke, TokenRevokeParams,
 };
 
-use crate::arguments::{InWorkspace, Role, Token};
+use crate::arguments::{InWorkspace, Token};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::table::table;
+use crate::output::table;
 
 pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failure> {
     let output = context.output;
@@ -19,11 +19,6 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
                     Some(context.workspace(&client, &InWorkspace { workspace: Some(workspace) }).await?.id)
                 }
                 None => None,
-            };
-            let role = match role {
-                Role::Reader => protocol::Role::Reader,
-                Role::Editor => protocol::Role::Editor,
-                Role::Owner => protocol::Role::Owner,
             };
             let result = client.call::<TokenCreate>(&TokenCreateParams { name, role, workspace_id }).await?;
             output.data(&result, || format!("{}\n", result.secret))?;

@@ -18,8 +18,8 @@ use serde_json::json;
 use crate::arguments::{InWorkspace, Turn};
 use crate::context::{Context, thread_id, turn_id};
 use crate::failure::{Exit, Failure};
+use crate::output::table;
 use crate::output::{one_line, shown};
-use crate::table::table;
 
 /// Characters of a question in a list.
 const QUESTION_WIDTH: usize = 60;
@@ -59,7 +59,7 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
                 return Ok(Exit::Done);
             }
             output.note("the turn had ended before");
-            Ok(Exit::No)
+            Ok(Exit::CheckFailed)
         }
         Turn::Approve { turn, call, deny, scope } => {
             let (client, TurnGetParams { workspace_id, turn_id }) = find(&context, &turn, &scope).await?;

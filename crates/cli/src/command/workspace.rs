@@ -9,7 +9,7 @@ use protocol::method::{
 use crate::arguments::{InWorkspace, Workspace};
 use crate::context::{Context, absolute_directory};
 use crate::failure::{Exit, Failure};
-use crate::table::table;
+use crate::output::table;
 
 pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Failure> {
     let output = context.output;

@@ -1,7 +1,6 @@
 //! How the type of a field becomes what a setting takes: its kind, and its value in both directions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,11 +10,11 @@ use instructions::Delivery;
 use prompt::PromptProfile;
 use provider::{ProviderKind, ReasoningEffort};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::de::{self, DeserializeOwned, IntoDeserializer as _, Visitor};
 use tools::{Permission, Sandbox};
 
 use super::period;
 use super::value::{Kind, Value};
+use crate::words::{enum_names, enum_str, parse_enum};
 
 /// A way to write a field of type `T` in a configuration.
 pub(super) trait Form<T> {
@@ -134,91 +133,22 @@ fn expose(headers: &BTreeMap<String, SecretString>) -> BTreeMap<String, String> 
     headers.iter().map(|(name, value)| (name.clone(), value.expose_secret().to_owned())).collect()
 }
 
-macro_rules! words {
+macro_rules! choices {
     ($($choice:ty),*) => {$(
         impl Form<$choice> for Plain {
             fn kind() -> Kind {
-                Kind::Words(words_of::<$choice>())
+                Kind::Words(enum_names::<$choice>())
             }
 
             fn to_value(field: &$choice) -> Option<Value> {
-                let word = words_of::<$choice>().iter().find(|word| choice(word).as_ref() == Some(field))?;
-                Some((*word).into())
+                Some(enum_str(field).into())
             }
 
             fn from_value(value: Option<Value>) -> Option<$choice> {
-                if let Some(Value::Text(word)) = value { choice(&word) } else { None }
+                if let Some(Value::Text(name)) = value { parse_enum(&name) } else { None }
             }
         }
     )*};
 }
 
-words!(Delivery, Permission, PromptProfile, ProviderKind, ReasoningEffort, Sandbox, WhenBusy);
-
-fn choice<T: DeserializeOwned>(word: &str) -> Option<T> {
-    let word: de::value::StrDeserializer<'_, NotThere> = word.into_deserializer();
-    T::deserialize(word).ok()
-}
-
-/// The words of an enum, as it names them when it is deserialised: they are written down nowhere else.
-fn words_of<T: DeserializeOwned>() -> &'static [&'static str] {
-    let mut words = Words(&[]);
-    let _ = T::deserialize(&mut words);
-    words.0
-}
-
-/// Asks a type which words it takes, and gives it none.
-struct Words(&'static [&'static str]);
-
-#[derive(Debug)]
-struct NotThere;
-
-impl<'de> serde::Deserializer<'de> for &mut Words {
-    type Error = NotThere;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, NotThere> {
-        Err(NotThere)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        words: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, NotThere> {
-        self.0 = words;
-        Err(NotThere)
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
-    }
-}
-
-impl fmt::Display for NotThere {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("not there")
-    }
-}
-
-impl std::error::Error for NotThere {}
-
-impl de::Error for NotThere {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        NotThere
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_enum_says_its_own_words() {
-        assert_eq!(words_of::<Permission>(), ["deny", "ask", "allow"]);
-        assert_eq!(choice("allow"), Some(Permission::Allow));
-        assert_eq!(choice::<Permission>("allowed"), None);
-        assert_eq!(<Plain as Form<Permission>>::to_value(&Permission::Ask), Some("ask".into()));
-    }
-}
+choices!(Delivery, Permission, PromptProfile, ProviderKind, ReasoningEffort, Sandbox, WhenBusy);

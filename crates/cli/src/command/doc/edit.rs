@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::editor::Draft;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
-use crate::shell;
+use crate::words::shell_word;
 
 pub(super) async fn run(context: &Context, client: &Client, scope: &InScope) -> Result<Exit, Failure> {
     let (workspace_id, folder_id) = context.scope(client, scope).await?;
@@ -91,9 +91,9 @@ fn overwrite_command(context: &Context, scope: &InScope, version: u64, draft: &D
     let mut command = format!("foreword{} doc save", context.repeated_flags);
     for (flag, value) in [("--workspace", &scope.workspace.workspace), ("--folder", &scope.folder)] {
         if let Some(value) = value {
-            command.push_str(&format!(" {flag} {}", shell::word(value)));
+            command.push_str(&format!(" {flag} {}", shell_word(value)));
         }
     }
     let path = draft.path().to_string_lossy();
-    format!("{command} --expected-version {version} {}", shell::word(&path))
+    format!("{command} --expected-version {version} {}", shell_word(&path))
 }

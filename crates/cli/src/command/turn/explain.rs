@@ -6,7 +6,7 @@ use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDeliver
 use super::{describe_spent, status_name};
 use crate::command::prompt::{describe_source, hash, list};
 use crate::output::one_line;
-use crate::table::count;
+use crate::words::count;
 
 /// Characters of a call's id or a question.
 const WIDTH: usize = 100;

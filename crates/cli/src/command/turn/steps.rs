@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{describe_spent, status_name};
 use crate::output::one_line;
-use crate::table::count;
+use crate::words::count;
 
 /// Characters of a call's description.
 const CALL_WIDTH: usize = 100;

@@ -43,7 +43,7 @@ impl Live<'_> {
             approval.expires_at,
             self.context.repeated_flags,
             self.turn_id,
-            crate::shell::word(&approval.request.call_id)
+            crate::words::shell_word(&approval.request.call_id)
         );
         self.note(message);
     }

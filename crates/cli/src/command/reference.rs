@@ -1,13 +1,17 @@
-//! `foreword config`.
+//! `foreword config`, `schema` and `completions`: what the command says about itself.
 
+use std::path::Path;
+
+use clap::CommandFactory as _;
 use serde_json::{Value, json};
 
+use crate::arguments::Arguments;
 use crate::config::Configuration;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::table::table;
+use crate::output::{print, table};
 
-pub(crate) fn run(context: &Context) -> Result<Exit, Failure> {
+pub(crate) fn config(context: &Context) -> Result<Exit, Failure> {
     let directories = &context.directories;
     let json = json!({
         "home": directories.home.to_string_lossy(),
@@ -40,4 +44,27 @@ pub(crate) fn values(configuration: &Configuration) -> Vec<Value> {
             json!({ "key": entry.key, "value": entry.value, "origin": entry.origin, "source": entry.source })
         })
         .collect()
+}
+
+pub(crate) fn schema(context: &Context, directory: &Path) -> Result<Exit, Failure> {
+    std::fs::create_dir_all(directory).map_err(|error| Failure::file("create", directory, error))?;
+    let files = protocol::schema::files();
+    for (name, text) in &files {
+        let path = directory.join(name);
+        std::fs::write(&path, text).map_err(|error| Failure::file("write", &path, error))?;
+    }
+    let names: Vec<&String> = files.keys().collect();
+    // A path need not be UTF-8, JSON must be.
+    let shown = directory.to_string_lossy();
+    context.output.data(&json!({ "directory": shown, "files": names }), || {
+        files.keys().map(|name| format!("{}\n", directory.join(name).display())).collect()
+    })?;
+    Ok(Exit::Done)
+}
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "foreword", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
 }
