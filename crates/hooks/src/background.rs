@@ -9,10 +9,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::execution::{Ended, start};
 use crate::merge::settle;
 use crate::record::OpenRun;
 use crate::registry::Entry;
+use crate::runtime::{Ended, start};
 use crate::{Contributed, TurnContext};
 
 /// What became of the background hooks at shutdown.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use protocol::ToolSpec;
 use protocol::hook::{ContributionKind, PromptSection, Visibility};
 use protocol::prompt::{PromptDiagnostic, PromptTruncation};
 use serde_json::Value;
@@ -36,8 +37,8 @@ pub struct Policy {
 pub struct ToolBundle {
     /// The bundle's id; one hook brings it.
     pub id: String,
-    /// The tools, in whatever form those who list them understand.
-    pub tools: Vec<Value>,
+    /// The tools.
+    pub tools: Vec<ToolSpec>,
 }
 
 /// Work to be done after the turn.

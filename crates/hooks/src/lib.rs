@@ -43,12 +43,9 @@
 
 mod admission;
 mod background;
-mod budget;
 mod contribution;
 mod error;
-mod execution;
 mod hook;
-mod identifier;
 mod merge;
 mod order;
 mod preview;
@@ -57,20 +54,19 @@ mod registry;
 mod runtime;
 mod subscription;
 
+pub use admission::{Budget, MAX_CONTRIBUTIONS};
 pub use background::Drained;
-pub use budget::{Budget, MAX_CONTRIBUTIONS};
 pub use contribution::{
     BackgroundJob, Capabilities, Contributed, Contribution, PhaseOutcome, Policy, ToolBundle,
 };
 pub use error::{FailureCause, HookError, RegistrationError};
 pub use hook::{Hook, HookContext, HookFailure, HookResult, TurnContext};
-pub use identifier::MAX_ID_BYTES;
 pub use preview::{MAX_PREVIEW_CHARS, preview};
 /// The vocabulary of hooks, which the wire and the store share.
 pub use protocol::hook::{
     ContributionKind, Execution, Failure, HookRun, Phase, PromptSection, RunStatus, Visibility,
 };
 pub use record::{MemoryRecorder, Recorder};
-pub use registry::HookRegistry;
+pub use registry::{HookRegistry, MAX_ID_BYTES};
 pub use runtime::{HookRuntime, Limits};
 pub use subscription::{HookPackage, HookSubscription, MAX_TIMEOUT};

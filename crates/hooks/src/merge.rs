@@ -8,9 +8,9 @@ use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
 
 use crate::admission::{Admitted, refused};
 use crate::error::Fault;
-use crate::execution::Ended;
 use crate::record::OpenRun;
 use crate::registry::Entry;
+use crate::runtime::Ended;
 use crate::{Contributed, FailureCause, HookError, PhaseOutcome};
 
 /// A run that ended, and what its failure policy made of that.

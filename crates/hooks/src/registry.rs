@@ -8,9 +8,16 @@ use protocol::hook::{Execution, Failure, Phase};
 use strum::VariantArray as _;
 
 use crate::admission::{Admitted, admit};
-use crate::identifier::is_id;
 use crate::order::{Order, Rank, order};
 use crate::{Capabilities, HookPackage, HookSubscription, MAX_TIMEOUT, RegistrationError};
+
+/// The longest id, in bytes.
+pub const MAX_ID_BYTES: usize = 128;
+
+/// Whether a text can be an id: visible ASCII, neither empty nor longer than [`MAX_ID_BYTES`].
+pub(crate) fn is_id(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
 
 /// The hooks of all packages, in order.
 #[derive(Debug, Default)]
@@ -203,4 +210,19 @@ fn elsewhere(name: &str, all: &[Arc<Entry>]) -> String {
         .find(|subscription| subscription.id == name || subscription.hook_id == name)
         .map(|subscription| format!("\nhint: it is in {}", subscription.phase))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids() {
+        for good in ["a", "foreword.thread_agents_doc_prompt", "mcp/server:1"] {
+            assert!(is_id(good), "{good}");
+        }
+        for bad in ["", " ", "a b", "a\n", "é", &"x".repeat(MAX_ID_BYTES + 1)] {
+            assert!(!is_id(bad), "{bad:?}");
+        }
+    }
 }

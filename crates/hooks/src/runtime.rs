@@ -1,21 +1,25 @@
 //! Runs the hooks of a phase.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use protocol::hook::{Execution, Phase};
+use tokio::task::JoinError;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
-use crate::admission::Admitted;
+use crate::admission::{Admitted, admit};
 use crate::background::{Background, Drained};
 use crate::error::Fault;
-use crate::execution::start;
 use crate::merge::{Merge, settle};
+use crate::preview::preview;
 use crate::record::OpenRun;
-use crate::registry::Plan;
-use crate::{FailureCause, HookError, HookRegistry, PhaseOutcome, Recorder, TurnContext};
+use crate::registry::{Entry, Plan};
+use crate::{FailureCause, HookContext, HookError, HookRegistry, PhaseOutcome, Recorder, TurnContext};
 
 /// How much may happen at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,5 +152,74 @@ impl HookRuntime {
         let fault = Fault { cause: FailureCause::Rejected, preview: rejected.reason.to_owned() };
         let diagnostics = crate::background::finish(entry, Err(fault), rejected.run);
         Admitted { diagnostics, ..Admitted::default() }
+    }
+}
+
+/// How a run ended.
+pub(crate) type Ended = Result<Admitted, Fault>;
+
+/// Starts a hook at once. The answer comes at its timeout at the latest; dropping it aborts the hook.
+///
+/// The timeout is watched here and not in the hook's task, which may be stuck.
+pub(crate) fn start(
+    entry: &Arc<Entry>,
+    turn: &Arc<TurnContext>,
+    cancellation: CancellationToken,
+) -> impl Future<Output = Ended> + Send + 'static {
+    let deadline = Instant::now() + entry.timeout;
+    let context = HookContext {
+        turn: turn.clone(),
+        phase: entry.subscription.phase,
+        deadline,
+        cancellation: cancellation.clone(),
+    };
+    let task = AbortOnDropHandle::new(tokio::spawn(run(entry.clone(), context)));
+    let guard = cancellation.drop_guard();
+    let timeout = entry.timeout;
+    async move {
+        let late = || Fault { cause: FailureCause::Timeout, preview: format!("timed out after {timeout:?}") };
+        let (ended, at) = match timeout_at(deadline, task).await {
+            Ok(Ok(done)) => done,
+            Ok(Err(error)) => return Err(broken(error)),
+            Err(_) => return Err(late()),
+        };
+        // A result can be there and still be late, when the thread was busy while the time ran out.
+        if at > deadline {
+            return Err(late());
+        }
+        guard.disarm();
+        ended
+    }
+}
+
+async fn run(entry: Arc<Entry>, context: HookContext) -> (Ended, Instant) {
+    let result = entry.subscription.hook.clone().start(context).await;
+    let ended = match result {
+        Ok(contributions) => admit(&entry.subscription, contributions),
+        Err(failure) => Err(Fault { cause: FailureCause::Error, preview: preview(failure.message()) }),
+    };
+    (ended, Instant::now())
+}
+
+/// What is shown of a task that did not return.
+fn broken(error: JoinError) -> Fault {
+    match error.try_into_panic() {
+        Ok(payload) => Fault {
+            cause: FailureCause::Panic,
+            preview: preview(&format!("panicked: {}", message(&*payload))),
+        },
+        Err(_) => {
+            Fault { cause: FailureCause::Error, preview: "the tokio runtime is shutting down".to_owned() }
+        }
+    }
+}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    if let Some(text) = payload.downcast_ref::<&'static str>() {
+        text
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text
+    } else {
+        "no message"
     }
 }

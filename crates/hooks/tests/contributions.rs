@@ -4,6 +4,7 @@ use hooks::{
     BackgroundJob, Budget, Contribution, ContributionKind, Failure, FailureCause, HookError,
     MAX_CONTRIBUTIONS, Policy, PromptSection, ToolBundle,
 };
+use protocol::ToolSpec;
 use protocol::prompt::{PromptSource, PromptTruncation};
 use serde_json::json;
 use strum::VariantArray as _;
@@ -14,6 +15,10 @@ const ONE_EACH: &str = r#"{"policy": 1, "prompt_section": 1, "tool_bundle": 1, "
 
 fn policy(key: &str, value: u32) -> Contribution {
     Policy { key: key.into(), value: json!(value) }.into()
+}
+
+fn tool(name: &str) -> ToolSpec {
+    ToolSpec { name: name.to_owned(), description: String::new(), schema: json!({}) }
 }
 
 #[tokio::test]
@@ -88,7 +93,7 @@ async fn a_megabyte_is_a_failure() {
     for contribution in [
         section("s", &megabyte()),
         BackgroundJob { kind: "k".into(), payload: json!([megabyte()]) }.into(),
-        ToolBundle { id: "b".into(), tools: vec![json!(0); 1024 * 1024 + 1] }.into(),
+        ToolBundle { id: "b".into(), tools: vec![tool(&megabyte())] }.into(),
     ] {
         let bench = bench([subscription("hook", Does::Return(vec![contribution]))]);
         let outcome = bench.run().await.unwrap();
@@ -126,7 +131,7 @@ async fn a_long_section_is_cut_with_a_mark() {
 async fn what_cannot_be_cut_is_refused() {
     let budget = Budget { json_bytes: 10, ..Budget::default() };
     let does = Does::Return(vec![
-        ToolBundle { id: "b".into(), tools: vec![json!({"name": "long enough"})] }.into(),
+        ToolBundle { id: "b".into(), tools: vec![tool("long enough")] }.into(),
         policy("p", 1),
     ]);
     let bench = bench([subscription("hook", does).budget(budget)]);
@@ -171,7 +176,7 @@ async fn a_record_survives_json() {
     let all: Vec<Contribution> = vec![
         policy("p", 1),
         section("s", "x"),
-        ToolBundle { id: "b".into(), tools: vec![json!({"name": "n"})] }.into(),
+        ToolBundle { id: "b".into(), tools: vec![tool("n")] }.into(),
         BackgroundJob { kind: "j".into(), payload: json!(null) }.into(),
     ];
     let bench = bench([subscription("hook", Does::Return(all))]);

@@ -1,16 +1,30 @@
-//! Compiles a prompt from sections: which there are, in which order, how long, from what, and a record of it all.
+//! Compiles a prompt from sections, and records what it consists of.
 //!
-//! Pure: text in, text and [`PromptManifest`] out. Sections stand in the order of how rarely they change, so that a
-//! provider can keep the beginning from one request to the next; [`blame`] says why it could not.
+//! Pure: text in, text and [`PromptManifest`] out. Sections are ordered by how rarely they change ([`Stability`]), so that a
+//! provider can reuse the beginning from one request to the next; [`blame`] says why it could not. What is cut or left
+//! out is in the manifest's diagnostics, and [`rebuild`] restores a past prompt from its manifest and the kept texts.
 //!
 //! ```
-//! use prompt::{PromptCompileInput, compile_prompt};
+//! use prompt::{ContributedSection, PromptCompileInput, PromptSection, blame, compile_prompt};
 //!
-//! let input = PromptCompileInput { extra_system: Some("Date: 2026-11-15".into()), ..Default::default() };
-//! let compiled = compile_prompt(&input);
-//! assert!(compiled.stable_text.starts_with("## Identity\n"));
-//! assert_eq!(compiled.turn_text, "## Extra System\nDate: 2026-11-15");
-//! assert_eq!(compiled.manifest.sections[0].id, "identity");
+//! let input = |rules: &str| PromptCompileInput {
+//!     contributed: vec![ContributedSection {
+//!         hook_id: "example".to_owned(),
+//!         section: PromptSection::new("rules", "agents_md", "AGENTS.md", rules),
+//!         ..ContributedSection::default()
+//!     }],
+//!     extra_system: Some("Date: 2026-11-15".to_owned()),
+//!     ..PromptCompileInput::default()
+//! };
+//! let before = compile_prompt(&input("Run the tests."));
+//! assert!(before.stable_text.starts_with("## Identity\n"));
+//! assert!(before.session_text.contains("<AGENTS_MD>\nRun the tests.\n</AGENTS_MD>"));
+//! assert_eq!(before.turn_text, "## Extra System\nDate: 2026-11-15");
+//!
+//! let after = compile_prompt(&input("Run the tests twice."));
+//! let found = blame(&before.manifest, &after.manifest, |_| None);
+//! assert_eq!(found.changed_sections, ["agents_md"]);
+//! assert_eq!(before.manifest.fingerprints.stable, after.manifest.fingerprints.stable);
 //! ```
 
 mod blame;

@@ -1,13 +1,33 @@
-//! The public vocabulary of a Foreword gateway: documents, trees, methods, notifications and error codes.
+//! The public vocabulary of Foreword: documents, trees, turns, prompts, hooks, tools; methods, notifications, error codes.
 //!
-//! Every type that crosses the wire is defined here once. The JSON Schemas under `schemas/`, the reference in
-//! `docs/protocol.md`, the gateway's handlers and the typed client are all derived from these definitions.
+//! Each concept has one type, and it is here. The wire, the store, the compiler of prompts and the runtime of hooks all use it; the JSON
+//! Schemas under `schemas/` and the reference in `docs/protocol.md` are generated from it. Nothing here does any work: no
+//! storage, no transport, no async runtime.
+//!
+//! A [`Method`] ties a name to its parameters and its result:
 //!
 //! ```
-//! use protocol::{Method, method};
+//! use protocol::method::{DocumentSave, DocumentSaveParams};
+//! use protocol::{Method, Role, Version};
+//! use serde_json::json;
 //!
-//! assert_eq!(method::DocumentSave::NAME, "thread/agents_doc/save");
-//! assert_eq!(protocol::text::normalise("a\r\nb"), "a\nb");
+//! let params = DocumentSaveParams {
+//!     workspace_id: "0190aaaa-0000-7000-8000-000000000001".parse()?,
+//!     folder_id: None,
+//!     content: "Run the tests.\n".to_owned(),
+//!     expected_version: Some(Version(3)),
+//!     save_reason: None,
+//! };
+//! let call = json!({ "jsonrpc": "2.0", "id": 1, "method": DocumentSave::NAME, "params": params });
+//! assert_eq!(call["method"], "thread/agents_doc/save");
+//! assert_eq!(call["params"]["expected_version"], 3);
+//! assert!(call["params"].get("folder_id").is_none(), "what is absent is left out");
+//! assert_eq!(DocumentSave::ROLE, Role::Editor);
+//!
+//! // Unknown fields are refused, so a typing error is not a silent default.
+//! let typo = json!({ "workspace_id": "w", "content": "", "expected": 3 });
+//! assert!(serde_json::from_value::<DocumentSaveParams>(typo).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod agents_config;
