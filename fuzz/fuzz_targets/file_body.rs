@@ -5,7 +5,10 @@ use std::path::Path;
 
 use arbitrary::Arbitrary;
 use instructions::profile::{Rendering, UnsafeText};
-use instructions::{FileScope, Outcome, PROFILES, Profile, Request, Resolution, Settings, Surroundings};
+use instructions::{
+    CODEX, FOREWORD, FileScope, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, Request,
+    Resolution,
+};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Arbitrary)]
@@ -32,18 +35,16 @@ fuzz_target!(|input: Input<'_>| {
     if let Some(text) = input.home {
         std::fs::write(home.join("AGENTS.md"), text).expect("a file");
     }
-    let settings = Settings {
+    let settings = FileSettings {
         max_bytes: input.limit.map(u64::from),
         max_files: input.files.map(u64::from),
-        ..Settings::default()
+        ..FileSettings::default()
     };
-    let surroundings = Surroundings {
-        user_home: Some(top.clone()),
-        foreword_home: Some(home.clone()),
-        codex_home: Some(home),
-    };
+    let homes = HomeDirectories::of_user(Some(top.clone()));
+    let homes = homes.with(&FOREWORD, &home).with(&CODEX, &home);
     for profile in PROFILES.iter().copied() {
-        let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let settings = FileSettings { profile, homes: homes.clone(), ..settings.clone() };
+        let request = Request { cwd: &cwd, settings: &settings };
         let found = instructions::resolve(&request, None).expect("an answer");
         check(profile, &settings, &cwd, &found);
         let surveyed = instructions::survey(&request).expect("an answer");
@@ -51,7 +52,7 @@ fuzz_target!(|input: Input<'_>| {
     }
 });
 
-fn check(profile: &Profile, settings: &Settings, cwd: &Path, found: &Resolution) {
+fn check(profile: &Profile, settings: &FileSettings, cwd: &Path, found: &Resolution) {
     let limit = settings.max_bytes.unwrap_or(profile.max_bytes);
     let project = || found.files.iter().filter(|file| file.scope == FileScope::Project);
     let kept: u64 = project().map(|file| file.kept_bytes).sum();

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use arbitrary::Arbitrary;
 use instructions::profile::SameFile;
 use instructions::{
-    Cache, Delivery, Outcome, PROFILES, Profile, Request, Resolution, Resolver, ResumeDifference, Session,
-    Settings, Surroundings,
+    CODEX, Cache, Delivery, FOREWORD, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, Request,
+    Resolution, Resolver, ResumeDifference, Session,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -148,23 +148,20 @@ fn run(profile: &'static Profile, tree: &Path, input: &Input) {
     make(tree, input.before.iter());
     let cwd = input.cwd.below(tree);
     let _ = std::fs::create_dir_all(&cwd);
-    let settings = Settings {
+    let home = tree.join("a");
+    let homes = HomeDirectories::of_user(Some(tree.to_owned()));
+    let settings = FileSettings {
+        homes: homes.with(&FOREWORD, &home).with(&CODEX, &home),
         max_bytes: input.limit.map(|limit| u64::from(limit) * 8),
         max_files: input.files.map(|files| u64::from(files % 4)),
         fallback_filenames: input.fallback.map(|name| vec![name.text().to_owned()]),
         markers: input.marker.map(|name| vec![name.text().to_owned()]),
         follow_external_links: input.external,
-        max_files_per_resolve: usize::from(input.at_once % 4) + 1,
+        max_files_per_resolve: u64::from(input.at_once % 4) + 1,
         delivery: Delivery::Auto,
-        ..Settings::default()
+        ..FileSettings::of(profile)
     };
-    let home = tree.join("a");
-    let surroundings = Surroundings {
-        user_home: Some(tree.to_owned()),
-        foreword_home: Some(home.clone()),
-        codex_home: Some(home),
-    };
-    let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+    let request = Request { cwd: &cwd, settings: &settings };
     let cache = Arc::new(Cache::new());
     let Ok(found) = instructions::resolve(&request, None) else {
         assert!(instructions::survey(&request).is_err(), "both find an answer, or neither");
@@ -180,7 +177,7 @@ fn run(profile: &'static Profile, tree: &Path, input: &Input) {
     let (session, _) = Session::start(&request, Some(&cache)).expect("a session");
     let text = serde_json::to_vec(&session).expect("a session can be written");
     assert_eq!(instructions::parse_session(&text).ok(), Some(session.clone()));
-    let resolver = Resolver::new(session, profile, settings.clone(), surroundings.clone(), cache);
+    let resolver = Resolver::new(session, settings.clone(), cache);
     follow(&resolver, tree, input, &settings);
     make(tree, input.after.iter().flatten());
     follow(&resolver, tree, input, &settings);
@@ -193,7 +190,7 @@ fn run(profile: &'static Profile, tree: &Path, input: &Input) {
 }
 
 /// Touches paths; what was confirmed is not said again, and everything comes to an end.
-fn follow(resolver: &Resolver, tree: &Path, input: &Input, settings: &Settings) {
+fn follow(resolver: &Resolver, tree: &Path, input: &Input, settings: &FileSettings) {
     for touched in input.touched {
         let target = touched.below(tree).join("file.rs");
         let mut rounds = 0;
@@ -204,7 +201,7 @@ fn follow(resolver: &Resolver, tree: &Path, input: &Input, settings: &Settings) 
                 let closing = text.to_ascii_lowercase().matches("</system-reminder").count();
                 assert_eq!(closing, 1, "a reminder that can be ended from inside: {text}");
             }
-            assert!(announcement.files().count() <= settings.max_files_per_resolve);
+            assert!(announcement.resolved().files.len() as u64 <= settings.max_files_per_resolve);
             if announcement.is_empty() {
                 break;
             }

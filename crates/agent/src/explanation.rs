@@ -145,7 +145,7 @@ fn tools(entries: &[Entry]) -> Vec<ExplainedTool> {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
                 is_error: result,
-                reminders: own.map(|attached| attached.reminder.kind().to_owned()).collect(),
+                reminders: own.map(|attached| attached.reminder.kind()).collect(),
             }
         })
         .collect()

@@ -35,8 +35,6 @@ pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use manifests::Pruned;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest};
-pub use settings::{
-    Clock, FileSettings, PromptSettings, RetentionSettings, Settings, TurnSettings, WhenBusy,
-};
+pub use settings::{Clock, PromptSettings, RetentionSettings, Settings, TurnSettings, WhenBusy};
 pub use turn::TurnListener;
 pub use view::{shown, to_protocol};

@@ -46,13 +46,4 @@ impl Agent {
         let answered = self.store.answer_approval(workspace_id, turn_id, call_id, allow, actor).await?;
         Ok(answered.allowed.unwrap_or(false))
     }
-
-    /// What a thread remembers about instruction files.
-    pub async fn stored_session(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-    ) -> Result<Option<store::Session>, AgentError> {
-        Ok(self.store.session(workspace_id, thread_id).await?)
-    }
 }

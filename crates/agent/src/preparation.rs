@@ -7,7 +7,7 @@ use hooks::{
     HookPackage, HookRegistry, HookRuntime, Limits, Phase, PhaseOutcome, Recorder, RegistrationError,
     TurnContext,
 };
-use instructions::{Cache, Session};
+use instructions::{Cache, DiagnosticCode, Session};
 use prompt::{
     AGENTS_CONTEXT, AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler,
     PromptCompileInput,
@@ -82,14 +82,6 @@ pub struct PreparedSession {
     pub session: Session,
     /// The version that is stored; 0 when none is.
     pub stored: Version,
-}
-
-impl PreparedSession {
-    pub(crate) fn read(stored: &store::Session) -> Result<Self, AgentError> {
-        let session = instructions::parse_session(stored.state.to_string().as_bytes())
-            .map_err(|error| AgentError::Stored { what: "session", message: format!("{error:?}") })?;
-        Ok(Self { session, stored: stored.version })
-    }
 }
 
 impl Agent {
@@ -176,8 +168,8 @@ impl Agent {
         subject: &Subject,
         directory: &WorkingDirectory,
     ) -> Result<PreparedSession, AgentError> {
-        if let Some(stored) = self.store.session(&subject.workspace.id, &subject.thread.id).await? {
-            return PreparedSession::read(&stored);
+        if let Some(stored) = self.thread_session(&subject.workspace.id, &subject.thread.id).await? {
+            return Ok(PreparedSession { session: stored.state, stored: stored.version });
         }
         let (cache, directory) = (Arc::clone(&self.cache), directory.clone());
         let started = blocking(move || Session::start(&directory.request(), Some(&cache))).await?;
@@ -229,31 +221,35 @@ fn agents_context(session: &Session) -> Option<AgentsContext> {
 /// What the manifest says about the files of the frozen start.
 fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
     let findings = session.initial.findings.iter().map(|finding| {
-        let (code, message) = match finding.code.as_str() {
-            "truncated" => {
+        let (code, message) = match finding.code {
+            DiagnosticCode::Truncated => {
                 (PromptDiagnosticCode::SectionTruncated, "the file is cut to the limit of agents.initial")
             }
-            "over_budget" => (
+            DiagnosticCode::OverBudget => (
                 PromptDiagnosticCode::SectionTruncated,
                 "nothing of the file fits into the limit of agents.initial",
             ),
-            "not_a_file" => (PromptDiagnosticCode::FileReadError, "it is no regular file, so it is not read"),
-            "outside_root" => {
+            DiagnosticCode::NotAFile => {
+                (PromptDiagnosticCode::FileReadError, "it is no regular file, so it is not read")
+            }
+            DiagnosticCode::OutsideRoot => {
                 (PromptDiagnosticCode::FileReadError, "it leads out of the project, so it is not read")
             }
-            "unreadable" => (PromptDiagnosticCode::FileReadError, "the file cannot be read"),
-            "invalid_utf8" => {
+            DiagnosticCode::Unreadable => (PromptDiagnosticCode::FileReadError, "the file cannot be read"),
+            DiagnosticCode::InvalidUtf8 => {
                 (PromptDiagnosticCode::FileReadError, "bytes that are not UTF-8 are shown as U+FFFD")
             }
-            "changed_while_read" => {
+            DiagnosticCode::ChangedWhileRead => {
                 (PromptDiagnosticCode::FileReadError, "the file kept changing while it was read")
             }
-            "wrapper_tag" | "hidden_unicode" => (
+            DiagnosticCode::WrapperTag | DiagnosticCode::HiddenUnicode => (
                 PromptDiagnosticCode::UnsafeText,
                 "tags of ours or hidden characters in it were made visible",
             ),
-            "zero_width" => (PromptDiagnosticCode::UnsafeText, "characters in it cannot be seen"),
-            _ => (
+            DiagnosticCode::ZeroWidth => {
+                (PromptDiagnosticCode::UnsafeText, "characters in it cannot be seen")
+            }
+            DiagnosticCode::DanglingMarker | DiagnosticCode::Other => (
                 PromptDiagnosticCode::FileReadError,
                 "there is something about the file; `foreword explain` says what",
             ),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use instructions::{FOREWORD, Profile, Surroundings};
+use instructions::FileSettings;
 use prompt::{Budgets, PromptProfile};
 use provider::{Providers, ReasoningEffort};
 use serde::Deserialize;
@@ -40,27 +40,6 @@ impl Settings {
             default_model: None,
             turns: TurnSettings::default(),
             retention: RetentionSettings::default(),
-        }
-    }
-}
-
-/// How instruction files on disk are found.
-#[derive(Debug, Clone)]
-pub struct FileSettings {
-    /// By which rules.
-    pub profile: &'static Profile,
-    /// With which settings.
-    pub settings: instructions::Settings,
-    /// Among which other directories.
-    pub surroundings: Surroundings,
-}
-
-impl Default for FileSettings {
-    fn default() -> Self {
-        Self {
-            profile: &FOREWORD,
-            settings: instructions::Settings::default(),
-            surroundings: Surroundings::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use instructions::{PROFILES, Profile, Reminder, Resolver, ResumeDifference, Session};
+use instructions::{Reminder, Resolver, ResumeDifference, Session};
 use protocol::{ThreadId, Version, WorkspaceId};
 use serde_json::Value;
 use store::SessionSave;
@@ -37,9 +37,8 @@ impl ThreadSession {
 
     /// What follows the model as it moves.
     pub(crate) fn resolver(&self, agent: &Agent) -> Resolver {
-        let WorkingDirectory { profile, settings, surroundings, .. } = self.directory.clone();
-        let cache = Arc::clone(&agent.cache);
-        Resolver::new(self.session.clone(), profile, settings, surroundings, cache)
+        let (settings, cache) = (self.directory.settings.clone(), Arc::clone(&agent.cache));
+        Resolver::new(self.session.clone(), settings, cache)
     }
 
     /// What is saved when the turn has ended well.
@@ -69,8 +68,6 @@ impl Agent {
             };
             return Ok(Some(ThreadSession { session, version, directory, difference: None, is_new: true }));
         }
-        let mut directory = directory;
-        directory.profile = own_profile(&session, directory.profile);
         Ok(Some(ThreadSession { session, version: stored, directory, difference: None, is_new: false }))
     }
 
@@ -90,10 +87,22 @@ impl Agent {
         directory: &WorkingDirectory,
     ) -> Result<ResumeDifference, AgentError> {
         let (cache, session, mut directory) = (Arc::clone(&self.cache), session.clone(), directory.clone());
-        directory.settings = session.settings.over(directory.settings);
-        directory.profile = own_profile(&session, directory.profile);
+        directory.settings = session.settings_over(directory.settings);
         let found = blocking(move || ResumeDifference::find(&session, &directory.request(), Some(&cache)));
         Ok(found.await?)
+    }
+
+    /// A thread's session as it is stored; none before its first turn.
+    pub async fn thread_session(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+    ) -> Result<Option<protocol::ThreadSession>, AgentError> {
+        let Some(stored) = self.store.session(workspace_id, thread_id).await? else { return Ok(None) };
+        let state = instructions::parse_session(stored.state.to_string().as_bytes())
+            .map_err(|error| AgentError::Stored { what: "session", message: format!("{error:?}") })?;
+        let store::Session { thread_id, version, updated_at, .. } = stored;
+        Ok(Some(protocol::ThreadSession { thread_id, version, updated_at, state }))
     }
 
     /// A thread's session as it is stored, and what its next turn would be told of the disk.
@@ -102,22 +111,16 @@ impl Agent {
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
         cwd: Option<&str>,
-    ) -> Result<(Option<store::Session>, Option<Reminder>), AgentError> {
+    ) -> Result<(Option<protocol::ThreadSession>, Option<Reminder>), AgentError> {
         let workspace = self.store.workspace(workspace_id).await?;
-        let Some(stored) = self.store.session(workspace_id, thread_id).await? else {
+        let Some(stored) = self.thread_session(workspace_id, thread_id).await? else {
             return Ok((None, None));
         };
         let directory = self.directory(&workspace, cwd).await?;
         let Some(directory) = directory else { return Ok((Some(stored), None)) };
-        let session = PreparedSession::read(&stored)?.session;
-        let difference = self.difference(&session, &directory).await?;
+        let difference = self.difference(&stored.state, &directory).await?;
         Ok((Some(stored), difference.reminder()))
     }
-}
-
-/// The rules that a session was started with; they hold for its life.
-fn own_profile(session: &Session, otherwise: &'static Profile) -> &'static Profile {
-    PROFILES.iter().copied().find(|profile| profile.name == session.profile).unwrap_or(otherwise)
 }
 
 fn written(session: &Session) -> Result<Value, AgentError> {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use futures_util::future::join_all;
-use instructions::{Announcement, Reminder, Resolver};
+use instructions::{Announcement, Reminder, Resolver, SystemReminderType};
 use protocol::ToolCall;
 use provider::{Message, ToolResult};
 use store::TurnEvent;
@@ -137,13 +137,14 @@ impl Planned {
 fn collect(answers: Vec<Answered>, announcements: Vec<Announcement>) -> ToolBatch {
     let (mut results, mut reminders, mut events, mut recoverable) = (vec![], vec![], vec![], false);
     for Answered { call, output, is_held_back } in answers {
-        let was_denied = output.reminders.iter().any(|reminder| reminder.kind() == "permission.decision");
+        let was_denied =
+            output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
         recoverable |= output.is_error && !was_denied && !is_held_back;
         events.push(TurnEvent::ToolFinished {
             call_id: call.id.clone(),
             tool: call.name,
             is_error: output.is_error,
-            reminders: output.reminders.iter().map(|reminder| reminder.kind().to_owned()).collect(),
+            reminders: output.reminders.iter().map(Reminder::kind).collect(),
         });
         let attached = output.reminders.into_iter();
         reminders.extend(attached.map(|reminder| Attached { call_id: Some(call.id.clone()), reminder }));

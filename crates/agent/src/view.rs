@@ -81,7 +81,7 @@ pub fn to_protocol(turn: store::Turn) -> Result<protocol::Turn, AgentError> {
 
 /// A reminder as the protocol has it.
 pub fn shown(reminder: &Reminder) -> TurnReminder {
-    TurnReminder { kind: reminder.kind().to_owned(), text: reminder.render() }
+    TurnReminder { kind: reminder.kind(), text: reminder.render() }
 }
 
 fn step(entry: &Entry, created_at: Timestamp) -> TurnStep {

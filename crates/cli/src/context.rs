@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use client::{Client, Target, TreeModel};
-use instructions::{Session as StoredSession, SessionFile, Settings};
+use instructions::{FileSettings, Session as StoredSession, SessionFile};
 use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
 use protocol::{FolderId, ThreadId, TurnId, Workspace, WorkspaceId};
 use secrecy::SecretString;
@@ -250,7 +250,7 @@ fn command_flags(command: &Command, session: Option<&StoredSession>) -> Vec<Flag
 fn session_flags(session: &StoredSession) -> Vec<Flag> {
     let remembered = Sections {
         profile: session.profile.clone(),
-        files: session.settings.over(Settings::default()),
+        files: session.settings_over(FileSettings::default()),
         ..Sections::default()
     };
     let keys = KEYS.iter().filter(|key| key.path.starts_with("agents."));

@@ -1,9 +1,10 @@
 //! What the commands about files on disk share: rules, settings and directories from the configuration.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use instructions::profile::{Fallbacks, RootOverride};
-use instructions::{Profile, Request, Resolution, Settings, Surroundings};
+use instructions::{FOREWORD, FileSettings, HomeDirectories, Profile, Request, Resolution};
 use serde::Serialize;
 
 use crate::config::layers::Origin;
@@ -12,9 +13,7 @@ use crate::failure::{Exit, Failure};
 
 /// Everything a resolution needs besides the directory.
 pub(crate) struct Files {
-    pub(crate) profile: &'static Profile,
-    pub(crate) settings: Settings,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) settings: FileSettings,
     /// Where the root was set, if it was.
     root_origin: String,
 }
@@ -22,28 +21,15 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn new(context: &Context) -> Result<Self, Failure> {
         let sections = context.configuration.sections();
-        let user_home = etcetera::home_dir().ok();
-        let codex_home = std::env::var_os("CODEX_HOME")
-            .filter(|home| !home.is_empty())
-            .map(|home| directory(Some(Path::new(&home))))
-            .transpose()?
-            .or_else(|| user_home.as_ref().map(|home| home.join(".codex")));
         let profile = profile(context, &sections.profile)?;
         warn_of_ignored_flags(context, profile);
-        Ok(Self {
-            profile,
-            settings: sections.files.clone(),
-            root_origin: context.configuration.origin("agents.root.project_root_override").to_string(),
-            surroundings: Surroundings {
-                user_home,
-                foreword_home: Some(context.directories.home.clone()),
-                codex_home,
-            },
-        })
+        let settings = FileSettings { profile, homes: homes(context)?, ..sections.files.clone() };
+        let root_origin = context.configuration.origin("agents.root.project_root_override").to_string();
+        Ok(Self { settings, root_origin })
     }
 
     pub(crate) fn request<'a>(&'a self, cwd: &'a Path) -> Request<'a> {
-        Request { profile: self.profile, cwd, settings: &self.settings, surroundings: &self.surroundings }
+        Request { cwd, settings: &self.settings }
     }
 
     /// What cannot be resolved.
@@ -108,6 +94,18 @@ pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
         Some(path) => instructions::path::normalise(path, &here),
         None => here,
     })
+}
+
+/// Where every agent keeps its user's own files.
+fn homes(context: &Context) -> Result<HomeDirectories, Failure> {
+    let mut named = HashMap::new();
+    for variable in instructions::PROFILES.iter().filter_map(|profile| profile.home_directory?.variable) {
+        if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
+            named.insert(variable, directory(Some(Path::new(&path)))?);
+        }
+    }
+    let homes = HomeDirectories::find(etcetera::home_dir().ok(), |variable| named.get(variable).cloned());
+    Ok(homes.with(&FOREWORD, &context.directories.home))
 }
 
 fn profile(context: &Context, name: &str) -> Result<&'static Profile, Failure> {

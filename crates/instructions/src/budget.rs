@@ -4,7 +4,7 @@ use crate::profile::{ByteOrderMark, OverLimit};
 use crate::text::{cut, is_blank};
 
 /// One file that asks for room.
-pub(crate) struct Asking<'a> {
+pub(crate) struct BudgetRequest<'a> {
     /// The first bytes of the file.
     pub(crate) bytes: &'a [u8],
     /// Its whole size.
@@ -40,7 +40,7 @@ pub(crate) struct Limit {
 }
 
 /// Shares the limit among files that stand in chain order, root first.
-pub(crate) fn share(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
+pub(crate) fn share(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
     match limit.over {
         OverLimit::NearestFirst => nearest_first(files, limit),
         OverLimit::RootFirst => root_first(files, limit),
@@ -52,7 +52,7 @@ fn most_files(limit: Limit) -> usize {
     limit.files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
 }
 
-fn nearest_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
+fn nearest_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
     let mut shares = vec![Share::TooMany; files.len()];
     let mut left = limit.bytes;
     for (share, file) in shares.iter_mut().zip(files).rev().take(most_files(limit)) {
@@ -69,7 +69,7 @@ fn nearest_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
     shares
 }
 
-fn root_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
+fn root_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
     let mut left = limit.bytes;
     let mut count = most_files(limit);
     files
@@ -93,7 +93,7 @@ fn root_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
         .collect()
 }
 
-fn stop_at_first(files: &[Asking<'_>], limit: Limit) -> Vec<Share> {
+fn stop_at_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
     let mut left = limit.bytes;
     let mut count = most_files(limit);
     let mut stopped = None;
@@ -123,8 +123,10 @@ mod tests {
     use super::*;
 
     fn shares(over: OverLimit, bytes: u64, files: Option<u64>, texts: &[&str]) -> Vec<Share> {
-        let asking: Vec<Asking<'_>> =
-            texts.iter().map(|text| Asking { bytes: text.as_bytes(), size: text.len() as u64 }).collect();
+        let asking: Vec<BudgetRequest<'_>> = texts
+            .iter()
+            .map(|text| BudgetRequest { bytes: text.as_bytes(), size: text.len() as u64 })
+            .collect();
         share(&asking, Limit { bytes, files, over, mark: ByteOrderMark::Kept })
     }
 

@@ -6,17 +6,17 @@
 //! tick is long enough for a second change that leaves the same time behind.
 
 mod answers;
-mod look;
+mod directory_reader;
 mod memory;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(crate) use answers::Grounds;
+pub(crate) use answers::CacheEvidence;
 use answers::{Answer, Evidence};
-use look::{KnownDirectory, KnownFile};
-pub(crate) use look::{Look, Marker};
+pub(crate) use directory_reader::{DirectoryReader, Marker};
+use directory_reader::{KnownDirectory, KnownFile};
 use memory::Memory;
 
 use crate::resolution::{Request, Resolution};

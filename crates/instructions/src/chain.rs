@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::budget::{self, Asking, Limit, Share};
-use crate::cache::{Cache, Grounds, Look};
+use crate::budget::{self, BudgetRequest, Limit, Share};
+use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::decision::{Decision, Outcome};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{BLOCK, Bounds, Content, Found, Inside, Stamp};
-use crate::profile::{Blank, DanglingLink, HomeDirectory, Profile, SameFile, Unreadable};
+use crate::profile::{Blank, DanglingLink, Profile, SameFile, Unreadable};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
 use crate::root::{self, Root};
@@ -66,7 +66,7 @@ impl Chosen {
 pub(crate) struct Chain<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) survey: Survey,
-    pub(crate) look: Look<'a>,
+    pub(crate) reader: DirectoryReader<'a>,
     /// How many of the names that are looked for can win, and how many are added after the winner.
     pub(crate) winning: usize,
     pub(crate) added: usize,
@@ -88,30 +88,30 @@ impl<'a> Chain<'a> {
         effective: &EffectiveRequest<'_>,
         cache: Option<&Cache>,
         survey: Survey,
-    ) -> Result<(Resolution, Grounds), ResolveError> {
+    ) -> Result<(Resolution, CacheEvidence), ResolveError> {
         let request = effective.request;
-        let profile = request.profile;
-        let mut names = candidate_names(profile, request.settings)?;
+        let profile = request.settings.profile;
+        let mut names = candidate_names(request.settings)?;
         let winning = names.len();
         names.extend(profile.added.iter().map(|name| (*name).to_owned()));
         names.extend(profile.home.iter().flat_map(|home| home.names).map(|name| (*name).to_owned()));
-        let markers = root::markers(profile, request.settings)?;
+        let markers = root::markers(request.settings)?;
         names.extend(markers.iter().cloned());
 
-        let mut look = Look::new(cache, &names);
-        check_directory(request.cwd, &mut look)?;
+        let mut reader = DirectoryReader::new(cache, &names);
+        check_directory(request.cwd, &mut reader)?;
         let mut diagnostics = Vec::new();
-        let root = root::find(&request, &markers, &mut look, &mut diagnostics)?;
+        let root = root::find(&request, &markers, &mut reader, &mut diagnostics)?;
         let max_bytes = request.settings.max_bytes.unwrap_or(profile.max_bytes);
-        let mut chain = Chain::new(request, survey, look, winning, max_bytes);
+        let mut chain = Chain::new(request, survey, reader, winning, max_bytes);
         chain.diagnostics = diagnostics;
         chain.choose_home();
         let directories = chain.choose_project(effective, &root, &names, max_bytes)?;
         if survey == Survey::Everything {
             chain.look_around(&directories, &names[..winning + profile.added.len()]);
         }
-        let grounds = std::mem::take(&mut chain.look.grounds);
-        Ok((chain.finish(root, markers, directories, max_bytes), grounds))
+        let evidence = std::mem::take(&mut chain.reader.evidence);
+        Ok((chain.finish(root, markers, directories, max_bytes), evidence))
     }
 
     /// Only chooses the project's files between a root and a directory.
@@ -122,12 +122,13 @@ impl<'a> Chain<'a> {
         cache: Option<&Cache>,
     ) -> Result<Choice, ResolveError> {
         let request = Request { cwd: directory, ..effective.request };
-        let profile = request.profile;
-        let mut names = candidate_names(profile, request.settings)?;
+        let profile = request.settings.profile;
+        let mut names = candidate_names(request.settings)?;
         let winning = names.len();
         names.extend(profile.added.iter().map(|name| (*name).to_owned()));
         let max_bytes = request.settings.max_bytes.unwrap_or(profile.max_bytes);
-        let mut chain = Chain::new(request, Survey::Needed, Look::new(cache, &names), winning, max_bytes);
+        let mut chain =
+            Chain::new(request, Survey::Needed, DirectoryReader::new(cache, &names), winning, max_bytes);
         let root = Root { directory: Some(root.to_owned()), reason: String::new() };
         chain.choose_project(effective, &root, &names, max_bytes)?;
         if profile.blank == Blank::HidesOthers {
@@ -136,13 +137,19 @@ impl<'a> Chain<'a> {
         Ok(Choice { files: chain.chosen, diagnostics: chain.diagnostics, switched_off: chain.switched_off })
     }
 
-    fn new(request: Request<'a>, survey: Survey, look: Look<'a>, winning: usize, max_bytes: u64) -> Self {
+    fn new(
+        request: Request<'a>,
+        survey: Survey,
+        reader: DirectoryReader<'a>,
+        winning: usize,
+        max_bytes: u64,
+    ) -> Self {
         Chain {
             request,
             survey,
-            look,
+            reader,
             winning,
-            added: request.profile.added.len(),
+            added: request.settings.profile.added.len(),
             bounds: Bounds::None,
             most: max_bytes.saturating_add(BLOCK),
             decisions: Vec::new(),
@@ -156,14 +163,10 @@ impl<'a> Chain<'a> {
 
     /// The user's own file: the first with text.
     fn choose_home(&mut self) {
-        let Some(home) = self.request.profile.home else { return };
-        let surroundings = self.request.surroundings;
-        let directory = match home.directory {
-            HomeDirectory::Foreword => &surroundings.foreword_home,
-            HomeDirectory::Codex => &surroundings.codex_home,
-        };
-        let Some(directory) = directory else { return };
-        if !self.request.settings.enabled {
+        let settings = self.request.settings;
+        let Some(home) = settings.profile.home else { return };
+        let Some(directory) = settings.homes.of(settings.profile) else { return };
+        if !settings.enabled {
             if self.survey == Survey::Everything {
                 self.switched_off(directory, home.names, SWITCHED_OFF);
             }
@@ -179,9 +182,9 @@ impl<'a> Chain<'a> {
                 continue;
             }
             let place = self.winning + self.added + index;
-            let found = self.look.read(directory, place, &Bounds::None, MOST_HOME_BYTES);
+            let found = self.reader.read(directory, place, &Bounds::None, MOST_HOME_BYTES);
             if let Found::File { content, .. } = &found
-                && text::is_blank(&content.bytes, self.request.profile.byte_order_mark)
+                && text::is_blank(&content.bytes, self.request.settings.profile.byte_order_mark)
             {
                 let detail = "it is only white space, so it counts as if it were not there";
                 self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
@@ -204,19 +207,19 @@ impl<'a> Chain<'a> {
         let cwd = self.request.cwd;
         let top = root.directory.as_deref().unwrap_or(cwd);
         let directories = path::chain(top, cwd);
-        if self.request.profile.links == crate::profile::Links::InsideRoot
+        if self.request.settings.profile.links == crate::profile::Links::InsideRoot
             && !self.request.settings.follow_external_links
         {
             self.bounds = Bounds::Root(Inside::new(top));
-            self.look.bound_by(Some(top));
+            self.reader.bound_by(Some(top));
         } else {
-            self.look.bound_by(None);
+            self.reader.bound_by(None);
         }
         let off = match (self.request.settings.enabled, effective.distrusted, max_bytes) {
             (false, ..) => Some(SWITCHED_OFF.to_owned()),
             (_, Some(reason), _) => Some(reason.to_owned()),
             (_, _, 0) => {
-                let setting = self.request.profile.setting_names.max_bytes;
+                let setting = self.request.settings.profile.setting_names.max_bytes;
                 Some(format!("the limit is 0 bytes, so no project file is read ({setting})"))
             }
             _ => None,
@@ -258,7 +261,7 @@ impl<'a> Chain<'a> {
 
     /// Notes what a candidate is; true when it hides the names after it.
     pub(crate) fn consider(&mut self, path: PathBuf, scope: FileScope, found: Found) -> bool {
-        let profile = self.request.profile;
+        let profile = self.request.settings.profile;
         let decision = match found {
             Found::File { stamp, content } => {
                 if profile.same_file == SameFile::UsedOnce && !self.seen.insert((stamp.device, stamp.inode)) {
@@ -287,7 +290,12 @@ impl<'a> Chain<'a> {
             Found::Unreadable { reason } => {
                 self.lost |= scope == FileScope::Project && profile.unreadable == Unreadable::ChainLost;
                 let message = format!("it cannot be read: {reason}");
-                self.diagnostics.push(Diagnostic::new("unreadable", Severity::Error, &path, message.clone()));
+                self.diagnostics.push(Diagnostic::new(
+                    DiagnosticCode::Unreadable,
+                    Severity::Error,
+                    &path,
+                    message.clone(),
+                ));
                 Decision::new(path, Outcome::Unreadable).because(message)
             }
         };
@@ -307,7 +315,7 @@ impl<'a> Chain<'a> {
         directories: Vec<PathBuf>,
         max_bytes: u64,
     ) -> Resolution {
-        let profile = self.request.profile;
+        let profile = self.request.settings.profile;
         let chosen = std::mem::take(&mut self.chosen);
         let shares = self.shares(&chosen, max_bytes);
         let mut files = Vec::with_capacity(chosen.len());
@@ -362,11 +370,11 @@ impl<'a> Chain<'a> {
 
     /// What each chosen file gets; the user's own file is not counted.
     fn shares(&self, chosen: &[Chosen], max_bytes: u64) -> Vec<Share> {
-        let profile = self.request.profile;
-        let asking: Vec<Asking<'_>> = chosen
+        let profile = self.request.settings.profile;
+        let asking: Vec<BudgetRequest<'_>> = chosen
             .iter()
             .filter(|chosen| chosen.scope == FileScope::Project)
-            .map(|chosen| Asking { bytes: &chosen.content.bytes, size: chosen.size() })
+            .map(|chosen| BudgetRequest { bytes: &chosen.content.bytes, size: chosen.size() })
             .collect();
         let limit = Limit {
             bytes: max_bytes,
@@ -387,8 +395,8 @@ impl<'a> Chain<'a> {
 
     /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
     fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
-        let marked = self.request.profile.over_limit == crate::profile::OverLimit::NearestFirst;
-        let setting = self.request.profile.setting_names.max_bytes;
+        let marked = self.request.settings.profile.over_limit == crate::profile::OverLimit::NearestFirst;
+        let setting = self.request.settings.profile.setting_names.max_bytes;
         let decision = &mut self.decisions[chosen.decision];
         let size = chosen.size();
         let kept = match share {
@@ -462,8 +470,8 @@ fn absent(path: PathBuf, profile: &Profile) -> Decision {
     }
 }
 
-fn check_directory(path: &Path, look: &mut Look<'_>) -> Result<(), ResolveError> {
-    match look.kind(path) {
+fn check_directory(path: &Path, reader: &mut DirectoryReader<'_>) -> Result<(), ResolveError> {
+    match reader.kind(path) {
         Ok("directory") => Ok(()),
         Ok(_) => Err(ResolveError::NotADirectory { path: path.to_owned() }),
         Err(errno) => Err(ResolveError::Directory { path: path.to_owned(), source: errno.into() }),

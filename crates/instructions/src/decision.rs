@@ -8,6 +8,7 @@ use crate::path;
 
 /// What became of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Its text is there, whole.
@@ -40,14 +41,17 @@ pub enum Outcome {
 
 /// One candidate and its fate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
     /// The candidate.
     #[serde(serialize_with = "path::serialize")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
     /// What became of it.
     pub outcome: Outcome,
     /// What it lost to.
     #[serde(serialize_with = "path::serialize_option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub by: Option<PathBuf>,
     /// Why, and what to do.
     pub detail: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::path;
 
@@ -16,11 +16,47 @@ pub enum Severity {
     Error,
 }
 
+/// Stable codes of problems, in the order of their names.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display,
+)]
+#[strum(serialize_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DiagnosticCode {
+    /// The file kept changing while it was read.
+    ChangedWhileRead,
+    /// A marker is a link that leads nowhere.
+    DanglingMarker,
+    /// A character that can hide text or reorder it.
+    HiddenUnicode,
+    /// Bytes that are not UTF-8.
+    InvalidUtf8,
+    /// Something that is no regular file.
+    NotAFile,
+    /// It leads out of the project.
+    OutsideRoot,
+    /// Nothing of it fits into the limit.
+    OverBudget,
+    /// It is cut to the limit.
+    Truncated,
+    /// It cannot be read.
+    Unreadable,
+    /// Text that looks like one of our own tags.
+    WrapperTag,
+    /// A character that cannot be seen but has honest uses.
+    ZeroWidth,
+    /// What a later version of this program noted.
+    #[serde(other)]
+    Other,
+}
+
 /// A problem that was found on the way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnostic {
-    /// Stable code, such as `hidden_unicode`.
-    pub code: &'static str,
+    /// What it is.
+    pub code: DiagnosticCode,
     /// How bad it is; the code says as much to programs.
     #[serde(skip)]
     pub severity: Severity,
@@ -28,6 +64,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The file it is about.
     #[serde(serialize_with = "path::serialize_option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub path: Option<PathBuf>,
     /// The line it is in, counted from 1.
     pub line: Option<usize>,
@@ -35,7 +72,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     pub(crate) fn new(
-        code: &'static str,
+        code: DiagnosticCode,
         severity: Severity,
         path: &Path,
         message: impl Into<String>,

@@ -8,19 +8,12 @@
 //! Synchronous, without a runtime; one [`Cache`] can be shared by any number of threads.
 //!
 //! ```
-//! use instructions::{FOREWORD, Request, Settings, Surroundings, resolve};
+//! use instructions::{FileSettings, Request, resolve};
 //!
 //! let directory = tempfile::tempdir()?;
 //! std::fs::write(directory.path().join("AGENTS.md"), "Answer briefly.\n")?;
-//! let resolution = resolve(
-//!     &Request {
-//!         profile: &FOREWORD,
-//!         cwd: directory.path(),
-//!         settings: &Settings::default(),
-//!         surroundings: &Surroundings::default(),
-//!     },
-//!     None,
-//! )?;
+//! let settings = FileSettings::default();
+//! let resolution = resolve(&Request { cwd: directory.path(), settings: &settings }, None)?;
 //! assert!(resolution.text.as_deref().is_some_and(|text| text.contains("Answer briefly.")));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -29,7 +22,6 @@ mod applicable;
 mod budget;
 mod cache;
 mod chain;
-mod codex_settings;
 mod decision;
 mod diagnostic;
 mod file;
@@ -46,21 +38,25 @@ mod safety;
 mod session;
 mod session_file;
 mod settings;
+mod settings_file;
 mod stored_path;
 mod text;
 
 pub use cache::Cache;
-pub use codex_settings::SettingsFileError;
 pub use decision::{Decision, Outcome};
-pub use diagnostic::{Diagnostic, Severity};
+pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use file::hex;
-pub use profile::{CODELIA, CODEX, FOREWORD, PROFILES, Profile, Role};
-pub use reminder::{Reminder, ReminderFile};
+pub use profile::{BlockRole, CODELIA, CODEX, FOREWORD, PROFILES, Profile};
+pub use reminder::{Reminder, ReminderFile, SystemReminderType};
 pub use render::Block;
 pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};
-pub use resolver::{Announcement, PassedOver, ResolvedFile, Resolver};
+pub use resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
 pub use safety::{make_harmless, neutralise};
-pub use session::{Finding, Initial, LoadedVersion, SCHEMA, Session, SessionSettings};
+pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
 pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
-pub use settings::{Delivery, INLINE_BYTES, MAX_FILES_PER_RESOLVE, Settings, SettingsError, Surroundings};
+pub use settings::{
+    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Delivery, FileSettings, HomeDirectories,
+    INLINE_BYTES, MAX_FILES_PER_RESOLVE, SettingsError,
+};
+pub use settings_file::SettingsFileError;

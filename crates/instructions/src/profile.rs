@@ -1,8 +1,13 @@
-//! Profiles: complete sets of resolution rules as data. One algorithm reads them; adding an agent is adding a value.
+//! Profiles: complete sets of resolution rules as data. One algorithm reads them.
+//!
+//! A profile says only how it differs from a base. To add an agent, write its file here, name it in [`PROFILES`] and give it its
+//! cases; a rule that no agent had so far is a field with a value in the base, read where it matters.
 
 mod codelia;
 mod codex;
 mod foreword;
+
+use std::hash::{Hash, Hasher};
 
 use serde::Serialize;
 
@@ -11,10 +16,10 @@ pub use codex::CODEX;
 pub use foreword::FOREWORD;
 
 /// Every profile, ours first.
-pub const PROFILES: &[&Profile] = &[&FOREWORD, &CODEX, &CODELIA];
+pub static PROFILES: &[&Profile] = &[&FOREWORD, &CODEX, &CODELIA];
 
-/// The rules of one agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The rules of one agent. Two are the same only if they are one value, so that comparing them costs nothing.
+#[derive(Debug)]
 pub struct Profile {
     /// What it is called on the command line.
     pub name: &'static str,
@@ -26,6 +31,8 @@ pub struct Profile {
     pub fallbacks: Fallbacks,
     /// What a file of only white space does.
     pub blank: Blank,
+    /// Where its user's own files and settings are; none where whoever asks has to say.
+    pub home_directory: Option<HomeDirectory>,
     /// The user's own file.
     pub home: Option<HomeFile>,
     /// Names whose presence makes a directory the project root.
@@ -61,8 +68,8 @@ pub struct Profile {
     /// How files become text.
     pub rendering: Rendering,
     /// Where the agent puts the text.
-    pub role: Role,
-    /// Whose settings file is read besides ours.
+    pub role: BlockRole,
+    /// The agent's own settings file, which is read besides ours.
     pub settings_file: Option<SettingsFile>,
     /// What its settings are called where its user sets them.
     pub setting_names: SettingNames,
@@ -115,21 +122,19 @@ pub enum Blank {
 /// The user's own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HomeFile {
-    /// Where it is.
-    pub directory: HomeDirectory,
     /// File names; the first with text wins.
     pub names: &'static [&'static str],
     /// Whether white space around its text goes.
     pub trimmed: bool,
 }
 
-/// Directories that hold a user's own file.
+/// Where an agent keeps its user's own files and settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HomeDirectory {
-    /// Foreword's home directory.
-    Foreword,
-    /// `$CODEX_HOME`, or `.codex` in the user's home directory.
-    Codex,
+pub struct HomeDirectory {
+    /// The variable that names it.
+    pub variable: Option<&'static str>,
+    /// Its path below the user's home directory.
+    pub in_user_home: &'static str,
 }
 
 /// What an empty list of markers means.
@@ -246,8 +251,9 @@ pub enum Rendering {
 
 /// Where an agent puts a block of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum BlockRole {
     /// The system prompt.
     System,
     /// A developer message.
@@ -256,12 +262,65 @@ pub enum Role {
     User,
 }
 
-/// Whose settings file is read besides ours.
+/// An agent's own settings file: TOML in its home directory, and what our settings are called in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SettingsFile {
-    /// Codex's `config.toml`.
-    Codex,
+pub struct SettingsFile {
+    /// Its name.
+    pub name: &'static str,
+    /// Most bytes of project files.
+    pub max_bytes: &'static str,
+    /// Names tried after the profile's own.
+    pub fallback_filenames: &'static str,
+    /// Names whose presence makes a directory the root.
+    pub markers: &'static str,
+    /// A table of projects by their directory, each with a `trust_level`.
+    pub projects: &'static str,
 }
+
+impl PartialEq for Profile {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Profile {}
+
+impl Hash for Profile {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+/// What a profile has where it says nothing else: one name, read as it is wherever its links lead.
+const BASE: Profile = Profile {
+    name: "",
+    names: &["AGENTS.md"],
+    added: &[],
+    fallbacks: Fallbacks::Unsupported,
+    blank: Blank::Included,
+    home_directory: None,
+    home: None,
+    markers: &[".git"],
+    markers_not_in_home: &[],
+    empty_markers: EmptyMarkers::CwdOnly,
+    root_override: RootOverride::Allowed,
+    without_marker: WithoutMarker::NoRoot,
+    links: Links::Anywhere,
+    max_bytes: 32_768,
+    max_files: None,
+    over_limit: OverLimit::RootFirst,
+    byte_order_mark: ByteOrderMark::Kept,
+    unreadable: Unreadable::FileLost,
+    dangling_link: DanglingLink::NotAFile,
+    unsafe_text: UnsafeText::Reported,
+    same_file: SameFile::UsedTwice,
+    changed: Changed::ByContent,
+    rendering: Rendering::AgentsContext,
+    role: BlockRole::System,
+    settings_file: None,
+    setting_names: SettingNames::FOREWORD,
+    variable_prefix: "FOREWORD_",
+};
 
 impl Profile {
     /// A profile by its name.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::Content;
 use crate::profile::{Profile, UnsafeText};
 use crate::safety;
@@ -19,11 +19,13 @@ pub(crate) fn read(
     let decoded = decode(&content.bytes[..kept], profile.byte_order_mark);
     if let Some(line) = decoded.invalid_line {
         let message = "bytes that are not UTF-8 are shown as U+FFFD; save the file as UTF-8";
-        diagnostics.push(Diagnostic::new("invalid_utf8", Severity::Warning, path, message).at_line(line));
+        diagnostics.push(
+            Diagnostic::new(DiagnosticCode::InvalidUtf8, Severity::Warning, path, message).at_line(line),
+        );
     }
     if content.unsteady {
         let message = "the file kept changing while it was read; what is shown may be a mixture";
-        diagnostics.push(Diagnostic::new("changed_while_read", Severity::Warning, path, message));
+        diagnostics.push(Diagnostic::new(DiagnosticCode::ChangedWhileRead, Severity::Warning, path, message));
     }
     let checked = safety::check(&decoded.text, path);
     diagnostics.extend(checked.diagnostics);

@@ -8,11 +8,35 @@ use crate::render::shown;
 use crate::safety::neutralise;
 use crate::stored_path;
 
+/// The value of a reminder's `type` attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::Display)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum SystemReminderType {
+    /// A tool touched a path with new, changed or removed files.
+    #[serde(rename = "agents.resolve.paths")]
+    #[strum(serialize = "agents.resolve.paths")]
+    AgentsResolvePaths,
+    /// The session was resumed and something differs.
+    #[serde(rename = "session.resume.diff")]
+    #[strum(serialize = "session.resume.diff")]
+    SessionResumeDiff,
+    /// A tool's result was shortened.
+    #[serde(rename = "tool.output.trimmed")]
+    #[strum(serialize = "tool.output.trimmed")]
+    ToolOutputTrimmed,
+    /// A tool call was denied or limited.
+    #[serde(rename = "permission.decision")]
+    #[strum(serialize = "permission.decision")]
+    PermissionDecision,
+}
+
 /// A file named in a reminder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReminderFile {
     /// The file.
     #[serde(with = "stored_path")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
@@ -26,6 +50,7 @@ pub struct ReminderFile {
 
 /// Something an agent is told in the middle of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type")]
 pub enum Reminder {
     /// A tool touched a path with new, changed or removed files.
@@ -35,6 +60,7 @@ pub enum Reminder {
         files: Vec<ReminderFile>,
         /// Files that no longer apply.
         #[serde(with = "stored_path::list")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         removed: Vec<PathBuf>,
     },
     /// The session was resumed and something differs.
@@ -50,6 +76,7 @@ pub enum Reminder {
         files: Vec<ReminderFile>,
         /// Files that no longer apply.
         #[serde(with = "stored_path::list")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         removed: Vec<PathBuf>,
     },
     /// A tool's result was shortened.
@@ -76,12 +103,12 @@ pub enum Reminder {
 
 impl Reminder {
     /// The value of the `type` attribute.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> SystemReminderType {
         match self {
-            Reminder::AgentsResolvePaths { .. } => "agents.resolve.paths",
-            Reminder::SessionResumeDiff { .. } => "session.resume.diff",
-            Reminder::ToolOutputTrimmed { .. } => "tool.output.trimmed",
-            Reminder::PermissionDecision { .. } => "permission.decision",
+            Reminder::AgentsResolvePaths { .. } => SystemReminderType::AgentsResolvePaths,
+            Reminder::SessionResumeDiff { .. } => SystemReminderType::SessionResumeDiff,
+            Reminder::ToolOutputTrimmed { .. } => SystemReminderType::ToolOutputTrimmed,
+            Reminder::PermissionDecision { .. } => SystemReminderType::PermissionDecision,
         }
     }
 
@@ -149,6 +176,27 @@ mod tests {
 
     fn file(path: &str, mtime_ms: i64, block: Option<&str>) -> ReminderFile {
         ReminderFile { path: path.into(), mtime_ms, sha256: None, block: block.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_type_has_one_spelling() {
+        let reminders = [
+            Reminder::AgentsResolvePaths { files: vec![], removed: vec![] },
+            Reminder::SessionResumeDiff {
+                cwd: Default::default(),
+                root: Default::default(),
+                markers: Default::default(),
+                files: vec![],
+                removed: vec![],
+            },
+            Reminder::ToolOutputTrimmed { removed_bytes: 1, removed_lines: 1, remedy: String::new() },
+            Reminder::PermissionDecision { call: String::new(), rule: String::new(), allowed: String::new() },
+        ];
+        for reminder in reminders {
+            let kind = reminder.kind();
+            assert_eq!(serde_json::to_value(&reminder).unwrap()["type"], kind.to_string());
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
+        }
     }
 
     #[test]

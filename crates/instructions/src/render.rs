@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::profile::{Profile, Rendering, Role};
+use crate::profile::{BlockRole, Profile, Rendering};
 use crate::safety::{neutralise, neutralise_part};
 
 /// Headings named in the mark of a cut file; the rest is counted.
@@ -12,9 +12,10 @@ const MOST_HEADINGS: usize = 30;
 
 /// A piece of text and where the agent puts it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Block {
     /// Where it goes.
-    pub role: Role,
+    pub role: BlockRole,
     /// The text.
     pub text: String,
 }

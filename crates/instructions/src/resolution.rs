@@ -5,31 +5,27 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::cache::{Cache, Grounds};
+use crate::cache::{Cache, CacheEvidence};
 use crate::chain::{Chain, Survey};
-use crate::codex_settings::{self, SettingsFileError};
 use crate::decision::Decision;
 use crate::diagnostic::Diagnostic;
 use crate::path;
-use crate::profile::{Profile, SettingsFile};
 use crate::render::Block;
-use crate::settings::{Settings, SettingsError, Surroundings};
+use crate::settings::{FileSettings, SettingsError};
+use crate::settings_file::{self, SettingsFileError};
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// By which rules.
-    pub profile: &'static Profile,
     /// In which directory; absolute, without dots.
     pub cwd: &'a Path,
-    /// With which settings.
-    pub settings: &'a Settings,
-    /// Among which other directories.
-    pub surroundings: &'a Surroundings,
+    /// By which rules and settings.
+    pub settings: &'a FileSettings,
 }
 
 /// Where a file comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileScope {
     /// The user's own directory.
@@ -40,9 +36,11 @@ pub enum FileScope {
 
 /// A file whose text is there, at least in part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstructionFile {
     /// The path it was found by.
     #[serde(serialize_with = "path::serialize")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
     /// Where it comes from.
     pub scope: FileScope,
@@ -130,10 +128,10 @@ pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Arc<Resol
         return Ok(answer);
     }
     let effective = effective(request)?;
-    let (resolution, grounds) = Chain::load(&effective.borrow(request), cache, Survey::Needed)?;
+    let (resolution, evidence) = Chain::load(&effective.borrow(request), cache, Survey::Needed)?;
     let resolution = Arc::new(resolution);
     if let Some(cache) = cache
-        && let Some(evidence) = grounds.join(effective.grounds)
+        && let Some(evidence) = evidence.join(effective.evidence)
     {
         cache.keep(request, evidence, &resolution);
     }
@@ -148,9 +146,9 @@ pub fn survey(request: &Request<'_>) -> Result<Resolution, ResolveError> {
 
 /// Settings that include what the agent's own file says.
 pub(crate) struct Effective {
-    settings: Settings,
+    settings: FileSettings,
     distrusted: Option<String>,
-    grounds: Grounds,
+    evidence: CacheEvidence,
 }
 
 impl Effective {
@@ -172,15 +170,15 @@ pub(crate) struct EffectiveRequest<'a> {
 pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError> {
     let mut settings = request.settings.clone();
     let mut distrusted = None;
-    let mut grounds = Grounds::default();
-    if request.profile.settings_file == Some(SettingsFile::Codex)
-        && let Some(home) = &request.surroundings.codex_home
+    let mut evidence = CacheEvidence::default();
+    if let Some(file) = settings.profile.settings_file
+        && let Some(home) = settings.homes.of(settings.profile)
     {
-        let file = codex_settings::read(&home.join("config.toml"), &mut grounds)?;
+        let file = settings_file::read(settings.profile, &file, home, &mut evidence)?;
         settings.max_bytes = settings.max_bytes.or(file.max_bytes);
         settings.fallback_filenames = settings.fallback_filenames.or(file.fallback_filenames);
         settings.markers = settings.markers.or(file.markers);
-        distrusted = codex_settings::distrust(&file.projects, request.cwd, &mut grounds);
+        distrusted = settings_file::distrust(settings.profile, &file.projects, request.cwd, &mut evidence);
     }
-    Ok(Effective { settings, distrusted, grounds })
+    Ok(Effective { settings, distrusted, evidence })
 }

@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, io};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::applicable::{Applicable, applicable};
 use crate::cache::Cache;
 use crate::chain::SWITCHED_OFF;
 use crate::diagnostic::Diagnostic;
 use crate::path;
-use crate::profile::Profile;
 use crate::reminder::{Reminder, ReminderFile};
 use crate::resolution::{Request, ResolveError};
 use crate::session::{LoadedVersion, Session};
-use crate::settings::{Settings, Surroundings};
+use crate::settings::FileSettings;
 
 /// A running session. Clones share it, and any number of threads may resolve at once.
 #[derive(Clone)]
@@ -26,9 +25,7 @@ pub struct Resolver {
 }
 
 struct Shared {
-    profile: &'static Profile,
-    settings: Settings,
-    surroundings: Surroundings,
+    settings: FileSettings,
     cache: Arc<Cache>,
     state: Mutex<State>,
 }
@@ -39,12 +36,23 @@ struct State {
     under_way: HashMap<PathBuf, Option<LoadedVersion>>,
 }
 
-/// A file of an answer, as the public schema has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// The files that newly apply to a path, as the public schema has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ResolvedAgents {
+    /// Files that are new or changed.
+    pub files: Vec<ResolvedFile>,
+}
+
+/// A file of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResolvedFile {
     /// The file.
     #[serde(serialize_with = "path::serialize")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
@@ -98,17 +106,11 @@ pub struct Announcement {
 }
 
 impl Resolver {
-    /// Goes on with a session. The profile must be the session's own, and its own settings hold.
-    pub fn new(
-        session: Session,
-        profile: &'static Profile,
-        settings: Settings,
-        surroundings: Surroundings,
-        cache: Arc<Cache>,
-    ) -> Self {
-        let settings = session.settings.over(settings);
+    /// Goes on with a session; the rules and settings it was started with replace those that are given.
+    pub fn new(session: Session, settings: FileSettings, cache: Arc<Cache>) -> Self {
+        let settings = session.settings_over(settings);
         let state = Mutex::new(State { session, under_way: HashMap::new() });
-        Self { shared: Arc::new(Shared { profile, settings, surroundings, cache, state }) }
+        Self { shared: Arc::new(Shared { settings, cache, state }) }
     }
 
     /// What the session remembers now.
@@ -151,12 +153,7 @@ impl Resolver {
                 announcement.passed_over.push(outside);
                 continue;
             }
-            let request = Request {
-                profile: shared.profile,
-                cwd: directory,
-                settings: &shared.settings,
-                surroundings: &shared.surroundings,
-            };
+            let request = Request { cwd: directory, settings: &shared.settings };
             let found = applicable(&request, &top, directory, Some(&shared.cache))?;
             applying.extend(found.files);
             // Paths below one directory share its problems.
@@ -183,17 +180,18 @@ impl Resolver {
             let loaded = state.session.loaded_versions.get(&file.path);
             let under_way = state.under_way.get(&file.path);
             let known = under_way.map_or(loaded, Option::as_ref);
-            if !file.differs(known, shared.profile) {
-                if under_way.is_some() && file.differs(loaded, shared.profile) {
+            if !file.differs(known, shared.settings.profile) {
+                if under_way.is_some() && file.differs(loaded, shared.settings.profile) {
                     announcement.told_elsewhere.push(file.path.clone());
                 }
                 continue;
             }
-            if announcement.files.len() >= shared.settings.max_files_per_resolve {
+            if announcement.files.len() as u64 >= shared.settings.max_files_per_resolve {
                 announcement.left_over += 1;
                 continue;
             }
-            let block = file.inline(shared.profile, shared.settings.delivery, &mut announcement.diagnostics);
+            let block =
+                file.inline(shared.settings.profile, shared.settings.delivery, &mut announcement.diagnostics);
             let LoadedVersion { mtime_ms, sha256, .. } = file.version.clone();
             let reminder = ReminderFile { path: file.path.clone(), mtime_ms, sha256: Some(sha256), block };
             announcement.files.push((reminder, file.version.clone()));
@@ -265,12 +263,13 @@ impl Announcement {
     }
 
     /// Files that are new or changed.
-    pub fn files(&self) -> impl Iterator<Item = ResolvedFile> {
-        self.files.iter().map(|(file, version)| ResolvedFile {
+    pub fn resolved(&self) -> ResolvedAgents {
+        let files = self.files.iter().map(|(file, version)| ResolvedFile {
             path: file.path.clone(),
             mtime_ms: version.mtime_ms,
             size_bytes: version.size,
-        })
+        });
+        ResolvedAgents { files: files.collect() }
     }
 
     /// Files that no longer apply.

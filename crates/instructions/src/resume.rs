@@ -38,7 +38,7 @@ impl ResumeDifference {
         }
         let mut files: Vec<(PathBuf, LoadedVersion)> = applying
             .iter()
-            .filter(|file| file.differs(session.loaded_versions.get(&file.path), request.profile))
+            .filter(|file| file.differs(session.loaded_versions.get(&file.path), request.settings.profile))
             .map(|file| (file.path.clone(), file.version.clone()))
             .collect();
         let home = now.files.iter().filter(|file| !file.path.starts_with(&top));

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cache::{Look, Marker};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::cache::{DirectoryReader, Marker};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::path;
-use crate::profile::{EmptyMarkers, Fallbacks, Profile, RootOverride, WithoutMarker};
+use crate::profile::{EmptyMarkers, Fallbacks, RootOverride, WithoutMarker};
 use crate::resolution::Request;
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{FileSettings, SettingsError};
 
 /// A project root, and why it is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub(crate) struct Root {
 }
 
 /// The markers that hold.
-pub(crate) fn markers(profile: &Profile, settings: &Settings) -> Result<Vec<String>, SettingsError> {
+pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
+    let profile = settings.profile;
     let defaults = || profile.markers.iter().map(|marker| (*marker).to_owned()).collect();
     let Some(markers) = &settings.markers else { return Ok(defaults()) };
     if markers.is_empty() && profile.empty_markers == EmptyMarkers::Defaults {
@@ -38,15 +39,16 @@ pub(crate) fn markers(profile: &Profile, settings: &Settings) -> Result<Vec<Stri
     }
 }
 
-/// Finds the root of a request's working directory. The markers are the last of the names that `look` knows.
+/// Finds the root of a request's working directory. The markers are the last of the names that `reader` knows.
 pub(crate) fn find(
     request: &Request<'_>,
     markers: &[String],
-    look: &mut Look<'_>,
+    reader: &mut DirectoryReader<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Root, SettingsError> {
-    let Request { profile, cwd, settings, surroundings } = *request;
-    let first_marker = look.names() - markers.len();
+    let Request { cwd, settings } = *request;
+    let profile = settings.profile;
+    let first_marker = reader.names() - markers.len();
     if let (Some(root), RootOverride::Allowed) = (&settings.root, profile.root_override) {
         let root = path::normalise(root, cwd);
         if !cwd.starts_with(&root) {
@@ -60,12 +62,12 @@ pub(crate) fn find(
     }
     let mut searched = "above".to_owned();
     for directory in cwd.ancestors() {
-        let is_home = surroundings.user_home.as_deref() == Some(directory);
+        let is_home = settings.homes.user.as_deref() == Some(directory);
         for (index, marker) in markers.iter().enumerate() {
             if is_home && profile.markers_not_in_home.contains(&marker.as_str()) {
                 continue;
             }
-            match look.has_marker(directory, first_marker + index) {
+            match reader.has_marker(directory, first_marker + index) {
                 Marker::Present => {
                     let reason = format!("it is the nearest directory with `{marker}`");
                     return Ok(Root { directory: Some(directory.to_owned()), reason });
@@ -74,7 +76,12 @@ pub(crate) fn find(
                     let link = directory.join(marker);
                     let message =
                         format!("`{marker}` is a link that leads nowhere, so it does not mark a root");
-                    diagnostics.push(Diagnostic::new("dangling_marker", Severity::Warning, &link, message));
+                    diagnostics.push(Diagnostic::new(
+                        DiagnosticCode::DanglingMarker,
+                        Severity::Warning,
+                        &link,
+                        message,
+                    ));
                 }
                 Marker::Absent => {}
             }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 
 /// The tags our texts are wrapped in.
 const TAGS: &[&str] = &["AGENTS_MD", "agents_context", "system-reminder", "INSTRUCTIONS"];
@@ -29,7 +29,8 @@ pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
         let shown: String = text[position..].chars().take(30).take_while(|c| *c != '\n').collect();
         let message = format!("`{shown}` looks like one of our own tags; its `<` is written as `&lt;`");
         diagnostics.push(
-            Diagnostic::new("wrapper_tag", Severity::Warning, path, message).at_line(line(text, position)),
+            Diagnostic::new(DiagnosticCode::WrapperTag, Severity::Warning, path, message)
+                .at_line(line(text, position)),
         );
     }
     if !text.is_ascii() {
@@ -163,15 +164,19 @@ fn hidden(
             Some(Hidden::Soft(_)) if character == '\u{200d}' && joins_emoji(before, after) => {}
             Some(Hidden::Soft(name)) => {
                 let message = format!("{name} (U+{:04X}) that cannot be seen", u32::from(character));
-                diagnostics
-                    .push(Diagnostic::new("zero_width", Severity::Warning, path, message).at_line(line));
+                diagnostics.push(
+                    Diagnostic::new(DiagnosticCode::ZeroWidth, Severity::Warning, path, message)
+                        .at_line(line),
+                );
             }
             Some(Hidden::Dangerous(name)) => {
                 let visible = format!("\\u{{{:x}}}", u32::from(character));
                 let message =
                     format!("{name} (U+{:04X}) that can hide text; shown as {visible}", u32::from(character));
-                diagnostics
-                    .push(Diagnostic::new("hidden_unicode", Severity::Error, path, message).at_line(line));
+                diagnostics.push(
+                    Diagnostic::new(DiagnosticCode::HiddenUnicode, Severity::Error, path, message)
+                        .at_line(line),
+                );
                 changes.push((position, character.len_utf8(), Cow::Owned(visible)));
             }
         }
@@ -187,7 +192,7 @@ fn joins_emoji(before: char, after: char) -> bool {
 
 /// Keeps the first findings of each kind and says how many there were.
 fn limit(diagnostics: &mut Vec<Diagnostic>) {
-    for code in ["wrapper_tag", "zero_width", "hidden_unicode"] {
+    for code in [DiagnosticCode::WrapperTag, DiagnosticCode::ZeroWidth, DiagnosticCode::HiddenUnicode] {
         let count = diagnostics.iter().filter(|diagnostic| diagnostic.code == code).count();
         if count <= MOST_FINDINGS {
             continue;
@@ -210,7 +215,7 @@ fn limit(diagnostics: &mut Vec<Diagnostic>) {
 mod tests {
     use super::*;
 
-    fn checked(text: &str) -> (String, Vec<&'static str>) {
+    fn checked(text: &str) -> (String, Vec<DiagnosticCode>) {
         let checked = check(text, Path::new("/f"));
         (checked.text.into_owned(), checked.diagnostics.iter().map(|diagnostic| diagnostic.code).collect())
     }
@@ -226,7 +231,7 @@ mod tests {
         ] {
             let (text, codes) = checked(tag);
             assert_eq!(text, format!("&lt;{}", &tag[1..]));
-            assert_eq!(codes, ["wrapper_tag"]);
+            assert_eq!(codes, [DiagnosticCode::WrapperTag]);
         }
         for harmless in ["<instructions2>", "<AGENTS_MD-x>", "a < b", "<system>", "<p"] {
             assert_eq!(checked(harmless), (harmless.to_owned(), vec![]));
@@ -236,21 +241,21 @@ mod tests {
     #[test]
     fn what_follows_a_text_cannot_finish_a_tag() {
         for (text, harmless) in [("a <", "a &lt;"), ("< / \n\n", "&lt; / \n\n"), ("</", "&lt;/")] {
-            assert_eq!(checked(text), (harmless.to_owned(), vec!["wrapper_tag"]));
+            assert_eq!(checked(text), (harmless.to_owned(), vec![DiagnosticCode::WrapperTag]));
             assert_eq!(neutralise_part(text), harmless);
             assert_eq!(neutralise(text), text, "a text that stands alone is finished");
         }
-        assert_eq!(checked("a </p> < b").1, Vec::<&str>::new());
+        assert_eq!(checked("a </p> < b").1, Vec::<DiagnosticCode>::new());
     }
 
     #[test]
     fn dangerous_characters_are_made_visible_and_soft_ones_reported() {
-        assert_eq!(checked("a\u{202e}b"), ("a\\u{202e}b".into(), vec!["hidden_unicode"]));
-        assert_eq!(checked("a\u{e0041}"), ("a\\u{e0041}".into(), vec!["hidden_unicode"]));
-        assert_eq!(checked("a\u{e0100}"), ("a\\u{e0100}".into(), vec!["hidden_unicode"]));
+        assert_eq!(checked("a\u{202e}b"), ("a\\u{202e}b".into(), vec![DiagnosticCode::HiddenUnicode]));
+        assert_eq!(checked("a\u{e0041}"), ("a\\u{e0041}".into(), vec![DiagnosticCode::HiddenUnicode]));
+        assert_eq!(checked("a\u{e0100}"), ("a\\u{e0100}".into(), vec![DiagnosticCode::HiddenUnicode]));
         assert_eq!(
             checked("a\u{200b}b\u{ad}"),
-            ("a\u{200b}b\u{ad}".into(), vec!["zero_width", "zero_width"])
+            ("a\u{200b}b\u{ad}".into(), vec![DiagnosticCode::ZeroWidth, DiagnosticCode::ZeroWidth])
         );
     }
 
@@ -266,8 +271,8 @@ mod tests {
     #[test]
     fn emoji_joiners_are_nobodys_business() {
         assert_eq!(checked("👩\u{200d}👧"), ("👩\u{200d}👧".into(), vec![]));
-        assert_eq!(checked("❤\u{fe0f}\u{200d}🔥").1, Vec::<&str>::new());
-        assert_eq!(checked("a\u{200d}b").1, ["zero_width"]);
+        assert_eq!(checked("❤\u{fe0f}\u{200d}🔥").1, Vec::<DiagnosticCode>::new());
+        assert_eq!(checked("a\u{200d}b").1, [DiagnosticCode::ZeroWidth]);
     }
 
     #[test]

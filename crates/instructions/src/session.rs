@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::cache::Cache;
 use crate::decision::Outcome;
+use crate::diagnostic::DiagnosticCode;
 use crate::file::hex;
-use crate::profile::Fallbacks;
+use crate::profile::{Fallbacks, Profile};
 use crate::reminder::Reminder;
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
-use crate::settings::Settings;
+use crate::settings::{AgentsConfig, AgentsInitial, FileSettings};
 use crate::stored_path;
 
 /// The format that is written and read.
@@ -21,6 +22,7 @@ pub const SCHEMA: u32 = 1;
 
 /// A file version that reached the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadedVersion {
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
@@ -49,109 +51,129 @@ impl LoadedVersion {
 
 /// The text a session started with; it never changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Initial {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InitialChain {
     /// The text; none when nothing applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// SHA-256 of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// The files it came from, in the order of their text.
     #[serde(with = "stored_path::list")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub files: Vec<PathBuf>,
     /// The versions that the text was made from; sessions of older versions of this program have none.
     #[serde(default, with = "stored_path::map", skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, LoadedVersion>"))]
     pub versions: BTreeMap<PathBuf, LoadedVersion>,
     /// What went otherwise than a reader of the files would think, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FileProblem>,
 }
 
 /// Something about a file of the initial text: never its content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Finding {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileProblem {
     /// The file.
     #[serde(with = "stored_path")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
-    /// What it is: an outcome other than `used`, or the code of a diagnostic.
-    pub code: String,
+    /// What it is.
+    pub code: DiagnosticCode,
 }
 
-impl Initial {
+impl InitialChain {
     /// Whether something of a file was left out for want of room.
     pub fn is_truncated(&self) -> bool {
-        self.findings.iter().any(|finding| ["truncated", "over_budget"].contains(&finding.code.as_str()))
+        let for_room = [DiagnosticCode::Truncated, DiagnosticCode::OverBudget];
+        self.findings.iter().any(|problem| for_room.contains(&problem.code))
     }
 }
 
 /// What a model's text hides from somebody who knows the files: cuts, refusals, changed characters.
-fn findings(resolution: &Resolution) -> Vec<Finding> {
+fn problems(resolution: &Resolution) -> Vec<FileProblem> {
     let outcomes = resolution.decisions.iter().filter_map(|decision| {
         let code = match decision.outcome {
-            Outcome::Truncated => "truncated",
-            Outcome::OverBudget => "over_budget",
-            Outcome::NotAFile => "not_a_file",
-            Outcome::OutsideRoot => "outside_root",
-            Outcome::Unreadable => "unreadable",
+            Outcome::Truncated => DiagnosticCode::Truncated,
+            Outcome::OverBudget => DiagnosticCode::OverBudget,
+            Outcome::NotAFile => DiagnosticCode::NotAFile,
+            Outcome::OutsideRoot => DiagnosticCode::OutsideRoot,
+            Outcome::Unreadable => DiagnosticCode::Unreadable,
             _ => return None,
         };
-        Some(Finding { path: decision.path.clone(), code: code.to_owned() })
+        Some(FileProblem { path: decision.path.clone(), code })
     });
     let diagnostics = resolution
         .diagnostics
         .iter()
-        .filter_map(|found| Some(Finding { path: found.path.clone()?, code: found.code.to_string() }));
-    let all: BTreeSet<Finding> = outcomes.chain(diagnostics).collect();
+        .filter_map(|found| Some(FileProblem { path: found.path.clone()?, code: found.code }));
+    let all: BTreeSet<FileProblem> = outcomes.chain(diagnostics).collect();
     all.into_iter().collect()
 }
 
 /// The settings that a session goes on with, whatever is set later; how files are delivered is not among them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SessionSettings {
-    /// Names tried after the profile's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback_filenames: Option<Vec<String>>,
-    /// Whether links may lead out of the project.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub follow_external_links: bool,
-    /// Most bytes of project files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_bytes: Option<u64>,
-    /// Most project files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_files: Option<u64>,
+fn frozen_settings(settings: &FileSettings) -> AgentsConfig {
+    let fallbacks = settings.fallback_filenames.clone();
+    AgentsConfig {
+        fallback_filenames: fallbacks.filter(|_| settings.profile.fallbacks != Fallbacks::Unsupported),
+        follow_external_links: settings.follow_external_links.then_some(true),
+        initial: AgentsInitial { max_files: settings.max_files, max_bytes: settings.max_bytes },
+        ..AgentsConfig::default()
+    }
 }
 
-impl SessionSettings {
-    fn of(request: &Request<'_>) -> Self {
-        let Settings { fallback_filenames, follow_external_links, max_bytes, max_files, .. } =
-            request.settings;
-        let fallbacks = fallback_filenames.clone();
-        Self {
-            fallback_filenames: fallbacks.filter(|_| request.profile.fallbacks != Fallbacks::Unsupported),
-            follow_external_links: *follow_external_links,
-            max_bytes: *max_bytes,
-            max_files: *max_files,
-        }
+/// A session's settings in its JSON, which older versions of this program wrote and read like this.
+mod stored_settings {
+    use super::*;
+
+    #[derive(Default, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[cfg_attr(feature = "schema", schemars(rename = "SessionSettings"))]
+    #[serde(default)]
+    pub(super) struct Stored {
+        /// Names tried after the profile's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fallback_filenames: Option<Vec<String>>,
+        /// Whether links may lead out of the project.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        follow_external_links: bool,
+        /// Most bytes of project files.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_bytes: Option<u64>,
+        /// Most project files.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_files: Option<u64>,
     }
 
-    fn is_default(&self) -> bool {
-        *self == Self::default()
+    pub(super) fn serialize<S: Serializer>(
+        settings: &AgentsConfig,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let stored = Stored {
+            fallback_filenames: settings.fallback_filenames.clone(),
+            follow_external_links: settings.follow_external_links.unwrap_or(false),
+            max_bytes: settings.initial.max_bytes,
+            max_files: settings.initial.max_files,
+        };
+        stored.serialize(serializer)
     }
 
-    /// Settings in which those of the session hold.
-    pub fn over(&self, settings: Settings) -> Settings {
-        Settings {
-            fallback_filenames: self.fallback_filenames.clone().or(settings.fallback_filenames),
-            follow_external_links: self.follow_external_links || settings.follow_external_links,
-            max_bytes: self.max_bytes.or(settings.max_bytes),
-            max_files: self.max_files.or(settings.max_files),
-            ..settings
-        }
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentsConfig, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        Ok(AgentsConfig {
+            fallback_filenames: stored.fallback_filenames,
+            follow_external_links: stored.follow_external_links.then_some(true),
+            initial: AgentsInitial { max_files: stored.max_files, max_bytes: stored.max_bytes },
+            ..AgentsConfig::default()
+        })
     }
 }
 
 /// What a session remembers. Serialises to JSON and survives a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Session {
     /// The format.
     pub schema: u32,
@@ -159,22 +181,27 @@ pub struct Session {
     pub profile: String,
     /// The working directory.
     #[serde(with = "stored_path")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub cwd: PathBuf,
     /// The project root; none when only the working directory counts.
-    #[serde(with = "stored_path::option")]
+    #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub root: Option<PathBuf>,
     /// The markers that were looked for.
     pub markers: Vec<String>,
     /// Settings that decide what applies, as far as they were given at the start.
-    #[serde(default, skip_serializing_if = "SessionSettings::is_default")]
-    pub settings: SessionSettings,
+    #[serde(default, with = "stored_settings", skip_serializing_if = "AgentsConfig::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "stored_settings::Stored"))]
+    pub settings: AgentsConfig,
     /// The frozen start.
-    pub initial: Initial,
+    pub initial: InitialChain,
     /// Directories whose files the model has.
     #[serde(with = "stored_path::list")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeSet<String>"))]
     pub covered_dirs: BTreeSet<PathBuf>,
     /// What the model has of each file.
     #[serde(with = "stored_path::map")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, LoadedVersion>"))]
     pub loaded_versions: BTreeMap<PathBuf, LoadedVersion>,
 }
 
@@ -202,13 +229,13 @@ impl Session {
             cwd: resolution.cwd.clone(),
             root: resolution.root.clone(),
             markers: resolution.markers.clone(),
-            settings: SessionSettings::of(request),
-            initial: Initial {
+            settings: frozen_settings(request.settings),
+            initial: InitialChain {
                 text: resolution.text.clone(),
                 sha256: resolution.text.as_ref().map(|text| hex(&Sha256::digest(text.as_bytes()))),
                 files: resolution.files.iter().map(|file| file.path.clone()).collect(),
                 versions: versions.clone(),
-                findings: findings(&resolution),
+                findings: problems(&resolution),
             },
             covered_dirs: loaded.iter().filter_map(|file| file.path.parent()).map(PathBuf::from).collect(),
             loaded_versions: versions,
@@ -247,6 +274,14 @@ impl Session {
         }
         self.covered_dirs =
             self.loaded_versions.keys().filter_map(|path| path.parent()).map(PathBuf::from).collect();
+    }
+
+    /// Settings in which the session's own rules and settings hold. A session of a profile that is gone goes on with the
+    /// given one.
+    pub fn settings_over(&self, mut settings: FileSettings) -> FileSettings {
+        settings.profile = Profile::find(&self.profile).unwrap_or(settings.profile);
+        settings.apply_values(&self.settings);
+        settings
     }
 
     /// The directory that bounds the session.

@@ -1,19 +1,24 @@
-//! What a user may change about a profile, and the directories around a project.
+//! What a user may change about a profile: the settings of a resolution, and the one type that changes them.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{Fallbacks, Profile};
+use crate::profile::{FOREWORD, Fallbacks, PROFILES, Profile};
 
 /// Bytes up to which `auto` delivery puts a file's text into the reminder itself.
 pub const INLINE_BYTES: u64 = 4_096;
 /// Files announced by one resolve, unless set otherwise.
-pub const MAX_FILES_PER_RESOLVE: usize = 8;
+pub const MAX_FILES_PER_RESOLVE: u64 = 8;
 
-/// Settings of one resolution; what is none has the profile's default.
+/// Everything that decides what applies to a directory. What is `None` has the profile's own value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Settings {
+pub struct FileSettings {
+    /// The rules.
+    pub profile: &'static Profile,
+    /// Where users keep their own files.
+    pub homes: HomeDirectories,
     /// Whether files are read at all.
     pub enabled: bool,
     /// The project root itself; nothing is searched for.
@@ -35,14 +40,23 @@ pub struct Settings {
     /// Whether files of other directories are brought in as an agent moves.
     pub resolver_enabled: bool,
     /// Most files announced by one resolve.
-    pub max_files_per_resolve: usize,
+    pub max_files_per_resolve: u64,
     /// Whether a reminder carries texts or only paths.
     pub delivery: Delivery,
 }
 
-impl Default for Settings {
+impl Default for FileSettings {
     fn default() -> Self {
+        Self::of(&FOREWORD)
+    }
+}
+
+impl FileSettings {
+    /// A profile's own settings, without any home directory.
+    pub fn of(profile: &'static Profile) -> Self {
         Self {
+            profile,
+            homes: HomeDirectories::default(),
             enabled: true,
             root: None,
             ceiling: None,
@@ -57,10 +71,158 @@ impl Default for Settings {
             delivery: Delivery::Auto,
         }
     }
+
+    /// Replaces what a patch sets.
+    pub fn apply(&mut self, patch: &AgentsConfig) -> Result<(), SettingsError> {
+        if let Some(name) = &patch.profile {
+            self.profile =
+                Profile::find(name).ok_or_else(|| SettingsError::Profile { name: name.clone() })?;
+        }
+        self.apply_values(patch);
+        Ok(())
+    }
+
+    /// Replaces what a patch sets within the profile.
+    pub(crate) fn apply_values(&mut self, patch: &AgentsConfig) {
+        fn set<T: Clone>(setting: &mut T, value: &Option<T>) {
+            if let Some(value) = value {
+                setting.clone_from(value);
+            }
+        }
+        fn replace<T: Clone>(setting: &mut Option<T>, value: &Option<T>) {
+            if value.is_some() {
+                setting.clone_from(value);
+            }
+        }
+        let AgentsConfig { root, initial, resolver, .. } = patch;
+        set(&mut self.enabled, &patch.enabled);
+        replace(&mut self.fallback_filenames, &patch.fallback_filenames);
+        set(&mut self.follow_external_links, &patch.follow_external_links);
+        replace(&mut self.root, &root.project_root_override);
+        replace(&mut self.markers, &root.markers);
+        set(&mut self.stop_at_fs_root, &root.stop_at_fs_root);
+        replace(&mut self.max_files, &initial.max_files);
+        replace(&mut self.max_bytes, &initial.max_bytes);
+        set(&mut self.resolver_enabled, &resolver.enabled);
+        set(&mut self.max_files_per_resolve, &resolver.max_files_per_resolve);
+        set(&mut self.delivery, &resolver.delivery);
+    }
+}
+
+/// What a configuration, a workspace or a session says about instruction files; what is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentsConfig {
+    /// Whether files on disk are read at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Name of the set of rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Names tried after the profile's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback_filenames: Option<Vec<String>>,
+    /// Whether links may lead out of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follow_external_links: Option<bool>,
+    /// Where the project root is.
+    #[serde(skip_serializing_if = "is_default")]
+    pub root: AgentsRoot,
+    /// What is loaded when a session starts.
+    #[serde(skip_serializing_if = "is_default")]
+    pub initial: AgentsInitial,
+    /// What is brought in as an agent moves.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resolver: AgentsResolver,
+}
+
+/// How the project root is found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentsRoot {
+    /// The root itself; nothing is searched for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_root_override: Option<PathBuf>,
+    /// Names whose presence makes a directory the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub markers: Option<Vec<String>>,
+    /// Whether the search goes up to the file system's root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_at_fs_root: Option<bool>,
+}
+
+/// Limits of the initial chain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentsInitial {
+    /// Most files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    pub max_files: Option<u64>,
+    /// Most bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    pub max_bytes: Option<u64>,
+}
+
+/// Settings of the resolver.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentsResolver {
+    /// Whether files of other directories are brought in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Most files announced at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    pub max_files_per_resolve: Option<u64>,
+    /// Whether a reminder carries texts or only paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl AgentsConfig {
+    /// What the public schema wants besides types: limits are positive, the profile exists. A settings file, a flag and a
+    /// session may say 0, which reads no project file.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let limits = [
+            ("initial.maxFiles", self.initial.max_files),
+            ("initial.maxBytes", self.initial.max_bytes),
+            ("resolver.maxFilesPerResolve", self.resolver.max_files_per_resolve),
+        ];
+        if let Some((field, _)) = limits.into_iter().find(|(_, limit)| *limit == Some(0)) {
+            return Err(SettingsError::ZeroLimit { field });
+        }
+        match &self.profile {
+            Some(name) if Profile::find(name).is_none() => Err(SettingsError::Profile { name: name.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every text that is set, for whoever keeps them where not every text can be kept.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let root = self.root.project_root_override.as_deref().and_then(Path::to_str);
+        let lists = [&self.fallback_filenames, &self.root.markers].into_iter().flatten().flatten();
+        self.profile.as_deref().into_iter().chain(root).chain(lists.map(String::as_str))
+    }
+
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        is_default(self)
+    }
 }
 
 /// Whether a reminder carries texts or only paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// Only paths; the model reads.
@@ -72,20 +234,66 @@ pub enum Delivery {
     Auto,
 }
 
-/// The directories around a project.
+/// The directories in which a user keeps what is not of one project: one for each profile that has one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Surroundings {
-    /// The user's home directory.
-    pub user_home: Option<PathBuf>,
-    /// Foreword's home directory.
-    pub foreword_home: Option<PathBuf>,
-    /// Codex's home directory.
-    pub codex_home: Option<PathBuf>,
+pub struct HomeDirectories {
+    pub(crate) user: Option<PathBuf>,
+    of_profiles: BTreeMap<&'static str, PathBuf>,
+}
+
+impl HomeDirectories {
+    /// The user's home directory alone.
+    pub fn of_user(user: Option<PathBuf>) -> Self {
+        Self { user, of_profiles: BTreeMap::new() }
+    }
+
+    /// Where every profile's directory is: what its variable names, else its place in the user's home directory.
+    pub fn find(user: Option<PathBuf>, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
+        let mut homes = Self::of_user(user);
+        for profile in PROFILES {
+            let Some(home) = profile.home_directory else { continue };
+            let named = home.variable.and_then(&variable);
+            let default = || homes.user.as_ref().map(|user| user.join(home.in_user_home));
+            if let Some(directory) = named.or_else(default) {
+                homes.of_profiles.insert(profile.name, directory);
+            }
+        }
+        homes
+    }
+
+    /// With this directory for a profile.
+    #[must_use]
+    pub fn with(mut self, profile: &Profile, directory: impl Into<PathBuf>) -> Self {
+        self.of_profiles.insert(profile.name, directory.into());
+        self
+    }
+
+    /// A profile's directory.
+    pub fn of(&self, profile: &Profile) -> Option<&Path> {
+        self.of_profiles.get(profile.name).map(PathBuf::as_path)
+    }
+
+    /// Every profile's directory.
+    pub fn all(&self) -> impl Iterator<Item = &Path> {
+        self.of_profiles.values().map(PathBuf::as_path)
+    }
 }
 
 /// Settings that cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
+    /// There is no such profile.
+    #[error("there is no profile `{name}`")]
+    Profile {
+        /// The name.
+        name: String,
+    },
+    /// A limit that must be positive is not.
+    #[error("`{field}` must be positive")]
+    ZeroLimit {
+        /// The field.
+        field: &'static str,
+    },
     /// A fallback name is not a plain file name.
     #[error("the fallback name `{name}` is not a plain file name")]
     FallbackName {
@@ -109,7 +317,8 @@ pub enum SettingsError {
 }
 
 /// The file names of a profile with the fallbacks that were configured: trimmed, blanks and doubles dropped.
-pub(crate) fn candidate_names(profile: &Profile, settings: &Settings) -> Result<Vec<String>, SettingsError> {
+pub(crate) fn candidate_names(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
+    let profile = settings.profile;
     let mut names: Vec<String> = profile.names.iter().map(|name| (*name).to_owned()).collect();
     if profile.fallbacks == Fallbacks::Unsupported {
         return Ok(names);

@@ -9,15 +9,14 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use instructions::{
-    CODELIA, CODEX, FOREWORD, Outcome, Request, Resolution, ResolveError, Settings, SettingsError,
-    Surroundings, resolve, survey,
+    CODELIA, CODEX, DiagnosticCode, FOREWORD, FileSettings, HomeDirectories, Outcome, Request, Resolution,
+    ResolveError, SettingsError, resolve, survey,
 };
 use serde_json::json;
 use support::Tree;
 
-fn ask(cwd: &Path, settings: &Settings) -> Result<Resolution, ResolveError> {
-    let surroundings = Surroundings::default();
-    let request = Request { profile: &FOREWORD, cwd, settings, surroundings: &surroundings };
+fn ask(cwd: &Path, settings: &FileSettings) -> Result<Resolution, ResolveError> {
+    let request = Request { cwd, settings };
     let lean = resolve(&request, None)?;
     let full = survey(&request)?;
     assert_eq!(lean.text, full.text, "a survey finds the same text");
@@ -54,7 +53,7 @@ fn pipes_devices_loops_and_directories_are_passed_over() {
             "a/b/c/d/e/f/AGENTS.md": "leaf",
         }),
     );
-    let found = ask(&root.join("a/b/c/d/e/f"), &Settings::default()).unwrap();
+    let found = ask(&root.join("a/b/c/d/e/f"), &FileSettings::default()).unwrap();
     assert_eq!(fate(&found, "a/AGENTS.md"), [Outcome::NotAFile]);
     assert_eq!(fate(&found, "b/AGENTS.md"), [Outcome::NotAFile]);
     assert_eq!(fate(&found, "c/AGENTS.md"), [Outcome::Unreadable]);
@@ -75,8 +74,8 @@ fn a_link_that_leads_nowhere_is_told_of_and_hides_nothing() {
         }),
     );
     let about = |profile| {
-        let (settings, surroundings) = (Settings::default(), Surroundings::default());
-        let request = Request { profile, cwd: &root, settings: &settings, surroundings: &surroundings };
+        let settings = FileSettings::of(profile);
+        let request = Request { cwd: &root, settings: &settings };
         let found = survey(&request).unwrap();
         assert_eq!(fate(&found, "root/AGENTS.md"), [Outcome::Used]);
         found
@@ -98,8 +97,8 @@ fn a_link_that_leads_nowhere_is_told_of_and_hides_nothing() {
     fs::remove_file(root.join("AGENTS.override.md")).unwrap();
     fs::rename(root.join("AGENTS.md"), root.join("kept.md")).unwrap();
     symlink("AGENTS.override.md", root.join("AGENTS.md")).unwrap();
-    let (settings, surroundings) = (Settings::default(), Surroundings::default());
-    let request = Request { profile: &CODELIA, cwd: &root, settings: &settings, surroundings: &surroundings };
+    let settings = FileSettings::of(&CODELIA);
+    let request = Request { cwd: &root, settings: &settings };
     assert_eq!(fate(&survey(&request).unwrap(), "root/AGENTS.md"), [Outcome::NotAFile]);
 }
 
@@ -108,7 +107,7 @@ fn unreadable_files_cost_only_themselves() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
     fs::set_permissions(root.join("AGENTS.md"), fs::Permissions::from_mode(0o0)).unwrap();
-    let found = ask(&root.join("a"), &Settings::default()).unwrap();
+    let found = ask(&root.join("a"), &FileSettings::default()).unwrap();
     // The superuser may read everything; for everybody else it is unreadable.
     let expected = if fs::read(root.join("AGENTS.md")).is_ok() { Outcome::Used } else { Outcome::Unreadable };
     assert_eq!(fate(&found, "root/AGENTS.md"), [expected]);
@@ -119,9 +118,9 @@ fn unreadable_files_cost_only_themselves() {
 fn a_directory_that_does_not_exist_is_an_error() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "file": "x" }));
-    let missing = ask(&root.join("missing"), &Settings::default()).unwrap_err();
+    let missing = ask(&root.join("missing"), &FileSettings::default()).unwrap_err();
     assert!(matches!(missing, ResolveError::Directory { .. }), "{missing}");
-    let file = ask(&root.join("file"), &Settings::default()).unwrap_err();
+    let file = ask(&root.join("file"), &FileSettings::default()).unwrap_err();
     assert!(matches!(file, ResolveError::NotADirectory { .. }), "{file}");
 }
 
@@ -132,7 +131,7 @@ fn names_that_are_not_utf8_work() {
     let odd = root.join(OsStr::from_bytes(b"od\xffd\n"));
     fs::create_dir(&odd).unwrap();
     fs::write(odd.join("AGENTS.md"), "odd").unwrap();
-    let text = ask(&odd, &Settings::default()).unwrap().text.unwrap();
+    let text = ask(&odd, &FileSettings::default()).unwrap().text.unwrap();
     assert!(text.contains("od\u{fffd}d\\n/AGENTS.md\nodd"), "{text}");
 }
 
@@ -142,9 +141,9 @@ fn a_very_deep_directory_is_an_error_or_an_answer() {
     let root = project(&tree, json!({ "AGENTS.md": "root" }));
     let reachable = root.join("d/".repeat(1_000));
     fs::create_dir_all(&reachable).unwrap();
-    assert!(ask(&reachable, &Settings::default()).unwrap().text.is_some());
+    assert!(ask(&reachable, &FileSettings::default()).unwrap().text.is_some());
     let too_deep = root.join("d/".repeat(10_000));
-    assert!(matches!(ask(&too_deep, &Settings::default()), Err(ResolveError::Directory { .. })));
+    assert!(matches!(ask(&too_deep, &FileSettings::default()), Err(ResolveError::Directory { .. })));
 }
 
 #[test]
@@ -154,7 +153,7 @@ fn a_directory_with_many_entries_is_no_trouble() {
     for number in 0..20_000 {
         fs::File::create(root.join(format!("entry{number}"))).unwrap();
     }
-    let found = ask(&root, &Settings::default()).unwrap();
+    let found = ask(&root, &FileSettings::default()).unwrap();
     assert_eq!(fate(&found, "agents.MD"), [Outcome::Ignored]);
 }
 
@@ -164,25 +163,25 @@ fn a_dangling_marker_is_reported_and_does_not_count() {
     let root = tree.directory("root");
     symlink("nowhere", root.join(".git")).unwrap();
     tree.fill(&root, &json!({ "AGENTS.md": "root", "a/AGENTS.md": "a" }));
-    let found = ask(&root.join("a"), &Settings::default()).unwrap();
+    let found = ask(&root.join("a"), &FileSettings::default()).unwrap();
     assert_eq!(found.root, None);
-    assert!(found.diagnostics.iter().any(|diagnostic| diagnostic.code == "dangling_marker"));
+    assert!(found.diagnostics.iter().any(|diagnostic| diagnostic.code == DiagnosticCode::DanglingMarker));
 }
 
 #[test]
 fn settings_that_contradict_are_errors() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root" }));
-    let with = |settings: Settings| match ask(&root, &settings) {
+    let with = |settings: FileSettings| match ask(&root, &settings) {
         Err(ResolveError::Settings(error)) => error,
         other => panic!("{other:?}"),
     };
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
-    let fallback = with(Settings { fallback_filenames: names(&["../x"]), ..Settings::default() });
+    let fallback = with(FileSettings { fallback_filenames: names(&["../x"]), ..FileSettings::default() });
     assert_eq!(fallback, SettingsError::FallbackName { name: "../x".into() });
-    let marker = with(Settings { markers: names(&["/etc"]), ..Settings::default() });
+    let marker = with(FileSettings { markers: names(&["/etc"]), ..FileSettings::default() });
     assert_eq!(marker, SettingsError::Marker { name: "/etc".into() });
-    let elsewhere = with(Settings { root: Some("/somewhere/else".into()), ..Settings::default() });
+    let elsewhere = with(FileSettings { root: Some("/somewhere/else".into()), ..FileSettings::default() });
     assert!(matches!(elsewhere, SettingsError::RootElsewhere { .. }));
 }
 
@@ -201,16 +200,8 @@ fn a_file_that_grows_while_it_is_read_is_read_in_bounds() {
             }
         });
         for _ in 0..200 {
-            let found = resolve(
-                &Request {
-                    profile: &FOREWORD,
-                    cwd: &root,
-                    settings: &Settings::default(),
-                    surroundings: &Surroundings::default(),
-                },
-                None,
-            )
-            .unwrap();
+            let settings = FileSettings::default();
+            let found = resolve(&Request { cwd: &root, settings: &settings }, None).unwrap();
             assert!(found.files[0].kept_bytes <= 32_768);
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -224,7 +215,7 @@ fn a_huge_file_costs_no_more_than_the_limit() {
     let file = fs::File::create(root.join("AGENTS.md")).unwrap();
     file.set_len(10 * 1024 * 1024 * 1024).unwrap();
     let started = std::time::Instant::now();
-    let found = ask(&root, &Settings::default()).unwrap();
+    let found = ask(&root, &FileSettings::default()).unwrap();
     assert_eq!(found.files[0].bytes, 10 * 1024 * 1024 * 1024);
     assert!(found.files[0].kept_bytes <= 32_768);
     assert!(started.elapsed() < std::time::Duration::from_secs(20), "it was not read whole");
@@ -236,7 +227,7 @@ fn a_mark_does_not_deny_headings_that_nobody_looked_for() {
     let filler = "text\n".repeat(40_000);
     let marks = |text: String| {
         let root = project(&tree, json!({ "AGENTS.md": text }));
-        let text = ask(&root, &Settings::default()).unwrap().text.unwrap();
+        let text = ask(&root, &FileSettings::default()).unwrap().text.unwrap();
         let mark = text.lines().find(|line| line.starts_with("[foreword: ")).unwrap().to_owned();
         mark.replace(&*root.to_string_lossy(), "{R}")
     };
@@ -260,14 +251,14 @@ fn a_mark_does_not_deny_headings_that_nobody_looked_for() {
 fn what_is_left_out_says_which_limit_left_it_out() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
-    let detail = |settings: Settings| {
+    let detail = |settings: FileSettings| {
         let found = ask(&root.join("a"), &settings).unwrap();
         let left_out = found.decisions.iter().find(|decision| decision.outcome == Outcome::OverBudget);
         left_out.and_then(|decision| decision.detail.clone()).unwrap_or_default()
     };
-    let files = detail(Settings { max_files: Some(1), ..Settings::default() });
+    let files = detail(FileSettings { max_files: Some(1), ..FileSettings::default() });
     assert!(files.ends_with("raise agents.initial.max_files"), "{files}");
-    let bytes = detail(Settings { max_bytes: Some(4), ..Settings::default() });
+    let bytes = detail(FileSettings { max_bytes: Some(4), ..FileSettings::default() });
     assert!(bytes.ends_with("raise agents.initial.max_bytes"), "{bytes}");
 }
 
@@ -284,10 +275,9 @@ fn advice_names_the_settings_of_the_agent_in_question() {
     );
     fs::write(root.parent().unwrap().join("AGENTS.md"), "above").unwrap();
     let detail = |profile, cwd: &str, bytes: u64, name: &str| {
-        let settings = Settings { max_bytes: Some(bytes), ..Settings::default() };
-        let surroundings = Surroundings::default();
+        let settings = FileSettings { max_bytes: Some(bytes), ..FileSettings::of(profile) };
         let cwd = root.join(cwd);
-        let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let request = Request { cwd: &cwd, settings: &settings };
         let found = survey(&request).unwrap();
         let path = instructions::path::normalise(Path::new(name), &root);
         let decision = found.decisions.into_iter().find(|decision| decision.path == path);
@@ -332,19 +322,18 @@ fn a_search_that_ends_at_home_says_so() {
     let tree = Tree::new();
     let home = tree.directory("home");
     let cwd = tree.directory("home/a");
-    let settings = Settings { stop_at_fs_root: false, ..Settings::default() };
-    for (user_home, words) in [
+    let settings = FileSettings { stop_at_fs_root: false, ..FileSettings::default() };
+    for (user, words) in [
         (
             Some(home.clone()),
             format!("up to your home directory {}, where the search stops,", home.display()),
         ),
         (None, "above".to_owned()),
     ] {
-        let surroundings = Surroundings { user_home, ..Surroundings::default() };
+        let homes = HomeDirectories::of_user(user);
         let markers = Some(vec!["no-such-marker".to_owned()]);
-        let settings = Settings { markers, ..settings.clone() };
-        let request =
-            Request { profile: &FOREWORD, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let settings = FileSettings { homes, markers, ..settings.clone() };
+        let request = Request { cwd: &cwd, settings: &settings };
         assert_eq!(
             survey(&request).unwrap().root_reason,
             format!("no directory {words} has `no-such-marker`, so only the working directory counts")
@@ -358,10 +347,9 @@ fn the_users_own_file_is_switched_off_with_the_others() {
     let root = project(&tree, json!({ "AGENTS.md": "root" }));
     let home = tree.directory("home");
     tree.fill(&home, &json!({ "AGENTS.md": "mine" }));
-    let settings = Settings { enabled: false, ..Settings::default() };
-    let surroundings = Surroundings { foreword_home: Some(home), ..Surroundings::default() };
-    let request =
-        Request { profile: &FOREWORD, cwd: &root, settings: &settings, surroundings: &surroundings };
+    let homes = HomeDirectories::default().with(&FOREWORD, home);
+    let settings = FileSettings { enabled: false, homes, ..FileSettings::default() };
+    let request = Request { cwd: &root, settings: &settings };
     let found = survey(&request).unwrap();
     assert_eq!(found.text, None);
     assert_eq!(fate(&found, "AGENTS.md"), [Outcome::Disabled, Outcome::Disabled]);
@@ -372,12 +360,13 @@ fn the_users_own_file_is_switched_off_with_the_others() {
 fn two_files_together_make_no_tag() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "one <\n", "a/AGENTS.md": "two </ " }));
-    let text = ask(&root.join("a"), &Settings::default()).unwrap().text.unwrap();
+    let text = ask(&root.join("a"), &FileSettings::default()).unwrap().text.unwrap();
     assert!(text.contains("\none &lt;\n\nInstructions from: "), "{text}");
     assert!(text.ends_with("\ntwo &lt;/\n</agents_context>"), "{text}");
     // Nor does a file's name together with its text.
     let root = project(&tree, json!({ "b/NOTES <": "agents_context>" }));
-    let settings = Settings { fallback_filenames: Some(vec!["NOTES <".to_owned()]), ..Settings::default() };
+    let settings =
+        FileSettings { fallback_filenames: Some(vec!["NOTES <".to_owned()]), ..FileSettings::default() };
     let text = ask(&root.join("b"), &settings).unwrap().text.unwrap();
     assert!(text.contains("/b/NOTES &lt;\nagents_context>"), "{text}");
 }
@@ -394,7 +383,7 @@ fn a_duplicate_still_hides_the_names_after_it() {
             "a/AGENTS.md": "hidden",
         }),
     );
-    let found = ask(&root.join("a"), &Settings::default()).unwrap();
+    let found = ask(&root.join("a"), &FileSettings::default()).unwrap();
     assert_eq!(fate(&found, "a/AGENTS.override.md"), [Outcome::Duplicate]);
     assert_eq!(fate(&found, "a/AGENTS.md"), [Outcome::Shadowed]);
     assert!(!found.text.unwrap().contains("hidden"));
@@ -405,8 +394,10 @@ fn a_duplicate_still_hides_the_names_after_it() {
 fn a_fallback_that_is_read_anyway_is_one_candidate() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "AGENTS.local.md": "local" }));
-    let settings =
-        Settings { fallback_filenames: Some(vec!["AGENTS.local.md".to_owned()]), ..Settings::default() };
+    let settings = FileSettings {
+        fallback_filenames: Some(vec!["AGENTS.local.md".to_owned()]),
+        ..FileSettings::default()
+    };
     let found = ask(&root, &settings).unwrap();
     assert_eq!(fate(&found, "AGENTS.local.md"), [Outcome::Used]);
 }
@@ -422,9 +413,8 @@ fn nothing_is_searched_for_above_a_ceiling() {
     }
     let cwd = root.join("workspace/a/b");
     let resolved = |ceiling: Option<PathBuf>, profile: &'static instructions::Profile| {
-        let settings = Settings { ceiling, ..Settings::default() };
-        let surroundings = Surroundings::default();
-        let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let settings = FileSettings { ceiling, ..FileSettings::of(profile) };
+        let request = Request { cwd: &cwd, settings: &settings };
         let resolution = resolve(&request, None).unwrap();
         (resolution.root.clone(), resolution.files.len())
     };

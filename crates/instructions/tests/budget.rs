@@ -4,7 +4,7 @@ mod support;
 
 use std::path::PathBuf;
 
-use instructions::{FOREWORD, FileScope, Outcome, Request, Settings, Surroundings, resolve};
+use instructions::{FileScope, FileSettings, Outcome, Request, resolve};
 use proptest::prelude::*;
 use support::Tree;
 
@@ -25,9 +25,8 @@ proptest! {
             directory.push("d");
             std::fs::create_dir(&directory)?;
         }
-        let settings = Settings { max_bytes: Some(limit), ..Settings::default() };
-        let surroundings = Surroundings::default();
-        let request = Request { profile: &FOREWORD, cwd: &directory, settings: &settings, surroundings: &surroundings };
+        let settings = FileSettings { max_bytes: Some(limit), ..FileSettings::default() };
+        let request = Request { cwd: &directory, settings: &settings };
         let found = resolve(&request, None)?;
         let project: Vec<_> = found.files.iter().filter(|file| file.scope == FileScope::Project).collect();
         let kept: u64 = project.iter().map(|file| file.kept_bytes).sum();

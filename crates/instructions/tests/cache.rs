@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use instructions::{CODELIA, CODEX, Cache, FOREWORD, Profile, Request, Settings, Surroundings, resolve};
+use instructions::{
+    CODELIA, CODEX, Cache, FOREWORD, FileSettings, HomeDirectories, Profile, Request, resolve,
+};
 
 /// Longer than what must have been at rest to be believed.
 const SETTLING: Duration = Duration::from_millis(2_100);
@@ -79,14 +81,10 @@ fn lay_out(at: &Path) {
 
 /// Answers as text, so that errors are compared too.
 fn answer(profile: &'static Profile, at: &Path, cache: Option<&Cache>) -> String {
-    let surroundings = Surroundings {
-        user_home: None,
-        foreword_home: Some(at.join("home")),
-        codex_home: Some(at.join("codex")),
-    };
-    let settings = Settings::default();
+    let homes = HomeDirectories::default().with(&FOREWORD, at.join("home")).with(&CODEX, at.join("codex"));
+    let settings = FileSettings { homes, ..FileSettings::of(profile) };
     let cwd = at.join("project/a/b");
-    let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+    let request = Request { cwd: &cwd, settings: &settings };
     match resolve(&request, cache) {
         Ok(resolution) => serde_json::to_string_pretty(&*resolution).unwrap(),
         Err(error) => error.to_string(),
@@ -133,18 +131,12 @@ fn an_unchanged_answer_is_the_very_same() {
     fs::create_dir_all(directory.path().join(".git")).unwrap();
     fs::write(directory.path().join("AGENTS.md"), "text\n").unwrap();
     std::thread::sleep(SETTLING);
-    let settings = Settings::default();
-    let surroundings = Surroundings::default();
-    let request = Request {
-        profile: &FOREWORD,
-        cwd: directory.path(),
-        settings: &settings,
-        surroundings: &surroundings,
-    };
+    let settings = FileSettings::default();
+    let request = Request { cwd: directory.path(), settings: &settings };
     let cache = Cache::new();
     let first = resolve(&request, Some(&cache)).unwrap();
     assert!(Arc::ptr_eq(&first, &resolve(&request, Some(&cache)).unwrap()));
-    let limited = Settings { max_bytes: Some(2), ..Settings::default() };
+    let limited = FileSettings { max_bytes: Some(2), ..FileSettings::default() };
     let other = resolve(&Request { settings: &limited, ..request }, Some(&cache)).unwrap();
     assert_ne!(first.text, other.text);
 }
@@ -157,14 +149,8 @@ fn threads_share_a_cache() {
     fs::create_dir(directory.path().join(".git")).unwrap();
     fs::write(&file, "0").unwrap();
     let cache = Cache::new();
-    let settings = Settings::default();
-    let surroundings = Surroundings::default();
-    let request = Request {
-        profile: &FOREWORD,
-        cwd: directory.path(),
-        settings: &settings,
-        surroundings: &surroundings,
-    };
+    let settings = FileSettings::default();
+    let request = Request { cwd: directory.path(), settings: &settings };
     for round in 1..200 {
         fs::write(directory.path().join("new"), round.to_string()).unwrap();
         fs::rename(directory.path().join("new"), &file).unwrap();

@@ -6,7 +6,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use instructions::{Profile, Request, Settings, Surroundings, resolve};
+use instructions::{CODEX, FOREWORD, FileSettings, HomeDirectories, Profile, Request, resolve};
 use serde_json::Value;
 use support::Tree;
 
@@ -14,14 +14,14 @@ fn strings(value: &Value) -> Option<Vec<String>> {
     value.as_array().map(|list| list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
 }
 
-fn settings(value: &Value, root: &Path) -> Settings {
-    Settings {
+fn settings(profile: &'static Profile, value: &Value, root: &Path) -> FileSettings {
+    FileSettings {
         markers: strings(&value["markers"]),
         fallback_filenames: strings(&value["fallback_filenames"]),
         max_bytes: value["max_bytes"].as_u64(),
         max_files: value["max_files"].as_u64(),
         root: value["root"].as_str().map(|path| PathBuf::from(path.replace("{R}", &root.to_string_lossy()))),
-        ..Settings::default()
+        ..FileSettings::of(profile)
     }
 }
 
@@ -32,14 +32,11 @@ fn check(case: &Value) -> Result<(), String> {
     tree.fill(&root, &case["tree"]);
     tree.fill(&home, &case["home"]);
     let profile = Profile::find(case["profile"].as_str().unwrap()).unwrap();
-    let surroundings = Surroundings {
-        user_home: Some(tree.directory("user")),
-        foreword_home: Some(home.clone()),
-        codex_home: Some(home.clone()),
-    };
+    let homes = HomeDirectories::of_user(Some(tree.directory("user")));
     let cwd = instructions::path::normalise(Path::new(case["cwd"].as_str().unwrap()), &root);
-    let settings = settings(&case["settings"], &root);
-    let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+    let homes = homes.with(&FOREWORD, &home).with(&CODEX, &home);
+    let settings = FileSettings { homes, ..settings(profile, &case["settings"], &root) };
+    let request = Request { cwd: &cwd, settings: &settings };
     let resolution = resolve(&request, None).map_err(|error| error.to_string())?;
     let place =
         |text: &str| text.replace(&*root.to_string_lossy(), "{R}").replace(&*home.to_string_lossy(), "{H}");
@@ -63,17 +60,13 @@ fn check_recorded(case: &Value) -> Result<(), String> {
     let parent = tree.directory("");
     tree.fill(&parent, &case["tree"]);
     let (root, home) = (parent.join("repo"), parent.join("home"));
-    let surroundings = Surroundings {
-        user_home: Some(home.clone()),
-        foreword_home: None,
-        codex_home: Some(home.join(".codex")),
-    };
+    let homes = HomeDirectories::find(Some(home.clone()), |_| None);
     let cwd = support::place(case["cwd"].as_str().unwrap(), &parent);
     // The agents were started inside their directory, and a process knows only the physical path of that.
     let cwd = Path::new(&cwd).canonicalize().unwrap();
     let profile = Profile::find(case["agent"].as_str().unwrap()).unwrap();
-    let settings = Settings::default();
-    let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+    let settings = FileSettings { homes, ..FileSettings::of(profile) };
+    let request = Request { cwd: &cwd, settings: &settings };
     let resolution = resolve(&request, None).map_err(|error| error.to_string())?;
     let name = |text: &str| {
         text.replace(&*root.to_string_lossy(), "{R}")

@@ -7,7 +7,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use instructions::{CODEX, Request, Settings, Surroundings, resolve};
+use instructions::{CODEX, FileSettings, HomeDirectories, Request, resolve};
 use serde_json::{Map, Value, json};
 use support::Tree;
 
@@ -117,10 +117,9 @@ fn codex_agrees_on_generated_trees() {
         );
         tree.fill(&home, &json!({ "config.toml": config }));
         let cwd = root.join(random.pick(&["", "a", "a/b", "a/b/c"])).components().collect::<PathBuf>();
-        let surroundings = Surroundings { codex_home: Some(home.clone()), ..Surroundings::default() };
-        let settings = Settings::default();
-        let request =
-            Request { profile: &CODEX, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let homes = HomeDirectories::default().with(&CODEX, &home);
+        let settings = FileSettings { homes, ..FileSettings::of(&CODEX) };
+        let request = Request { cwd: &cwd, settings: &settings };
         let ours = resolve(&request, None).unwrap().text.clone();
         let theirs = ask_codex(&command, &cwd, &home);
         assert_eq!(ours, theirs, "tree {number}, limit {limit}, in {}: {described:#}", cwd.display());

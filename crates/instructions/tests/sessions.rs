@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use instructions::{
-    Announcement, CODELIA, Cache, Delivery, FOREWORD, Profile, Reminder, Request, Resolver, ResumeDifference,
-    Session, SessionFile, SessionFileError, Settings, Surroundings,
+    Announcement, CODELIA, Cache, Delivery, FileSettings, Reminder, Request, Resolver, ResumeDifference,
+    Session, SessionFile, SessionFileError,
 };
 use serde_json::json;
 use support::Tree;
@@ -21,8 +21,7 @@ use support::Tree;
 struct Project {
     _tree: Tree,
     root: PathBuf,
-    settings: Settings,
-    profile: &'static Profile,
+    settings: FileSettings,
 }
 
 impl Project {
@@ -30,7 +29,7 @@ impl Project {
         let tree = Tree::new();
         let root = tree.directory("root");
         tree.fill(&root, &json!({ ".git": { "dir": true } }));
-        let project = Self { _tree: tree, root, settings: Settings::default(), profile: &FOREWORD };
+        let project = Self { _tree: tree, root, settings: FileSettings::default() };
         for (path, text) in files {
             project.write(path, text);
         }
@@ -43,36 +42,30 @@ impl Project {
         fs::write(path, text).unwrap();
     }
 
-    fn request<'a>(&'a self, cwd: &'a Path, surroundings: &'a Surroundings) -> Request<'a> {
-        Request { profile: self.profile, cwd, settings: &self.settings, surroundings }
+    fn request<'a>(&'a self, cwd: &'a Path) -> Request<'a> {
+        Request { cwd, settings: &self.settings }
     }
 
     fn session(&self, cwd: &str) -> Session {
         let cwd = self.root.join(cwd);
         fs::create_dir_all(&cwd).unwrap();
-        Session::start(&self.request(&cwd, &Surroundings::default()), None).unwrap().0
+        Session::start(&self.request(&cwd), None).unwrap().0
     }
 
     fn resolver(&self, session: Session) -> Resolver {
-        Resolver::new(
-            session,
-            self.profile,
-            self.settings.clone(),
-            Surroundings::default(),
-            Arc::new(Cache::new()),
-        )
+        Resolver::new(session, self.settings.clone(), Arc::new(Cache::new()))
     }
 
     fn names(&self, announcement: &Announcement) -> Vec<String> {
         let relative = |path: &Path| path.strip_prefix(&self.root).unwrap().to_string_lossy().into_owned();
-        let files = announcement.files().map(|file| relative(&file.path));
+        let files = announcement.resolved().files.into_iter().map(|file| relative(&file.path));
         let removed = announcement.removed().iter().map(|path| format!("-{}", relative(path)));
         files.chain(removed).collect()
     }
 
     fn difference(&self, session: &Session, cwd: &str) -> ResumeDifference {
         let cwd = self.root.join(cwd);
-        ResumeDifference::find(session, &self.request(&cwd, &Surroundings::default()), None).unwrap()
+        ResumeDifference::find(session, &self.request(&cwd), None).unwrap()
     }
 }
 
@@ -111,7 +104,7 @@ fn parallel_calls_announce_a_file_once() {
             .map(|_| {
                 scope.spawn(|| {
                     let announcement = resolver.resolve(&target).unwrap();
-                    let count = announcement.files().count();
+                    let count = announcement.resolved().files.len();
                     std::thread::sleep(std::time::Duration::from_millis(20));
                     announcement.confirm();
                     count
@@ -138,7 +131,7 @@ fn a_changed_text_is_announced_and_a_touched_file_is_not() {
 #[test]
 fn the_specification_announces_a_touched_file() {
     let mut project = Project::new(&[("AGENTS.md", "one")]);
-    project.profile = &CODELIA;
+    project.settings.profile = &CODELIA;
     let resolver = project.resolver(project.session(""));
     let file = fs::File::options().write(true).open(project.root.join("AGENTS.md")).unwrap();
     file.set_modified(std::time::UNIX_EPOCH).unwrap();
@@ -373,8 +366,7 @@ fn a_session_in_a_directory_that_is_not_utf8_survives_a_file() {
     let odd = project.root.join(OsStr::from_bytes(b"od\xffd 100%"));
     fs::create_dir(&odd).unwrap();
     fs::write(odd.join("AGENTS.md"), "odd").unwrap();
-    let surroundings = Surroundings::default();
-    let session = Session::start(&project.request(&odd, &surroundings), None).unwrap().0;
+    let session = Session::start(&project.request(&odd), None).unwrap().0;
     assert_eq!(session.loaded_versions.len(), 2);
     let text = serde_json::to_string(&session).unwrap();
     assert!(text.contains(&format!("\"cwd\":\"bytes:{}/od%ffd 100%25\"", project.root.display())), "{text}");
@@ -395,7 +387,7 @@ fn a_session_goes_on_with_the_settings_that_decide_what_applies() {
     let stored = serde_json::to_value(&session).unwrap();
     assert_eq!(stored["settings"], json!({ "fallback_filenames": ["NOTES.md"] }));
     assert_eq!(serde_json::from_value::<Session>(stored).unwrap(), session);
-    project.settings = Settings::default();
+    project.settings = FileSettings::default();
     let found = project.resolver(session).resolve(&project.root.join("a/x")).unwrap();
     assert_eq!(project.names(&found), ["a/NOTES.md"]);
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use instructions::{CODELIA, CODEX, Cache, FOREWORD, Profile, Request, Settings, Surroundings, resolve};
+use instructions::{
+    CODELIA, CODEX, Cache, FOREWORD, FileSettings, HomeDirectories, Profile, Request, resolve,
+};
 use measure::SystemCalls;
 use measure::system_calls::{begin_part, end_part};
 
@@ -67,15 +69,12 @@ fn lay_out(directory: &Path) -> anyhow::Result<()> {
 }
 
 fn be_watched(directory: &Path) -> anyhow::Result<()> {
-    let settings = Settings::default();
-    let surroundings = Surroundings {
-        user_home: None,
-        foreword_home: Some(directory.join("home")),
-        codex_home: Some(directory.join("home")),
-    };
+    let home = directory.join("home");
+    let homes = HomeDirectories::default().with(&FOREWORD, &home).with(&CODEX, &home);
     let cwd = (0..DEPTH).fold(directory.join("project"), |at, level| at.join(level.to_string()));
     for profile in [&FOREWORD, &CODEX, &CODELIA] as [&'static Profile; 3] {
-        let request = Request { profile, cwd: &cwd, settings: &settings, surroundings: &surroundings };
+        let settings = FileSettings { homes: homes.clone(), ..FileSettings::of(profile) };
+        let request = Request { cwd: &cwd, settings: &settings };
         let cache = Cache::new();
         begin_part(&format!("{}-cold", profile.name));
         resolve(&request, None)?;

@@ -30,7 +30,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod agents_config;
 pub mod document;
 pub mod error;
 pub mod hook;
@@ -43,6 +42,7 @@ pub mod number;
 pub mod prompt;
 pub mod reference;
 pub mod schema;
+pub mod session;
 pub mod text;
 pub mod time;
 pub mod token;
@@ -50,7 +50,6 @@ pub mod tool;
 pub mod tree;
 pub mod turn;
 
-pub use agents_config::AgentsConfig;
 pub use document::{
     Document, DocumentStatus, DocumentSummary, ResolvedDocument, Revision, RevisionReason, RevisionSummary,
     SaveReason, Warning,
@@ -59,9 +58,17 @@ pub use error::ErrorKind;
 pub use id::{DocumentId, FolderId, HookRunId, ThreadId, TokenId, TurnId, TurnItemId, WorkspaceId};
 pub use method::{Method, MethodSpec, Params};
 pub use number::{Sequence, Version};
+pub use session::ThreadSession;
 pub use text::ContentHash;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
 pub use tool::{ApprovalRequest, MalformedArguments, ToolCall, ToolSpec, TurnApproval};
 pub use tree::{Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
 pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnStatus};
+
+// Files and sessions are the resolver's own types; they cross the wire as they are.
+pub use instructions::{
+    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Block, BlockRole, Decision, Delivery,
+    Diagnostic, DiagnosticCode, FileProblem, FileScope, InitialChain, InstructionFile, LoadedVersion,
+    Outcome, Reminder, ReminderFile, ResolvedAgents, ResolvedFile, Session, SystemReminderType,
+};

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{DocumentSummary, FolderId, Sequence, ThreadId, TurnId, WorkspaceId};
+use crate::{DocumentSummary, FolderId, Sequence, SystemReminderType, ThreadId, TurnId, WorkspaceId};
 
 /// A notification: its method name and its parameters.
 pub trait Notification: Serialize + DeserializeOwned + JsonSchema {
@@ -132,7 +132,7 @@ turn_notifications! {
         /// Whether it failed.
         is_error: bool,
         /// Types of the reminders at the end of its result.
-        reminders: Vec<String>,
+        reminders: Vec<SystemReminderType>,
     }
     /// Earlier turns no longer fit and are being summarised.
     ContextCompressing = "context/compressing" {}

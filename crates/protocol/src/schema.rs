@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
 
+use crate::ResolvedAgents;
 use crate::error::ErrorObject;
 use crate::local::GatewayFile;
 use crate::method::METHODS;
@@ -21,6 +22,7 @@ pub fn all() -> BTreeMap<String, Schema> {
     }
     schemas.insert("ErrorObject".to_owned(), generator().into_root_schema_for::<ErrorObject>());
     schemas.insert("GatewayFile".to_owned(), generator().into_root_schema_for::<GatewayFile>());
+    schemas.insert("ResolvedAgents".to_owned(), generator().into_root_schema_for::<ResolvedAgents>());
     for (name, schema) in entities(&schemas) {
         schemas.entry(name).or_insert(schema);
     }
@@ -105,5 +107,6 @@ mod tests {
         let resolved = &schemas["ResolvedDocument"];
         assert!(resolved.get("$defs").is_some_and(|defs| defs.get("Document").is_some()));
         assert!(schemas.contains_key("Workspace") && schemas.contains_key("AgentsConfig"));
+        assert!(schemas.contains_key("ResolvedAgents") && schemas.contains_key("SystemReminderType"));
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::hook::HookRun;
 use crate::prompt::{PromptSource, Stability};
 use crate::tool::ToolCall;
-use crate::{ThreadId, Timestamp, TurnId, WorkspaceId};
+use crate::{SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// How far a turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -162,9 +162,9 @@ pub struct TurnToolResult {
 /// A reminder, as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnReminder {
-    /// Which: `agents.resolve.paths`, `session.resume.diff`, `tool.output.trimmed` or `permission.decision`.
+    /// What it is about.
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: SystemReminderType,
     /// Its text, tags included.
     pub text: String,
 }
@@ -261,7 +261,7 @@ pub struct ExplainedTool {
     pub is_error: Option<bool>,
     /// Types of the reminders at the end of its result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reminders: Vec<String>,
+    pub reminders: Vec<SystemReminderType>,
 }
 
 /// What the model saw of earlier turns.

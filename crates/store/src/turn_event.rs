@@ -34,7 +34,7 @@ pub enum TurnEvent {
         /// Whether it failed.
         is_error: bool,
         /// Types of the reminders at the end of its result.
-        reminders: Vec<String>,
+        reminders: Vec<protocol::SystemReminderType>,
     },
     /// A tool call waits for somebody to decide.
     ApprovalRequested {

@@ -128,11 +128,7 @@ async fn find(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Workspace, 
 }
 
 fn agents_column(agents: Option<&AgentsConfig>) -> Result<Option<String>, StoreError> {
-    let root = agents.and_then(|agents| agents.root.as_ref());
-    let mut texts = root
-        .into_iter()
-        .flat_map(|root| root.project_root_override.iter().chain(root.markers.iter().flatten()));
-    if texts.any(|text| text.contains('\0')) {
+    if agents.into_iter().flat_map(AgentsConfig::texts).any(|text| text.contains('\0')) {
         return Err(StoreError::invalid("agents", "must not contain a zero byte"));
     }
     agents.map(to_json).transpose()

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use instructions::{Cache, FOREWORD, Request, Resolver, Session, Settings, Surroundings, resolve};
+use instructions::{Cache, FileSettings, Request, Resolver, Session, resolve};
 use tempfile::TempDir;
 
 struct Project {
     _directory: TempDir,
     cwd: PathBuf,
-    settings: Settings,
-    surroundings: Surroundings,
+    settings: FileSettings,
 }
 
 impl Project {
@@ -28,17 +27,11 @@ impl Project {
         }
         // What was written just now is not believed to be unchanged.
         std::thread::sleep(Duration::from_millis(2_100));
-        let (settings, surroundings) = (Settings::default(), Surroundings::default());
-        Ok(Self { _directory: directory, cwd, settings, surroundings })
+        Ok(Self { _directory: directory, cwd, settings: FileSettings::default() })
     }
 
     fn request(&self) -> Request<'_> {
-        Request {
-            profile: &FOREWORD,
-            cwd: &self.cwd,
-            settings: &self.settings,
-            surroundings: &self.surroundings,
-        }
+        Request { cwd: &self.cwd, settings: &self.settings }
     }
 }
 
@@ -67,8 +60,7 @@ pub(crate) fn resolver(times: usize) -> Result<(), Box<dyn Error>> {
     let project = Project::create()?;
     let cache = Arc::new(Cache::new());
     let (session, _) = Session::start(&project.request(), Some(&cache))?;
-    let (settings, surroundings) = (project.settings.clone(), project.surroundings.clone());
-    let resolver = Resolver::new(session, &FOREWORD, settings, surroundings, cache);
+    let resolver = Resolver::new(session, project.settings.clone(), cache);
     let target = project.cwd.join("file.rs");
     (0..times).try_for_each(|_| resolver.resolve(&target).map(drop))?;
     Ok(())

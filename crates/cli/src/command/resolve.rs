@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use instructions::profile::{EmptyMarkers, Fallbacks, RootOverride};
-use instructions::{Announcement, Cache, PassedOver, Resolver, Session, SessionFile, Settings};
+use instructions::{Announcement, Cache, FileSettings, PassedOver, Resolver, Session, SessionFile};
 use serde_json::json;
 
 use crate::arguments::Resolve;
@@ -28,13 +28,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     let session = open(context, &files, arguments, file.as_ref())?;
     let paths: Vec<PathBuf> =
         arguments.paths.iter().map(|path| directory(Some(path))).collect::<Result<_, _>>()?;
-    let resolver = Resolver::new(
-        session,
-        files.profile,
-        files.settings.clone(),
-        files.surroundings.clone(),
-        Arc::new(Cache::new()),
-    );
+    let resolver = Resolver::new(session, files.settings.clone(), Arc::new(Cache::new()));
     let announcement =
         resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| files.failure(&error))?;
     warn(context, announcement.diagnostics());
@@ -91,10 +85,10 @@ struct Answer {
 impl Answer {
     fn new(announcement: &Announcement) -> Self {
         let reminder = announcement.reminder().map(|reminder| reminder.render());
-        let resolved: Vec<_> = announcement.files().collect();
+        let resolved = announcement.resolved();
         let removed: Vec<_> = announcement.removed().iter().map(|path| path.to_string_lossy()).collect();
         Self {
-            json: json!({ "resolved": { "files": resolved }, "removed": removed, "reminder": reminder }),
+            json: json!({ "resolved": resolved, "removed": removed, "reminder": reminder }),
             passed_over: announcement.passed_over().to_vec(),
             left_over: announcement.left_over(),
             reminder,
@@ -175,10 +169,11 @@ fn lock(path: &Path, patience: Patience, say: impl Fn(&str)) -> Result<SessionFi
 
 /// A session is followed by the rules it was started with.
 pub(crate) fn check_profile(session: &Session, files: &Files) -> Result<(), Failure> {
-    if session.profile == files.profile.name {
+    if session.profile == files.settings.profile.name {
         return Ok(());
     }
-    let message = format!("the session uses the profile `{}`, not `{}`", session.profile, files.profile.name);
+    let message =
+        format!("the session uses the profile `{}`, not `{}`", session.profile, files.settings.profile.name);
     Err(Failure::usage(message).hint("leave --profile out"))
 }
 
@@ -198,7 +193,7 @@ fn check_rules(session: &Session, files: &Files, flags: &FileFlags) -> Result<()
 
 /// Whether a flag wants what a session does not do. One that the profile has no use for wants nothing.
 fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failure> {
-    let (profile, remembered) = (files.profile, session.settings.over(Settings::default()));
+    let (profile, remembered) = (files.settings.profile, session.settings_over(FileSettings::default()));
     Ok(match (&flag.value, flag.key.path) {
         // Where an empty list means the defaults, `--no-markers` changes nothing.
         (Value::List(markers), "agents.root.markers") => {

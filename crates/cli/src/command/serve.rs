@@ -103,11 +103,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
     let files = Files::new(context)?;
     settings.agent = agent::Settings {
         home: context.directories.home.clone(),
-        files: agent::FileSettings {
-            profile: files.profile,
-            settings: files.settings,
-            surroundings: files.surroundings,
-        },
+        files: files.settings,
         prompt: sections.prompt.clone(),
         providers: providers::build(&context.configuration, |name| std::env::var(name).ok())?,
         default_model: sections.default_model.clone(),

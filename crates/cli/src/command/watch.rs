@@ -91,9 +91,8 @@ fn watch(
     resolution: &Resolution,
     files: &Files,
 ) {
-    let home = files.surroundings.foreword_home.iter().chain(&files.surroundings.codex_home);
-    let wanted: HashSet<PathBuf> =
-        resolution.directories.iter().chain(home).filter(|path| path.is_dir()).cloned().collect();
+    let directories = resolution.directories.iter().map(PathBuf::as_path).chain(files.settings.homes.all());
+    let wanted: HashSet<PathBuf> = directories.filter(|path| path.is_dir()).map(Path::to_owned).collect();
     for gone in watched.difference(&wanted) {
         let _ = watcher.unwatch(gone);
     }

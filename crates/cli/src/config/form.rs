@@ -97,6 +97,7 @@ forms! {
     Plain, BTreeMap<String, SecretString>, Kind::Headers, Headers, expose, |headers: BTreeMap<String, String>| {
         headers.into_iter().map(|(name, value)| (name, value.into())).collect()
     };
+    Positive, u64, Kind::Positive, Integer, |number| *number, |number| number;
     Positive, u32, Kind::Positive, Integer, |number| u64::from(*number), small;
     Positive, usize, Kind::Positive, Integer, |number| *number as u64, size;
     Url, String, Kind::Url, Text, String::clone, |text| text;

@@ -9,14 +9,13 @@ use protocol::TurnId;
 use protocol::error::ErrorKind;
 use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
 use protocol::method::{
-    SessionGetParams, SessionGetResult, SessionResumeParams, SessionResumeResult, ThreadSession,
-    TurnApproveParams, TurnApproveResult, TurnExplainResult, TurnGetParams, TurnGetResult, TurnListParams,
-    TurnListResult, TurnResult, TurnStartParams,
+    SessionGetParams, SessionGetResult, SessionResumeParams, SessionResumeResult, TurnApproveParams,
+    TurnApproveResult, TurnExplainResult, TurnGetParams, TurnGetResult, TurnListParams, TurnListResult,
+    TurnResult, TurnStartParams,
 };
 use protocol::notification::{TurnDelta, TurnRetrying};
 use rpc::{Error, Outgoing};
 use serde::Serialize;
-use serde_json::Value;
 use store::TurnPage;
 
 use crate::error::error;
@@ -75,8 +74,8 @@ pub(crate) async fn explain(context: Context, params: TurnGetParams) -> Result<T
 }
 
 pub(crate) async fn session(context: Context, params: SessionGetParams) -> Result<SessionGetResult, Error> {
-    let found = context.shared.agent.stored_session(&params.workspace_id, &params.thread_id).await;
-    Ok(SessionGetResult { session: found.map_err(from_agent)?.map(to_protocol) })
+    let found = context.shared.agent.thread_session(&params.workspace_id, &params.thread_id).await;
+    Ok(SessionGetResult { session: found.map_err(from_agent)? })
 }
 
 pub(crate) async fn resume(
@@ -86,31 +85,7 @@ pub(crate) async fn resume(
     let SessionResumeParams { workspace_id, thread_id, cwd } = params;
     let found = context.shared.agent.resume(&workspace_id, &thread_id, cwd.as_deref()).await;
     let (session, reminder) = found.map_err(from_agent)?;
-    Ok(SessionResumeResult {
-        session: session.map(to_protocol),
-        reminder: reminder.as_ref().map(agent::shown),
-    })
-}
-
-fn to_protocol(session: store::Session) -> ThreadSession {
-    ThreadSession {
-        thread_id: session.thread_id,
-        version: session.version,
-        updated_at: session.updated_at,
-        state: without_nulls(session.state),
-    }
-}
-
-/// On the wire what is absent is absent, and not null.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let present = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(present.map(|(name, value)| (name, without_nulls(value))).collect())
-        }
-        Value::Array(elements) => Value::Array(elements.into_iter().map(without_nulls).collect()),
-        other => other,
-    }
+    Ok(SessionResumeResult { session, reminder: reminder.as_ref().map(agent::shown) })
 }
 
 /// The connection that started a turn, if there is one.

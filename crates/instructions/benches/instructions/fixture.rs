@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use instructions::{FOREWORD, Request, Settings, Surroundings};
+use instructions::{FOREWORD, FileSettings, HomeDirectories, Request};
 use tempfile::TempDir;
 
 /// Bytes of each file: 33 of them fit into the limit.
@@ -15,8 +15,7 @@ pub(crate) struct Project {
     pub(crate) directory: TempDir,
     /// From the root to the working directory.
     pub(crate) directories: Vec<PathBuf>,
-    settings: Settings,
-    surroundings: Surroundings,
+    settings: FileSettings,
 }
 
 impl Project {
@@ -35,8 +34,8 @@ impl Project {
         for directory in &directories {
             fs::write(directory.join("AGENTS.md"), body())?;
         }
-        let surroundings = Surroundings { foreword_home: Some(home), ..Surroundings::default() };
-        Ok(Self { directory, directories, settings: Settings::default(), surroundings })
+        let homes = HomeDirectories::default().with(&FOREWORD, home);
+        Ok(Self { directory, directories, settings: FileSettings { homes, ..FileSettings::default() } })
     }
 
     /// Waits until what was written is old enough to be believed.
@@ -47,10 +46,8 @@ impl Project {
 
     pub(crate) fn request(&self) -> Request<'_> {
         Request {
-            profile: &FOREWORD,
             cwd: self.directories.last().map_or_else(|| self.directory.path(), PathBuf::as_path),
             settings: &self.settings,
-            surroundings: &self.surroundings,
         }
     }
 

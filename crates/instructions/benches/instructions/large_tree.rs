@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use instructions::{Cache, FOREWORD, Request, Settings, Surroundings, resolve};
+use instructions::{Cache, FileSettings, Request, resolve};
 use measure::{Effort, ResidentMemory, Table, show_bytes, show_count, show_ratio, show_time};
 
 use crate::fixture::body;
@@ -79,8 +79,7 @@ fn create(root: &Path, count: usize) -> anyhow::Result<()> {
 pub(crate) fn resolve_all(root: &str, way: &str) -> anyhow::Result<()> {
     let root = Path::new(root);
     let directories = list(root)?;
-    let settings = Settings::default();
-    let surroundings = Surroundings::default();
+    let settings = FileSettings::default();
     let cache = Cache::new();
     let memory = ResidentMemory::own();
     memory.reset_peak();
@@ -93,7 +92,7 @@ pub(crate) fn resolve_all(root: &str, way: &str) -> anyhow::Result<()> {
             }
             continue;
         }
-        let request = Request { profile: &FOREWORD, cwd, settings: &settings, surroundings: &surroundings };
+        let request = Request { cwd, settings: &settings };
         let cache = (way == WAYS[2]).then_some(&cache);
         anyhow::ensure!(resolve(&request, cache)?.text.is_some(), "the root's file applies everywhere");
     }

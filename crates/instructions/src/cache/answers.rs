@@ -9,9 +9,8 @@ use std::time::SystemTime;
 use rustix::io::Errno;
 
 use crate::file::Stamp;
-use crate::profile::Profile;
 use crate::resolution::{Request, Resolution};
-use crate::settings::{Settings, Surroundings};
+use crate::settings::FileSettings;
 
 /// Something an answer rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,16 +40,16 @@ impl Evidence {
 
 /// What an answer rests on, as far as it can be looked at again.
 #[derive(Debug)]
-pub(crate) struct Grounds(Option<Vec<Evidence>>);
+pub(crate) struct CacheEvidence(Option<Vec<Evidence>>);
 
-impl Default for Grounds {
+impl Default for CacheEvidence {
     /// Nothing yet.
     fn default() -> Self {
         Self(Some(Vec::new()))
     }
 }
 
-impl Grounds {
+impl CacheEvidence {
     /// Something that cannot be looked at again cheaply.
     pub(crate) fn unknown() -> Self {
         Self(None)
@@ -74,7 +73,7 @@ impl Grounds {
     }
 
     /// All that was noted here and there, each path once; none where something is unknown.
-    pub(crate) fn join(self, other: Grounds) -> Option<Vec<Evidence>> {
+    pub(crate) fn join(self, other: CacheEvidence) -> Option<Vec<Evidence>> {
         let mut evidence = self.0?;
         evidence.extend(other.0?);
         let mut seen = HashSet::new();
@@ -86,32 +85,20 @@ impl Grounds {
 /// An answer that holds as long as its evidence does.
 #[derive(Debug)]
 pub(super) struct Answer {
-    profile: &'static Profile,
     cwd: PathBuf,
-    settings: Settings,
-    surroundings: Surroundings,
+    settings: FileSettings,
     evidence: Vec<Evidence>,
     resolution: Arc<Resolution>,
 }
 
 impl Answer {
     pub(super) fn new(request: &Request<'_>, evidence: Vec<Evidence>, resolution: Arc<Resolution>) -> Self {
-        Self {
-            profile: request.profile,
-            cwd: request.cwd.to_owned(),
-            settings: request.settings.clone(),
-            surroundings: request.surroundings.clone(),
-            evidence,
-            resolution,
-        }
+        Self { cwd: request.cwd.to_owned(), settings: request.settings.clone(), evidence, resolution }
     }
 
     /// Whether it answers this very question; two questions may share a key.
     pub(super) fn is_for(&self, request: &Request<'_>) -> bool {
-        std::ptr::eq(self.profile, request.profile)
-            && self.cwd.as_os_str() == request.cwd.as_os_str()
-            && self.settings == *request.settings
-            && self.surroundings == *request.surroundings
+        self.cwd.as_os_str() == request.cwd.as_os_str() && self.settings == *request.settings
     }
 
     pub(super) fn holds(&self) -> bool {
@@ -134,9 +121,7 @@ impl Answer {
 /// Where an answer to a request is found.
 pub(super) fn key(request: &Request<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    request.profile.name.hash(&mut hasher);
     request.cwd.as_os_str().hash(&mut hasher);
     request.settings.hash(&mut hasher);
-    request.surroundings.hash(&mut hasher);
     hasher.finish()
 }

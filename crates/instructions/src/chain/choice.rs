@@ -42,9 +42,9 @@ impl Chain<'_> {
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
-        let found = self.look.read(directory, name, &self.bounds, self.most);
+        let found = self.reader.read(directory, name, &self.bounds, self.most);
         let path = || directory.join(&names[name]);
-        let profile = self.request.profile;
+        let profile = self.request.settings.profile;
         // Where a blank file hides others it is chosen like any other: whether it is blank shows after the cut.
         if let Found::File { content, .. } = &found
             && profile.blank == Blank::FallsThrough

@@ -45,7 +45,7 @@ impl Chain<'_> {
                     let detail = format!(
                         "it stands above the root {}; give {} if it should count",
                         top.display(),
-                        self.request.profile.setting_names.root
+                        self.request.settings.profile.setting_names.root
                     );
                     self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(detail));
                 }
@@ -62,7 +62,7 @@ impl Chain<'_> {
     }
 
     fn other_names(&mut self, directory: &Path, names: &[String]) {
-        let Profile { name: profile, fallbacks, setting_names, .. } = *self.request.profile;
+        let Profile { name: profile, fallbacks, setting_names, .. } = *self.request.settings.profile;
         for (name, agent) in OTHER_AGENTS {
             let path = directory.join(name);
             if names.iter().any(|known| known == name) || path.symlink_metadata().is_err() {

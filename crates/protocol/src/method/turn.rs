@@ -2,11 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::tool::TurnApproval;
 use crate::turn::{TurnExplanation, TurnReminder, TurnStep};
-use crate::{ThreadId, Timestamp, Turn, TurnId, Version, WorkspaceId};
+use crate::{ThreadId, ThreadSession, Turn, TurnId, WorkspaceId};
 
 /// Takes what a thread is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -133,20 +132,6 @@ pub struct SessionResumeParams {
     /// The directory to resume in; absent: the workspace's own. It must be inside that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-}
-
-/// What a thread remembers about instruction files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ThreadSession {
-    /// The thread.
-    pub thread_id: ThreadId,
-    /// Counts the saves from 1.
-    pub version: Version,
-    /// When it was saved.
-    pub updated_at: Timestamp,
-    /// The session as `foreword session show` has it: schema, profile, cwd, root, markers, initial, covered_dirs,
-    /// loaded_versions.
-    pub state: Value,
 }
 
 /// Answers with a thread's session.

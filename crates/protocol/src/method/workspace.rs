@@ -1,9 +1,16 @@
 //! Parameters and results about workspaces.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{AgentsConfig, Workspace, WorkspaceId};
+
+/// Reads settings that the public schema allows.
+fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AgentsConfig>, D::Error> {
+    let config = Option::<AgentsConfig>::deserialize(deserializer)?;
+    config.iter().try_for_each(AgentsConfig::check).map_err(serde::de::Error::custom)?;
+    Ok(config)
+}
 
 /// Takes a workspace's fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -15,7 +22,7 @@ pub struct WorkspaceCreateParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
     /// How AGENTS.md files on disk are found in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "checked", skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsConfig>,
 }
 
@@ -32,7 +39,7 @@ pub struct WorkspaceUpdateParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
     /// How AGENTS.md files on disk are found in it; replaces the old settings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "checked", skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsConfig>,
 }
 

@@ -1,7 +1,7 @@
 //! What is told of a turn while it runs: with what it is told of, by who runs it, and only then.
 
-use protocol::Sequence;
 use protocol::notification::TurnStarted;
+use protocol::{Sequence, SystemReminderType};
 use serde_json::json;
 use store::{NewTurnItem, SaveManifest, StoreError, Turn, TurnEnd, TurnEvent, Wake};
 
@@ -21,7 +21,7 @@ fn every_event() -> Vec<TurnEvent> {
             call_id: "call-1".to_owned(),
             tool: "bash".to_owned(),
             is_error: true,
-            reminders: vec!["todo".to_owned(), "time".to_owned()],
+            reminders: vec![SystemReminderType::AgentsResolvePaths, SystemReminderType::ToolOutputTrimmed],
         },
         TurnEvent::ContextCompressing,
         TurnEvent::ContextCompressed { through: 3, summarised: true },

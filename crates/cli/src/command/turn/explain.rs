@@ -75,7 +75,10 @@ fn describe_tool(tool: &ExplainedTool) -> String {
     };
     let reminders = match tool.reminders.as_slice() {
         [] => String::new(),
-        kinds => format!(", reminders: {}", kinds.join(", ")),
+        kinds => {
+            let kinds: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+            format!(", reminders: {}", kinds.join(", "))
+        }
     };
     format!("{} {outcome}  ({}){reminders}", one_line(&tool.tool, WIDTH), one_line(&tool.call_id, WIDTH))
 }

@@ -154,7 +154,7 @@ pub(super) fn describe_reminder(reminder: &TurnReminder) -> String {
             _ => None,
         }
     };
-    let mut words = vec![reminder.kind.clone()];
+    let mut words = vec![reminder.kind.to_string()];
     // The texts of files follow an empty line, and may have lines like these.
     words.extend(reminder.text.lines().take_while(|line| !line.is_empty()).filter_map(named));
     one_line(&words.join("  "), LINE_WIDTH)
@@ -173,7 +173,8 @@ mod tests {
                     Read and apply these files before editing files in this scope.\n\n\
                     Instructions from: /repo/a/AGENTS.md\n- not a file (mtime: 1)\n\
                     </system-reminder>";
-        let reminder = TurnReminder { kind: "agents.resolve.paths".to_owned(), text: text.to_owned() };
+        let reminder =
+            TurnReminder { kind: protocol::SystemReminderType::AgentsResolvePaths, text: text.to_owned() };
         assert_eq!(
             describe_reminder(&reminder),
             "agents.resolve.paths  /repo/a/AGENTS.md  /repo/b/AGENTS.md (removed)"

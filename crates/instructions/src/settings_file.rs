@@ -1,4 +1,4 @@
-//! What Codex's own `config.toml` says about instruction files.
+//! What an agent's own settings file says about instruction files, as its profile describes the file.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -7,17 +7,21 @@ use std::time::SystemTime;
 
 use rustix::io::Errno;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use crate::cache::Grounds;
+use crate::cache::CacheEvidence;
 use crate::file::{self, Stamp};
+use crate::profile::{Profile, SettingsFile};
 
 /// Largest settings file that is read.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The agent's settings file is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("codex would not start with {}: {message}", path.display())]
+#[error("{agent} would not start with {}: {message}", path.display())]
 pub struct SettingsFileError {
+    /// The agent.
+    pub agent: &'static str,
     /// The file.
     pub path: PathBuf,
     /// What is wrong with it.
@@ -25,15 +29,11 @@ pub struct SettingsFileError {
 }
 
 /// The part of the file that matters here.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct CodexSettings {
-    #[serde(rename = "project_doc_max_bytes")]
+#[derive(Debug, Default)]
+pub(crate) struct AgentSettings {
     pub(crate) max_bytes: Option<u64>,
-    #[serde(rename = "project_doc_fallback_filenames")]
     pub(crate) fallback_filenames: Option<Vec<String>>,
-    #[serde(rename = "project_root_markers")]
     pub(crate) markers: Option<Vec<String>>,
-    #[serde(default)]
     pub(crate) projects: BTreeMap<PathBuf, Project>,
 }
 
@@ -50,31 +50,51 @@ enum Trust {
     Untrusted,
 }
 
-/// Reads the file; none is the same as an empty one.
-pub(crate) fn read(path: &Path, grounds: &mut Grounds) -> Result<CodexSettings, SettingsFileError> {
-    let broken = |message: String| SettingsFileError { path: path.to_owned(), message };
+/// Reads the file in a home directory; none is the same as an empty one.
+pub(crate) fn read(
+    profile: &Profile,
+    file: &SettingsFile,
+    home: &Path,
+    evidence: &mut CacheEvidence,
+) -> Result<AgentSettings, SettingsFileError> {
+    let path = &home.join(file.name);
+    let broken = |message: String| SettingsFileError { agent: profile.name, path: path.clone(), message };
     let mut text = String::new();
     let looked_at = SystemTime::now();
     match rustix::fs::stat(path) {
-        Ok(stat) if file::kind(&stat) == "file" => grounds.state(path, Stamp::of(&stat), looked_at),
+        Ok(stat) if file::kind(&stat) == "file" => evidence.state(path, Stamp::of(&stat), looked_at),
         Ok(_) => return Err(broken("it is not a file".to_owned())),
         Err(Errno::NOENT) => {
-            grounds.nothing(path);
-            return Ok(CodexSettings::default());
+            evidence.nothing(path);
+            return Ok(AgentSettings::default());
         }
         Err(errno) => return Err(broken(std::io::Error::from(errno).to_string())),
     }
     std::fs::File::open(path)
-        .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
+        .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
         .map_err(|error| broken(error.to_string()))?;
-    toml::from_str(&text).map_err(|error| broken(error.message().to_owned()))
+    parse(&text, file).map_err(|error| broken(error.message().to_owned()))
+}
+
+fn parse(text: &str, file: &SettingsFile) -> Result<AgentSettings, toml::de::Error> {
+    fn take<T: DeserializeOwned>(table: &mut toml::Table, key: &str) -> Result<Option<T>, toml::de::Error> {
+        table.remove(key).map(toml::Value::try_into).transpose()
+    }
+    let mut table: toml::Table = toml::from_str(text)?;
+    Ok(AgentSettings {
+        max_bytes: take(&mut table, file.max_bytes)?,
+        fallback_filenames: take(&mut table, file.fallback_filenames)?,
+        markers: take(&mut table, file.markers)?,
+        projects: take(&mut table, file.projects)?.unwrap_or_default(),
+    })
 }
 
 /// Why a project's files are not read, if the user does not trust it: by its directory, else by its repository.
 pub(crate) fn distrust(
+    profile: &Profile,
     projects: &BTreeMap<PathBuf, Project>,
     cwd: &Path,
-    grounds: &mut Grounds,
+    evidence: &mut CacheEvidence,
 ) -> Option<String> {
     if projects.is_empty() {
         return None;
@@ -83,20 +103,21 @@ pub(crate) fn distrust(
     let (path, trust) = match about(cwd) {
         Some(trust) => (cwd.to_owned(), trust),
         None => {
-            let repository = repository(cwd, grounds)?;
+            let repository = repository(cwd, evidence)?;
             let trust = about(&repository)?;
             (repository, trust)
         }
     };
-    (trust == Trust::Untrusted).then(|| format!("codex's settings say that {} is untrusted", path.display()))
+    (trust == Trust::Untrusted)
+        .then(|| format!("{}'s settings say that {} is untrusted", profile.name, path.display()))
 }
 
 /// The root of the Git repository around a directory; of the main one for a worktree.
-fn repository(cwd: &Path, grounds: &mut Grounds) -> Option<PathBuf> {
+fn repository(cwd: &Path, evidence: &mut CacheEvidence) -> Option<PathBuf> {
     let looked_at = SystemTime::now();
     let mut note = |path: &Path| match rustix::fs::stat(path) {
-        Ok(stat) => grounds.state(path, Stamp::of(&stat), looked_at),
-        Err(_) => grounds.nothing(path),
+        Ok(stat) => evidence.state(path, Stamp::of(&stat), looked_at),
+        Err(_) => evidence.nothing(path),
     };
     for directory in cwd.ancestors() {
         let git = directory.join(".git");

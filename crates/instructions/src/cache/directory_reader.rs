@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::answers::Grounds;
+use super::answers::CacheEvidence;
 use super::memory::Memory;
 use super::{Cache, DIRECTORIES, NAME_SETS};
 use crate::file::{self, Bounds, Found, Stamp};
@@ -43,7 +43,7 @@ impl KnownDirectory {
 }
 
 /// One resolution's way through the file system.
-pub(crate) struct Look<'a> {
+pub(crate) struct DirectoryReader<'a> {
     cache: Option<&'a Cache>,
     names: &'a [String],
     names_id: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Look<'a> {
     /// Directories in the order they were met; what is asked for next is mostly the one met last.
     seen: Vec<(PathBuf, KnownDirectory, Learned)>,
     /// What the answer rests on.
-    pub(crate) grounds: Grounds,
+    pub(crate) evidence: CacheEvidence,
 }
 
 /// Whether something is known about a directory that the cache does not know yet.
@@ -64,7 +64,7 @@ enum Learned {
     Something,
 }
 
-impl<'a> Look<'a> {
+impl<'a> DirectoryReader<'a> {
     /// Names are told apart by their place in `names`.
     pub(crate) fn new(cache: Option<&'a Cache>, names: &'a [String]) -> Self {
         // More names than there are bits for are looked for as if there were no cache.
@@ -75,10 +75,10 @@ impl<'a> Look<'a> {
             names.hash(&mut hasher);
             names_id = hasher.finish();
         }
-        let grounds = if cache.is_some() { Grounds::default() } else { Grounds::unknown() };
+        let evidence = if cache.is_some() { CacheEvidence::default() } else { CacheEvidence::unknown() };
         let looked_at = SystemTime::now();
         let path = PathBuf::with_capacity(256);
-        Self { cache, names, names_id, bounds_id: 0, looked_at, path, seen: Vec::new(), grounds }
+        Self { cache, names, names_id, bounds_id: 0, looked_at, path, seen: Vec::new(), evidence }
     }
 
     /// How many names are looked for.
@@ -124,7 +124,7 @@ impl<'a> Look<'a> {
         match rustix::fs::lstat(path) {
             Ok(stat) if file::kind(&stat) == "link" => {
                 // Where it leads to may change without its directory changing.
-                self.grounds = Grounds::unknown();
+                self.evidence = CacheEvidence::unknown();
                 match rustix::fs::stat(path) {
                     Ok(_) => Marker::Present,
                     Err(_) => Marker::Dangling,
@@ -139,7 +139,7 @@ impl<'a> Look<'a> {
                 Marker::Absent
             }
             Err(_) => {
-                self.grounds = Grounds::unknown();
+                self.evidence = CacheEvidence::unknown();
                 Marker::Absent
             }
         }
@@ -192,11 +192,11 @@ impl<'a> Look<'a> {
         let found = self.read_file(cache, path, bounds, most);
         match &found {
             Found::File { stamp, content } if !content.unsteady => {
-                self.grounds.state(path, *stamp, self.looked_at);
+                self.evidence.state(path, *stamp, self.looked_at);
             }
-            Found::NotAFile { stamp, .. } => self.grounds.state(path, *stamp, self.looked_at),
+            Found::NotAFile { stamp, .. } => self.evidence.state(path, *stamp, self.looked_at),
             // Also a link that leads nowhere: what it names may appear without its directory changing.
-            _ => self.grounds = Grounds::unknown(),
+            _ => self.evidence = CacheEvidence::unknown(),
         }
         found
     }
@@ -242,16 +242,16 @@ impl<'a> Look<'a> {
         let Some(cache) = self.cache else { return KnownDirectory::UNKNOWN };
         let known = match stat {
             Err(Errno::NOENT) => {
-                self.grounds.nothing(directory);
+                self.evidence.nothing(directory);
                 KnownDirectory::NOWHERE
             }
             Err(_) => {
-                self.grounds = Grounds::unknown();
+                self.evidence = CacheEvidence::unknown();
                 KnownDirectory::UNKNOWN
             }
             Ok(stat) => {
                 let stamp = Stamp::of(&stat);
-                self.grounds.state(directory, stamp, self.looked_at);
+                self.evidence.state(directory, stamp, self.looked_at);
                 let directories = cache.directories.read().unwrap_or_else(PoisonError::into_inner);
                 let known = directories
                     .get(&self.names_id)
@@ -282,7 +282,7 @@ impl<'a> Look<'a> {
     }
 }
 
-impl Drop for Look<'_> {
+impl Drop for DirectoryReader<'_> {
     /// Hands what was learned on to the next resolution.
     fn drop(&mut self) {
         let Some(cache) = self.cache else { return };
