@@ -297,9 +297,17 @@ pub(crate) enum Thread {
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Draw the whole tree: folders, threads and documents
+    /// Draw the tree: folders, threads and documents
     #[command(alias = "list")]
     Tree {
+        /// Only what is below this folder, by path or id
+        folder: Option<String>,
+        /// How many levels of folders to draw
+        #[arg(long)]
+        depth: Option<u32>,
+        /// At most this many threads of each folder
+        #[arg(long)]
+        threads: Option<u32>,
         #[command(flatten)]
         scope: InWorkspace,
     },

@@ -152,7 +152,7 @@ impl Context {
         workspace_id: &WorkspaceId,
         named: &str,
     ) -> Result<FolderId, Failure> {
-        let params = ThreadTreeParams::whole(workspace_id.clone());
+        let params = ThreadTreeParams::without_threads(workspace_id.clone());
         let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
         if let Ok(id) = named.parse::<FolderId>()
             && tree.folder(&id).is_some()

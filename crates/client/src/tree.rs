@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use protocol::method::ThreadTreeResult;
+use protocol::method::{ThreadTreeResult, TreeMore};
 use protocol::{DocumentSummary, Folder, FolderId, ThreadSummary};
 
 /// A thread tree, arranged.
@@ -12,6 +12,7 @@ pub struct TreeModel {
     children: HashMap<Option<FolderId>, Vec<FolderId>>,
     threads: HashMap<Option<FolderId>, Vec<ThreadSummary>>,
     documents: HashMap<Option<FolderId>, DocumentSummary>,
+    more: HashMap<Option<FolderId>, TreeMore>,
 }
 
 /// One line of a drawn tree.
@@ -23,6 +24,8 @@ pub enum TreeNode<'a> {
     Folder(&'a Folder),
     /// A thread.
     Thread(&'a ThreadSummary),
+    /// What the answer has left out of the place.
+    More(&'a TreeMore),
 }
 
 impl From<ThreadTreeResult> for TreeModel {
@@ -42,7 +45,8 @@ impl From<ThreadTreeResult> for TreeModel {
             threads.entry(placed.get(&thread.id).cloned()).or_default().push(thread);
         }
         let documents = tree.agents_docs.into_iter().map(|doc| (doc.folder_id.clone(), doc)).collect();
-        Self { folders, children, threads, documents }
+        let more = tree.more.into_iter().map(|more| (more.folder_id.clone(), more)).collect();
+        Self { folders, children, threads, documents, more }
     }
 }
 
@@ -84,9 +88,14 @@ impl TreeModel {
 
     /// Every node with its depth, in the order a tree is drawn: document, folders, threads.
     pub fn nodes(&self) -> Vec<(usize, TreeNode<'_>)> {
+        self.nodes_in(None)
+    }
+
+    /// The same for what is below a folder; none: below the workspace root.
+    pub fn nodes_in(&self, folder_id: Option<&FolderId>) -> Vec<(usize, TreeNode<'_>)> {
         let mut nodes = Vec::new();
         let mut waiting = Vec::new();
-        self.push_place(None, 0, &mut nodes, &mut waiting);
+        self.push_place(folder_id, 0, &mut nodes, &mut waiting);
         while let Some((depth, folder)) = waiting.pop() {
             match folder {
                 Waiting::Folder(folder) => {
@@ -94,6 +103,7 @@ impl TreeModel {
                     self.push_place(Some(&folder.id), depth + 1, &mut nodes, &mut waiting);
                 }
                 Waiting::Thread(thread) => nodes.push((depth, TreeNode::Thread(thread))),
+                Waiting::More(more) => nodes.push((depth, TreeNode::More(more))),
             }
         }
         nodes
@@ -108,6 +118,7 @@ impl TreeModel {
     ) {
         let place = place.cloned();
         nodes.extend(self.documents.get(&place).map(|document| (depth, TreeNode::Document(document))));
+        waiting.extend(self.more.get(&place).map(|more| (depth, Waiting::More(more))));
         let threads = self.threads.get(&place).into_iter().flatten();
         waiting.extend(threads.rev().map(|thread| (depth, Waiting::Thread(thread))));
         let mut folders: Vec<&Folder> = self.children_of(place.as_ref()).collect();
@@ -124,6 +135,7 @@ impl TreeModel {
 enum Waiting<'a> {
     Folder(&'a Folder),
     Thread(&'a ThreadSummary),
+    More(&'a TreeMore),
 }
 
 #[cfg(test)]
@@ -169,7 +181,7 @@ mod tests {
             threads: vec![thread("t1"), thread("t2")],
             placements: vec![placement("t2", "2")],
             agents_docs: vec![],
-            more: vec![],
+            more: vec![TreeMore { folder_id: Some("2".parse().unwrap()), threads: 3, folders: 0 }],
         })
     }
 
@@ -183,9 +195,10 @@ mod tests {
                 TreeNode::Folder(folder) => format!("{}{}/", " ".repeat(depth), folder.name),
                 TreeNode::Thread(thread) => format!("{}{}", " ".repeat(depth), thread.title),
                 TreeNode::Document(_) => format!("{}AGENTS.md", " ".repeat(depth)),
+                TreeNode::More(more) => format!("{}+{}", " ".repeat(depth), more.threads),
             })
             .collect();
-        assert_eq!(drawn, ["docs/", "services/", " api/", "  t2", " api/", "t1"]);
+        assert_eq!(drawn, ["docs/", "services/", " api/", "  t2", "  +3", " api/", "t1"]);
     }
 
     #[test]

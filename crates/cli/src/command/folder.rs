@@ -31,7 +31,7 @@ pub(crate) async fn run(context: Context, command: Folder) -> Result<Exit, Failu
         }
         Folder::List { scope } => {
             let workspace_id = workspace(&scope).await?;
-            let result = client.call::<ThreadTree>(&ThreadTreeParams::whole(workspace_id)).await?;
+            let result = client.call::<ThreadTree>(&ThreadTreeParams::without_threads(workspace_id)).await?;
             let folders = result.folders.clone();
             let tree = TreeModel::from(result);
             output.data(&json!({ "folders": folders }), || {

@@ -5,7 +5,7 @@ use protocol::method::{
     ThreadArchive, ThreadCreate, ThreadCreateParams, ThreadGet, ThreadGetParams, ThreadMove,
     ThreadMoveParams, ThreadRename, ThreadRenameParams, ThreadTree, ThreadTreeParams,
 };
-use protocol::{DocumentStatus, Thread as ThreadRecord};
+use protocol::{DocumentStatus, FolderId, Thread as ThreadRecord};
 
 use crate::arguments::{InWorkspace, Thread};
 use crate::context::{Context, thread_id};
@@ -28,11 +28,18 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
             output.data(&result, || format!("{}\n", result.thread.id))?;
             output.note(format!("made thread `{}`", result.thread.title));
         }
-        Thread::Tree { scope } => {
+        Thread::Tree { folder, depth, threads, scope } => {
             let workspace = workspace(&scope).await?;
-            let params = ThreadTreeParams::whole(workspace.id);
+            let folder_id = match &folder {
+                Some(folder) => context.folder_or_root(&client, &workspace.id, folder).await?,
+                None => None,
+            };
+            let params =
+                ThreadTreeParams { workspace_id: workspace.id, folder_id, depth, thread_limit: threads };
             let result = client.call::<ThreadTree>(&params).await?;
-            output.data(&result, || draw(&workspace.name, &TreeModel::from(result.clone())))?;
+            let name = folder.filter(|_| params.folder_id.is_some()).unwrap_or(workspace.name);
+            output
+                .data(&result, || draw(&name, params.folder_id.as_ref(), &TreeModel::from(result.clone())))?;
         }
         Thread::Get { thread, scope } => {
             let workspace_id = workspace(&scope).await?.id;
@@ -69,9 +76,9 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
 }
 
 /// The tree with two spaces a level: documents as files, folders with a slash, threads with their id.
-fn draw(name: &str, tree: &TreeModel) -> String {
+fn draw(name: &str, folder_id: Option<&FolderId>, tree: &TreeModel) -> String {
     let mut text = format!("{name}\n");
-    for (depth, node) in tree.nodes() {
+    for (depth, node) in tree.nodes_in(folder_id) {
         let line = match node {
             TreeNode::Document(document) => {
                 let draft = if document.status == DocumentStatus::Draft { ", draft" } else { "" };
@@ -82,6 +89,14 @@ fn draw(name: &str, tree: &TreeModel) -> String {
             }
             TreeNode::Folder(folder) => format!("{}/", folder.name),
             TreeNode::Thread(thread) => format!("{}  [{}]", thread.title, thread.id),
+            TreeNode::More(more) => {
+                let counts = [(more.folders, "folder"), (more.threads, "thread")].into_iter();
+                let counts: Vec<String> = counts
+                    .filter(|(count, _)| *count > 0)
+                    .map(|(count, what)| format!("{count} more {what}{}", if count == 1 { "" } else { "s" }))
+                    .collect();
+                format!("… {}", counts.join(", "))
+            }
         };
         text.push_str(&"  ".repeat(depth + 1));
         text.push_str(&line);

@@ -22,6 +22,23 @@ fn threads_are_made_drawn_renamed_moved_and_archived() {
          \x20 Fix it  [ID]\n",
         "",
     );
+    machine.check(
+        "thread tree --depth 1 --threads 0",
+        "demo\n\
+         \x20 AGENTS.md  (version 1, 13 characters)\n\
+         \x20 services/\n\
+         \x20   … 1 more folder\n\
+         \x20 … 1 more thread\n",
+        "",
+    );
+    machine.check(
+        "thread tree services",
+        "services\n\
+         \x20 api/\n\
+         \x20   AGENTS.md  (version 1, 2 characters, draft)\n\
+         \x20   Deep  [ID]\n",
+        "",
+    );
     let shown = |title: &str, folder: &str| {
         format!(
             "title     {title}\nid        ID\nfolder    {folder}\nmode      agent\ncreated   TIME\nupdated   TIME\n"

@@ -82,6 +82,11 @@ impl ThreadTreeParams {
         Self { workspace_id, folder_id: None, depth: None, thread_limit: None }
     }
 
+    /// Asks for the folders and documents of a workspace, without its threads.
+    pub fn without_threads(workspace_id: WorkspaceId) -> Self {
+        Self { thread_limit: Some(0), ..Self::whole(workspace_id) }
+    }
+
     /// Whether the whole tree is asked for.
     pub fn is_whole(&self) -> bool {
         self.folder_id.is_none() && self.depth.is_none() && self.thread_limit.is_none()
