@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::deny::{self, Outcome};
-use crate::failure::{is_no, no};
+use crate::failure::{check_failed, is_check_failure};
 use crate::gate::{self, Gate};
 use crate::process::{cargo, run as run_command};
 use crate::{generate, say, tidy};
@@ -63,7 +63,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         let outcome = match (check.run)(root) {
             Ok(Outcome::Passed) => "passed".to_owned(),
             Ok(Outcome::Skipped(reason)) => format!("skipped: {reason}"),
-            Err(error) if is_no(&error) => {
+            Err(error) if is_check_failure(&error) => {
                 failed.push(check.name);
                 format!("FAILED: {error:#}")
             }
@@ -74,7 +74,12 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     report.iter().for_each(say);
     match failed.as_slice() {
         [] => Ok(()),
-        names => Err(no(format!("{} of {} checks failed: {}", names.len(), CHECKS.len(), names.join(", ")))),
+        names => Err(check_failed(format!(
+            "{} of {} checks failed: {}",
+            names.len(),
+            CHECKS.len(),
+            names.join(", ")
+        ))),
     }
 }
 

@@ -1,33 +1,29 @@
-//! What a failure means for the exit code.
+//! Failures and their exit codes.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// The question was asked and the answer is "no": a test failed, a file differs, a rule is broken.
-///
-/// Every other error means that the question could not be asked.
+/// A check ran and failed: a test, a file that differs, a broken rule. Every other error means that it could not run.
 #[derive(Debug)]
-pub(crate) struct AnswerIsNo(pub(crate) String);
+pub(crate) struct CheckFailed(pub(crate) String);
 
-impl fmt::Display for AnswerIsNo {
+impl fmt::Display for CheckFailed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for AnswerIsNo {}
+impl std::error::Error for CheckFailed {}
 
-/// An error that says "no".
-pub(crate) fn no(message: impl Into<String>) -> anyhow::Error {
-    anyhow::Error::new(AnswerIsNo(message.into()))
+pub(crate) fn check_failed(message: impl Into<String>) -> anyhow::Error {
+    anyhow::Error::new(CheckFailed(message.into()))
 }
 
-/// Whether the error says "no".
-pub(crate) fn is_no(error: &anyhow::Error) -> bool {
-    error.is::<AnswerIsNo>()
+pub(crate) fn is_check_failure(error: &anyhow::Error) -> bool {
+    error.is::<CheckFailed>()
 }
 
-/// The exit code that tells the two apart.
+/// 1 for a check that failed, 3 for one that could not run.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
-    ExitCode::from(if is_no(error) { 1 } else { 3 })
+    ExitCode::from(if is_check_failure(error) { 1 } else { 3 })
 }

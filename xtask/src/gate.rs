@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use crate::deny::Outcome;
-use crate::failure::no;
+use crate::failure::check_failed;
 use crate::process::{self, cargo, find_on_path};
 use crate::{prerequisites, say};
 
@@ -76,7 +76,7 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<Outcome> {
     }
     match over.as_slice() {
         [] => Ok(Outcome::Passed),
-        over => Err(no(format!(
+        over => Err(check_failed(format!(
             "more instructions than on record: {}; make it cheaper, or say why in a commit with `cargo xtask gate --record`",
             over.join(", ")
         ))),

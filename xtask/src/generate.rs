@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::failure::no;
+use crate::failure::check_failed;
 use crate::say;
 
 const SCHEMAS: &str = "schemas";
@@ -66,7 +66,10 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     for (path, difference) in &differences {
         say(format!("{}: {}", path.display(), difference.as_str()));
     }
-    Err(no(format!("{} generated files differ\nhint: run `cargo xtask generate`", differences.len())))
+    Err(check_failed(format!(
+        "{} generated files differ\nhint: run `cargo xtask generate`",
+        differences.len()
+    )))
 }
 
 /// Every generated file by its path below the root.
@@ -118,7 +121,7 @@ fn schemas_on_disk(root: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::is_no;
+    use crate::failure::is_check_failure;
 
     #[test]
     fn missing_changed_and_stale_files_are_told_apart_and_mended() {
@@ -133,7 +136,7 @@ mod tests {
         assert_eq!(found[Path::new("schemas/Gone.json")], Difference::Stale);
         assert_eq!(found[Path::new("schemas/Document.json")], Difference::Changed);
         assert_eq!(found[Path::new(REFERENCE)], Difference::Missing);
-        assert!(is_no(&check(&root).unwrap_err()));
+        assert!(is_check_failure(&check(&root).unwrap_err()));
 
         write(&root).unwrap();
         check(&root).unwrap();

@@ -1,8 +1,8 @@
 //! The developer's commands, run as `cargo xtask COMMAND`.
 //!
 //! Everything a contributor or a build machine does with this repository goes through here, so that both do the
-//! same. Lines of its own go to stderr and start with `xtask:`. Exit codes: 0 done, 1 the answer is "no" (a test
-//! or a check failed), 2 wrong usage, 3 it could not be done (something is missing or could not be started).
+//! same. Its own messages go to stderr and start with `xtask:`. Exit codes: 0 done, 1 a test or a check failed, 2 wrong
+//! usage, 3 it could not be done (something is missing or could not be started).
 #![expect(clippy::print_stderr, reason = "a command tells its user what it does")]
 
 mod bench;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::failure::no;
+use crate::failure::check_failed;
 use crate::{root, say};
 
 /// Variables that `cargo run` sets for this program. A cargo started from here must not inherit them: some build
@@ -65,7 +65,7 @@ pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<()> {
     if status.success() {
         return Ok(());
     }
-    Err(no(format!("`{}` failed ({status})", shown(command))))
+    Err(check_failed(format!("`{}` failed ({status})", shown(command))))
 }
 
 /// The command as one would type it.
@@ -118,13 +118,13 @@ fn end_group(leader: u32) {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::failure::is_no;
+    use crate::failure::is_check_failure;
 
     #[test]
     fn a_failing_program_says_no_and_a_missing_one_does_not() {
         assert!(run(&mut Command::new("true")).is_ok());
-        assert!(is_no(&run(&mut Command::new("false")).unwrap_err()));
-        assert!(!is_no(&run(&mut Command::new("/nonexistent/program")).unwrap_err()));
+        assert!(is_check_failure(&run(&mut Command::new("false")).unwrap_err()));
+        assert!(!is_check_failure(&run(&mut Command::new("/nonexistent/program")).unwrap_err()));
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         let started = Instant::now();
         let error =
             run_at_most(Command::new("sh").args(["-c", &script]), Duration::from_millis(300)).unwrap_err();
-        assert!(!is_no(&error), "{error}");
+        assert!(!is_check_failure(&error), "{error}");
         let child = std::fs::read_to_string(&marker).unwrap();
         std::fs::remove_file(&marker).unwrap();
         let lives = || {

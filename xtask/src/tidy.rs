@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::failure::no;
+use crate::failure::check_failed;
 use crate::metadata::{self, Dependency, Kind, Metadata, Package};
 use crate::say;
 
@@ -86,7 +86,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     for problem in &problems {
         say(format!("tidy: {problem}"));
     }
-    Err(no(format!("{} rules of the tree are broken", problems.len())))
+    Err(check_failed(format!("{} rules of the tree are broken", problems.len())))
 }
 
 fn problems(root: &Path) -> Result<Vec<String>> {

@@ -33,7 +33,7 @@ pub(crate) fn router() -> Router {
         .on::<method::ThreadRename, _>(thread::rename)
         .on::<method::ThreadMove, _>(thread::move_to)
         .on::<method::ThreadArchive, _>(thread::archive)
-        .on::<method::ThreadTree, _>(tree::tree)
+        .on_reply::<method::ThreadTree, _>(tree::tree)
         .on::<method::ThreadList, _>(tree::list)
         .on::<method::DocumentGet, _>(document::get)
         .on::<method::DocumentSave, _>(document::save)

@@ -26,8 +26,8 @@ impl Machine {
             processor: after_colon(&processors, "model name").unwrap_or("unknown processor").to_owned(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory: field(&memory, "MemTotal"),
-            system: said_by("uname", &["-sr"]),
-            compiler: said_by("rustc", &["--version"]),
+            system: first_output("uname", &["-sr"]),
+            compiler: first_output("rustc", &["--version"]),
         }
     }
 }
@@ -48,7 +48,7 @@ fn after_colon<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// What a program prints of itself.
-fn said_by(program: &str, arguments: &[&str]) -> String {
+fn first_output(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     text.ok().filter(|text| !text.is_empty()).unwrap_or_else(|| format!("unknown {program}"))

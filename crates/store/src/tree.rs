@@ -1,10 +1,14 @@
-//! The whole tree of a workspace, read in one snapshot.
+//! The tree of a workspace, whole or in part, read in one snapshot.
 
-use protocol::method::ThreadTreeResult;
-use protocol::{DocumentSummary, Folder, Placement, ThreadSummary, WorkspaceId};
+use std::collections::HashMap;
+
+use protocol::method::{ThreadListParams, ThreadListResult, ThreadTreeParams, ThreadTreeResult, TreeMore};
+use protocol::{DocumentSummary, Folder, FolderId, Placement, ThreadSummary, WorkspaceId};
+use serde::Serialize;
 
 use crate::column::values;
-use crate::on::On;
+use crate::folder::find_or_missing;
+use crate::on::{Columns, On};
 use crate::{Store, StoreError};
 
 const FOLDERS: &str = "SELECT id, parent_folder_id, name, created_at, updated_at FROM folder
@@ -21,66 +25,313 @@ impl Store {
     pub async fn tree(&self, workspace_id: &WorkspaceId) -> Result<ThreadTreeResult, StoreError> {
         let workspace_id = workspace_id.clone();
         self.read_snapshot(async move |on: &mut On<'_>| {
+            let of = values![&workspace_id];
             Ok(ThreadTreeResult {
                 seq: on.sequence(&workspace_id).await?,
-                folders: folders(on, &workspace_id).await?,
-                threads: threads(on, &workspace_id).await?,
-                placements: placements(on, &workspace_id).await?,
-                agents_docs: documents(on, &workspace_id).await?,
+                folders: on.all(FOLDERS, of, |row| folder(&workspace_id, row)).await?,
+                threads: on.all(THREADS, of, |row| thread(&workspace_id, row)).await?,
+                placements: on.all(PLACEMENTS, of, |row| placement(&workspace_id, row)).await?,
+                agents_docs: on.all(DOCUMENTS, of, |row| document(&workspace_id, row)).await?,
                 more: Vec::new(),
-                workspace_id,
+                workspace_id: workspace_id.clone(),
             })
+        })
+        .await
+    }
+
+    /// The same as JSON, written while the rows arrive: a large tree is in memory once, and only as the answer.
+    pub async fn tree_json(&self, workspace_id: &WorkspaceId) -> Result<Vec<u8>, StoreError> {
+        let workspace_id = workspace_id.clone();
+        self.read_snapshot(async move |on: &mut On<'_>| {
+            let mut json = Vec::new();
+            field(&mut json, "workspace_id", &workspace_id)?;
+            field(&mut json, "seq", &on.sequence(&workspace_id).await?)?;
+            rows(&mut json, on, "folders", FOLDERS, &workspace_id, folder).await?;
+            rows(&mut json, on, "threads", THREADS, &workspace_id, thread).await?;
+            rows(&mut json, on, "placements", PLACEMENTS, &workspace_id, placement).await?;
+            rows(&mut json, on, "agents_docs", DOCUMENTS, &workspace_id, document).await?;
+            json.push(b'}');
+            Ok(json)
+        })
+        .await
+    }
+
+    /// A part of the tree, and what it leaves out.
+    pub async fn tree_part(&self, part: ThreadTreeParams) -> Result<ThreadTreeResult, StoreError> {
+        self.read_snapshot(async move |on: &mut On<'_>| {
+            let seq = on.sequence(&part.workspace_id).await?;
+            if let Some(folder_id) = &part.folder_id {
+                find_or_missing(on, &part.workspace_id, folder_id).await?;
+            }
+            let mut more = More::default();
+            let folders = folders_in(on, &part, &mut more).await?;
+            let (threads, placements) = threads_in(on, &part, &mut more).await?;
+            let agents_docs = documents_in(on, &part).await?;
+            let more = more.sorted();
+            Ok(ThreadTreeResult {
+                workspace_id: part.workspace_id,
+                seq,
+                folders,
+                threads,
+                placements,
+                agents_docs,
+                more,
+            })
+        })
+        .await
+    }
+
+    /// The threads of one folder, or of the root, a page at a time.
+    pub async fn threads_in(&self, page: ThreadListParams) -> Result<ThreadListResult, StoreError> {
+        const OF_FOLDER: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at
+            FROM thread_placement p JOIN thread t ON t.id = p.thread_id
+            WHERE p.folder_id = $2 AND t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $3
+            ORDER BY t.id LIMIT $4";
+        const OF_ROOT: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at FROM thread t
+            WHERE t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $2
+            AND NOT EXISTS (SELECT 1 FROM thread_placement p WHERE p.thread_id = t.id) ORDER BY t.id LIMIT $3";
+        self.read_snapshot(async move |on: &mut On<'_>| {
+            let workspace_id = &page.workspace_id;
+            let after = page.after.as_ref().map_or("", |thread_id| thread_id.as_str());
+            // One more than asked for says whether there is a next page.
+            let limit = u64::from(page.limit) + 1;
+            let read = |row: Columns<'_>| thread(workspace_id, row);
+            let mut threads = match &page.folder_id {
+                Some(folder_id) => {
+                    find_or_missing(on, workspace_id, folder_id).await?;
+                    on.all(OF_FOLDER, values![workspace_id, folder_id, after, limit], read).await?
+                }
+                None => {
+                    on.sequence(workspace_id).await?;
+                    on.all(OF_ROOT, values![workspace_id, after, limit], read).await?
+                }
+            };
+            let is_last = threads.len() <= page.limit as usize;
+            threads.truncate(page.limit as usize);
+            let next = threads.last().filter(|_| !is_last).map(|thread| thread.id.clone());
+            Ok(ThreadListResult { threads, next })
         })
         .await
     }
 }
 
-async fn folders(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Vec<Folder>, StoreError> {
-    on.all(FOLDERS, values![workspace_id], |mut row| {
-        Ok(Folder {
-            id: row.next()?,
-            workspace_id: workspace_id.clone(),
-            parent_folder_id: row.next()?,
-            name: row.next()?,
-            created_at: row.next()?,
-            updated_at: row.next()?,
-        })
-    })
-    .await
+/// What is left out, by folder.
+#[derive(Default)]
+struct More(HashMap<Option<FolderId>, TreeMore>);
+
+impl More {
+    fn of(&mut self, folder_id: Option<FolderId>) -> &mut TreeMore {
+        self.0.entry(folder_id.clone()).or_insert(TreeMore { folder_id, threads: 0, folders: 0 })
+    }
+
+    fn sorted(self) -> Vec<TreeMore> {
+        let mut more: Vec<TreeMore> = self.0.into_values().collect();
+        more.retain(|more| more.threads + more.folders > 0);
+        more.sort_by(|a, b| a.folder_id.cmp(&b.folder_id));
+        more
+    }
 }
 
-async fn threads(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Vec<ThreadSummary>, StoreError> {
-    on.all(THREADS, values![workspace_id], |mut row| {
-        Ok(ThreadSummary {
-            id: row.next()?,
-            title: row.next()?,
-            mode: row.next()?,
-            created_at: row.next()?,
-            updated_at: row.next()?,
-        })
-    })
-    .await
+/// A common table of the folders of a part: `$1` is the workspace, `$2` the folder or null, `$3` the depth.
+fn below(part: &ThreadTreeParams) -> String {
+    let first = match part.folder_id {
+        Some(_) => "parent_folder_id = $2",
+        None => "workspace_id = $1 AND parent_folder_id IS NULL AND CAST($2 AS TEXT) IS NULL",
+    };
+    format!(
+        "WITH RECURSIVE below (id, level) AS (
+            SELECT id, CAST(1 AS BIGINT) FROM folder WHERE {first} AND deleted_at IS NULL AND $3 > 0
+            UNION ALL SELECT f.id, b.level + 1 FROM folder f JOIN below b ON f.parent_folder_id = b.id
+            WHERE f.deleted_at IS NULL AND b.level < $3)"
+    )
 }
 
-async fn placements(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Vec<Placement>, StoreError> {
-    on.all(PLACEMENTS, values![workspace_id], |mut row| {
-        Ok(Placement { thread_id: row.next()?, folder_id: row.next()? })
-    })
-    .await
+fn depth(part: &ThreadTreeParams) -> i64 {
+    part.depth.map_or(i64::MAX, i64::from)
 }
 
-async fn documents(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Vec<DocumentSummary>, StoreError> {
-    on.all(DOCUMENTS, values![workspace_id], |mut row| {
-        Ok(DocumentSummary {
-            id: row.next()?,
-            workspace_id: workspace_id.clone(),
-            folder_id: row.next()?,
-            status: row.next()?,
-            content_sha256: row.next()?,
-            version: row.next()?,
-            char_count: row.next()?,
-            updated_at: row.next()?,
-        })
+async fn folders_in(
+    on: &mut On<'_>,
+    part: &ThreadTreeParams,
+    more: &mut More,
+) -> Result<Vec<Folder>, StoreError> {
+    let workspace_id = &part.workspace_id;
+    let place = part.folder_id.as_ref().map(FolderId::as_str);
+    let select = format!(
+        "{} SELECT f.id, f.parent_folder_id, f.name, f.created_at, f.updated_at, CASE WHEN b.level < $3 THEN 0
+            ELSE (SELECT count(*) FROM folder c WHERE c.parent_folder_id = f.id AND c.deleted_at IS NULL) END
+            FROM below b JOIN folder f ON f.id = b.id WHERE f.workspace_id = $1 ORDER BY f.id",
+        below(part)
+    );
+    let read = |mut row: Columns<'_>| Ok((folder_of(workspace_id, &mut row)?, row.next::<u64>()?));
+    let rows = on.all(select, values![workspace_id, place, depth(part)], read).await?;
+    if part.depth == Some(0) {
+        let inside = match place {
+            Some(_) => "parent_folder_id = $2",
+            None => "parent_folder_id IS NULL AND CAST($2 AS TEXT) IS NULL",
+        };
+        let count = format!(
+            "SELECT count(*) FROM folder WHERE workspace_id = $1 AND {inside} AND deleted_at IS NULL"
+        );
+        let count = on.one_by_key(count, values![workspace_id, place], |mut row| row.next()).await?;
+        more.of(part.folder_id.clone()).folders = count.unwrap_or(0);
+    }
+    let listed = rows.into_iter().map(|(folder, inside)| {
+        if inside > 0 {
+            more.of(Some(folder.id.clone())).folders = inside;
+        }
+        folder
+    });
+    Ok(listed.collect())
+}
+
+async fn threads_in(
+    on: &mut On<'_>,
+    part: &ThreadTreeParams,
+    more: &mut More,
+) -> Result<(Vec<ThreadSummary>, Vec<Placement>), StoreError> {
+    const NUMBERED: &str = "row_number() OVER (PARTITION BY place ORDER BY id) AS number,
+        count(*) OVER (PARTITION BY place) AS total";
+    let workspace_id = &part.workspace_id;
+    let place = part.folder_id.as_ref().map(FolderId::as_str);
+    let limit = part.thread_limit.map_or(u64::MAX, u64::from);
+    // Of every folder at least one, which says how many there are.
+    let shown = limit.max(1);
+    let read = |mut row: Columns<'_>| {
+        let thread = thread_of(&mut row)?;
+        Ok((thread, row.next::<Option<FolderId>>()?, row.next::<u64>()?, row.next::<u64>()?))
+    };
+    let own = if place.is_some() { "UNION ALL SELECT $2" } else { "" };
+    let placed = format!(
+        "{}, place (id) AS (SELECT id FROM below {own})
+            SELECT id, title, mode, created_at, updated_at, place, number, total FROM (
+                SELECT id, title, mode, created_at, updated_at, place, {NUMBERED} FROM (
+                    SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, p.folder_id AS place
+                    FROM place JOIN thread_placement p ON p.folder_id = place.id JOIN thread t ON t.id = p.thread_id
+                    WHERE t.workspace_id = $1 AND t.archived_at IS NULL) AS threads) AS numbered
+            WHERE number <= $4 ORDER BY id",
+        below(part)
+    );
+    let mut rows = on.all(placed, values![workspace_id, place, depth(part), shown], read).await?;
+    if place.is_none() {
+        let loose = format!(
+            "SELECT id, title, mode, created_at, updated_at, place, number, total FROM (
+                SELECT id, title, mode, created_at, updated_at, place, {NUMBERED} FROM (
+                    SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, CAST(NULL AS TEXT) AS place
+                    FROM thread t WHERE t.workspace_id = $1 AND t.archived_at IS NULL
+                    AND NOT EXISTS (SELECT 1 FROM thread_placement p WHERE p.thread_id = t.id)) AS threads) AS numbered
+            WHERE number <= $2 ORDER BY id"
+        );
+        rows.extend(on.all(loose, values![workspace_id, shown], read).await?);
+        rows.sort_by(|(a, ..), (b, ..)| a.id.cmp(&b.id));
+    }
+    let (mut threads, mut placements) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+    for (thread, place, number, total) in rows {
+        if total > limit {
+            more.of(place.clone()).threads = total - limit;
+        }
+        if number > limit {
+            continue;
+        }
+        placements.extend(place.map(|folder_id| Placement { thread_id: thread.id.clone(), folder_id }));
+        threads.push(thread);
+    }
+    Ok((threads, placements))
+}
+
+async fn documents_in(on: &mut On<'_>, part: &ThreadTreeParams) -> Result<Vec<DocumentSummary>, StoreError> {
+    let workspace_id = &part.workspace_id;
+    let place = part.folder_id.as_ref().map(FolderId::as_str);
+    let own = match place {
+        Some(_) => "d.folder_id = $2",
+        None => "d.folder_id IS NULL",
+    };
+    let select = format!(
+        "{} SELECT d.id, d.folder_id, d.status, d.content_sha256, d.version, d.char_count, d.updated_at
+            FROM thread_agents_doc d WHERE d.workspace_id = $1 AND d.status IN ('draft', 'active')
+            AND ({own} OR d.folder_id IN (SELECT id FROM below)) ORDER BY d.id",
+        below(part)
+    );
+    on.all(select, values![workspace_id, place, depth(part)], |row| document(workspace_id, row)).await
+}
+
+fn field(json: &mut Vec<u8>, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
+    json.push(if json.is_empty() { b'{' } else { b',' });
+    write(json, &name)?;
+    json.push(b':');
+    write(json, value)
+}
+
+/// A list that is written while its rows arrive.
+async fn rows<T: Serialize>(
+    json: &mut Vec<u8>,
+    on: &mut On<'_>,
+    name: &str,
+    select: &'static str,
+    workspace_id: &WorkspaceId,
+    read: fn(&WorkspaceId, Columns<'_>) -> Result<T, StoreError>,
+) -> Result<(), StoreError> {
+    // An empty list, which is opened again.
+    field(json, name, &[(); 0])?;
+    json.pop();
+    let mut is_first = true;
+    on.each(select, values![workspace_id], |row| {
+        if !std::mem::take(&mut is_first) {
+            json.push(b',');
+        }
+        write(json, &read(workspace_id, row.columns())?)
     })
-    .await
+    .await?;
+    json.push(b']');
+    Ok(())
+}
+
+fn write(json: &mut Vec<u8>, value: &impl Serialize) -> Result<(), StoreError> {
+    serde_json::to_writer(json, value).map_err(|error| StoreError::Database(error.to_string()))
+}
+
+fn folder(workspace_id: &WorkspaceId, mut row: Columns<'_>) -> Result<Folder, StoreError> {
+    folder_of(workspace_id, &mut row)
+}
+
+fn folder_of(workspace_id: &WorkspaceId, row: &mut Columns<'_>) -> Result<Folder, StoreError> {
+    Ok(Folder {
+        id: row.next()?,
+        workspace_id: workspace_id.clone(),
+        parent_folder_id: row.next()?,
+        name: row.next()?,
+        created_at: row.next()?,
+        updated_at: row.next()?,
+    })
+}
+
+fn thread(_: &WorkspaceId, mut row: Columns<'_>) -> Result<ThreadSummary, StoreError> {
+    thread_of(&mut row)
+}
+
+fn thread_of(row: &mut Columns<'_>) -> Result<ThreadSummary, StoreError> {
+    Ok(ThreadSummary {
+        id: row.next()?,
+        title: row.next()?,
+        mode: row.next()?,
+        created_at: row.next()?,
+        updated_at: row.next()?,
+    })
+}
+
+fn placement(_: &WorkspaceId, mut row: Columns<'_>) -> Result<Placement, StoreError> {
+    Ok(Placement { thread_id: row.next()?, folder_id: row.next()? })
+}
+
+fn document(workspace_id: &WorkspaceId, mut row: Columns<'_>) -> Result<DocumentSummary, StoreError> {
+    Ok(DocumentSummary {
+        id: row.next()?,
+        workspace_id: workspace_id.clone(),
+        folder_id: row.next()?,
+        status: row.next()?,
+        content_sha256: row.next()?,
+        version: row.next()?,
+        char_count: row.next()?,
+        updated_at: row.next()?,
+    })
 }

@@ -8,17 +8,19 @@ use measure::{
     Comparison, Effort, Figures, ResidentMemory, Rounds, Table, show_bytes, show_count, show_ratio, show_time,
 };
 use protocol::local::DATABASE_FILE;
-use protocol::method::{ThreadTree, ThreadTreeParams};
+use protocol::method::{ThreadList, ThreadListParams, ThreadTree, ThreadTreeParams};
 use protocol::{FolderId, Method as _, WorkspaceId};
 use store::{Database, Scope, Store};
 use workload::{self, ACTOR};
 
 use crate::serve::Served;
 
-const STORE: &str = "Store::tree";
+const STORE: &str = "Store::tree_json";
 const JSON: &str = "JSON serialisation";
 const RAW: &str = "thread/tree, as text";
 const TYPED: &str = "thread/tree, parsed";
+const FIRST_SCREEN: &str = "thread/tree, two levels, 20 threads a folder";
+const PAGE: &str = "thread/list, 50 threads";
 
 /// What a large workspace holds.
 #[derive(Clone, Copy)]
@@ -43,12 +45,15 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
 
     let store = Store::open(&Database::Sqlite(database)).await?;
     let tree = store.tree(&workspace_id).await?;
+    let first_screen = ThreadTreeParams { depth: Some(2), thread_limit: Some(20), ..params.clone() };
+    let folder_id = tree.folders.first().map(|folder| folder.id.clone());
+    let page = ThreadListParams { workspace_id: workspace_id.clone(), folder_id, after: None, limit: 50 };
     let figures = Comparison::against(JSON, async || {
         std::hint::black_box(serde_json::to_vec(&tree)?);
         Ok(())
     })
     .with(STORE, async || {
-        std::hint::black_box(store.tree(&workspace_id).await?);
+        std::hint::black_box(store.tree_json(&workspace_id).await?);
         Ok(())
     })
     .with(RAW, async || {
@@ -57,6 +62,14 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     })
     .with(TYPED, async || {
         std::hint::black_box(client.call::<ThreadTree>(&params).await?);
+        Ok(())
+    })
+    .with(FIRST_SCREEN, async || {
+        std::hint::black_box(client.call::<ThreadTree>(&first_screen).await?);
+        Ok(())
+    })
+    .with(PAGE, async || {
+        std::hint::black_box(client.call::<ThreadList>(&page).await?);
         Ok(())
     })
     .run(Rounds { warm_up: effort.choose(1, 2), measured: effort.choose(3, 15) })

@@ -1,6 +1,7 @@
 //! The whole tree of a workspace.
 
-use protocol::{Placement, ThreadSummary};
+use protocol::method::{ThreadListParams, ThreadTreeParams, TreeMore};
+use protocol::{FolderId, Placement, ThreadSummary};
 
 use crate::fixture::new_thread;
 
@@ -78,4 +79,77 @@ both_databases!(rows_and_sequence_number_of_a_tree_are_of_one_moment, async |giv
     }
     writer.await.unwrap();
     assert!(trees > 1);
+});
+
+both_databases!(a_tree_as_json_is_the_same_tree, async |given| {
+    let folder = given.folder(None, "a \"folder\"").await;
+    given.thread(Some(&folder), "é").await;
+    given.thread(None, "loose").await;
+    given.save(&given.scope(&folder), "text").await;
+    let tree = given.store.tree(&given.workspace).await.unwrap();
+    let json = given.store.tree_json(&given.workspace).await.unwrap();
+    assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&tree).unwrap());
+    let empty = given.another_workspace().await;
+    let tree = given.store.tree(&empty).await.unwrap();
+    let json = given.store.tree_json(&empty).await.unwrap();
+    assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&tree).unwrap());
+});
+
+both_databases!(a_part_of_a_tree_counts_what_it_leaves_out, async |given| {
+    let outer = given.folder(None, "outer").await;
+    let inner = given.folder(Some(&outer), "inner").await;
+    let deleted = given.folder(Some(&outer), "deleted").await;
+    given.store.delete_folder(&given.workspace, &deleted, None).await.unwrap();
+    let elsewhere = given.another_workspace().await;
+    given.store.create_folder(&elsewhere, None, "not here", None).await.unwrap();
+    for number in 0..3 {
+        given.thread(Some(&inner), &format!("inner {number}")).await;
+        given.thread(None, &format!("loose {number}")).await;
+    }
+    let archived = given.thread(Some(&inner), "archived").await;
+    given.store.archive_thread(&given.workspace, &archived, None).await.unwrap();
+    given.save(&given.root(), "root").await;
+    given.save(&given.scope(&inner), "inner").await;
+
+    let whole = ThreadTreeParams::whole(given.workspace.clone());
+    let tree = given.store.tree(&given.workspace).await.unwrap();
+    let part = |change: fn(&mut ThreadTreeParams, FolderId), folder: &FolderId| {
+        let mut params = whole.clone();
+        change(&mut params, folder.clone());
+        given.store.tree_part(params)
+    };
+    assert_eq!(part(|_, _| {}, &outer).await.unwrap(), tree);
+    assert_eq!(part(|part, _| part.depth = Some(2), &outer).await.unwrap(), tree);
+
+    let first = part(|part, _| (part.depth, part.thread_limit) = (Some(1), Some(2)), &outer).await.unwrap();
+    assert_eq!(first.folders.iter().map(|folder| &folder.id).collect::<Vec<_>>(), [&outer]);
+    assert_eq!(first.threads.len(), 2);
+    assert_eq!((first.placements.len(), first.agents_docs.len()), (0, 1));
+    let more = |folder_id: Option<&FolderId>, threads, folders| TreeMore {
+        folder_id: folder_id.cloned(),
+        threads,
+        folders,
+    };
+    assert_eq!(first.more, [more(None, 1, 0), more(Some(&outer), 0, 1)]);
+
+    let below =
+        |part: &mut ThreadTreeParams, folder| (part.folder_id, part.thread_limit) = (Some(folder), Some(0));
+    let below = part(below, &outer).await.unwrap();
+    assert_eq!(below.folders.iter().map(|folder| &folder.id).collect::<Vec<_>>(), [&inner]);
+    assert_eq!((below.threads.len(), below.agents_docs.len()), (0, 1));
+    assert_eq!(below.more, [more(Some(&inner), 3, 0)]);
+
+    let page = ThreadListParams {
+        workspace_id: given.workspace.clone(),
+        folder_id: Some(inner.clone()),
+        after: None,
+        limit: 2,
+    };
+    let first = given.store.threads_in(page.clone()).await.unwrap();
+    assert_eq!(first.next, Some(first.threads[1].id.clone()));
+    let last = given.store.threads_in(ThreadListParams { after: first.next, ..page.clone() }).await.unwrap();
+    assert_eq!((last.threads.len(), last.threads[0].title.as_str(), last.next), (1, "inner 2", None));
+    let root = given.store.threads_in(ThreadListParams { folder_id: None, limit: 9, ..page }).await.unwrap();
+    assert_eq!(root.threads.len(), 3);
+    assert!(part(|part, folder| part.folder_id = Some(folder), &deleted).await.is_err());
 });
