@@ -94,9 +94,10 @@ impl Entry {
 
     /// The message that an item holds, if it holds one.
     pub(crate) fn of(item: TurnItem) -> Result<Option<Self>, AgentError> {
-        match item.kind == MESSAGE {
-            true => serde_json::from_value(item.content).map(Some).map_err(unreadable),
-            false => Ok(None),
+        if item.kind == MESSAGE {
+            serde_json::from_value(item.content).map(Some).map_err(unreadable)
+        } else {
+            Ok(None)
         }
     }
 }

@@ -91,10 +91,8 @@ impl<'a> Rounds<'a> {
         self.spent.rounds += 1;
         let round = self.spent.rounds;
         let calls_spent = self.spent.calls > 0 && self.spent.calls >= settings.max_tool_calls as usize;
-        let kind = match round > settings.max_rounds.max(1) || calls_spent {
-            true => RoundKind::Last,
-            false => RoundKind::Open,
-        };
+        let kind =
+            if round > settings.max_rounds.max(1) || calls_spent { RoundKind::Last } else { RoundKind::Open };
         self.request.tool_choice = if kind == RoundKind::Last { ToolChoice::None } else { ToolChoice::Auto };
         // The first round's tools are known from planning.
         if round > 1 && self.plan.tools.refresh(&self.turn.round_context(round)).await {

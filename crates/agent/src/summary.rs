@@ -39,15 +39,12 @@ impl Summariser {
         let answered = self.provider.complete(&request).await;
         let response = answered.map_err(|error| AgentError::Provider(Box::new(error)))?;
         let text = response.message.text().trim().to_owned();
-        match text.is_empty() {
-            true => Err(AgentError::NoAnswer),
-            false => Ok((text, response.usage)),
-        }
+        if text.is_empty() { Err(AgentError::NoAnswer) } else { Ok((text, response.usage)) }
     }
 
     /// The conversation as a text, without its oldest part if it is too long.
     fn fitting(&self, before: Option<&str>, turns: &[PastTurn], tokens: usize) -> String {
-        let most = self.context_tokens.saturating_sub(tokens + OVERHEAD_TOKENS);
+        let limit = self.context_tokens.saturating_sub(tokens + OVERHEAD_TOKENS);
         let lines = turns.iter().flat_map(|turn| &turn.entries).flat_map(|entry| lines(&entry.message));
         let mut kept: Vec<String> =
             before.map(|text| format!("Earlier summary: {text}")).into_iter().collect();
@@ -56,7 +53,7 @@ impl Summariser {
         let mut sizes: Vec<usize> = kept.iter().map(|line| count(line)).collect();
         let mut total: usize = sizes.iter().sum();
         let mut first = 0;
-        while total > most && first + 1 < kept.len() {
+        while total > limit && first + 1 < kept.len() {
             total -= std::mem::take(&mut sizes[first]);
             first += 1;
         }

@@ -92,10 +92,7 @@ fn classify(status: Option<u16>, value: &Value) -> Fault {
     let kind = word("code").or_else(|| word("type")).or_else(too_long).unwrap_or_else(|| of_status(status));
     let title =
         TITLES.iter().find(|(titled, _)| *titled == kind).map_or("the provider failed", |(_, title)| title);
-    match message.is_empty() {
-        true => Fault::new(kind, title),
-        false => Fault::new(kind, format!("{title}: {message}")),
-    }
+    if message.is_empty() { Fault::new(kind, title) } else { Fault::new(kind, format!("{title}: {message}")) }
 }
 
 fn of_status(status: Option<u16>) -> ErrorKind {

@@ -72,9 +72,10 @@ impl Http {
         let reader = SseReader::new(self.limits.event_bytes);
         let (limit, timeouts) = (self.limits.response_bytes, self.timeouts);
         let answer = Answer { response, reader, timeouts, left: (limit, limit), deadline: Some(deadline) };
-        match answer.response.status().is_success() {
-            true => answer.expect_events().map(|()| answer),
-            false => Err(answer.into_fault().await),
+        if answer.response.status().is_success() {
+            answer.expect_events().map(|()| answer)
+        } else {
+            Err(answer.into_fault().await)
         }
     }
 
@@ -115,11 +116,12 @@ impl Answer {
     fn expect_events(&self) -> Result<(), Fault> {
         let kind = self.response.headers().get(reqwest::header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        match ["application/json", "text/html"].iter().any(|other| kind.starts_with(other)) {
-            true => Err(Fault::malformed(format!(
+        if ["application/json", "text/html"].iter().any(|other| kind.starts_with(other)) {
+            Err(Fault::malformed(format!(
                 "the answer is {kind}, not a stream of events\nhint: is the base URL that of the API?"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

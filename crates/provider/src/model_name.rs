@@ -84,9 +84,10 @@ impl Providers {
     pub fn of(&self, model: &ModelName) -> Result<&Provider, ProviderError> {
         self.0.get(model.provider()).ok_or_else(|| {
             let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
-            let hint = match names.is_empty() {
-                true => "none is configured".to_owned(),
-                false => format!("there are {}", names.join(", ")),
+            let hint = if names.is_empty() {
+                "none is configured".to_owned()
+            } else {
+                format!("there are {}", names.join(", "))
             };
             ProviderError {
                 kind: ErrorKind::Configuration,

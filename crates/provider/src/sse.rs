@@ -60,9 +60,10 @@ impl SseReader {
     fn end_line(&mut self, events: &mut Vec<SseEvent>) -> Result<(), Fault> {
         let line = String::from_utf8(std::mem::take(&mut self.line))
             .map_err(|_| Fault::malformed("the answer contains bytes that are not UTF-8"))?;
-        let line = match std::mem::take(&mut self.at_start) {
-            true => line.strip_prefix('\u{feff}').unwrap_or(&line),
-            false => &line,
+        let line = if std::mem::take(&mut self.at_start) {
+            line.strip_prefix('\u{feff}').unwrap_or(&line)
+        } else {
+            &line
         };
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);

@@ -139,8 +139,8 @@ fn mistake(name: &str, value: &Value, property: &Value) -> Option<String> {
     if let Some(least) = bound("minimum").filter(|least| number < *least) {
         return Some(format!("field `{name}` must be at least {least}"));
     }
-    let most = bound("maximum").filter(|most| number > *most)?;
-    Some(format!("field `{name}` must be at most {most}"))
+    let limit = bound("maximum").filter(|limit| number > *limit)?;
+    Some(format!("field `{name}` must be at most {limit}"))
 }
 
 fn required(schema: &Value) -> Vec<&str> {
@@ -199,9 +199,10 @@ fn expected(schema: &Value) -> String {
     let fields = properties.iter().map(|(name, property)| {
         let types: Vec<&str> = types(property).into_iter().filter(|name| *name != "null").collect();
         let optional = if required.contains(&name.as_str()) { "" } else { "?" };
-        match types.is_empty() {
-            true => format!("{name}{optional}"),
-            false => format!("{name}{optional}: {}", types.join("|")),
+        if types.is_empty() {
+            format!("{name}{optional}")
+        } else {
+            format!("{name}{optional}: {}", types.join("|"))
         }
     });
     format!("the fields are {{{}}}", fields.collect::<Vec<_>>().join(", "))

@@ -195,10 +195,7 @@ impl ToolContext {
         if let Some(home) = &self.home
             && let Ok(below) = real.strip_prefix(home.real())
         {
-            return match is_home_file(below) {
-                true => None,
-                false => Some("the home directory".to_owned()),
-            };
+            return if is_home_file(below) { None } else { Some("the home directory".to_owned()) };
         }
         protection::reason(place.below(), &self.protected_names)
     }

@@ -48,13 +48,13 @@ fn edit(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     // What was there before the turn came may have been replaced.
     let place = context.find(&parameters.path)?;
     let (file, stat) = place.open_file()?;
-    let most = context.limits().edit_bytes;
+    let limit = context.limits().edit_bytes;
     let path = context.shown(&place.real());
     let mut content = Vec::new();
-    file.take(most + 1).read_to_end(&mut content).map_err(|error| FileError::io(&error, &path))?;
-    if content.len() as u64 > most {
-        let size = u64::try_from(stat.st_size).unwrap_or(most + 1);
-        return Err(FileError::TooLarge { path, size, most });
+    file.take(limit + 1).read_to_end(&mut content).map_err(|error| FileError::io(&error, &path))?;
+    if content.len() as u64 > limit {
+        let size = u64::try_from(stat.st_size).unwrap_or(limit + 1);
+        return Err(FileError::TooLarge { path, size, limit });
     }
     let Replaced { content, line } = replace(&content, &parameters.old_text, &parameters.new_text)
         .map_err(|error| FileError::Other(format!("{} was not changed: {error}", path.display())))?;

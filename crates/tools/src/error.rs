@@ -21,8 +21,8 @@ pub(crate) enum FileError {
     NotADirectory { path: PathBuf, kind: &'static str },
     #[error("{} is not text: {kind}, {size} bytes", path.display())]
     Binary { path: PathBuf, kind: &'static str, size: u64 },
-    #[error("{} has {size} bytes, more than the {most} that can be edited", path.display())]
-    TooLarge { path: PathBuf, size: u64, most: u64 },
+    #[error("{} has {size} bytes, more than the {limit} that can be edited", path.display())]
+    TooLarge { path: PathBuf, size: u64, limit: u64 },
     #[error("{} was changed by somebody else meanwhile; nothing was written\nhint: read it again", path.display())]
     Changed { path: PathBuf },
     #[error("{} is read-only: nobody may write it", path.display())]

@@ -55,7 +55,7 @@ struct Listed {
 fn list(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
     let failed = |errno| FileError::of(errno, &parameters.path);
     let descriptor = context.find(&parameters.path)?.open_directory()?;
-    let most = context.limits().list_entries.max(1);
+    let limit = context.limits().list_entries.max(1);
     // The first names by order, however many there are: the last of them goes when one before it comes.
     let mut first: BinaryHeap<Listed> = BinaryHeap::new();
     let mut count = 0_u64;
@@ -69,7 +69,7 @@ fn list(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
         if count.is_multiple_of(BETWEEN_CHECKS) {
             work.check()?;
         }
-        if first.len() == most && first.peek().is_some_and(|last| last.name < name) {
+        if first.len() == limit && first.peek().is_some_and(|last| last.name < name) {
             continue;
         }
         let kind = match entry.file_type() {
@@ -83,7 +83,7 @@ fn list(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
             .flatten()
             .map(|target| OsString::from_vec(target.into_bytes()));
         first.push(Listed { name, is_directory: kind == FileType::Directory, target });
-        if first.len() > most {
+        if first.len() > limit {
             first.pop();
         }
     }
@@ -92,9 +92,9 @@ fn list(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     if count == 0 {
         output = output.with_note("the directory is empty");
     }
-    if count > most as u64 {
+    if count > limit as u64 {
         output = output.with_note(format!(
-            "the first {most} of {count} entries; search with a glob finds others by their content"
+            "the first {limit} of {count} entries; search with a glob finds others by their content"
         ));
     }
     Ok(output)
@@ -119,10 +119,7 @@ fn rendered(listed: Vec<Listed>) -> String {
 pub(crate) fn one_line(name: &OsStr) -> String {
     let mut line = String::new();
     for character in name.to_string_lossy().chars() {
-        match character.is_control() {
-            true => line.extend(character.escape_default()),
-            false => line.push(character),
-        }
+        if character.is_control() { line.extend(character.escape_default()) } else { line.push(character) }
     }
     line
 }

@@ -57,9 +57,9 @@ impl ToolOutput {
     }
 
     /// Neutralises what imitates our tags, cuts what is too long, and puts the notes under the text.
-    pub(crate) fn finish(mut self, most: usize) -> Self {
+    pub(crate) fn finish(mut self, max_chars: usize) -> Self {
         let text = neutralise(&self.text).into_owned();
-        self.text = match trim(&text, most, self.keep) {
+        self.text = match trim(&text, max_chars, self.keep) {
             None => text,
             Some(cut) => {
                 let remedy = self.remedy.take().unwrap_or_else(|| "Ask for less at once.".to_owned());

@@ -57,8 +57,8 @@ fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     let first = parameters.offset.unwrap_or(1).max(1);
     let limit = parameters.limit.unwrap_or(u64::MAX);
     // Every character has at least one byte and at most four.
-    let most = context.limits().output_chars;
-    let taken = lines.take(first, limit, most.saturating_mul(4).saturating_add(4))?;
+    let max_chars = context.limits().output_chars;
+    let taken = lines.take(first, limit, max_chars.saturating_mul(4).saturating_add(4))?;
     if taken.skipped < first - 1 || (first > 1 && taken.bytes.is_empty()) {
         let there = taken.skipped;
         let path = parameters.path.display();
@@ -67,15 +67,15 @@ fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     if taken.bytes.is_empty() {
         return Ok(ToolOutput::default().with_note("the file is empty"));
     }
-    show(&mut lines, taken, first, most)
+    show(&mut lines, taken, first, max_chars)
 }
 
 /// Cuts what was taken to what fits, and says what is missing.
-fn show(lines: &mut Lines<'_>, taken: Taken, first: u64, most: usize) -> Result<ToolOutput, FileError> {
+fn show(lines: &mut Lines<'_>, taken: Taken, first: u64, max_chars: usize) -> Result<ToolOutput, FileError> {
     let decoded = String::from_utf8_lossy(&taken.bytes);
     let invalid = matches!(decoded, std::borrow::Cow::Owned(_));
     let text = neutralise(&decoded).into_owned();
-    let cut = trim(&text, most, Keep::Start);
+    let cut = trim(&text, max_chars, Keep::Start);
     let mut output = ToolOutput::text(cut.as_ref().map_or(&text, |cut| &cut.text));
     if invalid {
         output = output.with_note("bytes that are not UTF-8 are shown as \u{fffd}");
@@ -87,13 +87,14 @@ fn show(lines: &mut Lines<'_>, taken: Taken, first: u64, most: usize) -> Result<
     let kept = after_line(&taken.bytes, whole);
     let (mut missing_lines, mut missing_bytes) =
         (count(&taken.bytes[kept..]), (taken.bytes.len() - kept) as u64);
-    let mut remedy = match output.text.ends_with('\n') {
-        true => format!("Read on with offset {}.", first + whole as u64),
-        false => format!(
+    let mut remedy = if output.text.ends_with('\n') {
+        format!("Read on with offset {}.", first + whole as u64)
+    } else {
+        format!(
             "Line {} is longer than what can be shown at once; the lines after it are read with offset {}.",
             first + whole as u64,
             first + whole as u64 + 1
-        ),
+        )
     };
     if taken.end == End::Full {
         let rest = lines.count_rest()?;
@@ -185,7 +186,7 @@ impl Lines<'_> {
     }
 
     /// Takes lines from `first` on, at most `limit` of them and about `most` bytes.
-    fn take(&mut self, first: u64, limit: u64, most: usize) -> Result<Taken, FileError> {
+    fn take(&mut self, first: u64, limit: u64, max_bytes: usize) -> Result<Taken, FileError> {
         let mut buffer = vec![0; BLOCK];
         let mut taken = Taken { bytes: Vec::new(), skipped: 0, end: End::File, until: 0 };
         let mut left = limit;
@@ -209,7 +210,7 @@ impl Lines<'_> {
             let end = wanted.map_or(block.len(), |left| after_line(block, left));
             left = left.saturating_sub(count(&block[..end]));
             let before = self.read - block.len() as u64;
-            let room = most.saturating_sub(taken.bytes.len());
+            let room = max_bytes.saturating_sub(taken.bytes.len());
             let kept = &block[..end.min(room)];
             taken.bytes.extend_from_slice(kept);
             taken.until = before + kept.len() as u64;

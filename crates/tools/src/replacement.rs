@@ -44,15 +44,17 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, 
     if old == new {
         return Err(ReplaceError::Same);
     }
-    let (old, new) = match ends_lines_with_return(content) {
-        true => (with_returns(old), with_returns(new)),
-        false => (old.to_owned(), new.to_owned()),
+    let (old, new) = if ends_lines_with_return(content) {
+        (with_returns(old), with_returns(new))
+    } else {
+        (old.to_owned(), new.to_owned())
     };
     let places = places(content, &old);
     let [place] = &places[..] else {
-        return Err(match places.is_empty() {
-            true => ReplaceError::Absent(nearest_line(content, &old)),
-            false => several(content, &places),
+        return Err(if places.is_empty() {
+            ReplaceError::Absent(nearest_line(content, &old))
+        } else {
+            several(content, &places)
         });
     };
     let new = if place.neutralised { restored(&new) } else { new };

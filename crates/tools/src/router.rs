@@ -75,9 +75,9 @@ impl Router {
     }
 
     /// The same round, in which a call answers with at most so many characters, or fewer if it could before.
-    pub fn with_output_chars(&self, most: usize) -> Self {
+    pub fn with_output_chars(&self, limit: usize) -> Self {
         let mut limits = *self.context.limits();
-        limits.output_chars = limits.output_chars.min(most);
+        limits.output_chars = limits.output_chars.min(limit);
         Self { callable: Arc::clone(&self.callable), context: self.context.clone().with_limits(limits) }
     }
 
@@ -139,10 +139,10 @@ impl Router {
     fn ready(&self, call: &ToolCall) -> Result<Ready, String> {
         let entry = self.callable.iter().find(|entry| entry.spec.name == call.name);
         let entry = entry.ok_or_else(|| self.unknown(&call.name))?;
-        let most = self.context.limits().argument_bytes;
-        if call.arguments.len() > most {
+        let limit = self.context.limits().argument_bytes;
+        if call.arguments.len() > limit {
             return Err(format!(
-                "the arguments have {} bytes; at most {most} are taken",
+                "the arguments have {} bytes; at most {limit} are taken",
                 call.arguments.len()
             ));
         }
@@ -158,12 +158,13 @@ impl Router {
         let shown: String = name.chars().take(100).collect();
         let meant = nearest(name, names.iter().copied())
             .map_or(String::new(), |near| format!("; is `{near}` meant?"));
-        match names.is_empty() {
-            true => format!("there is no tool `{shown}`\nhint: no tool can be called in this round"),
-            false => format!(
+        if names.is_empty() {
+            format!("there is no tool `{shown}`\nhint: no tool can be called in this round")
+        } else {
+            format!(
                 "there is no tool `{shown}`{meant}\nhint: the tools of this round are {}",
                 names.join(", ")
-            ),
+            )
         }
     }
 }

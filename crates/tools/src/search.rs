@@ -79,7 +79,7 @@ fn answer(found: Found<'_>, walk: &Walk<'_>, work: &Work) -> ToolOutput {
     if found.is_full() {
         notes.push(format!(
             "only the first {} lines that match; use a narrower pattern, path or glob",
-            found.most
+            found.limit
         ));
     }
     if !found.is_full() && walk.cut_short {
@@ -102,13 +102,13 @@ fn answer(found: Found<'_>, walk: &Walk<'_>, work: &Work) -> ToolOutput {
     ToolOutput { notes, ..ToolOutput::text(found.text).with_remedy(remedy) }
 }
 
-fn matcher(pattern: &str, most: usize) -> Result<RegexMatcher, FileError> {
+fn matcher(pattern: &str, limit: usize) -> Result<RegexMatcher, FileError> {
     if pattern.is_empty() {
         return Err(FileError::Other("`pattern` is empty".to_owned()));
     }
-    if pattern.len() > most {
+    if pattern.len() > limit {
         let length = pattern.len();
-        return Err(FileError::Other(format!("`pattern` has {length} bytes; at most {most} are taken")));
+        return Err(FileError::Other(format!("`pattern` has {length} bytes; at most {limit} are taken")));
     }
     RegexMatcherBuilder::new()
         .line_terminator(Some(b'\n'))
@@ -124,10 +124,10 @@ fn matcher(pattern: &str, most: usize) -> Result<RegexMatcher, FileError> {
         })
 }
 
-fn globs(context: &ToolContext, glob: Option<&str>, most: usize) -> Result<Override, FileError> {
+fn globs(context: &ToolContext, glob: Option<&str>, limit: usize) -> Result<Override, FileError> {
     let Some(glob) = glob else { return Ok(Override::empty()) };
-    if glob.len() > most {
-        return Err(FileError::Other(format!("`glob` has {} bytes; at most {most} are taken", glob.len())));
+    if glob.len() > limit {
+        return Err(FileError::Other(format!("`glob` has {} bytes; at most {limit} are taken", glob.len())));
     }
     // Globs count from the working directory, as paths do.
     let mut builder = OverrideBuilder::new(context.real_cwd());

@@ -19,13 +19,13 @@ pub(crate) struct Cut {
 }
 
 /// Cuts a text of more than `most` characters.
-pub(crate) fn trim(text: &str, most: usize, keep: Keep) -> Option<Cut> {
-    if text.len() <= most || text.chars().count() <= most {
+pub(crate) fn trim(text: &str, max_chars: usize, keep: Keep) -> Option<Cut> {
+    if text.len() <= max_chars || text.chars().count() <= max_chars {
         return None;
     }
     let (start, end) = match keep {
-        Keep::Start => (start(text, most), ""),
-        Keep::Ends => (start(text, most.div_ceil(2)), end(text, most / 2)),
+        Keep::Start => (start(text, max_chars), ""),
+        Keep::Ends => (start(text, max_chars.div_ceil(2)), end(text, max_chars / 2)),
     };
     let removed = &text[start.len()..text.len() - end.len()];
     let mut kept = start.to_owned();
@@ -43,8 +43,8 @@ fn lines(text: &str) -> u64 {
 }
 
 /// The first characters, up to a line's end if one is in the second half of them.
-fn start(text: &str, most: usize) -> &str {
-    let fits = &text[..text.char_indices().nth(most).map_or(text.len(), |(position, _)| position)];
+fn start(text: &str, max_chars: usize) -> &str {
+    let fits = &text[..text.char_indices().nth(max_chars).map_or(text.len(), |(position, _)| position)];
     match fits.rfind('\n') {
         Some(position) if position + 1 >= fits.len() / 2 => &fits[..=position],
         _ => fits,
@@ -52,10 +52,10 @@ fn start(text: &str, most: usize) -> &str {
 }
 
 /// The last characters, from a line's beginning if one is in the first half of them.
-fn end(text: &str, most: usize) -> &str {
-    let from = match most {
+fn end(text: &str, max_chars: usize) -> &str {
+    let from = match max_chars {
         0 => text.len(),
-        most => text.char_indices().rev().nth(most - 1).map_or(0, |(position, _)| position),
+        max_chars => text.char_indices().rev().nth(max_chars - 1).map_or(0, |(position, _)| position),
     };
     let fits = &text[from..];
     if text[..from].ends_with('\n') {
@@ -71,8 +71,8 @@ fn end(text: &str, most: usize) -> &str {
 mod tests {
     use super::*;
 
-    fn cut(text: &str, most: usize, keep: Keep) -> Option<(String, u64, u64)> {
-        trim(text, most, keep).map(|cut| (cut.text, cut.removed_bytes, cut.removed_lines))
+    fn cut(text: &str, max_chars: usize, keep: Keep) -> Option<(String, u64, u64)> {
+        trim(text, max_chars, keep).map(|cut| (cut.text, cut.removed_bytes, cut.removed_lines))
     }
 
     #[test]

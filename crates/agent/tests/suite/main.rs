@@ -5,6 +5,7 @@
 
 mod bootstrap;
 mod budgets;
+mod conversation;
 mod directories;
 mod documents;
 mod fixture;

@@ -241,10 +241,7 @@ impl CompatibleDecoder {
         if !self.details.is_empty() {
             value.insert("reasoning_details".to_owned(), Value::Array(std::mem::take(&mut self.details)));
         }
-        match value.is_empty() {
-            true => Ok(()),
-            false => assembly.reasoning_value(REASONING, Value::Object(value)),
-        }
+        if value.is_empty() { Ok(()) } else { assembly.reasoning_value(REASONING, Value::Object(value)) }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Found<'a> {
     matcher: RegexMatcher,
     searcher: Searcher,
     work: &'a Work,
-    pub(super) most: usize,
+    pub(super) limit: usize,
     /// Lines, as they are answered.
     pub(super) text: String,
     matches: usize,
@@ -37,18 +37,29 @@ pub(super) struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn new(context: &'a ToolContext, matcher: RegexMatcher, work: &'a Work, most: usize) -> Self {
+    pub(super) fn new(context: &'a ToolContext, matcher: RegexMatcher, work: &'a Work, limit: usize) -> Self {
         let searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(MOST_LINE_BYTES))
             .line_number(true)
             .build();
         let text = String::new();
-        Self { context, matcher, searcher, work, most, text, matches: 0, files: 0, failures: 0, failed: None }
+        Self {
+            context,
+            matcher,
+            searcher,
+            work,
+            limit,
+            text,
+            matches: 0,
+            files: 0,
+            failures: 0,
+            failed: None,
+        }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.matches >= self.most
+        self.matches >= self.limit
     }
 
     pub(super) fn fail(&mut self, path: &Path, reason: String) {
@@ -65,7 +76,7 @@ impl<'a> Found<'a> {
             matcher: &self.matcher,
             text: &mut self.text,
             matches: &mut self.matches,
-            most: self.most,
+            limit: self.limit,
         };
         let reader = Watched { file, work: self.work };
         if let Err(error) = self.searcher.search_reader(&self.matcher, reader, &mut lines)
@@ -94,7 +105,7 @@ struct Lines<'a> {
     matcher: &'a RegexMatcher,
     text: &'a mut String,
     matches: &'a mut usize,
-    most: usize,
+    limit: usize,
 }
 
 impl Sink for Lines<'_> {
@@ -106,7 +117,7 @@ impl Sink for Lines<'_> {
         let number = found.line_number().unwrap_or(0);
         let _ = writeln!(self.text, "{}:{number}:{}", self.path, window(line, at));
         *self.matches += 1;
-        Ok(*self.matches < self.most)
+        Ok(*self.matches < self.limit)
     }
 }
 

@@ -53,8 +53,8 @@ enum Next {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(root: &'a Arc<Root>, work: &'a Work, most: usize) -> Self {
-        Self { root, work, rules: Vec::new(), left: most, cut_short: false, too_deep: false, depth: 0 }
+    pub(super) fn new(root: &'a Arc<Root>, work: &'a Work, limit: usize) -> Self {
+        Self { root, work, rules: Vec::new(), left: limit, cut_short: false, too_deep: false, depth: 0 }
     }
 
     /// Searches a directory and what is below it.

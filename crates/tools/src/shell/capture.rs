@@ -13,7 +13,7 @@ const MARK_CHARS: usize = 80;
 /// The beginning and the end of an output.
 #[derive(Debug)]
 pub(super) struct Capture {
-    most: usize,
+    limit: usize,
     start: Vec<u8>,
     end: VecDeque<u8>,
     left_out: u64,
@@ -23,15 +23,15 @@ pub(super) struct Capture {
 impl Capture {
     /// Keeps what fits into a number of characters.
     pub(super) fn new(chars: usize) -> Self {
-        let most = (chars.saturating_sub(MARK_CHARS) / 2).max(1);
-        Self { most, start: Vec::new(), end: VecDeque::new(), left_out: 0, left_out_lines: 0 }
+        let limit = (chars.saturating_sub(MARK_CHARS) / 2).max(1);
+        Self { limit, start: Vec::new(), end: VecDeque::new(), left_out: 0, left_out_lines: 0 }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        let room = (self.most - self.start.len()).min(bytes.len());
+        let room = (self.limit - self.start.len()).min(bytes.len());
         self.start.extend_from_slice(&bytes[..room]);
         self.end.extend(&bytes[room..]);
-        let over = self.end.len().saturating_sub(self.most);
+        let over = self.end.len().saturating_sub(self.limit);
         self.left_out += over as u64;
         self.left_out_lines += self.end.drain(..over).filter(|byte| *byte == b'\n').count() as u64;
     }

@@ -331,8 +331,9 @@ impl<'a> Live<'a> {
 /// Why there is no answer, and whether there may be one later.
 fn failure(error: &TurnError) -> Failure {
     let failure = Failure::with_hints(Exit::Failed, &error.message);
-    match error.retryable && !error.message.contains(ASK_AGAIN) {
-        true => failure.hint("the same question may succeed later: ask again"),
-        false => failure,
+    if error.retryable && !error.message.contains(ASK_AGAIN) {
+        failure.hint("the same question may succeed later: ask again")
+    } else {
+        failure
     }
 }

@@ -129,9 +129,10 @@ pub(super) fn describe_call(call: &ToolCall) -> String {
 
 /// A tool that waits and the files it would write, in one line.
 pub(super) fn describe_approval(approval: &TurnApproval) -> String {
-    let what = match approval.request.paths.is_empty() {
-        true => telling_argument(&approval.request.arguments).unwrap_or_default(),
-        false => approval.request.paths.join(", "),
+    let what = if approval.request.paths.is_empty() {
+        telling_argument(&approval.request.arguments).unwrap_or_default()
+    } else {
+        approval.request.paths.join(", ")
     };
     format!("{} {}", one_line(&approval.request.tool, CALL_WIDTH), one_line(&what, CALL_WIDTH))
         .trim_end()

@@ -74,10 +74,7 @@ impl Live<'_> {
     }
 
     pub(super) fn tell_compressed(&mut self, compressed: &ContextCompressed) {
-        let what = match compressed.summarised {
-            true => "a summary stands for",
-            false => "the model no longer reads",
-        };
+        let what = if compressed.summarised { "a summary stands for" } else { "the model no longer reads" };
         self.note(format!("{what} turns 1 to {}", compressed.through));
     }
 

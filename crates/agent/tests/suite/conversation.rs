@@ -1,0 +1,102 @@
+//! A thread without a directory, and a scripted model that it asks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::{Agent, Settings, TurnListener};
+use futures_util::future::BoxFuture;
+use protocol::method::{TurnGetResult, TurnStartParams};
+use protocol::{ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
+use provider::{Provider, ProviderConfig, ProviderKind};
+use scripted_model::{ScriptedModel, Wire};
+use store::{Database, NewThread, NewWorkspace, Store};
+use tools::ToolSource;
+
+pub(crate) struct Conversation {
+    pub(crate) store: Store,
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) model: ScriptedModel,
+    pub(crate) workspace_id: WorkspaceId,
+    pub(crate) thread_id: ThreadId,
+    _directory: tempfile::TempDir,
+}
+
+impl Conversation {
+    /// A chat on a new SQLite database, with these tools.
+    pub(crate) async fn chat(sources: impl IntoIterator<Item = Arc<dyn ToolSource>>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::Sqlite(directory.path().join("foreword.db"));
+        Self::chat_on(&database, directory, sources).await
+    }
+
+    pub(crate) async fn chat_on(
+        database: &Database,
+        directory: tempfile::TempDir,
+        sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
+    ) -> Self {
+        let store = Store::open(database).await.unwrap();
+        let model = ScriptedModel::start().await.unwrap();
+        let config =
+            ProviderConfig::new("scripted", ProviderKind::Anthropic, model.base_url(Wire::Anthropic));
+        let mut settings = Settings::new(directory.path().join("home"));
+        settings.providers = [Provider::new(config).unwrap()].into_iter().collect();
+        settings.default_model = Some("scripted/model".to_owned());
+        let agent = Agent::new(store.clone(), settings, []).unwrap();
+        let agent = Arc::new(sources.into_iter().fold(agent, Agent::with_tools));
+        let new = NewWorkspace { name: "w".to_owned(), root_path: None, agents: None };
+        let workspace_id = store.create_workspace(new, None).await.unwrap().id;
+        let new = NewThread { folder_id: None, title: "t".to_owned(), mode: ThreadMode::Chat };
+        let thread_id = store.create_thread(&workspace_id, new, None).await.unwrap().id;
+        Self { store, agent, model, workspace_id, thread_id, _directory: directory }
+    }
+
+    /// Asks, waits for the end, and answers with what happened.
+    pub(crate) async fn ask(&self, input: &str) -> TurnGetResult {
+        let turn_id = self.run(input).await;
+        let view = self.agent.turn_view(&self.workspace_id, &turn_id).await.unwrap();
+        assert_ne!(view.turn.status, TurnStatus::Running);
+        view
+    }
+
+    /// Asks, and waits until the turn is over.
+    pub(crate) async fn run(&self, input: &str) -> TurnId {
+        let start = TurnStartParams {
+            workspace_id: self.workspace_id.clone(),
+            thread_id: self.thread_id.clone(),
+            input: input.to_owned(),
+            cwd: None,
+            model: None,
+            skills: Vec::new(),
+            mcp: Vec::new(),
+        };
+        let ended = Arc::new(tokio::sync::Notify::new());
+        let listener = Arc::new(Ended(Arc::clone(&ended)));
+        let turn = self.agent.start_turn(start, Some("ada".to_owned()), listener).await.unwrap();
+        // The listener is dropped with the turn.
+        ended.notified().await;
+        turn.id
+    }
+}
+
+/// Hears nothing but the end.
+struct Ended(Arc<tokio::sync::Notify>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+impl TurnListener for Ended {
+    fn delta<'a>(&'a self, _: &'a TurnId, _: u64, _: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    fn retrying<'a>(&'a self, _: &'a TurnId, _: u32, _: Duration, _: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    fn is_gone(&self) -> bool {
+        false
+    }
+}
