@@ -9,11 +9,13 @@ use protocol::turn::{
 };
 use protocol::{TurnId, WorkspaceId};
 use provider::Block;
-use store::Turn;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use store::{Turn, TurnItem};
 
 use crate::entry::Entry;
 use crate::error::AgentError;
-use crate::history::{CONTEXT, PastTurn};
+use crate::history::CONTEXT;
 use crate::preparation::Agent;
 
 impl Agent {
@@ -25,44 +27,23 @@ impl Agent {
     ) -> Result<TurnExplanation, AgentError> {
         let stored = self.store.turn(workspace_id, turn_id).await?;
         let items = self.store.turn_items(workspace_id, turn_id).await?;
-        let context = items.iter().rfind(|item| item.kind == CONTEXT).map(|item| item.content.clone());
-        let history: Option<ExplainedHistory> = context
-            .map(serde_json::from_value)
-            .transpose()
-            .map_err(|error| AgentError::Stored { what: "context", message: error.to_string() })?;
+        let history = sent_history(&items)?;
         let entries: Vec<Entry> = Entry::all(items)?.into_iter().map(|(entry, _)| entry).collect();
         let manifests = self.store.manifests(workspace_id, turn_id).await?;
         let rounds = u32::try_from(manifests.len()).unwrap_or(u32::MAX);
-        let manifest: Option<PromptManifest> = manifests
-            .into_iter()
-            .next_back()
-            .map(|round| serde_json::from_value(round.manifest))
-            .transpose()
-            .map_err(|error| AgentError::Stored { what: "manifest", message: error.to_string() })?;
+        let manifest = manifests.into_iter().next_back().map(|last| readable("manifest", last.manifest));
+        let manifest: Option<PromptManifest> = manifest.transpose()?;
         let sections = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sections);
         let mut files = initial_files(sections);
-        for past in self.earlier(&stored, history.as_ref()).await? {
-            let told = told_files(&past.entries);
-            files.extend(told.map(|file| ExplainedFile { turn_id: Some(past.id.clone()), ..file }));
-        }
+        files.extend(self.earlier_files(&stored, history.as_ref()).await?);
         files.extend(told_files(&entries));
-        let hooks = self.store.hook_runs(workspace_id, turn_id).await?.into_iter().map(|run| {
-            serde_json::from_value(run.record)
-                .map_err(|error| AgentError::Stored { what: "hook run", message: error.to_string() })
-        });
+        let hooks = self.store.hook_runs(workspace_id, turn_id).await?;
+        let hooks = hooks.into_iter().map(|run| readable("hook run", run.record));
         Ok(TurnExplanation {
             turn: self.turn_view(workspace_id, turn_id).await?.turn,
             files,
             sources: sections.iter().flat_map(sources).collect(),
-            sections: sections
-                .iter()
-                .map(|section| ExplainedSection {
-                    id: section.id.clone(),
-                    stability: section.stability,
-                    tokens: section.tokens,
-                    truncated: section.truncated,
-                })
-                .collect(),
+            sections: sections.iter().map(explained_section).collect(),
             hooks: hooks.collect::<Result<_, _>>()?,
             tools: tools(&entries),
             history,
@@ -70,16 +51,37 @@ impl Agent {
         })
     }
 
-    /// The earlier turns whose messages stood in this turn's request.
-    async fn earlier(
+    /// The files that earlier turns had brought, whose messages stood in this turn's request.
+    async fn earlier_files(
         &self,
         turn: &Turn,
         history: Option<&ExplainedHistory>,
-    ) -> Result<Vec<PastTurn>, AgentError> {
-        match history {
-            Some(history) => self.completed_turns(turn, history.left_out_through).await,
-            None => Ok(Vec::new()),
-        }
+    ) -> Result<Vec<ExplainedFile>, AgentError> {
+        let Some(history) = history else { return Ok(Vec::new()) };
+        let earlier = self.completed_turns(turn, history.left_out_through).await?;
+        let files = earlier.iter().flat_map(|past| {
+            told_files(&past.entries).map(|file| ExplainedFile { turn_id: Some(past.id.clone()), ..file })
+        });
+        Ok(files.collect())
+    }
+}
+
+/// What was sent of earlier turns, as it was when the model was last asked.
+fn sent_history(items: &[TurnItem]) -> Result<Option<ExplainedHistory>, AgentError> {
+    let last = items.iter().rfind(|item| item.kind == CONTEXT);
+    last.map(|item| readable("context", item.content.clone())).transpose()
+}
+
+fn readable<T: DeserializeOwned>(what: &'static str, stored: Value) -> Result<T, AgentError> {
+    serde_json::from_value(stored).map_err(|error| AgentError::Stored { what, message: error.to_string() })
+}
+
+fn explained_section(section: &PromptManifestSection) -> ExplainedSection {
+    ExplainedSection {
+        id: section.id.clone(),
+        stability: section.stability,
+        tokens: section.tokens,
+        truncated: section.truncated,
     }
 }
 

@@ -1,13 +1,16 @@
 //! A turn that this process holds: what it is about was loaded once, and only the holder of its lease writes to it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use hooks::TurnContext;
 use prompt::CompiledPrompt;
 use protocol::{TurnId, TurnStatus, Version, WorkspaceId};
 use provider::{Block, Message, ModelName, Provider};
 use serde_json::{Value, json};
-use store::{FinishTurn, NewTurnItem, StoreError, Turn, TurnEnd, TurnEvent};
+use store::{BeginRound, FinishTurn, NewTurnItem, StoreError, Turn, TurnEnd, TurnEvent};
 
 use crate::entry::Entry;
 use crate::error::AgentError;
@@ -30,6 +33,7 @@ pub(crate) struct HeldTurn {
     pub(crate) running: RunningTurn,
     /// Items that are written with whatever is written next.
     pending: Mutex<Vec<NewTurnItem>>,
+    touched: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// Who is asked, and who summarises.
@@ -68,8 +72,18 @@ impl HeldTurn {
         listener: Arc<dyn TurnListener>,
     ) -> Self {
         let running = agent.running.begin(&stored.id);
+        agent.records.hold(&stored.id);
         let subject = Subject { turn_id: Some(stored.id.clone()), ..subject };
-        Self { agent, subject, stored, model, listener, running, pending: Mutex::default() }
+        Self {
+            agent,
+            subject,
+            stored,
+            model,
+            listener,
+            running,
+            pending: Mutex::default(),
+            touched: Mutex::default(),
+        }
     }
 
     pub(crate) fn id(&self) -> &TurnId {
@@ -80,9 +94,20 @@ impl HeldTurn {
         &self.stored.workspace_id
     }
 
+    /// Takes note of the paths that calls have touched.
+    pub(crate) fn touch(&self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+    }
+
+    /// What hooks are told about the turn as it is now.
+    pub(crate) fn hook_context(&self) -> TurnContext {
+        let touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        TurnContext { touched_paths: touched.iter().cloned().collect(), ..self.subject.turn_context() }
+    }
+
     /// Writes items with the next thing that is written: each commit costs a model's time.
     pub(crate) fn add_later(&self, items: impl IntoIterator<Item = NewTurnItem>) {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).extend(items);
+        self.lock().extend(items);
     }
 
     /// Adds items to the turn, and logs what happened.
@@ -91,10 +116,12 @@ impl HeldTurn {
         items: Vec<NewTurnItem>,
         events: Vec<TurnEvent>,
     ) -> Result<(), AgentError> {
-        let mut all = self.take_pending();
+        let mut all = self.lock().clone();
+        let pending = all.len();
         all.extend(items);
         let store = &self.agent.store;
         store.add_turn_items(self.workspace_id(), self.id(), &self.agent.node, all, events).await?;
+        self.lock().drain(..pending);
         Ok(())
     }
 
@@ -104,10 +131,15 @@ impl HeldTurn {
         Ok(store.log_turn_events(self.workspace_id(), self.id(), &self.agent.node, vec![event]).await?)
     }
 
-    /// Records the prompt of a round before the model is asked with it.
+    /// Records the prompt of a round before the model is asked with it, in one commit with what precedes the answer.
     pub(crate) async fn record(&self, round: u32, compiled: &CompiledPrompt) -> Result<(), AgentError> {
-        self.flush().await?;
-        self.agent.record(self.workspace_id(), self.id(), &self.agent.node, round, compiled).await
+        let (agent, items) = (&self.agent, self.lock().clone());
+        let pending = items.len();
+        let hook_runs = agent.records.take(self.id());
+        let record = BeginRound { items, hook_runs, ..agent.round_record(round, compiled)? };
+        agent.store.begin_round(self.workspace_id(), self.id(), &agent.node, record).await?;
+        self.lock().drain(..pending);
+        Ok(())
     }
 
     /// Writes the end, and tries again while the database is away: the lease keeps the turn ours until then.
@@ -115,9 +147,7 @@ impl HeldTurn {
         if !matches!(outcome, Outcome::Completed(_)) {
             self.keep_pending_text().await;
         }
-        if let Err(error) = self.flush().await {
-            tracing::warn!(%error, turn = %self.id(), "the last items of a turn could not be written");
-        }
+        let last = self.lock().clone();
         let usage = Some(json!(self.running.usage()));
         let finish = match outcome {
             Outcome::Completed(session) => {
@@ -135,8 +165,15 @@ impl HeldTurn {
         let deadline = tokio::time::Instant::now() + LEASE;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
         loop {
-            let finished =
-                agent.store.finish_turn(self.workspace_id(), self.id(), &agent.node, finish.clone(), actor);
+            let (last, finish) = (last.clone(), finish.clone());
+            let finished = agent.store.finish_turn_with(
+                self.workspace_id(),
+                self.id(),
+                &agent.node,
+                last,
+                finish,
+                actor,
+            );
             match finished.await {
                 Ok(_) => return self.running.text_stored(),
                 Err(StoreError::Unavailable(_) | StoreError::DiskFull) if may_wait() => {
@@ -150,15 +187,8 @@ impl HeldTurn {
         }
     }
 
-    async fn flush(&self) -> Result<(), AgentError> {
-        if self.pending.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
-            return Ok(());
-        }
-        self.add(Vec::new(), Vec::new()).await
-    }
-
-    fn take_pending(&self) -> Vec<NewTurnItem> {
-        std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> MutexGuard<'_, Vec<NewTurnItem>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what a model was saying when it was stopped.

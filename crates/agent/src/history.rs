@@ -7,7 +7,7 @@ use protocol::turn::ExplainedHistory;
 use protocol::{TokenUsage, TurnId, Version};
 use provider::Message;
 use serde_json::json;
-use store::{NewTurnItem, Turn, TurnEvent};
+use store::{NewTurnItem, StoredHistory, Turn, TurnEvent, TurnItem};
 
 use crate::entry::{Entry, message_tokens};
 use crate::error::AgentError;
@@ -146,7 +146,9 @@ impl HeldTurn {
         reason: CompactionReason,
     ) -> Result<History, AgentError> {
         let stored = &self.stored;
-        let context = self.agent.store.thread_context(&stored.workspace_id, &stored.thread_id).await?;
+        let (store, thread_id) = (&self.agent.store, &stored.thread_id);
+        let StoredHistory { context, items } =
+            store.stored_history(&stored.workspace_id, thread_id, stored.ordinal).await?;
         let mut version = context.as_ref().map_or(Version(0), |context| context.version);
         let mut history = History {
             through: context.as_ref().map_or(0, |context| context.through),
@@ -154,7 +156,7 @@ impl HeldTurn {
             turns: Vec::new(),
             usage: TokenUsage::default(),
         };
-        history.turns = self.agent.completed_turns(stored, history.through).await?;
+        history.turns = self.agent.past_turns(items)?;
         let before = history.through;
         history.leave_out_past_limit();
         if history.through > before {
@@ -258,7 +260,10 @@ impl Agent {
     /// The completed turns of a thread before one and after an ordinal, oldest first.
     pub(crate) async fn completed_turns(&self, turn: &Turn, after: u64) -> Result<Vec<PastTurn>, AgentError> {
         let (workspace_id, thread_id) = (&turn.workspace_id, &turn.thread_id);
-        let items = self.store.completed_items(workspace_id, thread_id, after, turn.ordinal).await?;
+        self.past_turns(self.store.completed_items(workspace_id, thread_id, after, turn.ordinal).await?)
+    }
+
+    fn past_turns(&self, items: Vec<(u64, TurnItem)>) -> Result<Vec<PastTurn>, AgentError> {
         let mut turns: Vec<PastTurn> = Vec::new();
         for (ordinal, item) in items {
             let turn_id = item.turn_id.clone();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use prompt::{CompiledPrompt, Rebuilt, blame, rebuild};
 use protocol::prompt::{PromptBlame, PromptManifest};
 use protocol::{ContentHash, Timestamp, TurnId, WorkspaceId};
-use store::{PromptText, SaveManifest, TurnEvent};
+use store::{BeginRound, PromptText, SaveManifest, TurnEvent};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
@@ -31,23 +31,30 @@ impl Agent {
         round: u32,
         compiled: &CompiledPrompt,
     ) -> Result<(), AgentError> {
-        if self.settings.prompt.keep_texts {
-            let texts: Vec<PromptText> = compiled
-                .sections
-                .iter()
-                .map(|section| PromptText {
-                    sha256: ContentHash::from_stored(section.sha256.clone()),
-                    content: section.text.to_string(),
-                })
-                .collect();
-            self.store.put_prompt_texts(workspace_id, &texts).await?;
-        }
-        let manifest = serde_json::to_value(&compiled.manifest).map_err(broken)?;
-        let fingerprint = compiled.manifest.fingerprints.full.clone();
-        let save = SaveManifest { round, manifest, fingerprint };
-        let events = vec![TurnEvent::ManifestKept { round }];
-        self.store.save_manifest(workspace_id, turn_id, owner, save, events).await?;
+        let record = self.round_record(round, compiled)?;
+        self.store.begin_round(workspace_id, turn_id, owner, record).await?;
         Ok(())
+    }
+
+    /// What is recorded of a round's prompt.
+    pub(crate) fn round_record(
+        &self,
+        round: u32,
+        compiled: &CompiledPrompt,
+    ) -> Result<BeginRound, AgentError> {
+        let sections = compiled.sections.iter().filter(|_| self.settings.prompt.keep_texts);
+        let texts = sections.map(|section| PromptText {
+            sha256: ContentHash::from_stored(section.sha256.clone()),
+            content: section.text.to_string(),
+        });
+        let manifest = SaveManifest {
+            round,
+            manifest: serde_json::to_value(&compiled.manifest).map_err(broken)?,
+            fingerprint: compiled.manifest.fingerprints.full.clone(),
+        };
+        let events = vec![TurnEvent::ManifestKept { round }];
+        let (items, hook_runs) = (Vec::new(), Vec::new());
+        Ok(BeginRound { manifest, texts: texts.collect(), items, hook_runs, events })
     }
 
     /// The manifest of a round of a turn; of the last round when none is named.

@@ -34,7 +34,7 @@ pub struct Agent {
     pub(crate) store: Store,
     pub(crate) settings: Arc<Settings>,
     pub(crate) runtime: HookRuntime,
-    records: Arc<Records>,
+    pub(crate) records: Arc<Records>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) counter: Arc<Counter>,
     pub(crate) running: Running,
@@ -168,6 +168,7 @@ impl Agent {
         subject: &Subject,
         directory: &WorkingDirectory,
     ) -> Result<PreparedSession, AgentError> {
+        // Read here and not with the thread: until the turn is written, another may end and save a later one.
         if let Some(stored) = self.thread_session(&subject.workspace.id, &subject.thread.id).await? {
             return Ok(PreparedSession { session: stored.state, stored: stored.version });
         }

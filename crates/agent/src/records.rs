@@ -1,6 +1,10 @@
 //! Keeps a record of every hook that ran, without making anybody wait for the database.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use hooks::{Contributed, HookRun, Recorder};
+use protocol::TurnId;
 use store::{NewHookRun, Store};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -8,9 +12,10 @@ use tokio::sync::oneshot;
 /// Records that are written in one transaction.
 const BATCH: usize = 256;
 
-/// Hands records to a task that writes them.
+/// Hands records to a task that writes them; those of a held turn go with what the turn writes next.
 pub(crate) struct Records {
     sender: UnboundedSender<Entry>,
+    held: Mutex<HashMap<TurnId, Vec<HookRun>>>,
 }
 
 enum Entry {
@@ -24,7 +29,28 @@ impl Records {
     pub(crate) fn start(store: Store) -> Self {
         let (sender, receiver) = unbounded_channel();
         tokio::spawn(write(store, receiver));
-        Self { sender }
+        Self { sender, held: Mutex::default() }
+    }
+
+    /// Keeps the runs of a turn until they are taken or released.
+    pub(crate) fn hold(&self, turn_id: &TurnId) {
+        self.lock().insert(turn_id.clone(), Vec::new());
+    }
+
+    /// The runs of a held turn so far.
+    pub(crate) fn take(&self, turn_id: &TurnId) -> Vec<NewHookRun> {
+        let taken = self.lock().get_mut(turn_id).map(std::mem::take);
+        taken.unwrap_or_default().into_iter().map(to_row).collect()
+    }
+
+    /// Lets the task write what was not taken, and what is still to come.
+    pub(crate) fn release(&self, turn_id: &TurnId) {
+        let left = self.lock().remove(turn_id);
+        left.into_iter().flatten().for_each(|run| self.record(run));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Vec<HookRun>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until everything so far is written.
@@ -38,6 +64,11 @@ impl Records {
 
 impl Recorder for Records {
     fn record(&self, run: HookRun) {
+        if let Some(turn_id) = &run.turn_id
+            && let Some(runs) = self.lock().get_mut(turn_id)
+        {
+            return runs.push(run);
+        }
         let _ = self.sender.send(Entry::Run(Box::new(run)));
     }
 

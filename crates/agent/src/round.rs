@@ -120,6 +120,7 @@ impl<'a> Rounds<'a> {
         let left = max_calls.saturating_sub(self.spent.calls);
         self.spent.calls += calls.len();
         let mut batch = self.executor.run(self.plan.tools.router(), calls, left, self.room()).await;
+        self.turn.touch(std::mem::take(&mut batch.touched));
         let is_next_last = self.spent.rounds >= settings.max_rounds.max(1)
             || self.spent.calls >= max_calls
             || self.is_full(&batch.entry);

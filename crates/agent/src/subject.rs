@@ -3,6 +3,8 @@
 use hooks::TurnContext;
 use protocol::{Thread, TurnId, Workspace};
 
+use store::TurnSubject;
+
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
 use crate::preparation::{Agent, PromptRequest, blocking};
@@ -36,8 +38,8 @@ impl Subject {
 impl Agent {
     /// Loads what a request is about; a thread of another workspace is not there.
     pub(crate) async fn load(&self, request: &PromptRequest) -> Result<Subject, AgentError> {
-        let workspace = self.store.workspace(&request.workspace_id).await?;
-        let thread = self.store.thread(&request.workspace_id, &request.thread_id).await?;
+        let (workspace_id, thread_id) = (&request.workspace_id, &request.thread_id);
+        let TurnSubject { workspace, thread, .. } = self.store.turn_subject(workspace_id, thread_id).await?;
         let directory = self.directory(&workspace, request.cwd.as_deref()).await?;
         Ok(Subject {
             workspace,

@@ -38,6 +38,8 @@ pub(crate) struct ToolBatch {
     pub(crate) events: Vec<TurnEvent>,
     /// Whether a call failed that the model could make better.
     pub(crate) recoverable: bool,
+    /// The paths that calls touched.
+    pub(crate) touched: Vec<PathBuf>,
     announcements: Vec<Announcement>,
 }
 
@@ -102,8 +104,11 @@ impl ToolExecutor {
             }
             planned.push(Planned { call, refusal, reminder });
         }
+        let ran = planned.iter().filter(|planned| planned.refusal.is_none());
+        let touched = ran.flat_map(|planned| planned.call.touches().iter().map(|touch| touch.path.clone()));
+        let touched = touched.collect();
         let answers = join_all(planned.into_iter().map(|planned| planned.run(&router))).await;
-        collect(answers, announcements)
+        ToolBatch { touched, announcements, ..collect(answers) }
     }
 
     /// What newly applies to the paths that a call touches, and whether the call must wait for it.
@@ -134,7 +139,7 @@ impl Planned {
 }
 
 /// One message of all answers, and what is logged about them.
-fn collect(answers: Vec<Answered>, announcements: Vec<Announcement>) -> ToolBatch {
+fn collect(answers: Vec<Answered>) -> ToolBatch {
     let (mut results, mut reminders, mut events, mut recoverable) = (vec![], vec![], vec![], false);
     for Answered { call, output, is_held_back } in answers {
         let was_denied =
@@ -152,7 +157,7 @@ fn collect(answers: Vec<Answered>, announcements: Vec<Announcement>) -> ToolBatc
         results.push(if output.is_error { result.failed() } else { result });
     }
     let entry = Entry { message: Message::results(results), reminders };
-    ToolBatch { entry, events, recoverable, announcements }
+    ToolBatch { entry, events, recoverable, touched: Vec::new(), announcements: Vec::new() }
 }
 
 /// Characters that each of some calls may answer with, so that all fit: a token has three or more.

@@ -78,9 +78,13 @@ impl Agent {
             input: Some(start.input.clone()),
             actor,
         };
-        let subject = self.load(&request).await?;
+        let mut subject = self.load(&request).await?;
         let model = self.turn_model(start.model.as_deref())?;
         let turn = self.create(&start, &model.name, request.actor.as_deref(), listener.as_ref()).await?;
+        if self.settings.turns.when_busy == WhenBusy::Queue {
+            // It may have waited, and what it is about may have changed meanwhile.
+            subject = self.load(&request).await.unwrap_or(subject);
+        }
         let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
         self.running.tasks.spawn(held.run());
         Ok(turn)
@@ -221,7 +225,8 @@ impl HeldTurn {
             },
         };
         self.finish(&outcome).await;
-        let after = TurnContext { status: Some(outcome.status()), ..self.subject.turn_context() };
+        self.agent.records.release(self.id());
+        let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };
         if let Err(error) = self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
             tracing::warn!(%error, turn = %self.id(), "a hook failed after a turn");
         }
@@ -267,7 +272,7 @@ impl HeldTurn {
 
     /// Lets hooks know that earlier turns are about to be summarised.
     pub(crate) async fn before_compaction(&self) -> Result<(), AgentError> {
-        self.agent.runtime.run_phase(Phase::PreCompaction, Arc::new(self.subject.turn_context())).await?;
+        self.agent.runtime.run_phase(Phase::PreCompaction, Arc::new(self.hook_context())).await?;
         Ok(())
     }
 }

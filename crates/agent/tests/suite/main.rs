@@ -15,3 +15,4 @@ mod proof;
 mod rebuilding;
 mod sessions;
 mod sources;
+mod statements;

@@ -83,11 +83,21 @@ impl Stage {
                 heard.completed - first,
             ]);
         }
+        let gateway = self.gateway.gateway();
+        let so_far = gateway.store().statements();
+        talker.ask(&before[0], &text(0)).await?;
+        tokio::time::sleep(REST).await;
+        let now = gateway.store().statements();
         println!(
             "## To the first delta, {earlier} earlier turns, a request of {}\n\n{}\n{}",
             show_bytes(same.body.len() as u64),
             compared.compared(),
             parts.listed("of turn/start"),
+        );
+        println!(
+            "{} statements and {} writing transactions for one more turn, the feed's reading included\n",
+            now.statements - so_far.statements,
+            now.transactions - so_far.transactions,
         );
         Ok(())
     }
