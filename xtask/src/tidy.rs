@@ -59,7 +59,7 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped { dependency: "sqlx", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "axum", rooms: &["gateway", "scripted-model"], tests: Tests::Free },
     Wrapped { dependency: "reqwest", rooms: &["provider"], tests: Tests::Free },
-    Wrapped { dependency: "bpe-openai", rooms: &["tokens"], tests: Tests::Bound },
+    Wrapped { dependency: "tiktoken-rs", rooms: &["tokens"], tests: Tests::Free },
     Wrapped {
         dependency: "anyhow",
         rooms: &["measure", "scripted-model", "test-gateway", "test-postgres", "workload", "xtask"],
