@@ -130,6 +130,10 @@ impl Store {
         self.inner.counter.now()
     }
 
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.inner.engine, Engine::Postgres(_))
+    }
+
     /// Runs a change in a transaction, and answers when it is committed. An error leaves no trace.
     ///
     /// The change awaits nothing but its connection.
