@@ -66,6 +66,9 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
         }),
         StoreError::InvalidState(_) | StoreError::TurnRunning { .. } => invalid_state(message),
         StoreError::InvalidValue { .. } => Error::invalid_params(message),
+        StoreError::LogPruned { oldest, .. } => {
+            error(ErrorKind::LogPruned, message, |data| data.oldest_seq = Some(oldest))
+        }
         StoreError::TooLarge { limit, actual } => error(ErrorKind::TooLarge, message, |data| {
             data.limit = Some(limit as u64);
             data.actual = Some(actual as u64);

@@ -189,7 +189,7 @@ async fn since_says_what_is_already_known() {
     }
     socket.ok("events/subscribe", world.with(json!({ "since": 3 }))).await;
     for beyond in [json!(4), json!(u64::MAX), json!(-1), json!("3")] {
-        socket.refused(-32602, "events/subscribe", world.with(json!({ "since": beyond }))).await;
+        socket.refused(-32012, "events/subscribe", world.with(json!({ "since": beyond }))).await;
     }
     // What is refused does not end what was there.
     save(&gateway, &world, 0..1).await;

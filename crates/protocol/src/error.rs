@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Document, Role, Version};
+use crate::{Document, Role, Sequence, Version};
 
 /// What went wrong, as `error.data.kind` spells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,8 @@ pub enum ErrorKind {
     AlreadyExists,
     /// The thing exists, but is not in a state that allows this.
     InvalidState,
+    /// The change log does not reach back to what was asked for.
+    LogPruned,
     /// A message or a text is over its limit.
     TooLarge,
     /// Too many requests; try again after `retry_after_ms`.
@@ -71,6 +73,11 @@ impl ErrorKind {
         ),
         (ErrorKind::AlreadyExists, -32010, "the name (`id`) of `what` is taken"),
         (ErrorKind::InvalidState, -32011, "the thing exists, but its state does not allow this"),
+        (
+            ErrorKind::LogPruned,
+            -32012,
+            "`since` is older than the log, which begins with `oldest_seq`, or newer than anything in it; reload",
+        ),
         (ErrorKind::TooLarge, -32013, "`actual` bytes are over the `limit`"),
         (ErrorKind::RateLimited, -32029, "too many requests; try again after `retry_after_ms`"),
         (
@@ -133,6 +140,9 @@ pub struct ErrorData {
     /// Most bytes allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// The oldest change that is in the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_seq: Option<Sequence>,
     /// Milliseconds after which another try may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
@@ -166,6 +176,7 @@ impl ErrorData {
             actual: None,
             current: None,
             limit: None,
+            oldest_seq: None,
             retry_after_ms: None,
             provider: None,
             status: None,

@@ -1,6 +1,6 @@
 //! What can go wrong in the store, told apart so that a caller can answer each clearly.
 
-use protocol::{Document, Version};
+use protocol::{Document, Sequence, Version};
 
 /// Why an operation of the store failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,14 @@ pub enum StoreError {
         limit: usize,
         /// How many there were.
         actual: usize,
+    },
+    /// What came after a sequence number is no longer in the log, or never was.
+    #[error("the log cannot be followed from {since} on: it begins with {oldest}; read everything anew")]
+    LogPruned {
+        /// What was asked for.
+        since: Sequence,
+        /// The oldest that is there.
+        oldest: Sequence,
     },
     /// The disk that holds the database is full.
     #[error("the disk that holds the database is full; nothing was changed")]

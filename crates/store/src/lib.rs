@@ -24,6 +24,7 @@ mod on;
 mod postgres;
 mod prompt_text;
 mod resolution;
+mod retention;
 mod round;
 mod scope;
 mod session;

@@ -9,6 +9,7 @@ use crate::on::On;
 struct Migration {
     name: &'static str,
     both: &'static str,
+    sqlite: &'static str,
     postgres: &'static str,
 }
 
@@ -16,10 +17,27 @@ const MIGRATIONS: &[Migration] = &[
     Migration {
         name: "m0001_spine",
         both: include_str!("migration/m0001_spine.sql"),
+        sqlite: "",
         postgres: include_str!("migration/m0001_spine.postgres.sql"),
     },
-    Migration { name: "m0002_turns", both: include_str!("migration/m0002_turns.sql"), postgres: "" },
-    Migration { name: "m0003_approvals", both: include_str!("migration/m0003_approvals.sql"), postgres: "" },
+    Migration {
+        name: "m0002_turns",
+        both: include_str!("migration/m0002_turns.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "m0003_approvals",
+        both: include_str!("migration/m0003_approvals.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "m0004_parts",
+        both: include_str!("migration/m0004_parts.sql"),
+        sqlite: include_str!("migration/m0004_parts.sqlite.sql"),
+        postgres: include_str!("migration/m0004_parts.postgres.sql"),
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.
@@ -43,9 +61,7 @@ pub(crate) async fn migrate(on: &mut On<'_>) -> Result<(), StoreError> {
     }
     for migration in MIGRATIONS.iter().filter(|migration| applied.iter().all(|name| name != migration.name)) {
         on.script(migration.both).await?;
-        if on.is_postgres() {
-            on.script(migration.postgres).await?;
-        }
+        on.script(if on.is_postgres() { migration.postgres } else { migration.sqlite }).await?;
         let seconds = Timestamp::now().milliseconds() / 1000;
         let done = "INSERT INTO seaql_migrations (version, applied_at) VALUES ($1, $2)";
         on.execute(done, values![migration.name, seconds]).await?;

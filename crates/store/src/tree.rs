@@ -89,7 +89,7 @@ impl Store {
             ORDER BY t.id LIMIT $4";
         const OF_ROOT: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at FROM thread t
             WHERE t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $2
-            AND NOT EXISTS (SELECT 1 FROM thread_placement p WHERE p.thread_id = t.id) ORDER BY t.id LIMIT $3";
+            AND t.is_placed = 0 ORDER BY t.id LIMIT $3";
         self.read_snapshot(async move |on: &mut On<'_>| {
             let workspace_id = &page.workspace_id;
             let after = page.after.as_ref().map_or("", |thread_id| thread_id.as_str());
@@ -219,7 +219,7 @@ async fn threads_in(
                 SELECT id, title, mode, created_at, updated_at, place, {NUMBERED} FROM (
                     SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, CAST(NULL AS TEXT) AS place
                     FROM thread t WHERE t.workspace_id = $1 AND t.archived_at IS NULL
-                    AND NOT EXISTS (SELECT 1 FROM thread_placement p WHERE p.thread_id = t.id)) AS threads) AS numbered
+                    AND t.is_placed = 0) AS threads) AS numbered
             WHERE number <= $2 ORDER BY id"
         );
         rows.extend(on.all(loose, values![workspace_id, shown], read).await?);

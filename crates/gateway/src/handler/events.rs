@@ -13,12 +13,13 @@ pub(crate) async fn subscribe(context: Context, params: EventsSubscribeParams) -
         return Err(no_connection());
     };
     let workspace_id = params.workspace_id;
-    let seq = context.shared.store.sequence(&workspace_id).await.map_err(from_store)?;
+    let store = &context.shared.store;
+    let seq = match params.since {
+        Some(since) => store.check_since(&workspace_id, since).await,
+        None => store.sequence(&workspace_id).await,
+    };
+    let seq = seq.map_err(from_store)?;
     let since = params.since.unwrap_or(seq);
-    if since > seq {
-        let message = format!("`since` is {since}, but the newest change of this workspace is {seq}");
-        return Err(Error::invalid_params(message));
-    }
     let subscription = context.peer.subscribe(workspace_id.clone(), outgoing).await;
     let shared = Arc::clone(&context.shared);
     Ok(Reply::new(EventsResult { seq }).then(move || {

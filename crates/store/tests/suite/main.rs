@@ -29,6 +29,7 @@ mod refusals;
 mod resolution;
 mod resolution_property;
 mod restore;
+mod retention;
 mod rounds;
 mod schema;
 mod sessions;

@@ -1,5 +1,6 @@
 //! A database of an older version: brought up to date with all it holds.
 
+use protocol::method::ThreadTreeParams;
 use protocol::{
     ContentHash, RevisionReason, SaveReason, Sequence, ThreadId, TurnStatus, Version, WorkspaceId,
 };
@@ -185,11 +186,9 @@ fn what_the_version_before_wrote_can_be_read(engine: Engine) {
         let store = Store::open(&database).await.unwrap();
         assert_all_of_it(&store).await;
         store.close().await;
-        // Nothing was migrated that would keep the version before from opening it again.
         let connection = open_connection(&database).await;
-        let applied =
-            connection.column("SELECT version FROM seaql_migrations ORDER BY version LIMIT 3").await;
-        assert_eq!(applied, ["m0001_spine", "m0002_turns", "m0003_approvals"]);
+        let applied = connection.column("SELECT version FROM seaql_migrations ORDER BY version").await;
+        assert_eq!(applied, ["m0001_spine", "m0002_turns", "m0003_approvals", "m0004_parts"]);
         connection.close().await;
     });
 }
@@ -205,6 +204,8 @@ async fn assert_all_of_it(store: &Store) {
     assert_eq!(workspace.agents.as_ref().unwrap().enabled, Some(true));
 
     let tree = store.tree(id).await.unwrap();
+    let whole = ThreadTreeParams::whole(id.clone());
+    assert_eq!(store.tree_part(whole).await.unwrap(), tree);
     let names: Vec<_> = tree.folders.iter().map(|folder| folder.name.as_str()).collect();
     assert_eq!(
         (names, tree.threads.len(), tree.placements.len(), tree.agents_docs.len()),

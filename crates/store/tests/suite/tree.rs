@@ -1,9 +1,16 @@
 //! The whole tree of a workspace.
 
+<<<<<<< HEAD
 use protocol::method::{ThreadListParams, ThreadTreeParams, TreeMore};
 use protocol::{FolderId, Placement, ThreadSummary};
+=======
+use std::collections::{BTreeMap, HashMap, HashSet};
+>>>>>>> 47e828b (Read parts of a tree, write it as JSON row by row, and forget old changes and manifests)
 
-use crate::fixture::new_thread;
+use protocol::method::{ThreadListParams, ThreadTreeParams, ThreadTreeResult, TreeMore};
+use protocol::{FolderId, Placement, ThreadSummary};
+
+use crate::fixture::{assert_not_found, new_thread};
 
 both_databases!(a_tree_holds_everything_that_is_there_oldest_first, async |given| {
     let (store, workspace) = (&given.store, &given.workspace);
@@ -82,6 +89,7 @@ both_databases!(rows_and_sequence_number_of_a_tree_are_of_one_moment, async |giv
 });
 
 both_databases!(a_tree_as_json_is_the_same_tree, async |given| {
+<<<<<<< HEAD
     let folder = given.folder(None, "a \"folder\"").await;
     given.thread(Some(&folder), "é").await;
     given.thread(None, "loose").await;
@@ -152,4 +160,172 @@ both_databases!(a_part_of_a_tree_counts_what_it_leaves_out, async |given| {
     let root = given.store.threads_in(ThreadListParams { folder_id: None, limit: 9, ..page }).await.unwrap();
     assert_eq!(root.threads.len(), 3);
     assert!(part(|part, folder| part.folder_id = Some(folder), &deleted).await.is_err());
+=======
+    let (store, workspace) = (&given.store, &given.workspace);
+    let same = async || {
+        let tree = serde_json::to_string(&store.tree(workspace).await.unwrap()).unwrap();
+        assert_eq!(String::from_utf8(store.tree_json(workspace).await.unwrap()).unwrap(), tree);
+    };
+    same().await;
+    let outer = given.folder(None, "outer, \"quoted\" ✓").await;
+    same().await;
+    let inner = given.folder(Some(&outer), "ends with ]").await;
+    given.thread(Some(&inner), "a [thread],").await;
+    given.thread(None, "\u{1f600} loose").await;
+    given.save(&given.root(), "text").await;
+    given.save(&given.scope(&inner), "").await;
+    same().await;
+    assert_not_found(store.tree_json(&"unknown".parse().unwrap()).await, "workspace", "unknown");
+});
+
+/// What `part_of_tree` must answer, taken from a whole tree.
+fn part_of(mut tree: ThreadTreeResult, params: &ThreadTreeParams) -> ThreadTreeResult {
+    let mut more: BTreeMap<Option<FolderId>, (u64, u64)> = BTreeMap::new();
+    let mut shown = HashSet::from([params.folder_id.clone()]);
+    let mut level = shown.clone();
+    for descended in 0.. {
+        let inside: Vec<_> =
+            tree.folders.iter().filter(|folder| level.contains(&folder.parent_folder_id)).cloned().collect();
+        if params.depth.is_some_and(|depth| descended >= depth) {
+            for folder in inside {
+                more.entry(folder.parent_folder_id).or_default().1 += 1;
+            }
+            break;
+        }
+        if inside.is_empty() {
+            break;
+        }
+        level = inside.into_iter().map(|folder| Some(folder.id)).collect();
+        shown.extend(level.iter().cloned());
+    }
+    let place: HashMap<_, _> = tree
+        .placements
+        .iter()
+        .map(|placement| (placement.thread_id.clone(), placement.folder_id.clone()))
+        .collect();
+    let mut counts: HashMap<Option<FolderId>, u32> = HashMap::new();
+    tree.threads.retain(|thread| {
+        let place = place.get(&thread.id).cloned();
+        if !shown.contains(&place) {
+            return false;
+        }
+        let count = counts.entry(place.clone()).or_default();
+        *count += 1;
+        let fits = params.thread_limit.is_none_or(|limit| *count <= limit);
+        if !fits {
+            more.entry(place).or_default().0 += 1;
+        }
+        fits
+    });
+    tree.placements.retain(|placement| tree.threads.iter().any(|thread| thread.id == placement.thread_id));
+    tree.folders.retain(|folder| {
+        let id = Some(folder.id.clone());
+        id != params.folder_id && shown.contains(&id)
+    });
+    tree.agents_docs.retain(|document| shown.contains(&document.folder_id));
+    tree.more = more
+        .into_iter()
+        .map(|(folder_id, (threads, folders))| TreeMore { folder_id, threads, folders })
+        .collect();
+    tree
+}
+
+both_databases!(a_part_of_a_tree_is_what_the_whole_has_there, async |given| {
+    let (store, workspace) = (&given.store, &given.workspace);
+    let mut folders = vec![given.folder(None, "a").await, given.folder(None, "b").await];
+    for (number, parent) in [0, 0, 1, 2, 4].into_iter().enumerate() {
+        let parent = folders[parent].clone();
+        folders.push(given.folder(Some(&parent), &number.to_string()).await);
+    }
+    for number in 0..20 {
+        let folder = (number % 4 != 3).then(|| &folders[number % folders.len()]);
+        given.thread(folder, &number.to_string()).await;
+    }
+    for folder in [&folders[0], &folders[4]] {
+        given.save(&given.scope(folder), "text").await;
+    }
+    given.save(&given.root(), "root").await;
+    let deleted = given.folder(None, "deleted").await;
+    given.thread(Some(&deleted), "comes to the root").await;
+    store.delete_folder(workspace, &deleted, None).await.unwrap();
+    let archived = given.thread(None, "archived").await;
+    store.archive_thread(workspace, &archived, None).await.unwrap();
+    let moved = given.thread(None, "moved").await;
+    store.move_thread(workspace, &moved, Some(&folders[1]), None).await.unwrap();
+    store.move_thread(workspace, &moved, None, None).await.unwrap();
+    let elsewhere = given.another_workspace().await;
+    store.create_folder(&elsewhere, None, "elsewhere", None).await.unwrap();
+
+    let tree = store.tree(workspace).await.unwrap();
+    for folder_id in [None, Some(folders[0].clone()), Some(folders[6].clone())] {
+        for depth in [None, Some(0), Some(1), Some(2), Some(9)] {
+            for thread_limit in [None, Some(0), Some(1), Some(2), Some(100)] {
+                let params = ThreadTreeParams {
+                    workspace_id: workspace.clone(),
+                    folder_id: folder_id.clone(),
+                    depth,
+                    thread_limit,
+                };
+                assert_eq!(
+                    store.tree_part(params.clone()).await.unwrap(),
+                    part_of(tree.clone(), &params),
+                    "{params:?}"
+                );
+            }
+        }
+    }
+    let part = |workspace_id, folder_id| ThreadTreeParams {
+        workspace_id,
+        folder_id,
+        depth: None,
+        thread_limit: None,
+    };
+    let unknown = part(workspace.clone(), Some("unknown".parse().unwrap()));
+    assert_not_found(store.tree_part(unknown).await, "folder", "unknown");
+    assert_not_found(
+        store.tree_part(part("unknown".parse().unwrap(), None)).await,
+        "workspace",
+        "unknown",
+    );
+    assert_not_found(
+        store.tree_part(part(elsewhere, Some(folders[0].clone()))).await,
+        "folder",
+        &folders[0],
+    );
+});
+
+both_databases!(threads_of_a_folder_come_a_page_at_a_time, async |given| {
+    let folder = given.folder(None, "folder").await;
+    for place in [None, Some(&folder)] {
+        let mut expected = Vec::new();
+        for number in 0..5 {
+            expected.push(given.thread(place, &number.to_string()).await);
+            given.thread(if place.is_some() { None } else { Some(&folder) }, "elsewhere").await;
+        }
+        given.store.archive_thread(&given.workspace, &expected.remove(2), None).await.unwrap();
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let (workspace_id, folder_id) = (given.workspace.clone(), place.cloned());
+            let params = ThreadListParams { workspace_id, folder_id, after, limit: 2 };
+            let page = given.store.threads_in(params).await.unwrap();
+            assert!(page.threads.len() <= 2);
+            found.extend(page.threads.into_iter().filter(|thread| thread.title != "elsewhere"));
+            match page.next {
+                Some(next) => after = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(
+            found.iter().map(|thread| &thread.id).collect::<Vec<_>>(),
+            expected.iter().collect::<Vec<_>>()
+        );
+        for thread in &expected {
+            given.store.archive_thread(&given.workspace, thread, None).await.unwrap();
+        }
+    }
+    let workspace_id = given.workspace.clone();
+    let params =
+        ThreadListParams { workspace_id, folder_id: Some("unknown".parse().unwrap()), after: None, limit: 1 };
+    assert_not_found(given.store.threads_in(params).await, "folder", "unknown");
+>>>>>>> 47e828b (Read parts of a tree, write it as JSON row by row, and forget old changes and manifests)
 });

@@ -1,0 +1,86 @@
+//! Forgetting what is old: the change log and manifests. Hook runs and prompt texts have tests of their own.
+
+use protocol::{Sequence, Timestamp};
+use serde_json::json;
+use store::{SaveManifest, StoreError, TurnEnd};
+
+use crate::fixture::{Fixture, OWNER, assert_not_found, from_now};
+
+/// Makes it look as if what happened up to a sequence number had happened an hour ago.
+async fn age_changes(given: &Fixture, through: Sequence) {
+    let (then, workspace) = (from_now(-3_600_000).milliseconds(), &given.workspace);
+    let connection = given.connection().await;
+    let aged = format!(
+        "UPDATE change_log SET changed_at = {then} WHERE workspace_id = '{workspace}' AND seq <= {through}"
+    );
+    connection.execute(&aged).await.unwrap();
+    connection.close().await;
+}
+
+/// The oldest number that is there, where a number is refused.
+#[track_caller]
+fn pruned<T: std::fmt::Debug>(result: Result<T, StoreError>) -> u64 {
+    match result {
+        Err(StoreError::LogPruned { oldest, .. }) => oldest.0,
+        other => panic!("nothing is missing: {other:?}"),
+    }
+}
+
+both_databases!(a_number_that_was_never_given_out_is_refused, async |given| {
+    let seq = given.seq().await;
+    assert_eq!(given.store.check_since(&given.workspace, seq).await.unwrap(), seq);
+    assert_eq!(given.store.check_since(&given.workspace, Sequence(0)).await.unwrap(), seq);
+    assert_eq!(pruned(given.store.check_since(&given.workspace, seq.next()).await), 1);
+    let unknown = "unknown".parse().unwrap();
+    assert_not_found(given.store.check_since(&unknown, seq).await, "workspace", "unknown");
+});
+
+both_databases!(old_changes_are_forgotten_and_whoever_needs_them_is_told, async |given| {
+    for name in ["a", "b", "c", "d"] {
+        given.folder(None, name).await;
+    }
+    let another = given.another_workspace().await;
+    age_changes(given, Sequence(3)).await;
+    let hour_ago = from_now(-60_000);
+    assert_eq!(given.store.prune_changes(None, from_now(-7_200_000)).await.unwrap(), 0);
+    assert_eq!(given.store.prune_changes(None, hour_ago).await.unwrap(), 3);
+    assert_eq!(given.store.prune_changes(Some(&given.workspace), hour_ago).await.unwrap(), 0);
+    let left: Vec<_> = given.told_after(Sequence(0)).await.iter().map(|told| told.seq().0).collect();
+    assert_eq!(left, [4, 5]);
+    for since in [0, 2] {
+        assert_eq!(pruned(given.store.check_since(&given.workspace, Sequence(since)).await), 4);
+    }
+    assert_eq!(given.store.check_since(&given.workspace, Sequence(3)).await.unwrap(), Sequence(5));
+    assert_eq!(given.store.check_since(&another, Sequence(0)).await.unwrap(), Sequence(1));
+    // Everything is old: the next number is the oldest that will ever be there.
+    assert_eq!(given.store.prune_changes(Some(&given.workspace), from_now(60_000)).await.unwrap(), 2);
+    assert_eq!(pruned(given.store.check_since(&given.workspace, Sequence(4)).await), 6);
+    assert_eq!(given.store.check_since(&given.workspace, Sequence(5)).await.unwrap(), Sequence(5));
+    given.folder(None, "e").await;
+    assert_eq!(given.seq().await, Sequence(6));
+    let unknown = "unknown".parse().unwrap();
+    assert_not_found(given.store.prune_changes(Some(&unknown), hour_ago).await, "workspace", "unknown");
+});
+
+both_databases!(old_manifests_of_ended_turns_are_forgotten, async |given| {
+    let manifest = || SaveManifest { round: 1, manifest: json!({}), fingerprint: "f".to_owned() };
+    let mut turns = Vec::new();
+    for title in ["ended", "running"] {
+        let turn = given.turn(&given.thread(None, title).await).await.id;
+        given.store.save_manifest(&given.workspace, &turn, OWNER, manifest(), vec![]).await.unwrap();
+        turns.push(turn);
+    }
+    given.finish(&turns[0], TurnEnd::Completed).await.unwrap();
+    let count = async |turn| given.store.manifests(&given.workspace, turn).await.unwrap().len();
+    assert_eq!(given.store.prune_manifests(None, from_now(-60_000)).await.unwrap(), 0);
+    let another = given.another_workspace().await;
+    assert_eq!(given.store.prune_manifests(Some(&another), from_now(60_000)).await.unwrap(), 0);
+    assert_eq!(given.store.prune_manifests(Some(&given.workspace), from_now(60_000)).await.unwrap(), 1);
+    assert_eq!((count(&turns[0]).await, count(&turns[1]).await), (0, 1));
+    let unknown = "unknown".parse().unwrap();
+    assert_not_found(
+        given.store.prune_manifests(Some(&unknown), Timestamp::now()).await,
+        "workspace",
+        "unknown",
+    );
+});
