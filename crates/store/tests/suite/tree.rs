@@ -1,11 +1,6 @@
 //! The whole tree of a workspace.
 
-<<<<<<< HEAD
-use protocol::method::{ThreadListParams, ThreadTreeParams, TreeMore};
-use protocol::{FolderId, Placement, ThreadSummary};
-=======
 use std::collections::{BTreeMap, HashMap, HashSet};
->>>>>>> 47e828b (Read parts of a tree, write it as JSON row by row, and forget old changes and manifests)
 
 use protocol::method::{ThreadListParams, ThreadTreeParams, ThreadTreeResult, TreeMore};
 use protocol::{FolderId, Placement, ThreadSummary};
@@ -89,7 +84,6 @@ both_databases!(rows_and_sequence_number_of_a_tree_are_of_one_moment, async |giv
 });
 
 both_databases!(a_tree_as_json_is_the_same_tree, async |given| {
-<<<<<<< HEAD
     let folder = given.folder(None, "a \"folder\"").await;
     given.thread(Some(&folder), "é").await;
     given.thread(None, "loose").await;
@@ -160,25 +154,9 @@ both_databases!(a_part_of_a_tree_counts_what_it_leaves_out, async |given| {
     let root = given.store.threads_in(ThreadListParams { folder_id: None, limit: 9, ..page }).await.unwrap();
     assert_eq!(root.threads.len(), 3);
     assert!(part(|part, folder| part.folder_id = Some(folder), &deleted).await.is_err());
-=======
-    let (store, workspace) = (&given.store, &given.workspace);
-    let same = async || {
-        let tree = serde_json::to_string(&store.tree(workspace).await.unwrap()).unwrap();
-        assert_eq!(String::from_utf8(store.tree_json(workspace).await.unwrap()).unwrap(), tree);
-    };
-    same().await;
-    let outer = given.folder(None, "outer, \"quoted\" ✓").await;
-    same().await;
-    let inner = given.folder(Some(&outer), "ends with ]").await;
-    given.thread(Some(&inner), "a [thread],").await;
-    given.thread(None, "\u{1f600} loose").await;
-    given.save(&given.root(), "text").await;
-    given.save(&given.scope(&inner), "").await;
-    same().await;
-    assert_not_found(store.tree_json(&"unknown".parse().unwrap()).await, "workspace", "unknown");
 });
 
-/// What `part_of_tree` must answer, taken from a whole tree.
+/// What `tree_part` must answer, taken from a whole tree.
 fn part_of(mut tree: ThreadTreeResult, params: &ThreadTreeParams) -> ThreadTreeResult {
     let mut more: BTreeMap<Option<FolderId>, (u64, u64)> = BTreeMap::new();
     let mut shown = HashSet::from([params.folder_id.clone()]);
@@ -282,16 +260,8 @@ both_databases!(a_part_of_a_tree_is_what_the_whole_has_there, async |given| {
     };
     let unknown = part(workspace.clone(), Some("unknown".parse().unwrap()));
     assert_not_found(store.tree_part(unknown).await, "folder", "unknown");
-    assert_not_found(
-        store.tree_part(part("unknown".parse().unwrap(), None)).await,
-        "workspace",
-        "unknown",
-    );
-    assert_not_found(
-        store.tree_part(part(elsewhere, Some(folders[0].clone()))).await,
-        "folder",
-        &folders[0],
-    );
+    assert_not_found(store.tree_part(part("unknown".parse().unwrap(), None)).await, "workspace", "unknown");
+    assert_not_found(store.tree_part(part(elsewhere, Some(folders[0].clone()))).await, "folder", &folders[0]);
 });
 
 both_databases!(threads_of_a_folder_come_a_page_at_a_time, async |given| {
@@ -327,5 +297,4 @@ both_databases!(threads_of_a_folder_come_a_page_at_a_time, async |given| {
     let params =
         ThreadListParams { workspace_id, folder_id: Some("unknown".parse().unwrap()), after: None, limit: 1 };
     assert_not_found(given.store.threads_in(params).await, "folder", "unknown");
->>>>>>> 47e828b (Read parts of a tree, write it as JSON row by row, and forget old changes and manifests)
 });
