@@ -14,7 +14,7 @@ const INTRODUCTION: &str = "# What `foreword explain` says
 
 <!-- Recorded by crates/cli/tests/transcript.rs; record again: UPDATE_DOCS=1 cargo test -p foreword transcript -->
 
-Every outcome once, each in a real run. What they mean is in [files.md](files.md#what-can-become-of-a-file). `+` is in the text, `~` in part; `-` is not,
+Every outcome once, each in a real run. What they mean is in [files.md](files.md#outcomes). `+` is in the text, `~` in part; `-` is not,
 as it should be; `!` is not, and somebody should look. Only the count of tokens of the whole text is left out here: it depends on where a project
 stands.
 ";
