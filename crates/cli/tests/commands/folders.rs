@@ -77,7 +77,7 @@ fn what_cannot_be_done_with_a_folder_is_said() {
         "folder move a a/b",
         2,
         "",
-        "error: folder `ID` cannot be moved into `ID`, which is itself or stands below it\n",
+        "error: folder `ID` cannot be moved into `ID`, which is itself or is below it\n",
     );
     machine.check_code("folder rename a ''", 2, "", "error: `name` must not be blank\n");
     machine.check_code(
