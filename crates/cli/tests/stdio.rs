@@ -1,5 +1,6 @@
 //! `foreword serve --stdio`: alone it is the gateway, beside one it passes everything on.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
@@ -14,6 +15,8 @@ struct Parent {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
+    /// Notifications that came before an answer.
+    passed_over: VecDeque<Value>,
 }
 
 impl Parent {
@@ -28,7 +31,7 @@ impl Parent {
                 sender.send(serde_json::from_str(&line).expect(&line)).unwrap();
             }
         });
-        Self { child, stdin, lines }
+        Self { child, stdin, lines, passed_over: VecDeque::new() }
     }
 
     fn send(&mut self, line: impl ToString) {
@@ -37,15 +40,24 @@ impl Parent {
 
     /// The next message.
     #[track_caller]
-    fn next(&self) -> Value {
+    fn next(&mut self) -> Value {
+        self.passed_over.pop_front().unwrap_or_else(|| self.arriving())
+    }
+
+    #[track_caller]
+    fn arriving(&self) -> Value {
         self.lines.recv_timeout(PATIENCE).expect("a message")
     }
 
-    /// Makes a request and takes its answer, which must come next.
+    /// Makes a request and takes its answer; notifications may come before it, of the same change too.
     #[track_caller]
     fn call(&mut self, method: &str, params: Value) -> Value {
         self.send(json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }));
-        let answer = self.next();
+        let mut answer = self.arriving();
+        while answer.get("id").is_none() {
+            self.passed_over.push_back(answer);
+            answer = self.arriving();
+        }
         assert_eq!(answer["id"], method, "{answer}");
         answer["result"].clone()
     }
@@ -53,7 +65,7 @@ impl Parent {
     /// Closes its end, takes what is left, and says how the process ended.
     fn close(mut self) -> (Vec<Value>, ExitStatus) {
         drop(self.stdin.take());
-        let left = self.lines.iter().collect();
+        let left = self.passed_over.drain(..).chain(self.lines.iter()).collect();
         (left, eventually("the process to end", || self.child.try_wait().unwrap()))
     }
 }

@@ -33,7 +33,7 @@ impl ArgumentSchema {
         Ok(Self { schema: schema.clone(), validator })
     }
 
-    /// What is wrong beyond what [`problems`] finds and says in better words.
+    /// What the schema refuses, in the validator's words.
     fn violations(&self, fields: &Value) -> Vec<String> {
         let errors = self.validator.iter_errors(fields).take(MAX_PROBLEMS);
         let named = errors.map(|error| match error.instance_path().as_str() {
@@ -61,15 +61,17 @@ impl Arguments {
             )));
         };
         drop_empty_options(&mut fields, described);
-        let mut problems = problems(&fields, described);
         let fields = Value::Object(fields);
-        if problems.is_empty() {
-            problems = schema.violations(&fields);
-        }
-        match fields {
-            Value::Object(fields) if problems.is_empty() => Ok(Self(fields)),
-            _ => Err(ArgumentError(format!("{}\nhint: {}", problems.join("\n"), expected(described)))),
-        }
+        // Only the validator decides; our own look at the fields finds better words for what it refuses.
+        let violations = schema.violations(&fields);
+        let fields = match fields {
+            Value::Object(fields) if violations.is_empty() => return Ok(Self(fields)),
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        let named = problems(&fields, described);
+        let problems = if named.is_empty() { violations } else { named };
+        Err(ArgumentError(format!("{}\nhint: {}", problems.join("\n"), expected(described))))
     }
 
     /// The arguments as a type.
@@ -88,10 +90,17 @@ impl Arguments {
     }
 }
 
-/// `null` for a field that may be left out is the field left out.
+/// Leaves out an optional field that is `null` although its schema names types without it, as some models write it.
+///
+/// Where `null` is allowed it may mean something, and what runs is what was called.
 fn drop_empty_options(fields: &mut Map<String, Value>, schema: &Value) {
     let required = required(schema);
-    fields.retain(|name, value| !value.is_null() || required.contains(&name.as_str()));
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let refuses_null = |name: &str| {
+        let types = properties.and_then(|properties| properties.get(name)).map(types).unwrap_or_default();
+        !types.is_empty() && !types.contains(&"null")
+    };
+    fields.retain(|name, value| !value.is_null() || required.contains(&name.as_str()) || !refuses_null(name));
 }
 
 fn problems(fields: &Map<String, Value>, schema: &Value) -> Vec<String> {
@@ -220,6 +229,7 @@ mod tests {
             "properties": {
                 "path": { "type": "string" },
                 "offset": { "type": ["integer", "null"], "minimum": 1, "maximum": 9 },
+                "limit": { "type": "integer" },
                 "mode": { "enum": ["a", "b"] },
             },
             "required": ["path"],
@@ -239,7 +249,12 @@ mod tests {
     #[test]
     fn what_fits_is_taken() {
         assert_eq!(check(r#"{"path":"a","offset":2}"#), r#"{"path":"a","offset":2}"#);
-        assert_eq!(check(r#"{"path":"a","offset":null,"mode":"b"}"#), r#"{"path":"a","mode":"b"}"#);
+        assert_eq!(check(r#"{"path":"a","offset":2.0}"#), r#"{"path":"a","offset":2.0}"#);
+        assert_eq!(
+            check(r#"{"path":"a","offset":null,"limit":null,"mode":"b"}"#),
+            r#"{"path":"a","offset":null,"mode":"b"}"#,
+            "null is left out only where it is not allowed"
+        );
     }
 
     #[test]
@@ -309,6 +324,22 @@ mod tests {
             !check(r#"{"key":"secret words"}"#).unwrap_err().contains("secret"),
             "values are not repeated"
         );
+    }
+
+    #[test]
+    fn only_the_validator_refuses() {
+        let schema = ArgumentSchema::new(&json!({
+            "type": "object",
+            "properties": { "assignee": { "anyOf": [{ "type": "string" }, { "type": "null" }] } },
+            "patternProperties": { "^x-": { "type": "string" } },
+            "additionalProperties": false,
+        }))
+        .unwrap();
+        for text in [r#"{"x-note":"a"}"#, r#"{"assignee":null}"#] {
+            let arguments = Arguments::parse(text, &schema).unwrap();
+            assert_eq!(Value::Object(arguments.0).to_string(), text);
+        }
+        assert!(Arguments::parse(r#"{"y":"a"}"#, &schema).is_err());
     }
 
     #[test]
