@@ -4,6 +4,7 @@ use instructions::Reminder;
 use protocol::Timestamp;
 use provider::{Block, Message, MessageRole, ToolResult};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use store::{NewTurnItem, TurnItem};
 use tokens::{Counter, Encoding};
 
@@ -94,11 +95,15 @@ impl Entry {
 
     /// The message that an item holds, if it holds one.
     pub(crate) fn of(item: TurnItem) -> Result<Option<Self>, AgentError> {
-        if item.kind == MESSAGE {
-            serde_json::from_value(item.content).map(Some).map_err(unreadable)
-        } else {
-            Ok(None)
+        Self::read(&item.kind, item.content)
+    }
+
+    /// The same, of an item that need not be stored yet.
+    pub(crate) fn read(kind: &str, content: Value) -> Result<Option<Self>, AgentError> {
+        if kind != MESSAGE {
+            return Ok(None);
         }
+        serde_json::from_value(content).map(Some).map_err(unreadable)
     }
 }
 

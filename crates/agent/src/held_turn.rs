@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hooks::TurnContext;
@@ -15,9 +15,11 @@ use store::{BeginRound, FinishTurn, NewTurnItem, StoreError, Turn, TurnEnd, Turn
 use crate::entry::Entry;
 use crate::error::AgentError;
 use crate::preparation::Agent;
+use crate::records::to_row;
 use crate::running::RunningTurn;
 use crate::subject::Subject;
 use crate::summary::Summariser;
+use crate::task::joined;
 use crate::turn::{LEASE, TurnListener, turn_error};
 
 /// How long to wait before an end is written again.
@@ -31,8 +33,9 @@ pub(crate) struct HeldTurn {
     pub(crate) model: TurnModel,
     pub(crate) listener: Arc<dyn TurnListener>,
     pub(crate) running: RunningTurn,
-    /// Items that are written with whatever is written next.
-    pending: Mutex<Vec<NewTurnItem>>,
+    /// Items that are written with whatever is written next. Locked while they are: who has the lock knows what is
+    /// stored already.
+    pending: Arc<tokio::sync::Mutex<Vec<NewTurnItem>>>,
     touched: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -81,7 +84,7 @@ impl HeldTurn {
             model,
             listener,
             running,
-            pending: Mutex::default(),
+            pending: Arc::default(),
             touched: Mutex::default(),
         }
     }
@@ -106,8 +109,8 @@ impl HeldTurn {
     }
 
     /// Writes items with the next thing that is written: each commit costs a model's time.
-    pub(crate) fn add_later(&self, items: impl IntoIterator<Item = NewTurnItem>) {
-        self.lock().extend(items);
+    pub(crate) async fn add_later(&self, items: impl IntoIterator<Item = NewTurnItem>) {
+        self.pending.lock().await.extend(items);
     }
 
     /// Adds items to the turn, and logs what happened.
@@ -116,13 +119,23 @@ impl HeldTurn {
         items: Vec<NewTurnItem>,
         events: Vec<TurnEvent>,
     ) -> Result<(), AgentError> {
-        let mut all = self.lock().clone();
-        let pending = all.len();
-        all.extend(items);
-        let store = &self.agent.store;
-        store.add_turn_items(self.workspace_id(), self.id(), &self.agent.node, all, events).await?;
-        self.lock().drain(..pending);
-        Ok(())
+        let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
+        let mut pending = Arc::clone(&self.pending).lock_owned().await;
+        self.write(async move {
+            let all = pending.iter().cloned().chain(items).collect();
+            agent.store.add_turn_items(&turn.workspace_id, &turn.id, &agent.node, all, events).await?;
+            pending.clear();
+            Ok(())
+        })
+        .await
+    }
+
+    /// Writes in a task of its own: a turn that is stopped stops waiting, but what the store was given it stores.
+    async fn write(
+        &self,
+        write: impl Future<Output = Result<(), AgentError>> + Send + 'static,
+    ) -> Result<(), AgentError> {
+        joined(self.agent.running.tasks.spawn(write)).await
     }
 
     /// Logs what happened.
@@ -133,21 +146,30 @@ impl HeldTurn {
 
     /// Records the prompt of a round before the model is asked with it, in one commit with what precedes the answer.
     pub(crate) async fn record(&self, round: u32, compiled: &CompiledPrompt) -> Result<(), AgentError> {
-        let (agent, items) = (&self.agent, self.lock().clone());
-        let pending = items.len();
-        let hook_runs = agent.records.take(self.id());
-        let record = BeginRound { items, hook_runs, ..agent.round_record(round, compiled)? };
-        agent.store.begin_round(self.workspace_id(), self.id(), &agent.node, record).await?;
-        self.lock().drain(..pending);
-        Ok(())
+        let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
+        let record = agent.round_record(round, compiled)?;
+        let mut pending = Arc::clone(&self.pending).lock_owned().await;
+        self.write(async move {
+            let runs = agent.records.take(&turn.id);
+            let hook_runs = runs.iter().map(to_row).collect();
+            let record = BeginRound { items: pending.clone(), hook_runs, ..record };
+            let begun = agent.store.begin_round(&turn.workspace_id, &turn.id, &agent.node, record).await;
+            match begun {
+                Ok(_) => pending.clear(),
+                Err(_) => agent.records.put_back(&turn.id, runs),
+            }
+            Ok(begun.map(drop)?)
+        })
+        .await
     }
 
     /// Writes the end, and tries again while the database is away: the lease keeps the turn ours until then.
     pub(crate) async fn finish(&self, outcome: &Outcome) {
+        let mut last = self.pending.lock().await;
         if !matches!(outcome, Outcome::Completed(_)) {
-            self.keep_pending_text().await;
+            let text = self.pending_text(&last).await;
+            last.extend(text);
         }
-        let last = self.lock().clone();
         let usage = Some(json!(self.running.usage()));
         let finish = match outcome {
             Outcome::Completed(session) => {
@@ -187,22 +209,24 @@ impl HeldTurn {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<NewTurnItem>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps what a model was saying when it was stopped.
-    async fn keep_pending_text(&self) {
-        let Some(text) = self.running.pending_text() else { return };
-        // It may have been stopped just when this had been stored.
-        let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.ok();
-        let last = stored.and_then(|items| Entry::all(items).ok()?.pop());
-        if last.is_some_and(|(entry, _)| entry.message.text() == text) {
-            return;
+    /// What a model was saying when it was stopped.
+    async fn pending_text(&self, pending: &[NewTurnItem]) -> Option<NewTurnItem> {
+        let text = self.running.pending_text()?;
+        // It may have been stopped just when this had been stored, or was about to be with the end.
+        let last = match pending.last() {
+            Some(item) => Entry::read(&item.kind, item.content.clone()).ok().flatten(),
+            None => {
+                let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.ok();
+                stored.and_then(|items| Some(Entry::all(items).ok()?.pop()?.0))
+            }
+        };
+        if last.is_some_and(|entry| entry.message.text() == text) {
+            return None;
         }
-        match Entry::new(Message::assistant(vec![Block::text(text)])).item() {
-            Ok(item) => self.add_later([item]),
-            Err(error) => tracing::warn!(%error, turn = %self.id(), "a model's words could not be kept"),
-        }
+        let item = Entry::new(Message::assistant(vec![Block::text(text)])).item();
+        item.inspect_err(
+            |error| tracing::warn!(%error, turn = %self.id(), "a model's words could not be kept"),
+        )
+        .ok()
     }
 }

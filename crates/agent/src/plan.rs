@@ -13,8 +13,9 @@ use crate::entry::{Entry, message_tokens};
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, SessionAfter};
 use crate::history::{CompactionReason, History};
-use crate::preparation::{Agent, Prepared, blocking};
+use crate::preparation::{Agent, Prepared};
 use crate::round_tools::RoundTools;
+use crate::task::blocking;
 use crate::thread_session::ThreadSession;
 
 /// What a turn's first round is asked with.
@@ -57,7 +58,7 @@ impl HeldTurn {
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
         let opening = Entry::opening(&self.stored.input, reminder, &prepared.compiled.turn_text);
-        self.add_later([agent.context_item(&history, budget), opening.item()?]);
+        self.add_later([agent.context_item(&history, budget), opening.item()?]).await;
         // The first round's record takes the opening to the store; nothing is asked without it.
         session.iter_mut().for_each(ThreadSession::confirm);
         let resolver = session.as_ref().map(|session| session.resolver(agent));

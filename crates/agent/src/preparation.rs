@@ -28,6 +28,7 @@ use crate::running::Running;
 use crate::runtime_context;
 use crate::settings::Settings;
 use crate::subject::Subject;
+use crate::task::blocking;
 
 /// Prepares prompts, and keeps the proof of them.
 pub struct Agent {
@@ -259,12 +260,4 @@ fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
         PromptDiagnostic::new(code, message).in_section(AGENTS_CONTEXT).in_file(path)
     });
     findings.collect()
-}
-
-/// Runs what may wait for a disk beside the runtime's own threads.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(value) => value,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
 }

@@ -38,15 +38,26 @@ impl Records {
     }
 
     /// The runs of a held turn so far.
-    pub(crate) fn take(&self, turn_id: &TurnId) -> Vec<NewHookRun> {
-        let taken = self.lock().get_mut(turn_id).map(std::mem::take);
-        taken.unwrap_or_default().into_iter().map(to_row).collect()
+    pub(crate) fn take(&self, turn_id: &TurnId) -> Vec<HookRun> {
+        self.lock().get_mut(turn_id).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes runs back that could not be written.
+    pub(crate) fn put_back(&self, turn_id: &TurnId, runs: Vec<HookRun>) {
+        match self.lock().get_mut(turn_id) {
+            Some(held) => drop(held.splice(..0, runs)),
+            None => runs.into_iter().for_each(|run| self.send(run)),
+        }
     }
 
     /// Lets the task write what was not taken, and what is still to come.
     pub(crate) fn release(&self, turn_id: &TurnId) {
         let left = self.lock().remove(turn_id);
-        left.into_iter().flatten().for_each(|run| self.record(run));
+        left.into_iter().flatten().for_each(|run| self.send(run));
+    }
+
+    fn send(&self, run: HookRun) {
+        let _ = self.sender.send(Entry::Run(Box::new(run)));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Vec<HookRun>>> {
@@ -69,7 +80,7 @@ impl Recorder for Records {
         {
             return runs.push(run);
         }
-        let _ = self.sender.send(Entry::Run(Box::new(run)));
+        self.send(run);
     }
 
     fn deliver(&self, run: &HookRun, contributed: Vec<Contributed>) {
@@ -85,7 +96,7 @@ async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
         let mut waiting = Vec::new();
         for entry in entries.drain(..) {
             match entry {
-                Entry::Run(run) => runs.push(to_row(*run)),
+                Entry::Run(run) => runs.push(to_row(&run)),
                 Entry::Written(sender) => waiting.push(sender),
             }
         }
@@ -103,7 +114,7 @@ async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
     }
 }
 
-fn to_row(run: HookRun) -> NewHookRun {
+pub(crate) fn to_row(run: &HookRun) -> NewHookRun {
     NewHookRun {
         workspace_id: run.workspace_id.clone(),
         thread_id: run.thread_id.clone(),

@@ -76,7 +76,7 @@ impl<'a> Rounds<'a> {
             let next = match (kind, calls.is_empty()) {
                 (_, true) => self.end_or_continue(kind, response).await?,
                 (RoundKind::Open, false) => self.run_calls(response.message, calls).await?,
-                (RoundKind::Last, false) => self.end_without_calls(response.message)?,
+                (RoundKind::Last, false) => self.end_without_calls(response.message).await?,
             };
             if let Next::End = next {
                 return Ok(self.plan);
@@ -152,7 +152,7 @@ impl<'a> Rounds<'a> {
                 Ok(Next::Ask)
             }
             stop => {
-                self.push_last(response.message)?;
+                self.push_last(response.message).await?;
                 match stop {
                     StopReason::Refused if self.has_no_answer() => Err(AgentError::Refused),
                     _ if self.has_no_answer() => Err(AgentError::NoAnswer),
@@ -163,13 +163,13 @@ impl<'a> Rounds<'a> {
     }
 
     /// Ends a turn whose model goes on calling tools although it must not.
-    fn end_without_calls(&mut self, mut message: Message) -> Result<Next, AgentError> {
+    async fn end_without_calls(&mut self, mut message: Message) -> Result<Next, AgentError> {
         // A call without a result would make the history one that no provider takes.
         message.blocks.retain(|block| !matches!(block, Block::ToolCall(_)));
         if message.text().trim().is_empty() {
             return Err(AgentError::OnlyCalls);
         }
-        self.push_last(message)?;
+        self.push_last(message).await?;
         Ok(Next::End)
     }
 
@@ -275,10 +275,10 @@ impl<'a> Rounds<'a> {
     }
 
     /// Takes the model's last words, which are stored with the turn's end. Until then they count as pending text.
-    fn push_last(&mut self, message: Message) -> Result<(), AgentError> {
+    async fn push_last(&mut self, message: Message) -> Result<(), AgentError> {
         if !message.blocks.is_empty() {
             let entry = Entry::new(message);
-            self.turn.add_later([entry.item()?]);
+            self.turn.add_later([entry.item()?]).await;
             self.entries.push(entry);
         }
         Ok(())

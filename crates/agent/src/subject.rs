@@ -7,7 +7,8 @@ use store::TurnSubject;
 
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
-use crate::preparation::{Agent, PromptRequest, blocking};
+use crate::preparation::{Agent, PromptRequest};
+use crate::task::blocking;
 
 /// A thread, where it works, and who asks what.
 #[derive(Debug, Clone)]

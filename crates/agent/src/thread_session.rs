@@ -9,8 +9,9 @@ use store::SessionSave;
 
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
-use crate::preparation::{Agent, PreparedSession, blocking};
+use crate::preparation::{Agent, PreparedSession};
 use crate::subject::Subject;
+use crate::task::blocking;
 
 /// A session that a turn goes on with.
 pub(crate) struct ThreadSession {

@@ -12,7 +12,7 @@ use tools::{Access, CheckedCall, Router, ToolOutput};
 
 use crate::entry::{Attached, Entry};
 use crate::error::AgentError;
-use crate::preparation::blocking;
+use crate::task::blocking;
 
 /// The answer to a call beyond the budget.
 const SPENT: &str =

@@ -78,15 +78,13 @@ impl Agent {
             input: Some(start.input.clone()),
             actor,
         };
-        let mut subject = self.load(&request).await?;
+        let subject = self.load(&request).await?;
         let model = self.turn_model(start.model.as_deref())?;
         let turn = self.create(&start, &model.name, request.actor.as_deref(), listener.as_ref()).await?;
-        if self.settings.turns.when_busy == WhenBusy::Queue {
-            // It may have waited, and what it is about may have changed meanwhile.
-            subject = self.load(&request).await.unwrap_or(subject);
-        }
         let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
-        self.running.tasks.spawn(held.run());
+        // It may have waited, and what it is about may have changed meanwhile.
+        let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
+        self.running.tasks.spawn(held.run(queued));
         Ok(turn)
     }
 
@@ -210,10 +208,12 @@ impl Agent {
 }
 
 impl HeldTurn {
-    /// Runs the turn to its end, whatever that is.
-    async fn run(self) {
+    /// Runs the turn to its end, whatever that is; one that was queued is loaded again before.
+    async fn run(mut self, queued: Option<PromptRequest>) {
+        let loaded = AssertUnwindSafe(self.load_again(queued)).catch_unwind().await;
+        let loaded = loaded.unwrap_or(Err(AgentError::Panicked));
         let outcome = tokio::select! {
-            answered = AssertUnwindSafe(self.answer()).catch_unwind() => match answered {
+            answered = AssertUnwindSafe(self.answer(loaded)).catch_unwind() => match answered {
                 Ok(Ok(session)) => Outcome::Completed(session),
                 Ok(Err(error)) => Outcome::Failed(error),
                 Err(_) => Outcome::Failed(AgentError::Panicked),
@@ -233,8 +233,17 @@ impl HeldTurn {
         self.agent.running.end(self.id());
     }
 
+    async fn load_again(&mut self, queued: Option<PromptRequest>) -> Result<(), AgentError> {
+        if let Some(request) = queued {
+            let request = PromptRequest { turn_id: Some(self.stored.id.clone()), ..request };
+            self.subject = self.agent.load(&request).await?;
+        }
+        Ok(())
+    }
+
     /// Plans the turn and goes through its rounds.
-    async fn answer(&self) -> Result<SessionAfter, AgentError> {
+    async fn answer(&self, loaded: Result<(), AgentError>) -> Result<SessionAfter, AgentError> {
+        loaded?;
         let plan = self.plan().await?;
         Rounds::new(self, plan).run().await?.session_after()
     }

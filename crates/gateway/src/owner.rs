@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use agent::blocking;
 use protocol::Role;
 use secrecy::ExposeSecret as _;
 use store::{NewToken, Store, StoreError, hash_secret};
 
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::secret;
-use crate::start::blocking;
 
 /// Why there is no owner's token.
 #[derive(Debug, thiserror::Error)]

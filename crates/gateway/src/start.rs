@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agent::Agent;
+use agent::{Agent, blocking};
 use axum::serve::ListenerExt as _;
 use hooks::{HookPackage, RegistrationError};
 use prompt::{BootstrapError, create_bootstrap_files};
@@ -261,14 +261,6 @@ impl Gateway {
         self.background.iter().for_each(JoinHandle::abort);
         self.service.shared.agent.shutdown(HOOK_TIME).await;
         self.service.shared.store.close().await;
-    }
-}
-
-/// Runs what waits for the disk on a thread that may wait.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(outcome) => outcome,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 

@@ -60,6 +60,13 @@ impl Conversation {
 
     /// Asks, and waits until the turn is over.
     pub(crate) async fn run(&self, input: &str) -> TurnId {
+        let (turn_id, ended) = self.start(input).await;
+        ended.notified().await;
+        turn_id
+    }
+
+    /// Asks; who waits is told when the turn is over.
+    pub(crate) async fn start(&self, input: &str) -> (TurnId, Arc<tokio::sync::Notify>) {
         let start = TurnStartParams {
             workspace_id: self.workspace_id.clone(),
             thread_id: self.thread_id.clone(),
@@ -73,8 +80,7 @@ impl Conversation {
         let listener = Arc::new(Ended(Arc::clone(&ended)));
         let turn = self.agent.start_turn(start, Some("ada".to_owned()), listener).await.unwrap();
         // The listener is dropped with the turn.
-        ended.notified().await;
-        turn.id
+        (turn.id, ended)
     }
 }
 

@@ -16,3 +16,4 @@ mod rebuilding;
 mod sessions;
 mod sources;
 mod statements;
+mod stopping;

@@ -7,7 +7,7 @@ use scripted_model::{Answer, Stop};
 use serde_json::json;
 use test_gateway::TestGateway;
 
-use crate::support::{Setting, Socket, Stage, World, texts};
+use crate::support::{Setting, Socket, Stage, World, id, texts, until, writing};
 
 #[tokio::test]
 async fn without_a_model_the_ways_to_configure_one_are_named() {
@@ -232,4 +232,51 @@ async fn a_turn_that_waits_is_withdrawn_with_its_connection() {
     let inputs: Vec<&str> =
         turns.as_array().unwrap().iter().map(|turn| turn["input"].as_str().unwrap()).collect();
     assert_eq!(inputs, ["second", "first"]);
+}
+
+/// An agent whose second turn is queued behind one that does not end by itself, and its workspace's next root.
+async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfile::TempDir) {
+    let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..writing() };
+    let files = &[("AGENTS.md", "The rules."), ("sub/notes.txt", "of the first root")];
+    let mut stage = Stage::set(Setting { mode: "agent", files, turns, ..Setting::default() }).await;
+    stage.model.answer(Answer::silence());
+    stage.model.answer(Answer::empty().tool_call("1", "read_file", r#"{"path":"notes.txt"}"#));
+    stage.model.answer(Answer::text("read"));
+    let first = stage.start("first").await;
+    until("the model to be asked", async || stage.bodies().len() == 1).await;
+    let mut other = Socket::owner(&stage.gateway).await;
+    let mut params = stage.with(json!({ "thread_id": stage.thread, "input": "second" }));
+    params["cwd"] = json!(stage.path(cwd));
+    if cwd.is_empty() {
+        params.as_object_mut().unwrap().remove("cwd");
+    }
+    let request = other.request("turn/start", params).await;
+    // Time for it to come to its place behind the first.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("notes.txt"), "of the other root").unwrap();
+    let moved = stage.with(json!({ "root_path": root.path() }));
+    stage.socket.ok("workspace/update", moved).await;
+    let params = stage.with(json!({ "turn_id": first }));
+    let second = async move { id(&other.answer(request).await.unwrap()["turn"]) };
+    assert_eq!(stage.socket.ok("turn/cancel", params).await["turn"]["status"], "cancelled");
+    (stage, second, root)
+}
+
+#[tokio::test]
+async fn a_queued_turn_works_where_its_workspace_is_when_its_time_comes() {
+    let (mut stage, second, _root) = queued_agent("").await;
+    let ended = stage.ended(&second.await).await;
+    assert_eq!(ended["turn"]["status"], "completed", "{ended:#}");
+    assert!(stage.last_body().to_string().contains("of the other root"), "{ended:#}");
+}
+
+#[tokio::test]
+async fn a_queued_turn_whose_directory_has_left_the_workspace_fails_and_asks_nobody() {
+    let (mut stage, second, _root) = queued_agent("sub").await;
+    let turn = stage.ended(&second.await).await["turn"].clone();
+    assert_eq!(turn["status"], "failed");
+    let message = turn["error"]["message"].as_str().unwrap();
+    assert!(message.contains("is not inside the workspace's directory"), "{message}");
+    assert_eq!(stage.bodies().len(), 1, "the model was asked by the first turn alone");
 }

@@ -1,0 +1,36 @@
+//! Work that goes on beside the task that waits for it.
+
+use tokio::task::JoinHandle;
+
+/// Runs what may wait for a disk beside the runtime's own threads.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    joined(tokio::task::spawn_blocking(work)).await
+}
+
+/// What a task ends with; its panic is the caller's too.
+pub(crate) async fn joined<T>(task: JoinHandle<T>) -> T {
+    match task.await.map_err(tokio::task::JoinError::try_into_panic) {
+        Ok(value) => value,
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // Only a runtime that is shutting down cancels it, and the caller is dropped with it.
+        Err(Err(_)) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+
+    use super::{blocking, joined};
+
+    #[tokio::test]
+    async fn a_panic_reaches_the_caller_and_a_cancelled_task_is_none() {
+        let panicked = std::panic::AssertUnwindSafe(blocking(|| panic!("on purpose"))).catch_unwind().await;
+        assert!(panicked.is_err());
+        let task = tokio::spawn(std::future::pending::<()>());
+        task.abort();
+        assert!(tokio::time::timeout(Duration::from_millis(20), joined(task)).await.is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! Turns that end just when something of them is being written.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use agent::DOCUMENT_HOOK;
+use futures_util::future::BoxFuture;
+use protocol::{Timestamp, TurnStatus};
+use serde_json::json;
+use store::{Database, Store};
+use tokio::sync::Notify;
+use tools::{RoundContext, ToolSource, Toolbox};
+
+use crate::conversation::Conversation;
+
+/// Keeps everybody from writing as soon as it is asked for tools, which is just before the round is recorded.
+struct Holding {
+    database: PathBuf,
+    held: Mutex<Option<rusqlite::Connection>>,
+    reached: Notify,
+}
+
+impl ToolSource for Holding {
+    fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        Box::pin(async {
+            let connection = rusqlite::Connection::open(&self.database).unwrap();
+            connection.busy_timeout(Duration::from_secs(5)).unwrap();
+            connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+            *self.held.lock().unwrap() = Some(connection);
+            self.reached.notify_one();
+            Toolbox::new()
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_is_being_written_when_a_turn_is_stopped_is_written_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("foreword.db");
+    let (held, reached) = (Mutex::default(), Notify::new());
+    let source = Arc::new(Holding { database: database.clone(), held, reached });
+    let sources = [Arc::clone(&source) as Arc<dyn ToolSource>];
+    let chat = Conversation::chat_on(&Database::Sqlite(database), directory, sources).await;
+    let (turn_id, ended) = chat.start("once").await;
+    source.reached.notified().await;
+    // Time for the round's record to reach the store, and then for the stop to reach the turn.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let agent = Arc::clone(&chat.agent);
+    let stopping = tokio::spawn(async move { agent.shutdown(Duration::from_secs(1)).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    drop(source.held.lock().unwrap().take());
+    stopping.await.unwrap();
+    ended.notified().await;
+
+    let turn = chat.store.turn(&chat.workspace_id, &turn_id).await.unwrap();
+    assert_eq!(turn.status, TurnStatus::Failed);
+    assert_eq!(
+        chat.store.manifests(&chat.workspace_id, &turn_id).await.unwrap().len(),
+        1,
+        "it was being written"
+    );
+    let items = chat.store.turn_items(&chat.workspace_id, &turn_id).await.unwrap();
+    let openings = items.iter().filter(|item| item.content.to_string().contains("once")).count();
+    assert_eq!((items.len(), openings), (2, 1), "{items:#?}");
+    let runs = chat.store.hook_runs(&chat.workspace_id, &turn_id).await.unwrap();
+    assert_eq!(runs.iter().filter(|run| run.hook_id == DOCUMENT_HOOK).count(), 1);
+}
+
+/// Ends the turn from elsewhere, so that its round can no longer be recorded.
+#[derive(Default)]
+struct Ending(OnceLock<Store>);
+
+impl ToolSource for Ending {
+    fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        Box::pin(async {
+            let later = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 3_600_000);
+            let failed = self.0.get().unwrap().fail_expired_turns(later, 1, &[], &json!({})).await.unwrap();
+            assert_eq!(failed.len(), 1);
+            Toolbox::new()
+        })
+    }
+}
+
+#[tokio::test]
+async fn hooks_of_a_round_that_cannot_be_recorded_are_recorded_all_the_same() {
+    let source = Arc::new(Ending::default());
+    let chat = Conversation::chat([Arc::clone(&source) as Arc<dyn ToolSource>]).await;
+    source.0.set(chat.store.clone()).ok().unwrap();
+    let turn_id = chat.run("go").await;
+    chat.agent.shutdown(Duration::from_secs(1)).await;
+    assert_eq!(chat.store.manifests(&chat.workspace_id, &turn_id).await.unwrap(), []);
+    let runs = chat.store.hook_runs(&chat.workspace_id, &turn_id).await.unwrap();
+    assert_eq!(runs.iter().filter(|run| run.hook_id == DOCUMENT_HOOK).count(), 1);
+}
