@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hooks::TurnContext;
 use prompt::CompiledPrompt;
+use protocol::prompt::PromptDiagnostic;
 use protocol::{TurnId, TurnStatus, Version, WorkspaceId};
 use provider::{Block, Message, ModelName, Provider};
 use serde_json::{Value, json};
@@ -37,6 +38,8 @@ pub(crate) struct HeldTurn {
     /// stored already.
     pending: Arc<tokio::sync::Mutex<Vec<NewTurnItem>>>,
     touched: Mutex<BTreeSet<PathBuf>>,
+    /// What hooks are told, once the first phases have run.
+    context: Mutex<Option<TurnContext>>,
 }
 
 /// Who is asked, and who summarises.
@@ -86,6 +89,7 @@ impl HeldTurn {
             running,
             pending: Arc::default(),
             touched: Mutex::default(),
+            context: Mutex::default(),
         }
     }
 
@@ -105,7 +109,14 @@ impl HeldTurn {
     /// What hooks are told about the turn as it is now.
     pub(crate) fn hook_context(&self) -> TurnContext {
         let touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
-        TurnContext { touched_paths: touched.iter().cloned().collect(), ..self.subject.turn_context() }
+        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let context = context.unwrap_or_else(|| self.subject.turn_context());
+        TurnContext { touched_paths: touched.iter().cloned().collect(), ..context }
+    }
+
+    /// Tells later hooks what those before them contributed.
+    pub(crate) fn set_hook_context(&self, context: TurnContext) {
+        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = Some(context);
     }
 
     /// Writes items with the next thing that is written: each commit costs a model's time.
@@ -145,9 +156,14 @@ impl HeldTurn {
     }
 
     /// Records the prompt of a round before the model is asked with it, in one commit with what precedes the answer.
-    pub(crate) async fn record(&self, round: u32, compiled: &CompiledPrompt) -> Result<(), AgentError> {
+    pub(crate) async fn record(
+        &self,
+        round: u32,
+        compiled: &CompiledPrompt,
+        about_tools: &[PromptDiagnostic],
+    ) -> Result<(), AgentError> {
         let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
-        let record = agent.round_record(round, compiled)?;
+        let record = agent.round_record(round, compiled, about_tools)?;
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
             let runs = agent.records.take(&turn.id);

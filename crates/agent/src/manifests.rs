@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use prompt::{CompiledPrompt, Rebuilt, blame, rebuild};
-use protocol::prompt::{PromptBlame, PromptManifest};
+use protocol::prompt::{PromptBlame, PromptDiagnostic, PromptManifest};
 use protocol::{ContentHash, Timestamp, TurnId, WorkspaceId};
 use store::{BeginRound, PromptText, SaveManifest, TurnEvent};
 
@@ -31,17 +31,20 @@ impl Agent {
         round: u32,
         compiled: &CompiledPrompt,
     ) -> Result<(), AgentError> {
-        let record = self.round_record(round, compiled)?;
+        let record = self.round_record(round, compiled, &[])?;
         self.store.begin_round(workspace_id, turn_id, owner, record).await?;
         Ok(())
     }
 
-    /// What is recorded of a round's prompt.
+    /// What is recorded of a round's prompt, and of tools that are missing in it.
     pub(crate) fn round_record(
         &self,
         round: u32,
         compiled: &CompiledPrompt,
+        about_tools: &[PromptDiagnostic],
     ) -> Result<BeginRound, AgentError> {
+        let mut manifest = compiled.manifest.clone();
+        manifest.diagnostics.extend_from_slice(about_tools);
         let sections = compiled.sections.iter().filter(|_| self.settings.prompt.keep_texts);
         let texts = sections.map(|section| PromptText {
             sha256: ContentHash::from_stored(section.sha256.clone()),
@@ -49,7 +52,7 @@ impl Agent {
         });
         let manifest = SaveManifest {
             round,
-            manifest: serde_json::to_value(&compiled.manifest).map_err(broken)?,
+            manifest: serde_json::to_value(&manifest).map_err(broken)?,
             fingerprint: compiled.manifest.fingerprints.full.clone(),
         };
         let events = vec![TurnEvent::ManifestKept { round }];

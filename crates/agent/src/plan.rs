@@ -47,6 +47,7 @@ impl HeldTurn {
     pub(crate) async fn plan(&self) -> Result<TurnPlan, AgentError> {
         let agent = &self.agent;
         let prepared = agent.prepare_for(&self.subject).await?;
+        self.set_hook_context(prepared.context.as_ref().clone());
         let mut session = agent.open_session(&self.subject, prepared.session.clone()).await?;
         let tools = self.first_tools().await?;
         let budget = self.history_budget(&prepared.compiled, &tools.specs())?;

@@ -70,10 +70,8 @@ pub struct Prepared {
     pub session: Option<PreparedSession>,
     /// The prompt.
     pub compiled: CompiledPrompt,
-    /// What the prompt was compiled from, but for the tools of a round.
-    input: Arc<PromptCompileInput>,
-    /// What was said about it after it was compiled.
-    late: Vec<PromptDiagnostic>,
+    /// What later hooks of the turn are told.
+    pub(crate) context: Arc<TurnContext>,
 }
 
 /// A session, and how it is stored.
@@ -136,24 +134,18 @@ impl Agent {
         };
         let home = self.settings.home.clone();
         let counter = Arc::clone(&self.counter);
-        let (input, mut compiled) = blocking(move || {
+        let mut compiled = blocking(move || {
             input.bootstrap = BootstrapFiles::read(&home, &input.limits);
-            let compiled = Compiler::new(counter).compile(&input);
-            (Arc::new(input), compiled)
+            Compiler::new(counter).compile(&input)
         })
         .await;
         Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
-        let after = self.runtime.run_phase(Phase::PostPromptCompile, turn).await?;
-        let late = contributions::late_diagnostics(after);
-        compiled.manifest.diagnostics.extend(late.iter().cloned());
-        Ok(Prepared { session, compiled, input, late })
-    }
-
-    /// Compiles the prompt anew for a round with other tools; hooks have run, once, for the whole turn.
-    pub(crate) async fn compile_again(&self, prepared: &mut Prepared) {
-        let (input, counter) = (Arc::clone(&prepared.input), Arc::clone(&self.counter));
-        prepared.compiled = blocking(move || Compiler::new(counter).compile(&input)).await;
-        prepared.compiled.manifest.diagnostics.extend(prepared.late.iter().cloned());
+        let after = self.runtime.run_phase(Phase::PostPromptCompile, Arc::clone(&turn)).await?;
+        if !after.contributions.is_empty() {
+            Arc::make_mut(&mut turn).earlier.extend(after.contributions.iter().cloned());
+        }
+        compiled.manifest.diagnostics.extend(contributions::late_diagnostics(after));
+        Ok(Prepared { session, compiled, context: turn })
     }
 
     /// Waits for what runs in the background and for what is being written.

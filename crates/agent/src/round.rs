@@ -84,7 +84,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Lists the round's tools, compiles its prompt if they are others than before, and records it.
+    /// Lists the round's tools, and records its prompt.
     async fn open_round(&mut self) -> Result<RoundKind, AgentError> {
         let agent = &self.turn.agent;
         let settings = &agent.settings.turns;
@@ -96,16 +96,14 @@ impl<'a> Rounds<'a> {
         self.request.tool_choice = if kind == RoundKind::Last { ToolChoice::None } else { ToolChoice::Auto };
         // The first round's tools are known from planning.
         if round > 1 && self.plan.tools.refresh(&self.turn.round_context(round)).await {
-            agent.compile_again(&mut self.plan.prepared).await;
             let before = agent.tool_tokens(&self.request.tools);
-            let (messages, choice) = (std::mem::take(&mut self.request.messages), self.request.tool_choice);
-            self.request = self.turn.chat_request(&self.plan.prepared.compiled, self.plan.tools.specs());
-            (self.request.messages, self.request.tool_choice) = (messages, choice);
+            self.request.tools = self.plan.tools.specs();
             // More to describe leaves less room for what was said.
             let more = agent.tool_tokens(&self.request.tools).saturating_sub(before);
             self.plan.budget = self.plan.budget.saturating_sub(more);
         }
-        self.turn.record(round, &self.plan.prepared.compiled).await?;
+        let TurnPlan { prepared, tools, .. } = &self.plan;
+        self.turn.record(round, &prepared.compiled, tools.diagnostics()).await?;
         Ok(kind)
     }
 

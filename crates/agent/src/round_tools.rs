@@ -1,16 +1,32 @@
 //! What a model can call in a round: asked of the sources anew each time.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 use protocol::ToolSpec;
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
 use tools::{RoundContext, Router, ToolContext, ToolSource, Toolbox};
+
+/// How long a source may take to say what it offers.
+const OFFER_TIME: Duration = Duration::from_secs(5);
 
 /// The tools of the present round.
 pub(crate) struct RoundTools {
-    sources: Vec<Arc<dyn ToolSource>>,
+    sources: Vec<Source>,
+    offer_time: Duration,
     context: ToolContext,
     toolbox: Toolbox,
     router: Router,
+    diagnostics: Vec<PromptDiagnostic>,
+}
+
+struct Source {
+    source: Arc<dyn ToolSource>,
+    /// What it offered when it last answered in this turn.
+    last: Toolbox,
 }
 
 impl RoundTools {
@@ -18,17 +34,29 @@ impl RoundTools {
     pub(crate) fn new(sources: Vec<Arc<dyn ToolSource>>, context: ToolContext) -> Self {
         let toolbox = Toolbox::new();
         let router = Router::all(&toolbox, context.clone());
-        Self { sources, context, toolbox, router }
+        let sources = sources.into_iter().map(|source| Source { source, last: Toolbox::new() }).collect();
+        Self { sources, offer_time: OFFER_TIME, context, toolbox, router, diagnostics: Vec::new() }
     }
 
-    /// Asks the sources what they offer in this round; true when that is something else than before.
+    /// Asks the sources, side by side, what they offer in this round; true when that is something else than before.
+    /// One that fails counts as offering what it offered before.
     pub(crate) async fn refresh(&mut self, round: &RoundContext) -> bool {
+        let offers = join_all(self.sources.iter().map(|source| source.offer(round, self.offer_time))).await;
         let mut toolbox = Toolbox::new();
-        for source in &self.sources {
-            for refused in toolbox.extend(source.offer(round).await) {
-                tracing::warn!(error = %refused, turn = %round.turn_id, "a tool is left out");
+        let mut problems = Vec::new();
+        for (index, (source, offered)) in self.sources.iter_mut().zip(offers).enumerate() {
+            match offered {
+                Ok(offered) => source.last = offered,
+                Err(problem) => problems.push(format!("source {} of tools {problem}", index + 1)),
             }
+            let refused = toolbox.extend(source.last.clone());
+            problems.extend(refused.iter().map(|refused| format!("a tool is left out: {refused}")));
         }
+        for problem in &problems {
+            tracing::warn!(turn = %round.turn_id, "{problem}");
+        }
+        let omitted = |problem| PromptDiagnostic::new(PromptDiagnosticCode::SectionOmitted, problem);
+        self.diagnostics = problems.into_iter().map(omitted).collect();
         let is_changed = !toolbox.is_same(&self.toolbox);
         if is_changed {
             self.router = Router::all(&toolbox, self.context.clone());
@@ -43,5 +71,98 @@ impl RoundTools {
 
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
         self.toolbox.specs().cloned().collect()
+    }
+
+    /// What the round's manifest says about tools that are missing.
+    pub(crate) fn diagnostics(&self) -> &[PromptDiagnostic] {
+        &self.diagnostics
+    }
+}
+
+impl Source {
+    async fn offer(&self, round: &RoundContext, within: Duration) -> Result<Toolbox, String> {
+        let kept = if self.last.is_empty() { "its tools are left out" } else { "its last tools are kept" };
+        let offered = AssertUnwindSafe(async { self.source.offer(round).await }).catch_unwind();
+        match tokio::time::timeout(within, offered).await {
+            Ok(Ok(toolbox)) => Ok(toolbox),
+            Ok(Err(_)) => Err(format!("panicked; {kept}")),
+            Err(_) => Err(format!("did not answer within {within:?}; {kept}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::BoxFuture;
+    use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
+
+    use super::*;
+
+    /// What a source does in rounds 1, 2 and so on.
+    struct Does(&'static [Deed]);
+
+    #[derive(Clone, Copy)]
+    enum Deed {
+        Offers,
+        Panics,
+        Hangs,
+    }
+
+    impl ToolSource for Does {
+        fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+            match self.0[round.round as usize - 1] {
+                Deed::Offers => Box::pin(async { Toolbox::files() }),
+                Deed::Panics => panic!("on purpose"),
+                Deed::Hangs => Box::pin(std::future::pending()),
+            }
+        }
+    }
+
+    fn tools(sources: &[&'static [Deed]]) -> RoundTools {
+        let sources = sources.iter().map(|deeds| Arc::new(Does(deeds)) as Arc<dyn ToolSource>).collect();
+        let tools = RoundTools::new(sources, ToolContext::without_directory());
+        RoundTools { offer_time: Duration::from_millis(50), ..tools }
+    }
+
+    fn round(round: u32) -> RoundContext {
+        RoundContext {
+            workspace_id: WorkspaceId::new(),
+            thread_id: ThreadId::new(),
+            turn_id: TurnId::new(),
+            mode: ThreadMode::Chat,
+            directory: None,
+            actor: None,
+            round,
+        }
+    }
+
+    fn said(tools: &RoundTools) -> Vec<&str> {
+        tools.diagnostics().iter().map(|diagnostic| diagnostic.message.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_source_that_fails_later_keeps_its_last_tools() {
+        let mut tools = tools(&[&[Deed::Offers, Deed::Panics, Deed::Hangs]]);
+        assert!(tools.refresh(&round(1)).await);
+        assert_eq!((tools.specs().len(), said(&tools).len()), (Toolbox::files().specs().count(), 0));
+        let first = tools.specs();
+        assert!(!tools.refresh(&round(2)).await);
+        assert_eq!(said(&tools), ["source 1 of tools panicked; its last tools are kept"]);
+        assert!(!tools.refresh(&round(3)).await);
+        assert_eq!(said(&tools), ["source 1 of tools did not answer within 50ms; its last tools are kept"]);
+        assert_eq!(tools.specs(), first);
+    }
+
+    #[tokio::test]
+    async fn sources_that_fail_cost_no_other_and_taken_names_are_said() {
+        let sources: &[&[Deed]] = &[&[Deed::Hangs], &[Deed::Panics], &[Deed::Offers], &[Deed::Offers]];
+        let mut tools = tools(sources);
+        assert!(tools.refresh(&round(1)).await);
+        let files = Toolbox::files().specs().count();
+        assert_eq!(tools.specs().len(), files);
+        let said = said(&tools);
+        assert!(said[0].starts_with("source 1 of tools did not answer"), "{said:?}");
+        assert_eq!(said[1], "source 2 of tools panicked; its tools are left out");
+        assert_eq!(said.iter().filter(|it| it.starts_with("a tool is left out: ")).count(), files);
     }
 }

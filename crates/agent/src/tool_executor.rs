@@ -115,7 +115,8 @@ impl ToolExecutor {
     async fn announce(&self, call: &CheckedCall) -> Result<Option<(bool, Announcement)>, AgentError> {
         let touches = call.touches();
         let Some(resolver) = self.resolver.as_ref().filter(|_| !touches.is_empty()) else { return Ok(None) };
-        let writes = touches.iter().any(|touch| touch.access == Access::Write);
+        // What runs somewhere may write there. A tool that declares no path is told nothing, and waits for nothing.
+        let writes = touches.iter().any(|touch| touch.access != Access::Read);
         let paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
         let resolver = resolver.clone();
         let resolved = blocking(move || resolver.resolve_all(paths.iter().map(PathBuf::as_path))).await?;

@@ -281,7 +281,12 @@ impl HeldTurn {
 
     /// Lets hooks know that earlier turns are about to be summarised.
     pub(crate) async fn before_compaction(&self) -> Result<(), AgentError> {
-        self.agent.runtime.run_phase(Phase::PreCompaction, Arc::new(self.hook_context())).await?;
+        let mut context = Arc::new(self.hook_context());
+        let outcome = self.agent.runtime.run_phase(Phase::PreCompaction, Arc::clone(&context)).await?;
+        if !outcome.contributions.is_empty() {
+            Arc::make_mut(&mut context).earlier.extend(outcome.contributions);
+            self.set_hook_context(Arc::unwrap_or_clone(context));
+        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use agent::{Agent, Settings, TurnListener};
 use futures_util::future::BoxFuture;
+use hooks::HookPackage;
 use protocol::method::{TurnGetResult, TurnStartParams};
 use protocol::{ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
 use provider::{Provider, ProviderConfig, ProviderKind};
@@ -34,6 +35,15 @@ impl Conversation {
         directory: tempfile::TempDir,
         sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
     ) -> Self {
+        Self::chat_with(database, directory, sources, []).await
+    }
+
+    pub(crate) async fn chat_with(
+        database: &Database,
+        directory: tempfile::TempDir,
+        sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
+        packages: impl IntoIterator<Item = HookPackage>,
+    ) -> Self {
         let store = Store::open(database).await.unwrap();
         let model = ScriptedModel::start().await.unwrap();
         let config =
@@ -41,7 +51,7 @@ impl Conversation {
         let mut settings = Settings::new(directory.path().join("home"));
         settings.providers = [Provider::new(config).unwrap()].into_iter().collect();
         settings.default_model = Some("scripted/model".to_owned());
-        let agent = Agent::new(store.clone(), settings, []).unwrap();
+        let agent = Agent::new(store.clone(), settings, packages).unwrap();
         let agent = Arc::new(sources.into_iter().fold(agent, Agent::with_tools));
         let new = NewWorkspace { name: "w".to_owned(), root_path: None, agents: None };
         let workspace_id = store.create_workspace(new, None).await.unwrap().id;

@@ -1,14 +1,18 @@
 //! The records of hooks.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use std::time::Duration;
 
 use agent::DOCUMENT_HOOK;
-use hooks::{BackgroundJob, ContributionKind, Execution, HookContext, HookPackage, HookSubscription, Phase};
+use hooks::{
+    BackgroundJob, ContributionKind, Execution, HookContext, HookPackage, HookSubscription, Phase,
+    PromptSection,
+};
 use serde_json::json;
 use tokio::sync::Notify;
 
+use crate::conversation::Conversation;
 use crate::fixture::World;
 
 #[tokio::test]
@@ -83,4 +87,31 @@ async fn records_are_forgotten_after_their_time_and_not_before() {
     world.settings.retention.hook_runs = Some(Duration::ZERO);
     assert_eq!(world.agent().prune().await.unwrap().hook_runs, recorded);
     assert!(world.store.hook_runs(&world.workspace, &turn).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_hook_after_the_turn_sees_what_was_contributed_before_and_the_prompts_fingerprint() {
+    let seen = Arc::new(Mutex::new(None));
+    let sees = Arc::clone(&seen);
+    let before = HookSubscription::new("before", Phase::PrePromptContext, |_: HookContext| async {
+        Ok(vec![PromptSection::new("early", "early", "Early", "A text.").into()])
+    })
+    .may_contribute([ContributionKind::PromptSection]);
+    let after = HookSubscription::new("after", Phase::PostTurn, move |context: HookContext| {
+        *sees.lock().unwrap() = Some(context.turn);
+        async { Ok(Vec::new()) }
+    })
+    .execution(Execution::Blocking);
+    let directory = tempfile::tempdir().unwrap();
+    let database = store::Database::Sqlite(directory.path().join("foreword.db"));
+    let packages = [HookPackage::new("p", "p").with(before).with(after)];
+    let chat = Conversation::chat_with(&database, directory, [], packages).await;
+    chat.model.answer(scripted_model::Answer::text("done"));
+    let turn_id = chat.run("go").await;
+    let manifest = chat.agent.manifest(&chat.workspace_id, &turn_id, None).await.unwrap();
+    chat.agent.shutdown(Duration::from_secs(30)).await;
+    let seen = seen.lock().unwrap().take().unwrap();
+    assert!(seen.earlier.iter().any(|contributed| contributed.hook_id == "before"), "{seen:?}");
+    assert_eq!(seen.prompt_fingerprint.as_ref(), Some(&manifest.fingerprints.full));
+    assert!(seen.status.is_some());
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use protocol::TurnStatus;
+use protocol::prompt::PromptManifest;
 use scripted_model::Answer;
 use serde_json::{Value, json};
 use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, ToolSpec, Toolbox};
@@ -88,4 +89,27 @@ async fn a_chat_without_a_directory_can_have_tools_that_change_between_rounds() 
     let asked = source.asked.lock().unwrap();
     assert_eq!(asked.iter().map(|round| round.round).collect::<Vec<_>>(), [1, 2, 3]);
     assert!(asked.iter().all(|round| round.actor.as_deref() == Some("ada") && round.directory.is_none()));
+}
+
+/// Fails whenever it is asked.
+struct Broken;
+
+impl ToolSource for Broken {
+    fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        panic!("on purpose")
+    }
+}
+
+#[tokio::test]
+async fn the_manifest_of_a_round_says_which_tools_are_missing() {
+    let sources: [Arc<dyn ToolSource>; 3] = [Arc::new(Broken), Growing::new(), Growing::new()];
+    let chat = Conversation::chat(sources).await;
+    chat.model.answer(Answer::text("done"));
+    let ended = chat.ask("go").await;
+    assert_eq!(ended.turn.status, TurnStatus::Completed);
+    let manifest: PromptManifest =
+        chat.agent.manifest(&chat.workspace_id, &ended.turn.id, Some(1)).await.unwrap();
+    let said: Vec<&str> = manifest.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+    assert!(said.contains(&"source 2 of tools panicked; its tools are left out"), "{said:?}");
+    assert!(said.iter().any(|it| it.starts_with("a tool is left out: ") && it.contains("ping")), "{said:?}");
 }
