@@ -215,3 +215,22 @@ async fn an_explanation_says_how_each_file_was_delivered() {
     assert_eq!(explained["tools"][0]["reminders"], json!(["agents.resolve.paths"]));
     assert_eq!(explained["rounds"], 2);
 }
+
+#[tokio::test]
+async fn a_command_waits_for_instructions_that_the_model_has_not_been_given() {
+    let mut turns = crate::support::writing();
+    turns.shell = Some(tools::ShellSettings { sandbox: tools::Sandbox::Off, ..Default::default() });
+    let files = &[("AGENTS.md", "The first rules.")];
+    let mut stage =
+        Stage::set(crate::support::Setting { mode: "agent", files, turns, ..Default::default() }).await;
+    let change = json!({ "command": "echo 'The later rules.' > AGENTS.md" }).to_string();
+    let append = json!({ "command": "echo ran >> log" }).to_string();
+    stage.model.answer(Answer::empty().tool_call("1", "shell", &change));
+    stage.model.answer(Answer::empty().tool_call("2", "shell", &append));
+    stage.model.answer(Answer::empty().tool_call("3", "shell", &append));
+    stage.model.answer(Answer::text("done"));
+    stage.ask("go").await;
+    assert_eq!(stage.read("log"), "ran\n", "once held back, once run");
+    let third = stage.bodies()[2]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(third.contains("this call did not run") && third.contains("The later rules."), "{third}");
+}
