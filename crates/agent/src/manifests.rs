@@ -19,6 +19,10 @@ pub struct Pruned {
     pub prompt_texts: u64,
     /// Records of hooks.
     pub hook_runs: u64,
+    /// Manifests of prompts.
+    pub manifests: u64,
+    /// Rows of the change log.
+    pub changes: u64,
 }
 
 impl Agent {
@@ -112,6 +116,12 @@ impl Agent {
         }
         if let Some(age) = retention.hook_runs {
             pruned.hook_runs = self.store.prune_hook_runs(None, ago(age)).await?;
+        }
+        if let Some(age) = retention.manifests {
+            pruned.manifests = self.store.prune_manifests(None, ago(age)).await?;
+        }
+        if let Some(age) = retention.change_log {
+            pruned.changes = self.store.prune_changes(None, ago(age)).await?;
         }
         Ok(pruned)
     }

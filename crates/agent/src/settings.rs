@@ -90,11 +90,16 @@ pub struct RetentionSettings {
     pub hook_runs: Option<Duration>,
     /// Texts of prompts, since they were last used.
     pub prompt_texts: Option<Duration>,
+    /// Manifests of prompts, since they were recorded.
+    pub manifests: Option<Duration>,
+    /// The change log, since each change was made. A client that was away for longer reloads.
+    pub change_log: Option<Duration>,
 }
 
 impl Default for RetentionSettings {
     fn default() -> Self {
-        Self { hook_runs: Some(Duration::from_secs(30 * 24 * 60 * 60)), prompt_texts: None }
+        let hook_runs = Some(Duration::from_secs(30 * 24 * 60 * 60));
+        Self { hook_runs, prompt_texts: None, manifests: None, change_log: None }
     }
 }
 

@@ -112,6 +112,7 @@ impl From<ClientError> for Failure {
                 | ErrorKind::NotFound
                 | ErrorKind::AlreadyExists
                 | ErrorKind::InvalidState
+                | ErrorKind::LogPruned
                 | ErrorKind::TooLarge,
             ) => Exit::Usage,
             _ => Exit::Failed,

@@ -290,8 +290,14 @@ async fn apply_retention(shared: Arc<Shared>) {
     loop {
         match shared.agent.prune().await {
             Ok(pruned) if pruned == agent::Pruned::default() => {}
-            Ok(agent::Pruned { prompt_texts, hook_runs }) => {
-                tracing::info!(prompt_texts, hook_runs, "forgot what was kept long enough");
+            Ok(agent::Pruned { prompt_texts, hook_runs, manifests, changes }) => {
+                tracing::info!(
+                    prompt_texts,
+                    hook_runs,
+                    manifests,
+                    changes,
+                    "forgot what was kept long enough"
+                );
             }
             Err(error) => tracing::warn!(%error, "what was kept long enough could not be forgotten"),
         }

@@ -182,6 +182,8 @@ async fn stumble(socket: &mut Socket, workspace: &str, folder: &str) {
     socket.refused(-32010, "token/create", json!({ "name": "unbound", "role": "editor" })).await;
     socket.refused(-32601, "no/such/method", json!({})).await;
     socket.refused(-32602, "workspace/get", json!({ "workspace_id": "" })).await;
+    let unknown = json!({ "workspace_id": workspace, "since": 1_000_000 });
+    socket.refused(-32012, "events/subscribe", unknown).await;
     socket.send("not JSON").await;
     socket.receive().await;
     socket.send("{}").await;

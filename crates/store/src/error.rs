@@ -62,12 +62,14 @@ pub enum StoreError {
         actual: usize,
     },
     /// What came after a sequence number is no longer in the log, or never was.
-    #[error("the log cannot be followed from {since} on: it begins with {oldest}; read everything anew")]
+    #[error("{}", why_pruned(*since, *oldest, *newest))]
     LogPruned {
         /// What was asked for.
         since: Sequence,
         /// The oldest that is there.
         oldest: Sequence,
+        /// The newest that was given out.
+        newest: Sequence,
     },
     /// The disk that holds the database is full.
     #[error("the disk that holds the database is full; nothing was changed")]
@@ -78,6 +80,16 @@ pub enum StoreError {
     /// Anything else the database said.
     #[error("the database failed: {0}")]
     Database(String),
+}
+
+fn why_pruned(since: Sequence, oldest: Sequence, newest: Sequence) -> String {
+    if since > newest {
+        format!("`since` is {since}, but the newest change of this workspace is {newest}")
+    } else {
+        format!(
+            "changes before {oldest} are no longer kept, so those since {since} cannot be sent; reload the workspace"
+        )
+    }
 }
 
 impl StoreError {

@@ -57,7 +57,7 @@ impl Store {
             let (newest, oldest) = range.ok_or_else(|| StoreError::not_found("workspace", &workspace_id))?;
             let oldest = oldest.unwrap_or_else(|| newest.next());
             if since > newest || since.next() < oldest {
-                return Err(StoreError::LogPruned { since, oldest });
+                return Err(StoreError::LogPruned { since, oldest, newest });
             }
             Ok(newest)
         })

@@ -235,17 +235,14 @@ impl Writer {
         if let Err(error) = &committed {
             done.extend(waiting.drain(..).map(|job| job(Err(error))));
         }
-        let mut wakes = Vec::new();
-        for mut done in done {
-            if committed.is_ok() && done.keep {
-                wakes.append(&mut done.wakes);
+        if committed.is_ok() {
+            for wake in done.iter_mut().filter(|done| done.keep).flat_map(|done| done.wakes.drain(..)) {
+                // Nobody listening is fine: the log is there for whoever comes later.
+                let _ = self.wakes.send(wake);
             }
-            (done.answer)(committed.as_ref().copied());
         }
-        // After the answers, so that whoever saved rarely hears of the change before the save.
-        for wake in wakes {
-            // Nobody listening is fine: the log is there for whoever comes later.
-            let _ = self.wakes.send(wake);
+        for done in done {
+            (done.answer)(committed.as_ref().copied());
         }
     }
 

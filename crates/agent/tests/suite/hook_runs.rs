@@ -114,4 +114,13 @@ async fn a_hook_after_the_turn_sees_what_was_contributed_before_and_the_prompts_
     assert!(seen.earlier.iter().any(|contributed| contributed.hook_id == "before"), "{seen:?}");
     assert_eq!(seen.prompt_fingerprint.as_ref(), Some(&manifest.fingerprints.full));
     assert!(seen.status.is_some());
+
+async fn the_change_log_is_forgotten_only_when_that_is_set() {
+    let mut world = World::new().await;
+    let kept = world.agent().prune().await.unwrap();
+    assert_eq!((kept.changes, kept.manifests), (0, 0), "both are kept unless settings say otherwise");
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    world.settings.retention.change_log = Some(Duration::ZERO);
+    assert!(world.agent().prune().await.unwrap().changes > 0);
+    assert_eq!(world.agent().prune().await.unwrap().changes, 0, "what is gone is gone");
 }

@@ -320,6 +320,12 @@ pub(crate) const KEYS: &[Key] = &[
         retention.prompt_texts as Period,
         "How long the texts of prompts are kept after they were last used."
     ),
+    key!("retention.manifests", retention.manifests as Period, "How long the manifests of prompts are kept."),
+    key!(
+        "retention.change_log",
+        retention.change_log as Period,
+        "How long the change log is kept; a client that was away for longer has to reload."
+    ),
     key!(
         "providers.NAME.kind",
         providers[NAME].kind,
