@@ -114,7 +114,9 @@ async fn a_hook_after_the_turn_sees_what_was_contributed_before_and_the_prompts_
     assert!(seen.earlier.iter().any(|contributed| contributed.hook_id == "before"), "{seen:?}");
     assert_eq!(seen.prompt_fingerprint.as_ref(), Some(&manifest.fingerprints.full));
     assert!(seen.status.is_some());
+}
 
+#[tokio::test]
 async fn the_change_log_is_forgotten_only_when_that_is_set() {
     let mut world = World::new().await;
     let kept = world.agent().prune().await.unwrap();
