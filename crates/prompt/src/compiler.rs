@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokens::{Counter, Encoding};
 
 use crate::collect::{Collected, DraftSection, collect_sections};
-use crate::fingerprint::fingerprints;
+use crate::fingerprint::Fingerprinter;
 use crate::input::PromptCompileInput;
 use crate::join;
 use crate::texts::TEXTS_VERSION;
@@ -55,6 +55,7 @@ pub fn compile_prompt(input: &PromptCompileInput) -> CompiledPrompt {
 pub struct Compiler {
     counter: Arc<Counter>,
     sections: HashMap<String, Rendered>,
+    fingerprinter: Fingerprinter,
 }
 
 #[derive(Clone)]
@@ -104,7 +105,7 @@ impl Compiler {
         let manifest = PromptManifest {
             compiler_version: format!("{COMPILER_VERSION}.{TEXTS_VERSION}"),
             profile: input.profile,
-            fingerprints: fingerprints(&sections),
+            fingerprints: self.fingerprinter.fingerprints(&sections),
             sections,
             diagnostics,
             hook_sources,

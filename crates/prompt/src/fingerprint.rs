@@ -11,27 +11,56 @@ pub fn sha256(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// The fingerprints of a prompt with these sections.
-///
-/// The fingerprint of a part is the SHA-256 of its sections' hashes as the manifest has them: 64 hexadecimal digits and
-/// a line feed each, in the order of the text. So every byte of a prompt is hashed once, and a fingerprint can be
-/// checked without the texts: `jq -r '.sections[].sha256' | sha256sum` prints `full`.
-pub(crate) fn fingerprints(sections: &[PromptManifestSection]) -> PromptFingerprints {
-    use Stability::{Session, Stable, Turn};
-    let of = |parts: &[Stability]| {
-        let mut hasher = Sha256::new();
-        for section in sections.iter().filter(|section| parts.contains(&section.stability)) {
-            hasher.update(section.sha256.as_bytes());
-            hasher.update(b"\n");
+/// Makes the fingerprints of prompts that are like one another: hashing resumes where a prompt begins to differ from
+/// the last one.
+#[derive(Default)]
+pub(crate) struct Fingerprinter {
+    stable: Chain,
+    session: Chain,
+    turn: Chain,
+    dynamic: Chain,
+    full: Chain,
+}
+
+impl Fingerprinter {
+    /// The fingerprints of a prompt with these sections.
+    ///
+    /// The fingerprint of a part is the SHA-256 of its sections' hashes as the manifest has them: 64 hexadecimal digits
+    /// and a line feed each, in the order of the text. So every byte of a prompt is hashed once, and a fingerprint can
+    /// be checked without the texts: `jq -r '.sections[].sha256' | sha256sum` prints `full`.
+    pub(crate) fn fingerprints(&mut self, sections: &[PromptManifestSection]) -> PromptFingerprints {
+        use Stability::{Session, Stable, Turn};
+        PromptFingerprints {
+            stable: self.stable.hash(sections, &[Stable]),
+            session: self.session.hash(sections, &[Session]),
+            turn: self.turn.hash(sections, &[Turn]),
+            dynamic: self.dynamic.hash(sections, &[Session, Turn]),
+            full: self.full.hash(sections, &[Stable, Session, Turn]),
         }
-        hex(&hasher.finalize())
-    };
-    PromptFingerprints {
-        stable: of(&[Stable]),
-        session: of(&[Session]),
-        turn: of(&[Turn]),
-        dynamic: of(&[Session, Turn]),
-        full: of(&[Stable, Session, Turn]),
+    }
+}
+
+/// The hashes that went into a fingerprint, and the state after each.
+#[derive(Default)]
+struct Chain(Vec<(String, Sha256)>);
+
+impl Chain {
+    fn hash(&mut self, sections: &[PromptManifestSection], parts: &[Stability]) -> String {
+        let hashes =
+            sections.iter().filter(|section| parts.contains(&section.stability)).map(|it| &it.sha256);
+        let known = self.0.iter().zip(hashes.clone()).take_while(|((before, _), now)| before == *now).count();
+        self.0.truncate(known);
+        for sha256 in hashes.skip(known) {
+            let mut state = self.state();
+            state.update(sha256.as_bytes());
+            state.update(b"\n");
+            self.0.push((sha256.clone(), state));
+        }
+        hex(&self.state().finalize())
+    }
+
+    fn state(&self) -> Sha256 {
+        self.0.last().map(|(_, state)| state.clone()).unwrap_or_default()
     }
 }
 

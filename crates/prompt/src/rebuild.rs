@@ -2,7 +2,7 @@
 
 use protocol::prompt::{PromptManifest, Stability};
 
-use crate::fingerprint::{fingerprints, fingerprints_of_texts, sha256};
+use crate::fingerprint::{Fingerprinter, fingerprints_of_texts, sha256};
 use crate::join;
 
 /// A prompt that was rebuilt and is proven to be the same.
@@ -67,7 +67,7 @@ pub fn rebuild(
     let found = if manifest.compiler_version.starts_with("1.") {
         fingerprints_of_texts(&stable_text, &session_text, &turn_text)
     } else {
-        fingerprints(&manifest.sections)
+        Fingerprinter::default().fingerprints(&manifest.sections)
     };
     let expected = &manifest.fingerprints;
     for (part, found, expected) in [
