@@ -35,11 +35,10 @@ fuzz_target!(|input: Input<'_>| {
     if let Some(text) = input.home {
         std::fs::write(home.join("AGENTS.md"), text).expect("a file");
     }
-    let settings = FileSettings {
-        max_bytes: input.limit.map(u64::from),
-        max_files: input.files.map(u64::from),
-        ..FileSettings::default()
-    };
+    let settings = FileSettings::default().with(|agents| {
+        agents.initial.max_bytes = input.limit.map(u64::from);
+        agents.initial.max_files = input.files.map(u64::from);
+    });
     let homes = HomeDirectories::of_user(Some(top.clone()));
     let homes = homes.with(&FOREWORD, &home).with(&CODEX, &home);
     for profile in PROFILES.iter().copied() {
@@ -53,13 +52,13 @@ fuzz_target!(|input: Input<'_>| {
 });
 
 fn check(profile: &Profile, settings: &FileSettings, cwd: &Path, found: &Resolution) {
-    let limit = settings.max_bytes.unwrap_or(profile.max_bytes);
+    let limit = settings.max_bytes();
     let project = || found.files.iter().filter(|file| file.scope == FileScope::Project);
     let kept: u64 = project().map(|file| file.kept_bytes).sum();
     assert!(kept <= limit, "{}: {kept} of {limit} bytes", profile.name);
-    if let Some(most) = settings.max_files.or(profile.max_files) {
+    if let Some(limit) = settings.max_files() {
         let whole = project().filter(|file| file.kept_bytes > 0).count() as u64;
-        assert!(whole <= most, "{}: {whole} of {most} files", profile.name);
+        assert!(whole <= limit, "{}: {whole} of {limit} files", profile.name);
     }
     for file in &found.files {
         assert!(file.kept_bytes <= file.bytes);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arbitrary::Arbitrary;
 use instructions::profile::SameFile;
 use instructions::{
-    CODEX, Cache, Delivery, FOREWORD, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, Request,
+    CODEX, Cache, FOREWORD, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, Request,
     Resolution, Resolver, ResumeDifference, Session,
 };
 use libfuzzer_sys::fuzz_target;
@@ -150,17 +150,15 @@ fn run(profile: &'static Profile, tree: &Path, input: &Input) {
     let _ = std::fs::create_dir_all(&cwd);
     let home = tree.join("a");
     let homes = HomeDirectories::of_user(Some(tree.to_owned()));
-    let settings = FileSettings {
-        homes: homes.with(&FOREWORD, &home).with(&CODEX, &home),
-        max_bytes: input.limit.map(|limit| u64::from(limit) * 8),
-        max_files: input.files.map(|files| u64::from(files % 4)),
-        fallback_filenames: input.fallback.map(|name| vec![name.text().to_owned()]),
-        markers: input.marker.map(|name| vec![name.text().to_owned()]),
-        follow_external_links: input.external,
-        max_files_per_resolve: u64::from(input.at_once % 4) + 1,
-        delivery: Delivery::Auto,
-        ..FileSettings::of(profile)
-    };
+    let homes = homes.with(&FOREWORD, &home).with(&CODEX, &home);
+    let settings = FileSettings { homes, ..FileSettings::of(profile) }.with(|agents| {
+        agents.initial.max_bytes = input.limit.map(|limit| u64::from(limit) * 8);
+        agents.initial.max_files = input.files.map(|files| u64::from(files % 4));
+        agents.fallback_filenames = input.fallback.map(|name| vec![name.text().to_owned()]);
+        agents.root.markers = input.marker.map(|name| vec![name.text().to_owned()]);
+        agents.follow_external_links = Some(input.external);
+        agents.resolver.max_files_per_resolve = Some(u64::from(input.at_once % 4) + 1);
+    });
     let request = Request { cwd: &cwd, settings: &settings };
     let cache = Arc::new(Cache::new());
     let Ok(found) = instructions::resolve(&request, None) else {
@@ -201,7 +199,7 @@ fn follow(resolver: &Resolver, tree: &Path, input: &Input, settings: &FileSettin
                 let closing = text.to_ascii_lowercase().matches("</system-reminder").count();
                 assert_eq!(closing, 1, "a reminder that can be ended from inside: {text}");
             }
-            assert!(announcement.resolved().files.len() as u64 <= settings.max_files_per_resolve);
+            assert!(announcement.resolved().files.len() as u64 <= settings.max_files_per_resolve());
             if announcement.is_empty() {
                 break;
             }

@@ -64,7 +64,8 @@ fn configured(
 ) -> Result<FileSettings, AgentError> {
     let mut settings = base.clone();
     // The gateway's own root is for one project, which need not be this one.
-    settings.root = settings.root.filter(|root| root.starts_with(root_path) && cwd.starts_with(root));
+    let given = &mut settings.agents.root.project_root_override;
+    *given = given.take().filter(|root| root.starts_with(root_path) && cwd.starts_with(root));
     let Some(config) = config else { return Ok(settings) };
     settings.apply(config).map_err(ResolveError::from)?;
     if let Some(path) = &config.root.project_root_override {
@@ -73,7 +74,7 @@ fn configured(
         if !wanted.starts_with(root_path) {
             return Err(AgentError::RootOutsideWorkspace { wanted, root: root_path.to_owned() });
         }
-        settings.root = Some(wanted);
+        settings.agents.root.project_root_override = Some(wanted);
     }
     Ok(settings)
 }

@@ -53,7 +53,7 @@ impl Hook for DocumentHook {
             path: Some(format!("/{}", resolved.source_path.join("/"))),
             id: Some(document.id.to_string()),
             version: Some(document.version.0),
-            ..PromptSource::new("document", document.content_sha256.to_string())
+            ..PromptSource::new("document", document.content_sha256.clone())
         }];
         Ok(vec![section.into()])
     }

@@ -92,7 +92,8 @@ fn initial_files(sections: &[PromptManifestSection]) -> Vec<ExplainedFile> {
         Some(ExplainedFile {
             path: source.path.clone()?,
             delivery: FileDelivery::Initial,
-            sha256: Some(source.sha256.clone()).filter(|sha256| !sha256.is_empty()),
+            // Older manifests have an empty one where it was not known.
+            sha256: source.sha256.clone().filter(|sha256| !sha256.as_str().is_empty()),
             mtime_ms: None,
             call_id: None,
             turn_id: None,

@@ -50,14 +50,12 @@ impl Agent {
         let mut manifest = compiled.manifest.clone();
         manifest.diagnostics.extend_from_slice(about_tools);
         let sections = compiled.sections.iter().filter(|_| self.settings.prompt.keep_texts);
-        let texts = sections.map(|section| PromptText {
-            sha256: ContentHash::from_stored(section.sha256.clone()),
-            content: section.text.to_string(),
-        });
+        let texts = sections
+            .map(|section| PromptText { sha256: section.sha256.clone(), content: section.text.to_string() });
         let manifest = SaveManifest {
             round,
             manifest: serde_json::to_value(&manifest).map_err(broken)?,
-            fingerprint: compiled.manifest.fingerprints.full.clone(),
+            fingerprint: compiled.manifest.fingerprints.full.to_string(),
         };
         let events = vec![TurnEvent::ManifestKept { round }];
         let (items, hook_runs) = (Vec::new(), Vec::new());
@@ -130,12 +128,10 @@ impl Agent {
         &self,
         workspace_id: &WorkspaceId,
         manifests: &[&PromptManifest],
-    ) -> Result<HashMap<String, String>, AgentError> {
+    ) -> Result<HashMap<ContentHash, String>, AgentError> {
         let sections = manifests.iter().flat_map(|manifest| &manifest.sections);
-        let digests: Vec<ContentHash> =
-            sections.map(|section| ContentHash::from_stored(section.sha256.clone())).collect();
-        let found = self.store.prompt_texts(workspace_id, &digests).await?;
-        Ok(found.into_iter().map(|(sha256, text)| (sha256.as_str().to_owned(), text)).collect())
+        let digests: Vec<ContentHash> = sections.map(|section| section.sha256.clone()).collect();
+        Ok(self.store.prompt_texts(workspace_id, &digests).await?)
     }
 }
 

@@ -124,7 +124,7 @@ impl HeldTurn {
             (ThreadMode::Agent, Some(directory)) => {
                 let root = self.subject.workspace.root_path.clone().unwrap_or_default();
                 let (cwd, home) = (directory.cwd.clone(), self.agent.settings.home.clone());
-                let names = directory.settings.fallback_filenames.clone().unwrap_or_default();
+                let names = directory.settings.agents.fallback_filenames.clone().unwrap_or_default();
                 let opened = blocking(move || {
                     let context = ToolContext::open(root, cwd)?.with_protected_names(names);
                     // Without a home directory there is nothing in it to evolve.

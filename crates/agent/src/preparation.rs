@@ -206,7 +206,7 @@ fn agents_context(session: &Session) -> Option<AgentsContext> {
         // What is loaded now may be a later version than the frozen text was made from.
         let versions = [&session.initial.versions, &session.loaded_versions];
         let loaded = versions.iter().find_map(|known| known.get(path)).map(|version| version.sha256.clone());
-        PromptSource::file(path.to_string_lossy(), loaded.unwrap_or_default())
+        PromptSource::file(path.to_string_lossy(), loaded)
     });
     let truncated = session.initial.is_truncated();
     Some(AgentsContext { text, sources: sources.collect(), truncated })

@@ -13,7 +13,6 @@ pub(crate) mod flag;
 mod form;
 mod key;
 pub(crate) mod layers;
-mod nearest;
 mod period;
 pub(crate) mod project;
 pub(crate) mod providers;
@@ -184,29 +183,29 @@ mod tests {
         let check = |fixture: &Fixture, bytes: u64, source: &str| {
             let (configuration, warnings) = fixture.load().unwrap();
             assert_eq!(warnings, []);
-            assert_eq!(configuration.sections().files.max_bytes, Some(bytes));
+            assert_eq!(configuration.sections().files.agents.initial.max_bytes, Some(bytes));
             assert_eq!(configuration.origin(max_bytes).source().unwrap(), source);
             configuration.sections().files.clone()
         };
         let ours = check(&fixture, 200, "FOREWORD_AGENTS_INITIAL_MAX_BYTES");
-        assert_eq!((ours.markers, ours.root), (None, None));
+        assert_eq!((ours.agents.root.markers, ours.agents.root.project_root_override), (None, None));
         fixture.variable("FOREWORD_AGENTS_PROFILE", "codelia");
         let theirs = check(&fixture, 100, "CODELIA_AGENTS_INITIAL_MAX_BYTES");
-        assert_eq!(theirs.markers, Some(vec![".top".to_owned(), ".git".to_owned()]));
-        assert_eq!(theirs.root, Some(fixture.path("project/up")));
+        assert_eq!(theirs.agents.root.markers, Some(vec![".top".to_owned(), ".git".to_owned()]));
+        assert_eq!(theirs.agents.root.project_root_override, Some(fixture.path("project/up")));
         fixture.flag("--max-bytes", max_bytes, 300_u64);
         check(&fixture, 300, "--max-bytes");
         fixture.flag("--profile", "agents.profile", "codex");
-        assert_eq!(check(&fixture, 300, "--max-bytes").markers, None);
+        assert_eq!(check(&fixture, 300, "--max-bytes").agents.root.markers, None);
     }
 
     #[test]
     fn a_flag_that_chooses_an_agent_chooses_its_variables() {
         let mut fixture = Fixture::new();
         fixture.variable("CODELIA_AGENTS_ENABLED", "no");
-        assert!(fixture.load().unwrap().0.sections().files.enabled);
+        assert!(fixture.load().unwrap().0.sections().files.enabled());
         fixture.flag("--profile", "agents.profile", "codelia");
-        assert!(!fixture.load().unwrap().0.sections().files.enabled);
+        assert!(!fixture.load().unwrap().0.sections().files.enabled());
         fixture.variable("CODELIA_AGENTS_INITIAL_MAX_FILES", "many");
         let error = fixture.load().unwrap_err().to_string();
         assert!(error.starts_with("environment variable `CODELIA_AGENTS_INITIAL_MAX_FILES`: "), "{error}");
@@ -244,7 +243,10 @@ mod tests {
         fixture.variable("FOREWORD_AGENTS_ROOT", "./up");
         let (configuration, _) = fixture.load().unwrap();
         assert_eq!(configuration.sections().client.token_file, Some(fixture.path("home/my.token")));
-        assert_eq!(configuration.sections().files.root, Some(fixture.path("project/up")));
+        assert_eq!(
+            configuration.sections().files.agents.root.project_root_override,
+            Some(fixture.path("project/up"))
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use client::{Client, Target, TreeModel};
+use instructions::path::normalise;
 use instructions::{FileSettings, Session as StoredSession, SessionFile};
 use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
 use protocol::{FolderId, ThreadId, TurnId, Workspace, WorkspaceId};
@@ -11,7 +12,6 @@ use secrecy::SecretString;
 use crate::arguments::{Arguments, Command, InScope, InWorkspace, Session};
 use crate::config::directories::{Directories, DirectoryFlags, system_file};
 use crate::config::flag::Flag;
-use crate::config::project::lexical;
 use crate::config::table::{KEYS, Sections};
 use crate::config::variable::{DATA_VARIABLE, TOKEN_VARIABLE};
 use crate::config::{Configuration, Sources};
@@ -194,7 +194,7 @@ pub(crate) fn turn_id(text: &str) -> Result<TurnId, Failure> {
 /// A directory as the gateway wants it: absolute, and without `..`, which is taken lexically like everywhere else.
 pub(crate) fn absolute_directory(path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path).map_err(|error| Failure::file("find", path, error))?;
-    let absolute = lexical(&absolute);
+    let absolute = normalise(&absolute, Path::new(""));
     if !absolute.is_dir() {
         return Err(Failure::usage(format!("{} is not a directory", absolute.display())));
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use instructions::profile::{Fallbacks, RootOverride};
-use instructions::{FOREWORD, FileSettings, HomeDirectories, Profile, Request, Resolution};
+use instructions::{ContentHash, FOREWORD, FileSettings, HomeDirectories, Profile, Request, Resolution};
 use serde::Serialize;
 
 use crate::config::layers::Origin;
@@ -152,7 +152,7 @@ struct PrintedFile<'a> {
     bytes: u64,
     kept_bytes: u64,
     tokens: usize,
-    sha256: &'a str,
+    sha256: &'a ContentHash,
     mtime_ms: i64,
     truncated: bool,
 }

@@ -1,6 +1,6 @@
 //! Secrets of access tokens: 32 random bytes behind a prefix that secret scanners can know.
 
-use protocol::text::hex;
+use protocol::hex;
 use secrecy::SecretString;
 
 /// What every secret starts with.

@@ -36,7 +36,7 @@ pub struct TurnContext {
     /// What earlier phases of the turn contributed.
     pub earlier: Vec<Contributed>,
     /// The fingerprint of the whole prompt, once it is compiled.
-    pub prompt_fingerprint: Option<String>,
+    pub prompt_fingerprint: Option<protocol::ContentHash>,
     /// How the turn ended, once it has.
     pub status: Option<TurnStatus>,
 }

@@ -143,7 +143,7 @@ async fn what_cannot_be_cut_is_refused() {
 #[tokio::test]
 async fn a_budget_for_the_text_is_none_for_what_stands_beside_it() {
     let named = |id: &str, title: &str| PromptSection::new(id, id, title, "x".repeat(100));
-    let source = PromptSource { version: Some(1), ..PromptSource::file("p".repeat(100), "") };
+    let source = PromptSource { version: Some(1), ..PromptSource::file("p".repeat(100), None) };
     let budget = Budget { json_bytes: 60, ..Budget::default() };
     let does = Does::Return(vec![
         named("good", "Good").into(),

@@ -16,7 +16,7 @@ use crate::profile::{Blank, DanglingLink, Profile, SameFile, Unreadable};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
 use crate::root::{self, Root};
-use crate::settings::candidate_names;
+use crate::settings::{MAX_BYTES, candidate_names};
 use crate::text::headings_after;
 use crate::{path, reading, text};
 
@@ -102,7 +102,7 @@ impl<'a> Chain<'a> {
         check_directory(request.cwd, &mut reader)?;
         let mut diagnostics = Vec::new();
         let root = root::find(&request, &markers, &mut reader, &mut diagnostics)?;
-        let max_bytes = request.settings.max_bytes.unwrap_or(profile.max_bytes);
+        let max_bytes = request.settings.max_bytes();
         let mut chain = Chain::new(request, survey, reader, winning, max_bytes);
         chain.diagnostics = diagnostics;
         chain.choose_home();
@@ -126,7 +126,7 @@ impl<'a> Chain<'a> {
         let mut names = candidate_names(request.settings)?;
         let winning = names.len();
         names.extend(profile.added.iter().map(|name| (*name).to_owned()));
-        let max_bytes = request.settings.max_bytes.unwrap_or(profile.max_bytes);
+        let max_bytes = request.settings.max_bytes();
         let mut chain =
             Chain::new(request, Survey::Needed, DirectoryReader::new(cache, &names), winning, max_bytes);
         let root = Root { directory: Some(root.to_owned()), reason: String::new() };
@@ -166,7 +166,7 @@ impl<'a> Chain<'a> {
         let settings = self.request.settings;
         let Some(home) = settings.profile.home else { return };
         let Some(directory) = settings.homes.of(settings.profile) else { return };
-        if !settings.enabled {
+        if !settings.enabled() {
             if self.survey == Survey::Everything {
                 self.switched_off(directory, home.names, SWITCHED_OFF);
             }
@@ -208,18 +208,18 @@ impl<'a> Chain<'a> {
         let top = root.directory.as_deref().unwrap_or(cwd);
         let directories = path::chain(top, cwd);
         if self.request.settings.profile.links == crate::profile::Links::InsideRoot
-            && !self.request.settings.follow_external_links
+            && !self.request.settings.follow_external_links()
         {
             self.bounds = Bounds::Root(Inside::new(top));
             self.reader.bound_by(Some(top));
         } else {
             self.reader.bound_by(None);
         }
-        let off = match (self.request.settings.enabled, effective.distrusted, max_bytes) {
+        let off = match (self.request.settings.enabled(), effective.distrusted, max_bytes) {
             (false, ..) => Some(SWITCHED_OFF.to_owned()),
             (_, Some(reason), _) => Some(reason.to_owned()),
             (_, _, 0) => {
-                let setting = self.request.settings.profile.setting_names.max_bytes;
+                let setting = self.request.settings.profile.setting_name(MAX_BYTES);
                 Some(format!("the limit is 0 bytes, so no project file is read ({setting})"))
             }
             _ => None,
@@ -358,7 +358,7 @@ impl<'a> Chain<'a> {
             root_reason: root.reason,
             markers,
             directories,
-            max_bytes,
+            limit_bytes: max_bytes,
             switched_off: self.switched_off,
             files,
             decisions: self.decisions,
@@ -378,7 +378,7 @@ impl<'a> Chain<'a> {
             .collect();
         let limit = Limit {
             bytes: max_bytes,
-            files: self.request.settings.max_files.or(profile.max_files),
+            files: self.request.settings.max_files(),
             over: profile.over_limit,
             mark: profile.byte_order_mark,
         };
@@ -396,7 +396,7 @@ impl<'a> Chain<'a> {
     /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
     fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
         let marked = self.request.settings.profile.over_limit == crate::profile::OverLimit::NearestFirst;
-        let setting = self.request.settings.profile.setting_names.max_bytes;
+        let setting = self.request.settings.profile.setting_name(MAX_BYTES);
         let decision = &mut self.decisions[chosen.decision];
         let size = chosen.size();
         let kept = match share {

@@ -1,8 +1,6 @@
 //! Opens and reads one candidate. What is judged is what was opened: never a path that is looked at first and
 //! opened later.
 
-mod beneath;
-
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::io;
@@ -12,9 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use rustix::fs::{Mode, OFlags, SeekFrom, Stat};
+use rustix::fs::{Mode, SeekFrom, Stat};
 use rustix::io::Errno;
-use sha2::{Digest as _, Sha256};
+
+use crate::beneath::{self, type_name};
+use crate::digest::ContentHash;
 
 /// Read past a limit, so that what a cut leaves out can be named.
 pub(crate) const BLOCK: u64 = 65_536;
@@ -70,7 +70,7 @@ pub(crate) struct Content {
     /// The first bytes.
     pub(crate) bytes: Vec<u8>,
     /// SHA-256 of those bytes.
-    pub(crate) sha256: String,
+    pub(crate) sha256: ContentHash,
     /// Whether the bytes are the whole file.
     pub(crate) whole: bool,
     /// Whether the file kept changing while it was read.
@@ -125,31 +125,15 @@ impl Inside {
         if let Some(descriptor) = self.descriptor.get() {
             return Ok(descriptor.as_fd());
         }
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | path_only();
-        let descriptor = rustix::fs::open(&self.path, flags, Mode::empty())?;
+        let descriptor = rustix::fs::open(&self.path, beneath::directory_flags(), Mode::empty())?;
         Ok(self.descriptor.get_or_init(|| descriptor).as_fd())
     }
-}
-
-#[cfg(target_os = "linux")]
-fn path_only() -> OFlags {
-    OFlags::PATH
-}
-
-#[cfg(not(target_os = "linux"))]
-fn path_only() -> OFlags {
-    OFlags::RDONLY
-}
-
-/// How files are opened: a pipe or device must neither block nor become a terminal.
-pub(crate) fn read_flags() -> OFlags {
-    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
 }
 
 /// Opens and reads a candidate, at most `most` bytes of it.
 pub(crate) fn read(path: &Path, bounds: &Bounds, most: u64) -> Found {
     let opened = match bounds {
-        Bounds::None => rustix::fs::open(path, read_flags(), Mode::empty()),
+        Bounds::None => rustix::fs::open(path, beneath::read_flags(), Mode::empty()),
         Bounds::Root(root) => match root.relative(path) {
             Some(relative) => root.descriptor().and_then(|fd| beneath::open(fd, &root.path, relative)),
             None => return Found::Outside,
@@ -167,7 +151,7 @@ fn refused(errno: Errno, path: &Path) -> Found {
         Errno::XDEV => Found::Outside,
         // A socket cannot be opened, nor a device without a driver: neither is an instruction file.
         Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => match rustix::fs::stat(path) {
-            Ok(stat) => Found::NotAFile { stamp: Stamp::of(&stat), kind: kind(&stat) },
+            Ok(stat) => Found::NotAFile { stamp: Stamp::of(&stat), kind: type_name(&stat) },
             Err(_) => Found::Absent,
         },
         errno => Found::Unreadable { reason: io::Error::from(errno).to_string().into() },
@@ -180,8 +164,8 @@ fn judge(descriptor: OwnedFd, most: u64) -> Found {
         Ok(stat) => stat,
         Err(errno) => return unreadable(errno.into()),
     };
-    if kind(&stat) != "file" {
-        return Found::NotAFile { stamp: Stamp::of(&stat), kind: kind(&stat) };
+    if type_name(&stat) != "file" {
+        return Found::NotAFile { stamp: Stamp::of(&stat), kind: type_name(&stat) };
     }
     match read_steadily(&descriptor, Stamp::of(&stat), most) {
         Ok((stamp, content)) => Found::File { stamp, content: Arc::new(content) },
@@ -203,7 +187,7 @@ fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, most: u64) -> io::Resu
         }
         let whole = bytes.len() as u64 <= most;
         bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        let sha256 = hex(&Sha256::digest(&bytes));
+        let sha256 = ContentHash::of(&bytes);
         return Ok((after, Content { bytes, sha256, whole, unsteady: after != before }));
     }
 }
@@ -225,28 +209,4 @@ fn read_once(descriptor: &OwnedFd, size: u64, most: u64) -> io::Result<Vec<u8>> 
         }
     }
     Ok(bytes)
-}
-
-/// What something on disk is.
-pub(crate) fn kind(stat: &Stat) -> &'static str {
-    use rustix::fs::FileType;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => "file",
-        FileType::Directory => "directory",
-        FileType::Fifo => "pipe",
-        FileType::Socket => "socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "device",
-        FileType::Symlink => "link",
-        _ => "something else",
-    }
-}
-
-/// Lowercase hexadecimal digits, as digests are written.
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-    let mut text = String::with_capacity(bytes.len() * 2);
-    text.extend(digits.map(|digit| DIGITS[usize::from(digit)]));
-    text
 }

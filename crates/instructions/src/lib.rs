@@ -19,11 +19,13 @@
 //! ```
 
 mod applicable;
+pub mod beneath;
 mod budget;
 mod cache;
 mod chain;
 mod decision;
 mod diagnostic;
+mod digest;
 mod file;
 pub mod path;
 pub mod profile;
@@ -45,7 +47,7 @@ mod text;
 pub use cache::Cache;
 pub use decision::{Decision, Outcome};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
-pub use file::hex;
+pub use digest::{ContentHash, hex};
 pub use profile::{BlockRole, CODELIA, CODEX, FOREWORD, PROFILES, Profile};
 pub use reminder::{Reminder, ReminderFile, SystemReminderType};
 pub use render::Block;

@@ -7,6 +7,7 @@ mod codelia;
 mod codex;
 mod foreword;
 
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
 use serde::Serialize;
@@ -71,30 +72,8 @@ pub struct Profile {
     pub role: BlockRole,
     /// The agent's own settings file, which is read besides ours.
     pub settings_file: Option<SettingsFile>,
-    /// What its settings are called where its user sets them.
-    pub setting_names: SettingNames,
     /// Prefix of the environment variables that set it.
     pub variable_prefix: &'static str,
-}
-
-/// What an agent's settings are called where its user sets them, for advice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SettingNames {
-    /// Most bytes of project files.
-    pub max_bytes: &'static str,
-    /// Names tried after the profile's own.
-    pub fallbacks: &'static str,
-    /// Where the root is.
-    pub root: &'static str,
-}
-
-impl SettingNames {
-    /// Ours.
-    pub(crate) const FOREWORD: Self = Self {
-        max_bytes: "agents.initial.max_bytes",
-        fallbacks: "with --fallback or in agents.fallback_filenames",
-        root: "--root, or a marker further up,",
-    };
 }
 
 /// What is done with configured fallback names.
@@ -265,14 +244,12 @@ pub enum BlockRole {
 /// An agent's own settings file: TOML in its home directory, and what our settings are called in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingsFile {
-    /// Its name.
+    /// The file's name in the home directory.
     pub name: &'static str,
-    /// Most bytes of project files.
-    pub max_bytes: &'static str,
-    /// Names tried after the profile's own.
-    pub fallback_filenames: &'static str,
-    /// Names whose presence makes a directory the root.
-    pub markers: &'static str,
+    /// What the agent is called in advice.
+    pub agent: &'static str,
+    /// The path of a setting of ours, and its key in the file; reading and advice both go by it.
+    pub keys: &'static [(&'static str, &'static str)],
     /// A table of projects by their directory, each with a `trust_level`.
     pub projects: &'static str,
 }
@@ -318,7 +295,6 @@ const BASE: Profile = Profile {
     rendering: Rendering::AgentsContext,
     role: BlockRole::System,
     settings_file: None,
-    setting_names: SettingNames::FOREWORD,
     variable_prefix: "FOREWORD_",
 };
 
@@ -326,6 +302,15 @@ impl Profile {
     /// A profile by its name.
     pub fn find(name: &str) -> Option<&'static Profile> {
         PROFILES.iter().copied().find(|profile| profile.name == name)
+    }
+
+    /// What a setting of ours is called where this agent's user sets it.
+    pub(crate) fn setting_name(&self, path: &'static str) -> Cow<'static, str> {
+        let named = self.settings_file.and_then(|file| {
+            let (_, key) = file.keys.iter().find(|(known, _)| *known == path)?;
+            Some(format!("{key} in {}'s {}", file.agent, file.name))
+        });
+        named.map_or(Cow::Borrowed(path), Cow::Owned)
     }
 
     /// Every file name the profile knows without configuration.

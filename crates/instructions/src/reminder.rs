@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::ContentHash;
 use crate::render::shown;
 use crate::safety::neutralise;
 use crate::stored_path;
@@ -42,7 +43,7 @@ pub struct ReminderFile {
     pub mtime_ms: i64,
     /// SHA-256 of what was read of it; kept as proof, and not shown to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
+    pub sha256: Option<ContentHash>,
     /// Its text under the line that names it, when it is delivered with the reminder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,

@@ -9,6 +9,7 @@ use crate::cache::{Cache, CacheEvidence};
 use crate::chain::{Chain, Survey};
 use crate::decision::Decision;
 use crate::diagnostic::Diagnostic;
+use crate::digest::ContentHash;
 use crate::path;
 use crate::render::Block;
 use crate::settings::{FileSettings, SettingsError};
@@ -49,7 +50,7 @@ pub struct InstructionFile {
     /// How much of it is there.
     pub kept_bytes: u64,
     /// SHA-256 of what was read of it.
-    pub sha256: String,
+    pub sha256: ContentHash,
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
     /// Whether something is missing.
@@ -79,9 +80,9 @@ pub struct Resolution {
     /// The directories that were looked at, root first.
     #[serde(skip)]
     pub directories: Vec<PathBuf>,
-    /// Most bytes of project files.
+    /// How many bytes of project files are read at most.
     #[serde(skip)]
-    pub max_bytes: u64,
+    pub limit_bytes: u64,
     /// Why no project file is read, where settings say so.
     #[serde(skip)]
     pub switched_off: Option<String>,
@@ -175,9 +176,9 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
         && let Some(home) = settings.homes.of(settings.profile)
     {
         let file = settings_file::read(settings.profile, &file, home, &mut evidence)?;
-        settings.max_bytes = settings.max_bytes.or(file.max_bytes);
-        settings.fallback_filenames = settings.fallback_filenames.or(file.fallback_filenames);
-        settings.markers = settings.markers.or(file.markers);
+        // What somebody set for us wins over what the agent's own file says.
+        let ours = std::mem::replace(&mut settings.agents, file.agents);
+        settings.agents.merge(&ours);
         distrusted = settings_file::distrust(settings.profile, &file.projects, request.cwd, &mut evidence);
     }
     Ok(Effective { settings, distrusted, evidence })

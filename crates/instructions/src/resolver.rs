@@ -134,7 +134,7 @@ impl Resolver {
             (state.session.cwd.clone(), state.session.top().to_owned())
         };
         let mut announcement = Announcement::empty(Arc::clone(shared));
-        let off = match (shared.settings.enabled, shared.settings.resolver_enabled) {
+        let off = match (shared.settings.enabled(), shared.settings.resolver_enabled()) {
             (false, _) => Some(SWITCHED_OFF),
             (_, false) => Some(RESOLVER_OFF),
             _ => None,
@@ -186,12 +186,15 @@ impl Resolver {
                 }
                 continue;
             }
-            if announcement.files.len() as u64 >= shared.settings.max_files_per_resolve {
+            if announcement.files.len() as u64 >= shared.settings.max_files_per_resolve() {
                 announcement.left_over += 1;
                 continue;
             }
-            let block =
-                file.inline(shared.settings.profile, shared.settings.delivery, &mut announcement.diagnostics);
+            let block = file.inline(
+                shared.settings.profile,
+                shared.settings.delivery(),
+                &mut announcement.diagnostics,
+            );
             let LoadedVersion { mtime_ms, sha256, .. } = file.version.clone();
             let reminder = ReminderFile { path: file.path.clone(), mtime_ms, sha256: Some(sha256), block };
             announcement.files.push((reminder, file.version.clone()));

@@ -22,7 +22,7 @@ pub(crate) struct Root {
 pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
     let profile = settings.profile;
     let defaults = || profile.markers.iter().map(|marker| (*marker).to_owned()).collect();
-    let Some(markers) = &settings.markers else { return Ok(defaults()) };
+    let Some(markers) = &settings.agents.root.markers else { return Ok(defaults()) };
     if markers.is_empty() && profile.empty_markers == EmptyMarkers::Defaults {
         return Ok(defaults());
     }
@@ -49,7 +49,9 @@ pub(crate) fn find(
     let Request { cwd, settings } = *request;
     let profile = settings.profile;
     let first_marker = reader.names() - markers.len();
-    if let (Some(root), RootOverride::Allowed) = (&settings.root, profile.root_override) {
+    if let (Some(root), RootOverride::Allowed) =
+        (&settings.agents.root.project_root_override, profile.root_override)
+    {
         let root = path::normalise(root, cwd);
         if !cwd.starts_with(&root) {
             return Err(SettingsError::RootElsewhere { root, cwd: cwd.to_owned() });
@@ -90,7 +92,7 @@ pub(crate) fn find(
             let reason = "nothing is searched for above it".to_owned();
             return Ok(Root { directory: Some(directory.to_owned()), reason });
         }
-        if is_home && !settings.stop_at_fs_root {
+        if is_home && !settings.stop_at_fs_root() {
             searched = format!("up to your home directory {}, where the search stops,", directory.display());
             break;
         }

@@ -1,20 +1,21 @@
 //! One agent's run in one working directory: a frozen start, and the versions of files it has seen.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sha2::{Digest as _, Sha256};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cache::Cache;
 use crate::decision::Outcome;
 use crate::diagnostic::DiagnosticCode;
-use crate::file::hex;
+use crate::digest::ContentHash;
 use crate::profile::{Fallbacks, Profile};
 use crate::reminder::Reminder;
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
-use crate::settings::{AgentsConfig, AgentsInitial, FileSettings};
+use crate::settings::{AgentsConfig, FileSettings};
 use crate::stored_path;
 
 /// The format that is written and read.
@@ -29,7 +30,7 @@ pub struct LoadedVersion {
     /// Size in bytes.
     pub size: u64,
     /// SHA-256 of what was read.
-    pub sha256: String,
+    pub sha256: ContentHash,
 }
 
 /// How much of a file was read.
@@ -58,7 +59,7 @@ pub struct InitialChain {
     pub text: Option<String>,
     /// SHA-256 of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
+    pub sha256: Option<ContentHash>,
     /// The files it came from, in the order of their text.
     #[serde(with = "stored_path::list")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
@@ -115,60 +116,50 @@ fn problems(resolution: &Resolution) -> Vec<FileProblem> {
 
 /// The settings that a session goes on with, whatever is set later; how files are delivered is not among them.
 fn frozen_settings(settings: &FileSettings) -> AgentsConfig {
-    let fallbacks = settings.fallback_filenames.clone();
+    let AgentsConfig { fallback_filenames, follow_external_links, initial, .. } = settings.agents.clone();
     AgentsConfig {
-        fallback_filenames: fallbacks.filter(|_| settings.profile.fallbacks != Fallbacks::Unsupported),
-        follow_external_links: settings.follow_external_links.then_some(true),
-        initial: AgentsInitial { max_files: settings.max_files, max_bytes: settings.max_bytes },
+        fallback_filenames: fallback_filenames
+            .filter(|_| settings.profile.fallbacks != Fallbacks::Unsupported),
+        follow_external_links: follow_external_links.filter(|follow| *follow),
+        initial,
         ..AgentsConfig::default()
     }
 }
 
-/// A session's settings in its JSON, which older versions of this program wrote and read like this.
-mod stored_settings {
-    use super::*;
+/// Reads a session's settings. Older versions of this program wrote four of them side by side, in snake case.
+fn stored_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentsConfig, D::Error> {
+    struct Settings;
 
-    #[derive(Default, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[cfg_attr(feature = "schema", schemars(rename = "SessionSettings"))]
-    #[serde(default)]
-    pub(super) struct Stored {
-        /// Names tried after the profile's own.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        fallback_filenames: Option<Vec<String>>,
-        /// Whether links may lead out of the project.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        follow_external_links: bool,
-        /// Most bytes of project files.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        max_bytes: Option<u64>,
-        /// Most project files.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        max_files: Option<u64>,
+    impl<'de> Visitor<'de> for Settings {
+        type Value = AgentsConfig;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a session's settings")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AgentsConfig, A::Error> {
+            let mut settings = AgentsConfig::default();
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "fallbackFilenames" | "fallback_filenames" => {
+                        settings.fallback_filenames = map.next_value()?;
+                    }
+                    "followExternalLinks" | "follow_external_links" => {
+                        settings.follow_external_links = map.next_value()?;
+                    }
+                    "initial" => settings.initial = map.next_value()?,
+                    "max_bytes" => settings.initial.max_bytes = map.next_value()?,
+                    "max_files" => settings.initial.max_files = map.next_value()?,
+                    _ => {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+            }
+            Ok(settings)
+        }
     }
 
-    pub(super) fn serialize<S: Serializer>(
-        settings: &AgentsConfig,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let stored = Stored {
-            fallback_filenames: settings.fallback_filenames.clone(),
-            follow_external_links: settings.follow_external_links.unwrap_or(false),
-            max_bytes: settings.initial.max_bytes,
-            max_files: settings.initial.max_files,
-        };
-        stored.serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentsConfig, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
-        Ok(AgentsConfig {
-            fallback_filenames: stored.fallback_filenames,
-            follow_external_links: stored.follow_external_links.then_some(true),
-            initial: AgentsInitial { max_files: stored.max_files, max_bytes: stored.max_bytes },
-            ..AgentsConfig::default()
-        })
-    }
+    deserializer.deserialize_map(Settings)
 }
 
 /// What a session remembers. Serialises to JSON and survives a restart.
@@ -190,8 +181,7 @@ pub struct Session {
     /// The markers that were looked for.
     pub markers: Vec<String>,
     /// Settings that decide what applies, as far as they were given at the start.
-    #[serde(default, with = "stored_settings", skip_serializing_if = "AgentsConfig::is_empty")]
-    #[cfg_attr(feature = "schema", schemars(with = "stored_settings::Stored"))]
+    #[serde(default, deserialize_with = "stored_settings", skip_serializing_if = "AgentsConfig::is_empty")]
     pub settings: AgentsConfig,
     /// The frozen start.
     pub initial: InitialChain,
@@ -232,7 +222,7 @@ impl Session {
             settings: frozen_settings(request.settings),
             initial: InitialChain {
                 text: resolution.text.clone(),
-                sha256: resolution.text.as_ref().map(|text| hex(&Sha256::digest(text.as_bytes()))),
+                sha256: resolution.text.as_ref().map(ContentHash::of),
                 files: resolution.files.iter().map(|file| file.path.clone()).collect(),
                 versions: versions.clone(),
                 findings: problems(&resolution),
@@ -280,7 +270,7 @@ impl Session {
     /// given one.
     pub fn settings_over(&self, mut settings: FileSettings) -> FileSettings {
         settings.profile = Profile::find(&self.profile).unwrap_or(settings.profile);
-        settings.apply_values(&self.settings);
+        settings.agents.merge(&self.settings);
         settings
     }
 

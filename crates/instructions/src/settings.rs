@@ -7,42 +7,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::{FOREWORD, Fallbacks, PROFILES, Profile};
 
+// Paths of settings that advice names and other agents' files set, as configuration files write them.
+pub(crate) const FALLBACK_FILENAMES: &str = "agents.fallback_filenames";
+pub(crate) const MARKERS: &str = "agents.root.markers";
+pub(crate) const MAX_BYTES: &str = "agents.initial.max_bytes";
+
 /// Bytes up to which `auto` delivery puts a file's text into the reminder itself.
 pub const INLINE_BYTES: u64 = 4_096;
 /// Files announced by one resolve, unless set otherwise.
 pub const MAX_FILES_PER_RESOLVE: u64 = 8;
 
-/// Everything that decides what applies to a directory. What is `None` has the profile's own value.
+/// What is set before anybody sets anything, as far as that is not the profile's to say.
+const BUILT_IN: AgentsConfig = AgentsConfig {
+    enabled: Some(true),
+    profile: None,
+    fallback_filenames: None,
+    follow_external_links: Some(false),
+    root: AgentsRoot { project_root_override: None, markers: None, stop_at_fs_root: Some(true) },
+    initial: AgentsInitial { max_files: None, max_bytes: None },
+    resolver: AgentsResolver {
+        enabled: Some(true),
+        max_files_per_resolve: Some(MAX_FILES_PER_RESOLVE),
+        delivery: Some(Delivery::Auto),
+    },
+};
+
+/// Everything that decides what applies to a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileSettings {
     /// The rules.
     pub profile: &'static Profile,
     /// Where users keep their own files.
     pub homes: HomeDirectories,
-    /// Whether files are read at all.
-    pub enabled: bool,
-    /// The project root itself; nothing is searched for.
-    pub root: Option<PathBuf>,
     /// A directory above which nothing is searched for; it is the root when no marker is found below.
     pub ceiling: Option<PathBuf>,
-    /// Names whose presence makes a directory the root.
-    pub markers: Option<Vec<String>>,
-    /// Whether the search for a marker goes up to the file system's root; if not, it ends at the user's home.
-    pub stop_at_fs_root: bool,
-    /// Most project files.
-    pub max_files: Option<u64>,
-    /// Most bytes of project files.
-    pub max_bytes: Option<u64>,
-    /// Names tried after the profile's own.
-    pub fallback_filenames: Option<Vec<String>>,
-    /// Whether links may lead out of the project.
-    pub follow_external_links: bool,
-    /// Whether files of other directories are brought in as an agent moves.
-    pub resolver_enabled: bool,
-    /// Most files announced by one resolve.
-    pub max_files_per_resolve: u64,
-    /// Whether a reminder carries texts or only paths.
-    pub delivery: Delivery,
+    /// What is set. For what is not, the methods of this type know the built-in value, or the profile's own.
+    pub agents: AgentsConfig,
 }
 
 impl Default for FileSettings {
@@ -54,22 +54,7 @@ impl Default for FileSettings {
 impl FileSettings {
     /// A profile's own settings, without any home directory.
     pub fn of(profile: &'static Profile) -> Self {
-        Self {
-            profile,
-            homes: HomeDirectories::default(),
-            enabled: true,
-            root: None,
-            ceiling: None,
-            markers: None,
-            stop_at_fs_root: true,
-            max_files: None,
-            max_bytes: None,
-            fallback_filenames: None,
-            follow_external_links: false,
-            resolver_enabled: true,
-            max_files_per_resolve: MAX_FILES_PER_RESOLVE,
-            delivery: Delivery::Auto,
-        }
+        Self { profile, homes: HomeDirectories::default(), ceiling: None, agents: BUILT_IN }
     }
 
     /// Replaces what a patch sets.
@@ -78,39 +63,60 @@ impl FileSettings {
             self.profile =
                 Profile::find(name).ok_or_else(|| SettingsError::Profile { name: name.clone() })?;
         }
-        self.apply_values(patch);
+        self.agents.merge(patch);
         Ok(())
     }
 
-    /// Replaces what a patch sets within the profile.
-    pub(crate) fn apply_values(&mut self, patch: &AgentsConfig) {
-        fn set<T: Clone>(setting: &mut T, value: &Option<T>) {
-            if let Some(value) = value {
-                setting.clone_from(value);
-            }
-        }
-        fn replace<T: Clone>(setting: &mut Option<T>, value: &Option<T>) {
-            if value.is_some() {
-                setting.clone_from(value);
-            }
-        }
-        let AgentsConfig { root, initial, resolver, .. } = patch;
-        set(&mut self.enabled, &patch.enabled);
-        replace(&mut self.fallback_filenames, &patch.fallback_filenames);
-        set(&mut self.follow_external_links, &patch.follow_external_links);
-        replace(&mut self.root, &root.project_root_override);
-        replace(&mut self.markers, &root.markers);
-        set(&mut self.stop_at_fs_root, &root.stop_at_fs_root);
-        replace(&mut self.max_files, &initial.max_files);
-        replace(&mut self.max_bytes, &initial.max_bytes);
-        set(&mut self.resolver_enabled, &resolver.enabled);
-        set(&mut self.max_files_per_resolve, &resolver.max_files_per_resolve);
-        set(&mut self.delivery, &resolver.delivery);
+    /// The same settings with some set otherwise.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut AgentsConfig)) -> Self {
+        set(&mut self.agents);
+        self
+    }
+
+    /// Whether files are read at all.
+    pub fn enabled(&self) -> bool {
+        self.agents.enabled.or(BUILT_IN.enabled).unwrap_or_default()
+    }
+
+    /// Whether links may lead out of the project.
+    pub fn follow_external_links(&self) -> bool {
+        self.agents.follow_external_links.or(BUILT_IN.follow_external_links).unwrap_or_default()
+    }
+
+    /// Whether the search for a marker goes up to the file system's root; if not, it ends at the user's home.
+    pub fn stop_at_fs_root(&self) -> bool {
+        self.agents.root.stop_at_fs_root.or(BUILT_IN.root.stop_at_fs_root).unwrap_or_default()
+    }
+
+    /// How many project files are read at most.
+    pub fn max_files(&self) -> Option<u64> {
+        self.agents.initial.max_files.or(self.profile.max_files)
+    }
+
+    /// How many bytes of project files are read at most.
+    pub fn max_bytes(&self) -> u64 {
+        self.agents.initial.max_bytes.unwrap_or(self.profile.max_bytes)
+    }
+
+    /// Whether files of other directories are brought in as an agent moves.
+    pub fn resolver_enabled(&self) -> bool {
+        self.agents.resolver.enabled.or(BUILT_IN.resolver.enabled).unwrap_or_default()
+    }
+
+    /// How many files one resolve announces at most.
+    pub fn max_files_per_resolve(&self) -> u64 {
+        self.agents.resolver.max_files_per_resolve.unwrap_or(MAX_FILES_PER_RESOLVE)
+    }
+
+    /// Whether a reminder carries texts or only paths.
+    pub fn delivery(&self) -> Delivery {
+        self.agents.resolver.delivery.unwrap_or_default()
     }
 }
 
 /// What a configuration, a workspace or a session says about instruction files; what is absent stays as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentsConfig {
@@ -138,7 +144,7 @@ pub struct AgentsConfig {
 }
 
 /// How the project root is found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentsRoot {
@@ -154,7 +160,7 @@ pub struct AgentsRoot {
 }
 
 /// Limits of the initial chain.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentsInitial {
@@ -169,7 +175,7 @@ pub struct AgentsInitial {
 }
 
 /// Settings of the resolver.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentsResolver {
@@ -205,6 +211,27 @@ impl AgentsConfig {
             Some(name) if Profile::find(name).is_none() => Err(SettingsError::Profile { name: name.clone() }),
             _ => Ok(()),
         }
+    }
+
+    /// Replaces what a patch sets within the profile.
+    pub fn merge(&mut self, patch: &AgentsConfig) {
+        fn replace<T: Clone>(setting: &mut Option<T>, value: &Option<T>) {
+            if value.is_some() {
+                setting.clone_from(value);
+            }
+        }
+        let AgentsConfig { root, initial, resolver, .. } = patch;
+        replace(&mut self.enabled, &patch.enabled);
+        replace(&mut self.fallback_filenames, &patch.fallback_filenames);
+        replace(&mut self.follow_external_links, &patch.follow_external_links);
+        replace(&mut self.root.project_root_override, &root.project_root_override);
+        replace(&mut self.root.markers, &root.markers);
+        replace(&mut self.root.stop_at_fs_root, &root.stop_at_fs_root);
+        replace(&mut self.initial.max_files, &initial.max_files);
+        replace(&mut self.initial.max_bytes, &initial.max_bytes);
+        replace(&mut self.resolver.enabled, &resolver.enabled);
+        replace(&mut self.resolver.max_files_per_resolve, &resolver.max_files_per_resolve);
+        replace(&mut self.resolver.delivery, &resolver.delivery);
     }
 
     /// Every text that is set, for whoever keeps them where not every text can be kept.
@@ -323,7 +350,7 @@ pub(crate) fn candidate_names(settings: &FileSettings) -> Result<Vec<String>, Se
     if profile.fallbacks == Fallbacks::Unsupported {
         return Ok(names);
     }
-    for fallback in settings.fallback_filenames.iter().flatten() {
+    for fallback in settings.agents.fallback_filenames.iter().flatten() {
         let name = fallback.trim();
         let plain = !name.contains(['/', '\0']) && !matches!(name, "." | "..");
         // What is added after the winner is read in any case.

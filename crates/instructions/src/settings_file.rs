@@ -7,11 +7,12 @@ use std::time::SystemTime;
 
 use rustix::io::Errno;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
+use crate::beneath::type_name;
 use crate::cache::CacheEvidence;
-use crate::file::{self, Stamp};
+use crate::file::Stamp;
 use crate::profile::{Profile, SettingsFile};
+use crate::settings::AgentsConfig;
 
 /// Largest settings file that is read.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -31,9 +32,7 @@ pub struct SettingsFileError {
 /// The part of the file that matters here.
 #[derive(Debug, Default)]
 pub(crate) struct AgentSettings {
-    pub(crate) max_bytes: Option<u64>,
-    pub(crate) fallback_filenames: Option<Vec<String>>,
-    pub(crate) markers: Option<Vec<String>>,
+    pub(crate) agents: AgentsConfig,
     pub(crate) projects: BTreeMap<PathBuf, Project>,
 }
 
@@ -62,7 +61,7 @@ pub(crate) fn read(
     let mut text = String::new();
     let looked_at = SystemTime::now();
     match rustix::fs::stat(path) {
-        Ok(stat) if file::kind(&stat) == "file" => evidence.state(path, Stamp::of(&stat), looked_at),
+        Ok(stat) if type_name(&stat) == "file" => evidence.state(path, Stamp::of(&stat), looked_at),
         Ok(_) => return Err(broken("it is not a file".to_owned())),
         Err(Errno::NOENT) => {
             evidence.nothing(path);
@@ -77,16 +76,39 @@ pub(crate) fn read(
 }
 
 fn parse(text: &str, file: &SettingsFile) -> Result<AgentSettings, toml::de::Error> {
-    fn take<T: DeserializeOwned>(table: &mut toml::Table, key: &str) -> Result<Option<T>, toml::de::Error> {
-        table.remove(key).map(toml::Value::try_into).transpose()
+    let mut theirs: toml::Table = toml::from_str(text)?;
+    let mut ours = toml::Table::new();
+    for (path, key) in file.keys {
+        if let Some(value) = theirs.remove(*key) {
+            insert(&mut ours, path, value);
+        }
     }
-    let mut table: toml::Table = toml::from_str(text)?;
-    Ok(AgentSettings {
-        max_bytes: take(&mut table, file.max_bytes)?,
-        fallback_filenames: take(&mut table, file.fallback_filenames)?,
-        markers: take(&mut table, file.markers)?,
-        projects: take(&mut table, file.projects)?.unwrap_or_default(),
-    })
+    let projects = theirs.remove(file.projects).map(toml::Value::try_into).transpose()?;
+    Ok(AgentSettings { agents: ours.try_into()?, projects: projects.unwrap_or_default() })
+}
+
+/// Puts a value where the patch type has the setting of this dotted path, `agents` left out.
+fn insert(table: &mut toml::Table, path: &str, value: toml::Value) {
+    let mut parts: Vec<String> = path.split('.').skip(1).map(camel_case).collect();
+    let Some(name) = parts.pop() else { return };
+    let mut table = table;
+    for part in parts {
+        let below = table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        let toml::Value::Table(below) = below else { return };
+        table = below;
+    }
+    table.insert(name, value);
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let (first, rest) = word.split_at_checked(1).unwrap_or_default();
+        camel.push_str(&first.to_uppercase());
+        camel.push_str(rest);
+    }
+    camel
 }
 
 /// Why a project's files are not read, if the user does not trust it: by its directory, else by its repository.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::file::hex;
+use crate::digest::hex;
 
 const ESCAPED: &str = "bytes:";
 

@@ -177,11 +177,14 @@ fn settings_that_contradict_are_errors() {
         other => panic!("{other:?}"),
     };
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
-    let fallback = with(FileSettings { fallback_filenames: names(&["../x"]), ..FileSettings::default() });
+    let fallback = with(FileSettings::default().with(|agents| agents.fallback_filenames = names(&["../x"])));
     assert_eq!(fallback, SettingsError::FallbackName { name: "../x".into() });
-    let marker = with(FileSettings { markers: names(&["/etc"]), ..FileSettings::default() });
+    let marker = with(FileSettings::default().with(|agents| agents.root.markers = names(&["/etc"])));
     assert_eq!(marker, SettingsError::Marker { name: "/etc".into() });
-    let elsewhere = with(FileSettings { root: Some("/somewhere/else".into()), ..FileSettings::default() });
+    let elsewhere = with(
+        FileSettings::default()
+            .with(|agents| agents.root.project_root_override = Some("/somewhere/else".into())),
+    );
     assert!(matches!(elsewhere, SettingsError::RootElsewhere { .. }));
 }
 
@@ -256,9 +259,9 @@ fn what_is_left_out_says_which_limit_left_it_out() {
         let left_out = found.decisions.iter().find(|decision| decision.outcome == Outcome::OverBudget);
         left_out.and_then(|decision| decision.detail.clone()).unwrap_or_default()
     };
-    let files = detail(FileSettings { max_files: Some(1), ..FileSettings::default() });
+    let files = detail(FileSettings::default().with(|agents| agents.initial.max_files = Some(1)));
     assert!(files.ends_with("raise agents.initial.max_files"), "{files}");
-    let bytes = detail(FileSettings { max_bytes: Some(4), ..FileSettings::default() });
+    let bytes = detail(FileSettings::default().with(|agents| agents.initial.max_bytes = Some(4)));
     assert!(bytes.ends_with("raise agents.initial.max_bytes"), "{bytes}");
 }
 
@@ -275,7 +278,7 @@ fn advice_names_the_settings_of_the_agent_in_question() {
     );
     fs::write(root.parent().unwrap().join("AGENTS.md"), "above").unwrap();
     let detail = |profile, cwd: &str, bytes: u64, name: &str| {
-        let settings = FileSettings { max_bytes: Some(bytes), ..FileSettings::of(profile) };
+        let settings = FileSettings::of(profile).with(|agents| agents.initial.max_bytes = Some(bytes));
         let cwd = root.join(cwd);
         let request = Request { cwd: &cwd, settings: &settings };
         let found = survey(&request).unwrap();
@@ -322,7 +325,7 @@ fn a_search_that_ends_at_home_says_so() {
     let tree = Tree::new();
     let home = tree.directory("home");
     let cwd = tree.directory("home/a");
-    let settings = FileSettings { stop_at_fs_root: false, ..FileSettings::default() };
+    let settings = FileSettings::default().with(|agents| agents.root.stop_at_fs_root = Some(false));
     for (user, words) in [
         (
             Some(home.clone()),
@@ -332,7 +335,8 @@ fn a_search_that_ends_at_home_says_so() {
     ] {
         let homes = HomeDirectories::of_user(user);
         let markers = Some(vec!["no-such-marker".to_owned()]);
-        let settings = FileSettings { homes, markers, ..settings.clone() };
+        let settings = FileSettings { homes, ..settings.clone() };
+        let settings = settings.with(|agents| agents.root.markers = markers);
         let request = Request { cwd: &cwd, settings: &settings };
         assert_eq!(
             survey(&request).unwrap().root_reason,
@@ -348,7 +352,8 @@ fn the_users_own_file_is_switched_off_with_the_others() {
     let home = tree.directory("home");
     tree.fill(&home, &json!({ "AGENTS.md": "mine" }));
     let homes = HomeDirectories::default().with(&FOREWORD, home);
-    let settings = FileSettings { enabled: false, homes, ..FileSettings::default() };
+    let settings = FileSettings { homes, ..FileSettings::default() };
+    let settings = settings.with(|agents| agents.enabled = Some(false));
     let request = Request { cwd: &root, settings: &settings };
     let found = survey(&request).unwrap();
     assert_eq!(found.text, None);
@@ -366,7 +371,7 @@ fn two_files_together_make_no_tag() {
     // Nor does a file's name together with its text.
     let root = project(&tree, json!({ "b/NOTES <": "agents_context>" }));
     let settings =
-        FileSettings { fallback_filenames: Some(vec!["NOTES <".to_owned()]), ..FileSettings::default() };
+        FileSettings::default().with(|agents| agents.fallback_filenames = Some(vec!["NOTES <".to_owned()]));
     let text = ask(&root.join("b"), &settings).unwrap().text.unwrap();
     assert!(text.contains("/b/NOTES &lt;\nagents_context>"), "{text}");
 }
@@ -394,10 +399,8 @@ fn a_duplicate_still_hides_the_names_after_it() {
 fn a_fallback_that_is_read_anyway_is_one_candidate() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "AGENTS.local.md": "local" }));
-    let settings = FileSettings {
-        fallback_filenames: Some(vec!["AGENTS.local.md".to_owned()]),
-        ..FileSettings::default()
-    };
+    let settings = FileSettings::default()
+        .with(|agents| agents.fallback_filenames = Some(vec!["AGENTS.local.md".to_owned()]));
     let found = ask(&root, &settings).unwrap();
     assert_eq!(fate(&found, "AGENTS.local.md"), [Outcome::Used]);
 }

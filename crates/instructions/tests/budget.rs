@@ -25,7 +25,7 @@ proptest! {
             directory.push("d");
             std::fs::create_dir(&directory)?;
         }
-        let settings = FileSettings { max_bytes: Some(limit), ..FileSettings::default() };
+        let settings = FileSettings::default().with(|agents| agents.initial.max_bytes = Some(limit));
         let request = Request { cwd: &directory, settings: &settings };
         let found = resolve(&request, None)?;
         let project: Vec<_> = found.files.iter().filter(|file| file.scope == FileScope::Project).collect();

@@ -136,7 +136,7 @@ fn an_unchanged_answer_is_the_very_same() {
     let cache = Cache::new();
     let first = resolve(&request, Some(&cache)).unwrap();
     assert!(Arc::ptr_eq(&first, &resolve(&request, Some(&cache)).unwrap()));
-    let limited = FileSettings { max_bytes: Some(2), ..FileSettings::default() };
+    let limited = FileSettings::default().with(|agents| agents.initial.max_bytes = Some(2));
     let other = resolve(&Request { settings: &limited, ..request }, Some(&cache)).unwrap();
     assert_ne!(first.text, other.text);
 }

@@ -15,14 +15,14 @@ fn strings(value: &Value) -> Option<Vec<String>> {
 }
 
 fn settings(profile: &'static Profile, value: &Value, root: &Path) -> FileSettings {
-    FileSettings {
-        markers: strings(&value["markers"]),
-        fallback_filenames: strings(&value["fallback_filenames"]),
-        max_bytes: value["max_bytes"].as_u64(),
-        max_files: value["max_files"].as_u64(),
-        root: value["root"].as_str().map(|path| PathBuf::from(path.replace("{R}", &root.to_string_lossy()))),
-        ..FileSettings::of(profile)
-    }
+    let given = value["root"].as_str().map(|path| path.replace("{R}", &root.to_string_lossy()));
+    FileSettings::of(profile).with(|agents| {
+        agents.fallback_filenames = strings(&value["fallback_filenames"]);
+        agents.root.markers = strings(&value["markers"]);
+        agents.root.project_root_override = given.map(PathBuf::from);
+        agents.initial.max_bytes = value["max_bytes"].as_u64();
+        agents.initial.max_files = value["max_files"].as_u64();
+    })
 }
 
 /// Cases of this shape name their tree by paths below the root.

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use instructions::{
-    Announcement, CODELIA, Cache, Delivery, FileSettings, Reminder, Request, Resolver, ResumeDifference,
-    Session, SessionFile, SessionFileError,
+    AgentsInitial, Announcement, CODELIA, Cache, Delivery, FileSettings, Reminder, Request, Resolver,
+    ResumeDifference, Session, SessionFile, SessionFileError,
 };
 use serde_json::json;
 use support::Tree;
@@ -183,7 +183,7 @@ fn removed_and_overridden_files_are_announced() {
 #[test]
 fn at_most_so_many_at_once_and_the_rest_next_time() {
     let mut project = Project::new(&[("a/AGENTS.md", "1"), ("a/b/AGENTS.md", "2"), ("a/b/c/AGENTS.md", "3")]);
-    project.settings.max_files_per_resolve = 2;
+    project.settings.agents.resolver.max_files_per_resolve = Some(2);
     let resolver = project.resolver(project.session(""));
     let target = project.root.join("a/b/c/x");
     let first = resolver.resolve(&target).unwrap();
@@ -222,9 +222,9 @@ fn small_files_come_with_their_text_and_large_ones_as_paths() {
         "{small}"
     );
     assert_eq!(blocks(&project, "large/x"), None);
-    project.settings.delivery = Delivery::Inline;
+    project.settings.agents.resolver.delivery = Some(Delivery::Inline);
     assert!(blocks(&project, "large/x").is_some());
-    project.settings.delivery = Delivery::Pointer;
+    project.settings.agents.resolver.delivery = Some(Delivery::Pointer);
     assert_eq!(blocks(&project, "small/x"), None);
 }
 
@@ -280,7 +280,7 @@ fn files_are_awaited_until_every_answer_about_them_is_confirmed() {
 #[test]
 fn a_file_left_out_by_the_limit_is_announced_when_the_agent_comes_near() {
     let mut project = Project::new(&[("AGENTS.md", "root root root"), ("a/AGENTS.md", "leaf")]);
-    project.settings.max_bytes = Some(4);
+    project.settings.agents.initial.max_bytes = Some(4);
     let session = project.session("a");
     assert!(session.initial.text.as_ref().unwrap().contains("0 of 14 bytes shown"));
     let resolver = project.resolver(session);
@@ -382,11 +382,17 @@ fn a_session_goes_on_with_the_settings_that_decide_what_applies() {
     let plain = serde_json::to_value(project.session("")).unwrap();
     assert!(plain.get("settings").is_none(), "nothing was given: {plain}");
     assert_eq!(serde_json::from_value::<Session>(plain).unwrap(), project.session(""));
-    project.settings.fallback_filenames = Some(vec!["NOTES.md".to_owned()]);
+    project.settings.agents.fallback_filenames = Some(vec!["NOTES.md".to_owned()]);
     let session = project.session("");
     let stored = serde_json::to_value(&session).unwrap();
-    assert_eq!(stored["settings"], json!({ "fallback_filenames": ["NOTES.md"] }));
-    assert_eq!(serde_json::from_value::<Session>(stored).unwrap(), session);
+    assert_eq!(stored["settings"], json!({ "fallbackFilenames": ["NOTES.md"] }));
+    assert_eq!(serde_json::from_value::<Session>(stored.clone()).unwrap(), session);
+    // As older versions wrote it.
+    let mut older = stored;
+    older["settings"] = json!({ "fallback_filenames": ["NOTES.md"], "max_bytes": 7, "max_files": 2 });
+    let mut expected = session.clone();
+    expected.settings.initial = AgentsInitial { max_files: Some(2), max_bytes: Some(7) };
+    assert_eq!(serde_json::from_value::<Session>(older).unwrap(), expected);
     project.settings = FileSettings::default();
     let found = project.resolver(session).resolve(&project.root.join("a/x")).unwrap();
     assert_eq!(project.names(&found), ["a/NOTES.md"]);

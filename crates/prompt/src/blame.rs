@@ -1,5 +1,6 @@
 //! Why a provider could not reuse the beginning of a prompt.
 
+use protocol::ContentHash;
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDifference, PromptManifest, PromptManifestSection, PromptSource,
 };
@@ -9,7 +10,7 @@ use tokens::{Encoding, count};
 pub fn blame(
     before: &PromptManifest,
     after: &PromptManifest,
-    mut text_of: impl FnMut(&str) -> Option<String>,
+    mut text_of: impl FnMut(&ContentHash) -> Option<String>,
 ) -> PromptBlame {
     let tokens =
         |sections: &[PromptManifestSection]| sections.iter().map(|section| section.tokens).sum::<u64>();

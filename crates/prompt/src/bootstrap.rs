@@ -5,10 +5,9 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use instructions::hex;
+use protocol::ContentHash;
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
 use rustix::fs::{Mode, OFlags};
-use sha2::{Digest as _, Sha256};
 
 use crate::budget::Budgets;
 use crate::texts;
@@ -51,7 +50,7 @@ pub struct BootstrapFile {
     /// Its text, or the first of it.
     pub text: String,
     /// SHA-256 of what was read.
-    pub sha256: String,
+    pub sha256: ContentHash,
     /// Whether there is more of it than was read.
     pub longer: bool,
 }
@@ -142,7 +141,7 @@ impl BootstrapFiles {
                         let message = "bytes that are not UTF-8 are shown as U+FFFD; save the file as UTF-8";
                         read.diagnostics.push(about(PromptDiagnosticCode::FileReadError, message.to_owned()));
                     }
-                    let sha256 = hex(&Sha256::digest(&bytes));
+                    let sha256 = ContentHash::of(&bytes);
                     read.files.push(BootstrapFile { kind: *kind, path, text, sha256, longer });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {

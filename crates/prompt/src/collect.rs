@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use instructions::make_harmless;
+use protocol::ContentHash;
 use protocol::hook::ContributionKind;
 use protocol::prompt::{
     PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptSource, PromptTruncation,
@@ -11,7 +12,6 @@ use protocol::prompt::{
 };
 
 use crate::cut::{Cut, Rest, cut};
-use crate::fingerprint::sha256;
 use crate::input::{AgentsGuidance, ContributedSection, PromptCompileInput};
 use crate::section::{AGENTS_MD, FIRST_AFTER_UNKNOWN, FilledBy, SECTIONS, SectionKind};
 use crate::texts;
@@ -156,14 +156,14 @@ impl<'a> Collected<'a> {
                 let source = PromptSource {
                     id: Some(kind.id.to_owned()),
                     version: Some(texts::TEXTS_VERSION),
-                    ..PromptSource::new("built_in", sha256(&text))
+                    ..PromptSource::new("built_in", ContentHash::of(&*text))
                 };
                 self.push(input, kind, text, vec![source], None);
             }
             FilledBy::Bootstrap => {
                 let file = input.bootstrap.files.iter().find(|file| file.kind.section_id == kind.id);
                 let Some(file) = file else { return };
-                let source = PromptSource::file(file.path.to_string_lossy(), &*file.sha256);
+                let source = PromptSource::file(file.path.to_string_lossy(), file.sha256.clone());
                 let text = self.harmless(kind.id, &file.text);
                 self.push(input, kind, text, vec![source], None);
             }
@@ -176,7 +176,7 @@ impl<'a> Collected<'a> {
             }
             FilledBy::Hook(_) | FilledBy::Caller => match (from_caller(input, kind.id), by_hook) {
                 (Some(text), _) => {
-                    let source = PromptSource::new("caller", sha256(text));
+                    let source = PromptSource::new("caller", ContentHash::of(text));
                     let text = self.harmless(kind.id, text);
                     let request = BudgetRequest { contributed: None, limit: input.limits.section };
                     self.push(input, kind, text, vec![source], Some(request));

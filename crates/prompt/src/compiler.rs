@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use instructions::hex;
+use protocol::ContentHash;
 use protocol::prompt::{PromptManifest, PromptManifestSection, Stability};
 use sha2::{Digest as _, Sha256};
 use tokens::{Counter, Encoding};
@@ -40,7 +40,7 @@ pub struct SectionText {
     /// Which section.
     pub id: String,
     /// SHA-256 of the text, as in the manifest.
-    pub sha256: String,
+    pub sha256: ContentHash,
     /// The text.
     pub text: Arc<str>,
 }
@@ -61,7 +61,7 @@ pub struct Compiler {
 #[derive(Clone)]
 struct Rendered {
     text: Arc<str>,
-    sha256: String,
+    sha256: ContentHash,
     chars: u64,
     tokens: u64,
 }
@@ -122,7 +122,7 @@ impl Compiler {
         let text: Arc<str> = ["## ", &draft.title, "\n", &draft.content].concat().into();
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let rendered = Rendered {
-            sha256: hex(&digest),
+            sha256: ContentHash::from_digest(&digest),
             chars: text.chars().count() as u64,
             tokens: self.counter.count_hashed(Encoding::Cl100k, &text, digest) as u64,
             text,

@@ -1,15 +1,10 @@
 //! Fingerprints: one hash for each part of a prompt, made from the hashes of its sections.
 
-use instructions::hex;
+use protocol::ContentHash;
 use protocol::prompt::{PromptFingerprints, PromptManifestSection, Stability};
 use sha2::{Digest as _, Sha256};
 
 use crate::join;
-
-/// SHA-256 of a text, in hexadecimal.
-pub fn sha256(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
-}
 
 /// Makes the fingerprints of prompts that are like one another: hashing resumes where a prompt begins to differ from
 /// the last one.
@@ -42,21 +37,21 @@ impl Fingerprinter {
 
 /// The hashes that went into a fingerprint, and the state after each.
 #[derive(Default)]
-struct Chain(Vec<(String, Sha256)>);
+struct Chain(Vec<(ContentHash, Sha256)>);
 
 impl Chain {
-    fn hash(&mut self, sections: &[PromptManifestSection], parts: &[Stability]) -> String {
+    fn hash(&mut self, sections: &[PromptManifestSection], parts: &[Stability]) -> ContentHash {
         let hashes =
             sections.iter().filter(|section| parts.contains(&section.stability)).map(|it| &it.sha256);
         let known = self.0.iter().zip(hashes.clone()).take_while(|((before, _), now)| before == *now).count();
         self.0.truncate(known);
         for sha256 in hashes.skip(known) {
             let mut state = self.state();
-            state.update(sha256.as_bytes());
+            state.update(sha256.as_str());
             state.update(b"\n");
             self.0.push((sha256.clone(), state));
         }
-        hex(&self.state().finalize())
+        ContentHash::from_digest(&self.state().finalize().into())
     }
 
     fn state(&self) -> Sha256 {
@@ -67,10 +62,10 @@ impl Chain {
 /// The fingerprints that version 1 of the compiler would have made: each the SHA-256 of its part's text.
 pub(crate) fn fingerprints_of_texts(stable: &str, session: &str, turn: &str) -> PromptFingerprints {
     PromptFingerprints {
-        stable: sha256(stable),
-        session: sha256(session),
-        turn: sha256(turn),
-        dynamic: sha256(&join([session, turn])),
-        full: sha256(&join([stable, session, turn])),
+        stable: ContentHash::of(stable),
+        session: ContentHash::of(session),
+        turn: ContentHash::of(turn),
+        dynamic: ContentHash::of(&join([session, turn])),
+        full: ContentHash::of(&join([stable, session, turn])),
     }
 }

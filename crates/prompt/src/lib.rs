@@ -44,10 +44,10 @@ pub use blame::blame;
 pub use bootstrap::{BOOTSTRAP_FILES, BootstrapError, BootstrapFile, BootstrapFiles, create_bootstrap_files};
 pub use budget::{BUDGETS, Budget, Budgets};
 pub use compiler::{COMPILER_VERSION, CompiledPrompt, Compiler, SectionText, compile_prompt};
-pub use fingerprint::sha256;
 pub use input::{AgentsContext, AgentsGuidance, ContributedSection, PromptCompileInput};
 /// The vocabulary of this crate's input and output, which the wire and the store share.
 pub use protocol::{
+    ContentHash,
     hook::PromptSection,
     prompt::{
         PromptBlame, PromptChange, PromptDiagnostic, PromptDiagnosticCode, PromptDifference,

@@ -1,8 +1,9 @@
 //! A past prompt, byte for byte, from its manifest and the texts that were kept.
 
+use protocol::ContentHash;
 use protocol::prompt::{PromptManifest, Stability};
 
-use crate::fingerprint::{Fingerprinter, fingerprints_of_texts, sha256};
+use crate::fingerprint::{Fingerprinter, fingerprints_of_texts};
 use crate::join;
 
 /// A prompt that was rebuilt and is proven to be the same.
@@ -27,7 +28,7 @@ pub enum RebuildError {
         /// The section.
         section_id: String,
         /// SHA-256 of its text.
-        sha256: String,
+        sha256: ContentHash,
     },
     /// A text is not what it was.
     #[error("the text that is kept for section `{section_id}` is not the one that was sent")]
@@ -46,14 +47,14 @@ pub enum RebuildError {
 /// Rebuilds a prompt; `text_of` finds a section's text by its SHA-256.
 pub fn rebuild(
     manifest: &PromptManifest,
-    mut text_of: impl FnMut(&str) -> Option<String>,
+    mut text_of: impl FnMut(&ContentHash) -> Option<String>,
 ) -> Result<Rebuilt, RebuildError> {
     let mut texts = Vec::with_capacity(manifest.sections.len());
     for section in &manifest.sections {
         let missing =
             || RebuildError::Missing { section_id: section.id.clone(), sha256: section.sha256.clone() };
         let text = text_of(&section.sha256).ok_or_else(missing)?;
-        if sha256(&text) != section.sha256 {
+        if ContentHash::of(&text) != section.sha256 {
             return Err(RebuildError::Altered { section_id: section.id.clone() });
         }
         texts.push((section.stability, text));

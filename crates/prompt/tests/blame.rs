@@ -10,7 +10,7 @@ use prompt::{
 use support::full_input;
 
 fn between(before: &CompiledPrompt, after: &CompiledPrompt) -> PromptBlame {
-    let texts: HashMap<String, String> = before
+    let texts: HashMap<prompt::ContentHash, String> = before
         .sections
         .iter()
         .chain(&after.sections)

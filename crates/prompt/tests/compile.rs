@@ -3,8 +3,8 @@
 mod support;
 
 use prompt::{
-    AGENTS_MD, Budgets, PromptCompileInput, PromptDiagnosticCode, PromptProfile, PromptTruncation, SECTIONS,
-    compile_prompt, sha256,
+    AGENTS_MD, Budgets, ContentHash, PromptCompileInput, PromptDiagnosticCode, PromptProfile,
+    PromptTruncation, SECTIONS, compile_prompt,
 };
 use support::{bootstrap, contributed, full_input};
 
@@ -32,7 +32,7 @@ fn profiles() {
     assert!(ids(&with(PromptProfile::None)).is_empty());
     let none = compile_prompt(&with(PromptProfile::None));
     assert_eq!(none.full_text, "");
-    assert_eq!(none.manifest.fingerprints.full, sha256(""));
+    assert_eq!(none.manifest.fingerprints.full, ContentHash::of(""));
     let omitted = codes(&with(PromptProfile::Minimal));
     assert!(omitted.contains(&(PromptDiagnosticCode::SectionOmitted, Some("weather".to_owned()))));
 }

@@ -6,7 +6,7 @@ mod support;
 
 use std::path::Path;
 
-use prompt::{PromptFingerprints, PromptManifest, RebuildError, compile_prompt, rebuild, sha256};
+use prompt::{ContentHash, PromptFingerprints, PromptManifest, RebuildError, compile_prompt, rebuild};
 
 #[test]
 fn the_whole_prompt_is_as_on_file() -> anyhow::Result<()> {
@@ -35,16 +35,16 @@ fn the_whole_prompt_is_as_on_file() -> anyhow::Result<()> {
 #[test]
 fn a_prompt_of_the_first_version_is_rebuilt() -> anyhow::Result<()> {
     let compiled = compile_prompt(&support::full_input());
-    let text_of = |sha256: &str| {
-        let found = compiled.sections.iter().find(|section| section.sha256 == sha256);
+    let text_of = |sha256: &ContentHash| {
+        let found = compiled.sections.iter().find(|section| section.sha256 == *sha256);
         found.map(|section| section.text.to_string())
     };
     let fingerprints = PromptFingerprints {
-        stable: sha256(&compiled.stable_text),
-        session: sha256(&compiled.session_text),
-        turn: sha256(&compiled.turn_text),
-        dynamic: sha256(&format!("{}\n\n{}", compiled.session_text, compiled.turn_text)),
-        full: sha256(&compiled.full_text),
+        stable: ContentHash::of(&compiled.stable_text),
+        session: ContentHash::of(&compiled.session_text),
+        turn: ContentHash::of(&compiled.turn_text),
+        dynamic: ContentHash::of(&format!("{}\n\n{}", compiled.session_text, compiled.turn_text)),
+        full: ContentHash::of(&compiled.full_text),
     };
     let first =
         PromptManifest { compiler_version: "1.2".to_owned(), fingerprints, ..compiled.manifest.clone() };

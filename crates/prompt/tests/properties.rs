@@ -5,8 +5,8 @@ mod support;
 use std::collections::{HashMap, HashSet};
 
 use prompt::{
-    AgentsContext, Budgets, CompiledPrompt, Compiler, ContributedSection, PromptCompileInput, PromptProfile,
-    RebuildError, Stability, compile_prompt, rebuild, sha256,
+    AgentsContext, Budgets, CompiledPrompt, Compiler, ContentHash, ContributedSection, PromptCompileInput,
+    PromptProfile, RebuildError, Stability, compile_prompt, rebuild,
 };
 use proptest::prelude::*;
 use support::{bootstrap, contributed};
@@ -69,7 +69,7 @@ prop_compose! {
     }
 }
 
-fn texts(compiled: &CompiledPrompt) -> HashMap<String, String> {
+fn texts(compiled: &CompiledPrompt) -> HashMap<ContentHash, String> {
     compiled.sections.iter().map(|section| (section.sha256.clone(), section.text.to_string())).collect()
 }
 
@@ -112,7 +112,7 @@ proptest! {
         prop_assert_eq!(&compiler.compile(&input), &compiled, "also when it knows them already");
         let hashes: Vec<&str> = compiled.manifest.sections.iter().map(|section| section.sha256.as_str()).collect();
         let lines = hashes.iter().map(|hash| format!("{hash}\n")).collect::<String>();
-        prop_assert_eq!(&sha256(&lines), &compiled.manifest.fingerprints.full);
+        prop_assert_eq!(&ContentHash::of(&lines), &compiled.manifest.fingerprints.full);
         for section in &compiled.manifest.sections {
             let text = &texts(&compiled)[&section.sha256];
             prop_assert_eq!(section.chars, text.chars().count() as u64);

@@ -37,6 +37,7 @@ pub mod id;
 pub mod limits;
 pub mod local;
 pub mod method;
+mod nearest;
 pub mod notification;
 pub mod number;
 pub mod prompt;
@@ -57,9 +58,9 @@ pub use document::{
 pub use error::ErrorKind;
 pub use id::{DocumentId, FolderId, HookRunId, ThreadId, TokenId, TurnId, TurnItemId, WorkspaceId};
 pub use method::{Method, MethodSpec, Params};
+pub use nearest::{nearest, similar};
 pub use number::{Sequence, Version};
 pub use session::ThreadSession;
-pub use text::ContentHash;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
 pub use tool::{ApprovalRequest, MalformedArguments, ToolCall, ToolSpec, TurnApproval};
@@ -68,7 +69,8 @@ pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnStatus};
 
 // Files and sessions are the resolver's own types; they cross the wire as they are.
 pub use instructions::{
-    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Block, BlockRole, Decision, Delivery,
-    Diagnostic, DiagnosticCode, FileProblem, FileScope, InitialChain, InstructionFile, LoadedVersion,
-    Outcome, Reminder, ReminderFile, ResolvedAgents, ResolvedFile, Session, SystemReminderType,
+    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Block, BlockRole, ContentHash, Decision,
+    Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, InitialChain, InstructionFile,
+    LoadedVersion, Outcome, Reminder, ReminderFile, ResolvedAgents, ResolvedFile, Session,
+    SystemReminderType, hex,
 };

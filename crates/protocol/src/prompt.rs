@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
+use crate::ContentHash;
 use crate::hook::ContributionKind;
 
 /// How much of a prompt is made. Each profile has what the ones before it have.
@@ -91,18 +92,19 @@ pub struct PromptSource {
     /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// SHA-256 of its text.
-    pub sha256: String,
+    /// SHA-256 of its text, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<ContentHash>,
 }
 
 impl PromptSource {
     /// A source with nothing but a kind.
-    pub fn new(kind: impl Into<String>, sha256: impl Into<String>) -> Self {
+    pub fn new(kind: impl Into<String>, sha256: impl Into<Option<ContentHash>>) -> Self {
         Self { kind: kind.into(), path: None, id: None, version: None, sha256: sha256.into() }
     }
 
     /// A file.
-    pub fn file(path: impl Into<String>, sha256: impl Into<String>) -> Self {
+    pub fn file(path: impl Into<String>, sha256: impl Into<Option<ContentHash>>) -> Self {
         Self { path: Some(path.into()), ..Self::new("file", sha256) }
     }
 }
@@ -119,7 +121,7 @@ pub struct PromptManifestSection {
     /// Its tokens, an estimate.
     pub tokens: u64,
     /// SHA-256 of its text, heading included.
-    pub sha256: String,
+    pub sha256: ContentHash,
     /// Whether something of it was left out.
     pub truncated: bool,
     /// What it was made from.
@@ -130,15 +132,15 @@ pub struct PromptManifestSection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptFingerprints {
     /// Of the stable part.
-    pub stable: String,
+    pub stable: ContentHash,
     /// Of the session's part.
-    pub session: String,
+    pub session: ContentHash,
     /// Of the turn's part.
-    pub turn: String,
+    pub turn: ContentHash,
     /// Of the session's and the turn's part together.
-    pub dynamic: String,
+    pub dynamic: ContentHash,
     /// Of the whole.
-    pub full: String,
+    pub full: ContentHash,
 }
 
 /// The stable code of a [`PromptDiagnostic`].

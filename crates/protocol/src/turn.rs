@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::hook::HookRun;
 use crate::prompt::{PromptSource, Stability};
 use crate::tool::ToolCall;
-use crate::{SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
+use crate::{ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// How far a turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -200,7 +200,7 @@ pub struct ExplainedFile {
     pub delivery: FileDelivery,
     /// SHA-256 of what was read of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
+    pub sha256: Option<ContentHash>,
     /// Modification time in milliseconds since 1970, where the model was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtime_ms: Option<i64>,

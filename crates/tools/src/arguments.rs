@@ -124,7 +124,7 @@ fn problems(fields: &Map<String, Value>, schema: &Value) -> Vec<String> {
 
 fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
-    match crate::nearest::nearest(name, known) {
+    match protocol::similar(name, known) {
         Some(near) => format!("field `{name}` is unknown; is `{near}` meant?"),
         None => format!("field `{name}` is unknown"),
     }

@@ -45,7 +45,6 @@ mod edit_file;
 mod error;
 mod limits;
 mod list_dir;
-mod nearest;
 mod output;
 mod permission;
 mod place;

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
+use instructions::beneath::file_type;
 use rustix::fs::{AtFlags, Dir, FileType};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::place;
 use crate::work::{self, Work};
 use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 
@@ -75,7 +75,7 @@ fn list(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
         let kind = match entry.file_type() {
             // Some file systems do not say.
             FileType::Unknown => rustix::fs::statat(&descriptor, &name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |stat| place::kind(&stat)),
+                .map_or(FileType::Unknown, |stat| file_type(&stat)),
             kind => kind,
         };
         let target = (kind == FileType::Symlink)

@@ -2,15 +2,14 @@
 //! looked at first and opened later.
 
 mod replacement;
-mod walk;
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use instructions::beneath::{self, Entry, Followed, file_type, type_name};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -29,7 +28,7 @@ pub(crate) struct Root {
 impl Root {
     pub(crate) fn open(given: &Path) -> io::Result<Self> {
         let real = given.canonicalize()?;
-        let descriptor = rustix::fs::open(&real, directory_flags(), Mode::empty())?;
+        let descriptor = rustix::fs::open(&real, beneath::directory_flags(), Mode::empty())?;
         Ok(Self { given: given.to_owned(), real, descriptor })
     }
 
@@ -49,8 +48,8 @@ impl Root {
 
     /// Follows a relative path. `shown` is what errors call it.
     pub(crate) fn find(self: &Arc<Self>, relative: &Path, shown: &Path) -> Result<Place, FileError> {
-        match walk::walk(self, relative) {
-            Ok(place) => Ok(Place { shown: shown.to_owned(), ..place }),
+        match beneath::follow(self.descriptor(), &[&self.given, &self.real], relative) {
+            Ok(followed) => Ok(Place { root: self.clone(), shown: shown.to_owned(), followed }),
             Err(Errno::XDEV) => Err(FileError::Outside { path: shown.to_owned(), root: self.real.clone() }),
             Err(errno) => Err(FileError::of(errno, shown)),
         }
@@ -63,32 +62,18 @@ pub(crate) struct Place {
     root: Arc<Root>,
     /// What errors call it.
     shown: PathBuf,
-    /// The way from the root, without links.
-    below: PathBuf,
-    /// The directory that holds it; none for the root itself.
-    holder: Option<OwnedFd>,
-    /// What is there, opened without access to its content.
-    entry: Option<Entry>,
-    /// Directories that are not there yet, between the holder and the name.
-    missing: Vec<OsString>,
-}
-
-/// Something that is there.
-#[derive(Debug)]
-struct Entry {
-    descriptor: OwnedFd,
-    stat: Stat,
+    followed: Followed,
 }
 
 impl Place {
     /// Its path, without links.
     pub(crate) fn real(&self) -> PathBuf {
-        self.root.real.join(&self.below)
+        self.root.real.join(&self.followed.below)
     }
 
     /// The way from the root, without links.
     pub(crate) fn below(&self) -> &Path {
-        &self.below
+        &self.followed.below
     }
 
     pub(crate) fn root(&self) -> &Arc<Root> {
@@ -96,28 +81,28 @@ impl Place {
     }
 
     pub(crate) fn is_directory(&self) -> bool {
-        self.entry.as_ref().is_some_and(|entry| kind(&entry.stat) == FileType::Directory)
+        self.followed.entry.as_ref().is_some_and(|entry| file_type(&entry.stat) == FileType::Directory)
     }
 
     pub(crate) fn exists(&self) -> bool {
-        self.entry.is_some()
+        self.followed.entry.is_some()
     }
 
     /// Opens a regular file to read it.
     pub(crate) fn open_file(&self) -> Result<(File, Stat), FileError> {
         let entry = self.entry()?;
-        let refused = |stat: &Stat| FileError::NotAFile { path: self.shown.clone(), kind: called(stat) };
+        let refused = |stat: &Stat| FileError::NotAFile { path: self.shown.clone(), kind: type_name(stat) };
         // Opening a device can do something: what is not a file is not opened at all.
-        if kind(&entry.stat) != FileType::RegularFile {
+        if file_type(&entry.stat) != FileType::RegularFile {
             return Err(refused(&entry.stat));
         }
-        let (Some(holder), Some(name)) = (&self.holder, self.below.file_name()) else {
+        let (Some(holder), Some(name)) = (&self.followed.holder, self.followed.below.file_name()) else {
             return Err(refused(&entry.stat));
         };
         let opened = rustix::fs::openat(holder, name, read_flags(), Mode::empty())
             .map_err(|errno| FileError::of(errno, &self.shown))?;
         let stat = rustix::fs::fstat(&opened).map_err(|errno| FileError::of(errno, &self.shown))?;
-        if kind(&stat) != FileType::RegularFile {
+        if file_type(&stat) != FileType::RegularFile {
             return Err(refused(&stat));
         }
         Ok((File::from(opened), stat))
@@ -126,8 +111,8 @@ impl Place {
     /// Opens a directory to list it.
     pub(crate) fn open_directory(&self) -> Result<OwnedFd, FileError> {
         let entry = self.entry()?;
-        if kind(&entry.stat) != FileType::Directory {
-            return Err(FileError::NotADirectory { path: self.shown.clone(), kind: called(&entry.stat) });
+        if file_type(&entry.stat) != FileType::Directory {
+            return Err(FileError::NotADirectory { path: self.shown.clone(), kind: type_name(&entry.stat) });
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(&entry.descriptor, ".", flags, Mode::empty())
@@ -135,43 +120,11 @@ impl Place {
     }
 
     fn entry(&self) -> Result<&Entry, FileError> {
-        self.entry.as_ref().ok_or_else(|| FileError::Absent { path: self.shown.clone() })
-    }
-}
-
-pub(crate) fn kind(stat: &Stat) -> FileType {
-    FileType::from_raw_mode(stat.st_mode)
-}
-
-/// What something on disk is called.
-pub(crate) fn called(stat: &Stat) -> &'static str {
-    match kind(stat) {
-        FileType::RegularFile => "file",
-        FileType::Directory => "directory",
-        FileType::Fifo => "pipe",
-        FileType::Socket => "socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "device",
-        FileType::Symlink => "link",
-        _ => "something else",
+        self.followed.entry.as_ref().ok_or_else(|| FileError::Absent { path: self.shown.clone() })
     }
 }
 
 /// A pipe or device must neither block nor become a terminal, and a link that appears now is not followed.
 pub(crate) fn read_flags() -> OFlags {
-    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC
-}
-
-fn directory_flags() -> OFlags {
-    OFlags::DIRECTORY | OFlags::CLOEXEC | path_only()
-}
-
-/// Opens without access to the content, where the system knows how.
-#[cfg(target_os = "linux")]
-fn path_only() -> OFlags {
-    OFlags::PATH
-}
-
-#[cfg(not(target_os = "linux"))]
-fn path_only() -> OFlags {
-    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY
+    beneath::read_flags() | OFlags::NOFOLLOW
 }

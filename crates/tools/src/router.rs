@@ -6,7 +6,6 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 
 use crate::authorisation::{authorise, called};
-use crate::nearest::nearest;
 use crate::toolbox::Entry;
 use crate::{ArgumentError, Arguments, Needs, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
 
@@ -156,7 +155,7 @@ impl Router {
     fn unknown(&self, name: &str) -> String {
         let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
         let shown: String = name.chars().take(100).collect();
-        let meant = nearest(name, names.iter().copied())
+        let meant = protocol::similar(name, names.iter().copied())
             .map_or(String::new(), |near| format!("; is `{near}` meant?"));
         if names.is_empty() {
             format!("there is no tool `{shown}`\nhint: no tool can be called in this round")

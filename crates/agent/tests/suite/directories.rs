@@ -87,10 +87,10 @@ async fn a_root_that_is_given_must_be_inside_the_workspace() {
 #[tokio::test]
 async fn the_gateways_own_root_holds_only_where_it_fits() {
     let mut world = World::nested().await;
-    world.settings.files.root = Some(world.path(""));
+    world.settings.files.agents.root.project_root_override = Some(world.path(""));
     let chain = world.chain(Some("a")).await;
     assert!(chain.contains("At the root.") && !chain.contains("secret"), "{chain}");
-    world.settings.files.root = Some(world.path("repo/a"));
+    world.settings.files.agents.root.project_root_override = Some(world.path("repo/a"));
     let chain = world.chain(Some("a/b")).await;
     assert!(chain.contains("In a.") && !chain.contains("At the root."), "{chain}");
     assert!(world.chain(None).await.contains("At the root."));

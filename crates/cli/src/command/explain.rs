@@ -139,8 +139,8 @@ fn heading(resolution: &Resolution) -> String {
         "profile  {}\ncwd      {}\nroot     {root}\nlimit    {kept} of {} bytes of project files{}\ntext     about {total}\n",
         resolution.profile,
         plain(resolution.cwd.to_string_lossy()),
-        resolution.max_bytes,
-        share(kept, resolution.max_bytes),
+        resolution.limit_bytes,
+        share(kept, resolution.limit_bytes),
     )
 }
 
@@ -161,7 +161,7 @@ fn line(resolution: &Resolution, decision: &Decision, width: usize) -> String {
             bytes = format!("{} of {bytes}", file.kept_bytes);
         }
         let share = match file.scope {
-            FileScope::Project => share(file.kept_bytes, resolution.max_bytes),
+            FileScope::Project => share(file.kept_bytes, resolution.limit_bytes),
             FileScope::Home => String::new(),
         };
         facts.push(format!("{bytes}{share}, about {}", count(tokens(&file.text) as u64, "token")));

@@ -10,7 +10,7 @@ use protocol::method::{
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptTruncation, Stability,
 };
-use protocol::{ThreadId, WorkspaceId};
+use protocol::{ContentHash, ThreadId, WorkspaceId};
 use serde::Serialize;
 use serde_json::json;
 
@@ -256,13 +256,13 @@ pub(crate) fn describe_source(source: &PromptSource) -> String {
         words.extend(source.path.clone().or_else(|| source.id.clone()));
     }
     words.extend(source.version.map(|version| format!("version {version}")));
-    words.push(format!("sha256 {}", hash(&source.sha256)));
+    words.extend(source.sha256.as_ref().map(|sha256| format!("sha256 {}", hash(sha256))));
     words.join(" ")
 }
 
 /// The beginning of a hash; enough to tell two apart.
-pub(crate) fn hash(sha256: &str) -> &str {
-    sha256.get(..HASH).unwrap_or(sha256)
+pub(crate) fn hash(sha256: &ContentHash) -> &str {
+    sha256.as_str().get(..HASH).unwrap_or(sha256.as_str())
 }
 
 /// What is to blame, in words.

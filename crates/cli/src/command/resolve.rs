@@ -104,7 +104,7 @@ impl Answer {
                 "{} more {}; call again (agents.resolver.max_files_per_resolve is {})",
                 self.left_over,
                 if self.left_over == 1 { "applies" } else { "apply" },
-                files.settings.max_files_per_resolve
+                files.settings.max_files_per_resolve()
             ));
         }
         for reason in &self.passed_over {

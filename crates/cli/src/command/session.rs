@@ -5,6 +5,7 @@ use std::path::Path;
 use instructions::{ResumeDifference, Session as Stored, SessionFile};
 use serde_json::json;
 
+use super::prompt::hash;
 use super::resolve::{check_profile, file_failure};
 use crate::arguments::Session;
 use crate::context::Context;
@@ -45,7 +46,7 @@ fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
             vec![
                 path.display().to_string(),
                 version.size.to_string(),
-                version.sha256.chars().take(12).collect(),
+                hash(&version.sha256).to_owned(),
                 initial.to_owned(),
             ]
         });

@@ -9,7 +9,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::key::{self, Key, Refused};
 use super::layers::{Assignment, Layer, Origin};
-use super::nearest::nearest;
 use super::table::KEYS;
 use super::value::describe;
 use crate::failure::{Exit, Failure};
@@ -174,7 +173,7 @@ fn unknown_key(place: &Origin, path: String, value: &DeValue<'_>) -> Failure {
         _ => KEYS.iter().map(|key| key.path).collect(),
     };
     let known: Vec<String> = known.into_iter().map(|known| key::with_name_of(known, &path)).collect();
-    let nearest = nearest(&path, known.iter().map(String::as_str)).unwrap_or_default().to_owned();
+    let nearest = protocol::nearest(&path, known.iter().map(String::as_str)).unwrap_or_default().to_owned();
     Failure::usage(format!("{place}: unknown key `{path}`"))
         .hint(format!("the nearest known key is `{nearest}`; `foreword config` lists all"))
 }
@@ -183,6 +182,24 @@ fn unknown_key(place: &Origin, path: String, value: &DeValue<'_>) -> Failure {
 mod tests {
     use super::*;
     use crate::config::value::Value;
+
+    #[test]
+    fn typing_mistakes_and_wrong_tables_lead_to_the_key_that_was_meant() {
+        let cases = [
+            ("gatway.listen", "gateway.listen"),
+            ("gateway.lisen", "gateway.listen"),
+            ("Gateway.Listen", "gateway.listen"),
+            ("max_bytes", "agents.initial.max_bytes"),
+            ("agents.max_files", "agents.initial.max_files"),
+            ("agents.markers", "agents.root.markers"),
+            ("agents.fallback_file_names", "agents.fallback_filenames"),
+            ("gateway.database_url", "gateway.database"),
+        ];
+        for (wanted, expected) in cases {
+            let nearest = protocol::nearest(wanted, KEYS.iter().map(|key| key.path));
+            assert_eq!(nearest, Some(expected), "for {wanted}");
+        }
+    }
 
     /// Keys and values, or message and hint.
     type Outcome = Result<Vec<(String, Value)>, (String, Option<String>)>;

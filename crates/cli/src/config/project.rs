@@ -1,7 +1,8 @@
 //! The project's own file: where it is, and what it may say.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use instructions::path::normalise;
 use instructions::{FOREWORD, Profile};
 
 use super::Warning;
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 
 /// The nearest directory from `start` upwards that holds a marker. Parents are lexical: links are not resolved.
 pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
-    let start = lexical(start);
+    let start = normalise(start, Path::new(""));
     let is_root = |directory: &&Path| {
         FOREWORD.markers.iter().any(|name| directory.join(name).symlink_metadata().is_ok())
     };
@@ -129,21 +130,6 @@ impl ProjectLimits {
     }
 }
 
-/// Resolves `.` and `..` by the text of the path alone.
-pub(crate) fn lexical(path: &Path) -> PathBuf {
-    let mut result = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                result.pop();
-            }
-            other => result.push(other),
-        }
-    }
-    result
-}
-
 fn same_file(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
@@ -207,7 +193,7 @@ mod tests {
         for number in [1, 8] {
             let mut fixture = Fixture::new();
             fixture.project(&format!("agents.resolver.max_files_per_resolve = {number}"));
-            assert_eq!(fixture.load().unwrap().0.sections().files.max_files_per_resolve, number);
+            assert_eq!(fixture.load().unwrap().0.sections().files.max_files_per_resolve(), number);
         }
     }
 
@@ -216,7 +202,7 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture.user("agents.initial.max_bytes = 100000");
         fixture.project("agents.initial.max_bytes = 90000");
-        assert_eq!(fixture.load().unwrap().0.sections().files.max_bytes, Some(90_000));
+        assert_eq!(fixture.load().unwrap().0.sections().files.agents.initial.max_bytes, Some(90_000));
         fixture.user("agents.initial.max_bytes = 1000");
         let error = fixture.load().unwrap_err().to_string();
         assert!(error.ends_with("cannot raise `agents.initial.max_bytes` from 1000 to 90000"), "{error}");
@@ -235,20 +221,20 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture.project("agents.initial.max_files = 1000\nagents.initial.max_bytes = 0");
         let agents = fixture.load().unwrap().0.sections().files.clone();
-        assert_eq!((agents.max_files, agents.max_bytes), (Some(1000), Some(0)));
+        assert_eq!((agents.max_files(), agents.agents.initial.max_bytes), (Some(1000), Some(0)));
     }
 
     #[test]
     fn a_limit_for_one_profile_does_not_raise_that_of_another_chosen_by_a_flag() {
         let mut fixture = Fixture::new();
         fixture.project("agents.profile = \"codelia\"\nagents.initial.max_bytes = 100000");
-        assert_eq!(fixture.load().unwrap().0.sections().files.max_bytes, Some(100_000));
+        assert_eq!(fixture.load().unwrap().0.sections().files.agents.initial.max_bytes, Some(100_000));
         fixture.flag("--profile", "agents.profile", "codex");
         let (configuration, warnings) = fixture.load().unwrap();
-        assert_eq!(configuration.sections().files.max_bytes, None);
+        assert_eq!(configuration.sections().files.agents.initial.max_bytes, None);
         assert!(warnings[0].message.contains("from 32768 to 100000"), "{warnings:?}");
         fixture.variable("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "200000");
-        assert_eq!(fixture.load().unwrap().0.sections().files.max_bytes, Some(200_000));
+        assert_eq!(fixture.load().unwrap().0.sections().files.agents.initial.max_bytes, Some(200_000));
     }
 
     #[test]

@@ -248,7 +248,7 @@ mod tests {
         fixture.project(project);
         let (configuration, warnings) = fixture.load().unwrap();
         assert_eq!(warnings, []);
-        assert_eq!(configuration.sections().files.max_files_per_resolve, 4);
-        assert_eq!(configuration.sections().files.max_bytes, Some(65_536));
+        assert_eq!(configuration.sections().files.max_files_per_resolve(), 4);
+        assert_eq!(configuration.sections().files.agents.initial.max_bytes, Some(65_536));
     }
 }

@@ -109,13 +109,13 @@ pub(crate) const KEYS: &[Key] = &[
         .otherwise("`owner.token` in the data directory"),
     key!("client.workspace", client.workspace, "Workspace that commands use when none is named.")
         .variable_name("FOREWORD_WORKSPACE"),
-    key!("agents.enabled", files.enabled, "Reads instruction files on disk at all.").of_agents(),
+    key!("agents.enabled", files.agents.enabled, "Reads instruction files on disk at all.").of_agents(),
     key!("agents.profile", profile, "Set of rules by which instruction files are found.")
         .project(ProjectRule::Free)
         .flag(FlagSpec::new(FlagGroup::Files, "profile", "NAME")),
     key!(
         "agents.fallback_filenames",
-        files.fallback_filenames,
+        files.agents.fallback_filenames,
         "File names tried in a directory that has none of the profile's names."
     )
     .otherwise(PROFILES_OWN)
@@ -123,17 +123,21 @@ pub(crate) const KEYS: &[Key] = &[
     .flag(FlagSpec::new(FlagGroup::Files, "fallback", "NAME")),
     key!(
         "agents.follow_external_links",
-        files.follow_external_links,
+        files.agents.follow_external_links,
         "Follows links in a project that lead out of its root."
     ),
-    key!("agents.root.project_root_override", files.root, "The project root itself, without a search.")
-        .otherwise("searched for by its markers")
-        .variable_name("FOREWORD_AGENTS_ROOT")
-        .of_agents()
-        .flag(FlagSpec::new(FlagGroup::Files, "root", "DIR")),
+    key!(
+        "agents.root.project_root_override",
+        files.agents.root.project_root_override,
+        "The project root itself, without a search."
+    )
+    .otherwise("searched for by its markers")
+    .variable_name("FOREWORD_AGENTS_ROOT")
+    .of_agents()
+    .flag(FlagSpec::new(FlagGroup::Files, "root", "DIR")),
     key!(
         "agents.root.markers",
-        files.markers,
+        files.agents.root.markers,
         "Names whose presence makes a directory the project root; `[]` is no search."
     )
     .otherwise(PROFILES_OWN)
@@ -142,17 +146,17 @@ pub(crate) const KEYS: &[Key] = &[
     .flag(FlagSpec::new(FlagGroup::Files, "marker", "NAME").or_empty("no-markers")),
     key!(
         "agents.root.stop_at_fs_root",
-        files.stop_at_fs_root,
+        files.agents.root.stop_at_fs_root,
         "Searches for markers up to the file system's root; false stops at the user's home directory."
     ),
-    key!("agents.initial.max_files", files.max_files, "Most project files read at the start.")
+    key!("agents.initial.max_files", files.agents.initial.max_files, "Most project files read at the start.")
         .otherwise(PROFILES_OWN)
         .of_agents()
         .project(ProjectRule::LowerOnly(|profile| profile.max_files))
         .flag(FlagSpec::new(FlagGroup::Files, "max-files", "N")),
     key!(
         "agents.initial.max_bytes",
-        files.max_bytes,
+        files.agents.initial.max_bytes,
         "Most bytes of project files read at the start; 0 reads none."
     )
     .otherwise(PROFILES_OWN)
@@ -161,13 +165,13 @@ pub(crate) const KEYS: &[Key] = &[
     .flag(FlagSpec::new(FlagGroup::Files, "max-bytes", "N")),
     key!(
         "agents.resolver.enabled",
-        files.resolver_enabled,
+        files.agents.resolver.enabled,
         "Announces instruction files of further directories as an agent moves."
     )
     .of_agents(),
     key!(
         "agents.resolver.max_files_per_resolve",
-        files.max_files_per_resolve as Positive,
+        files.agents.resolver.max_files_per_resolve as Positive,
         "Most files announced at once; the rest follow with the next."
     )
     .variable_name("FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE")
@@ -175,7 +179,7 @@ pub(crate) const KEYS: &[Key] = &[
     .project(ProjectRule::LowerOnly(|_| None)),
     key!(
         "agents.resolver.delivery",
-        files.delivery,
+        files.agents.resolver.delivery,
         "Announces a file by its path, with its text, or with its text when that is short."
     )
     .project(ProjectRule::Free),
@@ -372,11 +376,12 @@ mod tests {
         assert_eq!(gateway.limits.outgoing_bytes, 16 * 1024 * 1024);
         assert_eq!(gateway.limits.patience, Duration::from_secs(10));
         assert_eq!(client, ClientSettings { url: None, token_file: None, workspace: None });
-        assert_eq!((files.enabled, files.stop_at_fs_root, files.follow_external_links), (true, true, false));
+        let switches = (files.enabled(), files.stop_at_fs_root(), files.follow_external_links());
+        assert_eq!(switches, (true, true, false));
         assert_eq!(profile, "foreword");
-        assert_eq!((files.markers, files.max_bytes), (None, None));
-        assert_eq!(files.max_files_per_resolve, 8);
-        assert_eq!(files.delivery, instructions::Delivery::Auto);
+        assert_eq!((&files.agents.root.markers, files.agents.initial.max_bytes), (&None, None));
+        assert_eq!(files.max_files_per_resolve(), 8);
+        assert_eq!(files.delivery(), instructions::Delivery::Auto);
     }
 
     /// Any value that a kind lets through is one that the field can hold, and is shown as it was set.

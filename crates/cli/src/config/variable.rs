@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use super::Warning;
 use super::key::{Key, VARIABLE_PREFIX};
 use super::layers::{Assignment, Origin};
-use super::nearest::nearest;
 use super::table::KEYS;
 use crate::failure::Failure;
 
@@ -121,7 +120,7 @@ fn unknown(name: &str) -> Warning {
         VariableName::Exact(name) => Some(name.to_owned()),
         VariableName::Prefix(_) => None,
     }));
-    let hint = nearest(name, known.iter().map(String::as_str))
+    let hint = protocol::nearest(name, known.iter().map(String::as_str))
         .map(|nearest| format!("the nearest known variable is `{nearest}`"));
     Warning {
         message: format!("environment variable `{}` is unknown and has no effect", name.escape_debug()),

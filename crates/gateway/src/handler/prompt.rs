@@ -135,7 +135,7 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         AgentError::Rebuild(RebuildError::Missing { sha256, .. }) => {
             error(ErrorKind::NotFound, message, |data| {
                 data.what = Some("prompt_text".to_owned());
-                data.id = Some(sha256);
+                data.id = Some(sha256.to_string());
             })
         }
         AgentError::Rebuild(_) => {

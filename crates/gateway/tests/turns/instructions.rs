@@ -211,7 +211,11 @@ async fn an_explanation_says_how_each_file_was_delivered() {
     let expected = [("root initial", false), ("a/AGENTS.md inline", true), ("b/AGENTS.md inline", false)];
     assert_eq!(files, expected.map(|(file, earlier)| (file.to_owned(), earlier)));
     let digests = explained["files"].as_array().unwrap().iter().map(|file| file["sha256"].as_str().unwrap());
-    assert!(digests.eq(["RULE-ROOT-1", "RULE-A-1", "RULE-B-1"].map(prompt::sha256)));
+    assert!(
+        digests
+            .eq(["RULE-ROOT-1", "RULE-A-1", "RULE-B-1"]
+                .map(|text| protocol::ContentHash::of(text).to_string()))
+    );
     assert_eq!(explained["tools"][0]["reminders"], json!(["agents.resolve.paths"]));
     assert_eq!(explained["rounds"], 2);
 }

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::answers::CacheEvidence;
 use super::memory::Memory;
 use super::{Cache, DIRECTORIES, NAME_SETS};
+use crate::beneath::type_name;
 use crate::file::{self, Bounds, Found, Stamp};
 
 /// Names that fit into a directory's memory; more are simply looked for every time.
@@ -101,7 +102,7 @@ impl<'a> DirectoryReader<'a> {
         if self.cache.is_some() {
             self.remember(path, stat);
         }
-        stat.map(|stat| file::kind(&stat))
+        stat.map(|stat| type_name(&stat))
     }
 
     /// Whether a marker is in a directory. A link counts when it leads somewhere.
@@ -122,7 +123,7 @@ impl<'a> DirectoryReader<'a> {
 
     fn marker(&mut self, directory: &Path, path: &Path, bit: u64) -> Marker {
         match rustix::fs::lstat(path) {
-            Ok(stat) if file::kind(&stat) == "link" => {
+            Ok(stat) if type_name(&stat) == "link" => {
                 // Where it leads to may change without its directory changing.
                 self.evidence = CacheEvidence::unknown();
                 match rustix::fs::stat(path) {

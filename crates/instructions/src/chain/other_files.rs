@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::{Chain, Chosen};
 use crate::decision::{Decision, Outcome};
 use crate::file::Stamp;
-use crate::profile::{Fallbacks, Profile};
+use crate::profile::{Fallbacks, RootOverride};
+use crate::settings::{FALLBACK_FILENAMES, MARKERS};
 
 /// Entries of one directory that are looked at for other letter cases.
 const MOST_ENTRIES: usize = 200_000;
@@ -38,15 +39,17 @@ impl Chain<'_> {
             self.other_names(directory, names);
         }
         let top = directories.first().map_or(self.request.cwd, PathBuf::as_path);
+        let profile = self.request.settings.profile;
+        let remedy = match profile.root_override {
+            RootOverride::Allowed => "--root, or a marker further up,".to_owned(),
+            RootOverride::Ignored => format!("a marker further up ({})", profile.setting_name(MARKERS)),
+        };
         for directory in top.ancestors().skip(1) {
             for name in names {
                 let path = directory.join(name);
                 if path.is_file() {
-                    let detail = format!(
-                        "it stands above the root {}; give {} if it should count",
-                        top.display(),
-                        self.request.settings.profile.setting_names.root
-                    );
+                    let detail =
+                        format!("it is above the root {}; give {remedy} if it should count", top.display());
                     self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(detail));
                 }
             }
@@ -62,7 +65,7 @@ impl Chain<'_> {
     }
 
     fn other_names(&mut self, directory: &Path, names: &[String]) {
-        let Profile { name: profile, fallbacks, setting_names, .. } = *self.request.settings.profile;
+        let profile = self.request.settings.profile;
         for (name, agent) in OTHER_AGENTS {
             let path = directory.join(name);
             if names.iter().any(|known| known == name) || path.symlink_metadata().is_err() {
@@ -71,22 +74,23 @@ impl Chain<'_> {
             let present = names.iter().find(|name| directory.join(name).symlink_metadata().is_ok());
             let remedy = match (self.same_file(&path), present) {
                 (Some(same), _) => {
-                    let same = match same.parent() == Some(directory) {
-                        true => Path::new(same.file_name().unwrap_or(same.as_os_str())),
-                        false => same,
-                    };
+                    let beside = same.file_name().filter(|_| same.parent() == Some(directory));
+                    let same = beside.map_or(same, Path::new);
                     format!("it is the same file as {}, which is read", same.display())
                 }
                 // A link or another name would not come first.
                 (None, Some(present)) => format!("copy what should count into {present}"),
-                (None, None) if name.contains('/') || fallbacks == Fallbacks::Unsupported => {
+                (None, None) if name.contains('/') || profile.fallbacks == Fallbacks::Unsupported => {
                     format!("link it (ln -s {name} AGENTS.md)")
                 }
                 (None, None) => {
-                    format!("link it (ln -s {name} AGENTS.md), or name it {}", setting_names.fallbacks)
+                    let flag = if profile.settings_file.is_some() { "" } else { "with --fallback or " };
+                    let setting = profile.setting_name(FALLBACK_FILENAMES);
+                    format!("link it (ln -s {name} AGENTS.md), or name it {flag}in {setting}")
                 }
             };
-            let detail = format!("it is for {agent}, the profile `{profile}` does not read it; {remedy}");
+            let detail =
+                format!("it is for {agent}, the profile `{}` does not read it; {remedy}", profile.name);
             self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
         }
         let Ok(entries) = std::fs::read_dir(directory) else { return };

@@ -1,6 +1,7 @@
 //! Today's Codex. Its own command `codex debug prompt-input` is the judge.
 
 use super::*;
+use crate::settings::{FALLBACK_FILENAMES, MARKERS, MAX_BYTES};
 
 /// The profile `codex`.
 pub static CODEX: Profile = Profile {
@@ -17,15 +18,13 @@ pub static CODEX: Profile = Profile {
     role: BlockRole::User,
     settings_file: Some(SettingsFile {
         name: "config.toml",
-        max_bytes: "project_doc_max_bytes",
-        fallback_filenames: "project_doc_fallback_filenames",
-        markers: "project_root_markers",
+        agent: "Codex",
+        keys: &[
+            (MAX_BYTES, "project_doc_max_bytes"),
+            (FALLBACK_FILENAMES, "project_doc_fallback_filenames"),
+            (MARKERS, "project_root_markers"),
+        ],
         projects: "projects",
     }),
-    setting_names: SettingNames {
-        max_bytes: "project_doc_max_bytes in Codex's config.toml",
-        fallbacks: "in project_doc_fallback_filenames in Codex's config.toml",
-        root: "a marker further up (project_root_markers in Codex's config.toml)",
-    },
     ..BASE
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use measure::{Comparison, Effort, Rounds};
-use prompt::{Compiler, PromptCompileInput, sha256};
+use prompt::{Compiler, ContentHash, PromptCompileInput};
 use tokens::Counter;
 
 use crate::fixture::forty_sections;
@@ -17,7 +17,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let full = compiled.full_text.clone();
     let mut knowing = Compiler::new(Arc::clone(&counter));
     let figures = Comparison::against("SHA-256 of the text, once", async || {
-        std::hint::black_box(sha256(&full));
+        std::hint::black_box(ContentHash::of(&full));
         Ok(())
     })
     .with("compile again, nothing changed", async || {
@@ -42,13 +42,13 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
         ..input.clone()
     };
     let inputs = [changed(1), changed(2)];
-    let small = sha256(inputs[0].extra_system.as_deref().unwrap_or_default());
-    anyhow::ensure!(small.len() == 64);
+    let small = ContentHash::of(inputs[0].extra_system.as_deref().unwrap_or_default());
+    anyhow::ensure!(small.as_str().len() == 64);
     let mut compiler = Compiler::new(Arc::clone(&counter));
     let mut turn = 0;
     let turn_text = Compiler::default().compile(&inputs[0]).turn_text;
     let figures = Comparison::against("SHA-256 of the turn's part, three times", async || {
-        (0..3).for_each(|_| drop(std::hint::black_box(sha256(&turn_text))));
+        (0..3).for_each(|_| drop(std::hint::black_box(ContentHash::of(&turn_text))));
         Ok(())
     })
     .with("compile again, one section of the turn changed", async || {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use measure::{Effort, Table, show_count};
-use prompt::{AgentsContext, CompiledPrompt, Compiler, PromptCompileInput, Stability, blame};
+use prompt::{AgentsContext, CompiledPrompt, Compiler, ContentHash, PromptCompileInput, Stability, blame};
 use tokens::Counter;
 
 use crate::fixture::{section, text};
@@ -101,7 +101,7 @@ fn add(sum: &mut Sum, previous: &CompiledPrompt, compiled: &CompiledPrompt) {
         .chain(&compiled.sections)
         .map(|section| (section.sha256.as_str(), &*section.text))
         .collect();
-    let find = |sha256: &str| texts.get(sha256).map(|text| (*text).to_owned());
+    let find = |sha256: &ContentHash| texts.get(sha256.as_str()).map(|text| (*text).to_owned());
     let found = blame(&previous.manifest, &compiled.manifest, find);
     let sections = previous.manifest.sections.iter();
     let prefix: u64 =

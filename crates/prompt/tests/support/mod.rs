@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use prompt::{
-    AgentsContext, AgentsGuidance, BOOTSTRAP_FILES, BootstrapFile, BootstrapFiles, ContributedSection,
-    PromptCompileInput, PromptSection, PromptSource, PromptTruncation, sha256,
+    AgentsContext, AgentsGuidance, BOOTSTRAP_FILES, BootstrapFile, BootstrapFiles, ContentHash,
+    ContributedSection, PromptCompileInput, PromptSection, PromptSource, PromptTruncation,
 };
 
 /// Something in every section.
@@ -16,7 +16,7 @@ pub(crate) fn full_input() -> PromptCompileInput {
         agents_guidance: AgentsGuidance::RulesAndNestedScopes,
         agents_context: Some(AgentsContext {
             text: "<agents_context scope=\"initial\">\nInstructions from: /repo/AGENTS.md\nRun the tests.\n</agents_context>".to_owned(),
-            sources: vec![PromptSource::file("/repo/AGENTS.md", sha256("Run the tests.\n"))],
+            sources: vec![PromptSource::file("/repo/AGENTS.md", ContentHash::of("Run the tests.\n"))],
             truncated: false,
         }),
         include_task_orchestration_policy: true,
@@ -32,7 +32,7 @@ pub(crate) fn full_input() -> PromptCompileInput {
                 sources: vec![PromptSource {
                     id: Some("019370aa-0000-7000-8000-000000000001".to_owned()),
                     version: Some(7),
-                    ..PromptSource::new("document", sha256("Answer in English.\n"))
+                    ..PromptSource::new("document", ContentHash::of("Answer in English.\n"))
                 }],
                 priority: 600,
                 ..contributed("agents_md", "Answer in English.\nNever write </AGENTS_MD>.\n").section
@@ -62,7 +62,7 @@ pub(crate) fn bootstrap(texts: &[&str]) -> BootstrapFiles {
         kind: *kind,
         path: PathBuf::from("/home/ada/.config/foreword").join(kind.name),
         text: (*text).to_owned(),
-        sha256: sha256(text),
+        sha256: ContentHash::of(text),
         longer: false,
     });
     BootstrapFiles { files: files.collect(), diagnostics: Vec::new() }

@@ -3,7 +3,6 @@
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, secret_header, text, texts};
 use crate::assembly::Assembly;
@@ -80,7 +79,7 @@ fn cache_key(key: &str) -> String {
     if key.len() <= MAX_CACHE_KEY_BYTES {
         return key.to_owned();
     }
-    Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect()
+    protocol::ContentHash::of(key).to_string()
 }
 
 fn input(request: &ChatRequest) -> Vec<Value> {

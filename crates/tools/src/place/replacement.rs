@@ -6,10 +6,11 @@ use std::io::Write as _;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use instructions::beneath::{directory_flags, file_type, type_name};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Place, called, directory_flags, kind};
+use super::Place;
 use crate::FileError;
 use crate::work::Work;
 
@@ -25,20 +26,20 @@ impl Place {
     ///
     /// With `known`, only if that is still the state of the file.
     pub(crate) fn replace(&self, content: &[u8], known: Option<&Stat>, work: &Work) -> Result<(), FileError> {
-        let (Some(holder), Some(name)) = (&self.holder, self.below.file_name()) else {
+        let (Some(holder), Some(name)) = (&self.followed.holder, self.followed.below.file_name()) else {
             return Err(FileError::NotAFile { path: self.shown.clone(), kind: "directory" });
         };
-        let before = self.entry.as_ref().map(|entry| &entry.stat);
+        let before = self.followed.entry.as_ref().map(|entry| &entry.stat);
         if let Some(stat) = before {
-            if kind(stat) != FileType::RegularFile {
-                return Err(FileError::NotAFile { path: self.shown.clone(), kind: called(stat) });
+            if file_type(stat) != FileType::RegularFile {
+                return Err(FileError::NotAFile { path: self.shown.clone(), kind: type_name(stat) });
             }
             if stat.st_mode & WRITABLE == 0 {
                 return Err(FileError::ReadOnly { path: self.shown.clone() });
             }
         }
         let failed = |errno| FileError::of(errno, &self.shown);
-        let made = make_directories(holder.as_fd(), &self.missing).map_err(failed)?;
+        let made = make_directories(holder.as_fd(), &self.followed.missing).map_err(failed)?;
         let holder = made.as_ref().map_or(holder.as_fd(), |made| made.as_fd());
         let (beside, file) = Beside::create(holder).map_err(failed)?;
         write(file, content, before).map_err(|error| FileError::io(&error, &self.shown))?;

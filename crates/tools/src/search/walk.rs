@@ -12,11 +12,12 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::Override;
+use instructions::beneath::file_type;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::lines::Found;
 use crate::FileError;
-use crate::place::{Place, Root, kind, read_flags};
+use crate::place::{Place, Root, read_flags};
 use crate::work::Work;
 
 /// Files that say what is not worth a look.
@@ -149,7 +150,7 @@ impl<'a> Walk<'a> {
             let kind = match entry.file_type() {
                 // Some file systems do not say.
                 FileType::Unknown => rustix::fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |stat| kind(&stat)),
+                    .map_or(FileType::Unknown, |stat| file_type(&stat)),
                 kind => kind,
             };
             names.push((name, kind));
@@ -191,5 +192,5 @@ impl<'a> Walk<'a> {
 fn open(directory: BorrowedFd<'_>, name: &Path) -> Result<Option<File>, rustix::io::Errno> {
     let descriptor = rustix::fs::openat(directory, name, read_flags(), Mode::empty())?;
     let stat = rustix::fs::fstat(&descriptor)?;
-    Ok((kind(&stat) == FileType::RegularFile).then(|| File::from(descriptor)))
+    Ok((file_type(&stat) == FileType::RegularFile).then(|| File::from(descriptor)))
 }

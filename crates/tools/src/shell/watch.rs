@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use instructions::beneath::file_type;
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 
-use crate::place::kind;
 use crate::{FileError, ToolContext};
 
 /// Directories whose content is named by its digest, or is as good as that.
@@ -151,7 +151,7 @@ fn look(context: &ToolContext) -> Snapshot {
                 continue;
             }
             let Ok(stat) = rustix::fs::statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-            if kind(&stat) != FileType::Directory {
+            if file_type(&stat) != FileType::Directory {
                 if protected {
                     snapshot.stamps.insert(path, Stamp::of(&stat));
                 }

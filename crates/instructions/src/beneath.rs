@@ -1,0 +1,381 @@
+//! Follows a path below a directory, and never out of it: the one walk for instruction files and for tools.
+//!
+//! Neither cap-std nor pathrs fits. cap-std refuses absolute links that lead back in and answers with an open file only;
+//! tools also need where a path really ends, because that decides whether it is protected, and the directory that holds
+//! it, because a file is replaced there. pathrs is for Linux only and takes a link that leads out as one that starts
+//! again at the root, where we have to report it.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+/// As the system itself counts.
+const MAX_LINKS: usize = 40;
+
+/// What a path leads to, all links followed.
+#[derive(Debug)]
+pub struct Followed {
+    /// The way from the root, without links.
+    pub below: PathBuf,
+    /// The directory that holds it; none for the root itself.
+    pub holder: Option<OwnedFd>,
+    /// None where nothing is yet.
+    pub entry: Option<Entry>,
+    /// Directories that are not there yet, between the holder and the name.
+    pub missing: Vec<OsString>,
+}
+
+/// Something that is there, opened without access to its content.
+#[derive(Debug)]
+pub struct Entry {
+    /// Good for looking at it and for opening what is below it.
+    pub descriptor: OwnedFd,
+    /// What it was when it was opened.
+    pub stat: Stat,
+}
+
+/// Opens a file below `root`, which is at `root_path`, to read it. A way out is `XDEV`.
+pub fn open(root: BorrowedFd<'_>, root_path: &Path, relative: &Path) -> Result<OwnedFd, Errno> {
+    match open_inside(root, relative) {
+        // A link that is absolute, or leads out and in again, counts as a way out here. Where it ends, there is none.
+        Err(Errno::XDEV) => open_inside(root, &resolved(root_path, relative)?),
+        opened => opened,
+    }
+}
+
+/// Follows `relative` from `root`, one component after another, none of them opened through a link. An absolute link may
+/// lead back in by one of the `root_paths`; any other way out is `XDEV`.
+pub fn follow(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Result<Followed, Errno> {
+    let mut waiting = VecDeque::new();
+    prepend(&mut waiting, relative)?;
+    let mut passed: Vec<(OsString, Entry)> = Vec::new();
+    let mut links = 0;
+    while let Some(name) = waiting.pop_front() {
+        if name == ".." {
+            passed.pop().ok_or(Errno::XDEV)?;
+            continue;
+        }
+        let here = passed.last().map_or(root, |(_, entry)| entry.descriptor.as_fd());
+        match look(here, &name) {
+            Ok(Seen::Link(target)) => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(Errno::LOOP);
+                }
+                if target.is_absolute() {
+                    let below = root_paths.iter().find_map(|root| target.strip_prefix(root).ok());
+                    prepend(&mut waiting, below.ok_or(Errno::XDEV)?)?;
+                    passed.clear();
+                } else {
+                    prepend(&mut waiting, &target)?;
+                }
+            }
+            Ok(Seen::Entry(entry)) => {
+                if !waiting.is_empty() && file_type(&entry.stat) != FileType::Directory {
+                    return Err(Errno::NOTDIR);
+                }
+                passed.push((name, entry));
+            }
+            Err(Errno::NOENT) => return absent(root, passed, name, waiting),
+            Err(errno) => return Err(errno),
+        }
+    }
+    let below: PathBuf = passed.iter().map(|(name, _)| name).collect();
+    let Some((_, entry)) = passed.pop() else {
+        let descriptor = duplicate(root)?;
+        let stat = rustix::fs::fstat(&descriptor)?;
+        let entry = Some(Entry { descriptor, stat });
+        return Ok(Followed { below, holder: None, entry, missing: Vec::new() });
+    };
+    let holder = holder(root, passed)?;
+    Ok(Followed { below, holder: Some(holder), entry: Some(entry), missing: Vec::new() })
+}
+
+/// What something on disk is.
+pub fn file_type(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// The word for what something on disk is.
+pub fn type_name(stat: &Stat) -> &'static str {
+    match file_type(stat) {
+        FileType::RegularFile => "file",
+        FileType::Directory => "directory",
+        FileType::Fifo => "pipe",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "device",
+        FileType::Symlink => "link",
+        _ => "something else",
+    }
+}
+
+/// How files are opened: a pipe or device must neither block nor become a terminal.
+pub fn read_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
+}
+
+/// How directories are opened that something is looked for in.
+pub fn directory_flags() -> OFlags {
+    OFlags::DIRECTORY | OFlags::CLOEXEC | path_only()
+}
+
+/// Opens without access to the content, where the system knows how.
+#[cfg(target_os = "linux")]
+fn path_only() -> OFlags {
+    OFlags::PATH
+}
+
+#[cfg(not(target_os = "linux"))]
+fn path_only() -> OFlags {
+    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY
+}
+
+fn open_inside(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
+    match open_by_system(root, relative) {
+        // The system has no such call, or a sandbox forbids it.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_by_hand(root, relative),
+        opened => opened,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_by_system(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
+    use rustix::fs::ResolveFlags;
+    let stay = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    loop {
+        match rustix::fs::openat2(root, relative, read_flags(), Mode::empty(), stay) {
+            // A rename elsewhere on the system made the kernel unsure; it asks to try again.
+            Err(Errno::AGAIN) => {}
+            opened => return opened,
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_by_system(_: BorrowedFd<'_>, _: &Path) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+fn open_by_hand(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
+    let followed = follow(root, &[], relative)?;
+    followed.entry.ok_or(Errno::NOENT)?;
+    // A link that appears now is not followed.
+    let flags = read_flags() | OFlags::NOFOLLOW;
+    match (followed.holder, followed.below.file_name()) {
+        (Some(holder), Some(name)) => rustix::fs::openat(holder, name, flags, Mode::empty()),
+        _ => rustix::fs::openat(root, ".", flags, Mode::empty()),
+    }
+}
+
+/// Where a path below the root ends, if that is inside. Nothing of the answer is a link now; should one appear, it is
+/// not followed out.
+fn resolved(root_path: &Path, relative: &Path) -> Result<PathBuf, Errno> {
+    let errno = |error: io::Error| error.raw_os_error().map_or(Errno::XDEV, Errno::from_raw_os_error);
+    let real_root = root_path.canonicalize().map_err(errno)?;
+    let real = root_path.join(relative).canonicalize().map_err(errno)?;
+    real.strip_prefix(&real_root).map(Path::to_owned).map_err(|_| Errno::XDEV)
+}
+
+fn absent(
+    root: BorrowedFd<'_>,
+    passed: Vec<(OsString, Entry)>,
+    name: OsString,
+    waiting: VecDeque<OsString>,
+) -> Result<Followed, Errno> {
+    // What is not there has no parent that could be looked up.
+    if waiting.iter().any(|name| name == "..") {
+        return Err(Errno::NOENT);
+    }
+    let mut missing: Vec<OsString> = std::iter::once(name).chain(waiting).collect();
+    let below: PathBuf = passed.iter().map(|(name, _)| name).chain(&missing).collect();
+    missing.pop();
+    let holder = holder(root, passed)?;
+    Ok(Followed { below, holder: Some(holder), entry: None, missing })
+}
+
+/// The directory that was reached last.
+fn holder(root: BorrowedFd<'_>, mut passed: Vec<(OsString, Entry)>) -> Result<OwnedFd, Errno> {
+    match passed.pop() {
+        Some((_, entry)) => Ok(entry.descriptor),
+        None => duplicate(root),
+    }
+}
+
+enum Seen {
+    Link(PathBuf),
+    Entry(Entry),
+}
+
+fn look(here: BorrowedFd<'_>, name: &OsStr) -> Result<Seen, Errno> {
+    let link = || {
+        let target = rustix::fs::readlinkat(here, name, Vec::new())?;
+        Ok(Seen::Link(OsString::from_vec(target.into_bytes()).into()))
+    };
+    let flags = path_only() | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let descriptor = match rustix::fs::openat(here, name, flags, Mode::empty()) {
+        // What a link answers to somebody who does not follow it, where opening it is not possible.
+        Err(Errno::LOOP | Errno::MLINK) => return link(),
+        opened => opened?,
+    };
+    let stat = rustix::fs::fstat(&descriptor)?;
+    if file_type(&stat) == FileType::Symlink {
+        return link();
+    }
+    Ok(Seen::Entry(Entry { descriptor, stat }))
+}
+
+fn duplicate(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    rustix::io::fcntl_dupfd_cloexec(descriptor, 0)
+}
+
+/// Puts a relative path's names before what waits; an absolute path leads out.
+fn prepend(waiting: &mut VecDeque<OsString>, path: &Path) -> Result<(), Errno> {
+    for component in path.components().rev() {
+        match component {
+            Component::Normal(name) => waiting.push_front(name.to_owned()),
+            Component::ParentDir => waiting.push_front("..".into()),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return Err(Errno::XDEV),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+
+    use super::*;
+
+    struct Tree {
+        directory: tempfile::TempDir,
+        root: OwnedFd,
+    }
+
+    impl Tree {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let root = directory.path().join("root");
+            fs::create_dir_all(root.join("a/b")).unwrap();
+            fs::write(root.join("file"), "f").unwrap();
+            fs::write(root.join("a/b/file"), "ab").unwrap();
+            fs::write(directory.path().join("outside"), "o").unwrap();
+            for (target, link) in [
+                ("file", "link"),
+                ("../file", "a/up"),
+                ("../../outside", "a/out"),
+                ("../../root/file", "a/out-and-in"),
+                ("nowhere", "dangling"),
+                ("loop", "loop"),
+                ("a/b", "d"),
+                ("file/x", "through-file"),
+                ("a", "to-directory"),
+                ("..", "parent"),
+                (".", "self"),
+            ] {
+                symlink(target, root.join(link)).unwrap();
+            }
+            symlink(directory.path().join("outside"), root.join("absolute-out")).unwrap();
+            symlink(root.join("a/b/file"), root.join("absolute-in")).unwrap();
+            let root = rustix::fs::open(&root, directory_flags(), Mode::empty()).unwrap();
+            Self { directory, root }
+        }
+
+        fn root_path(&self) -> PathBuf {
+            self.directory.path().join("root")
+        }
+
+        fn follow(&self, path: &str) -> Result<Followed, Errno> {
+            follow(self.root.as_fd(), &[&self.root_path()], Path::new(path))
+        }
+
+        fn inode(&self, path: &str) -> u64 {
+            fs::metadata(self.root_path().join(path)).unwrap().ino()
+        }
+    }
+
+    fn inode(opened: Result<OwnedFd, Errno>) -> Result<u64, Errno> {
+        opened.map(|descriptor| rustix::fs::fstat(descriptor).unwrap().st_ino)
+    }
+
+    #[test]
+    fn by_system_and_by_hand_agree() {
+        let tree = Tree::new();
+        for path in [
+            "file",
+            "link",
+            "a/up",
+            "a/out",
+            "a/out-and-in",
+            "absolute-out",
+            "absolute-in",
+            "dangling",
+            "loop",
+            "d/file",
+            "d/../b/file",
+            "a/b",
+            "nothing",
+            "nothing/x",
+            "file/x",
+            "file/..",
+            "through-file",
+            "../outside",
+            "to-directory/b/file",
+            "a/../../outside",
+            "parent",
+            "parent/outside",
+            "self/file",
+            ".",
+            "a/..",
+        ] {
+            let by_hand = inode(open_by_hand(tree.root.as_fd(), Path::new(path)));
+            let by_system = inode(open_by_system(tree.root.as_fd(), Path::new(path)));
+            if by_system != Err(Errno::NOSYS) {
+                assert_eq!(by_hand, by_system, "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn links_may_lead_back_in_to_be_read() {
+        let tree = Tree::new();
+        let open = |path: &str| inode(open(tree.root.as_fd(), &tree.root_path(), Path::new(path)));
+        assert_eq!(open("absolute-in"), Ok(tree.inode("a/b/file")));
+        assert_eq!(open("a/out-and-in"), Ok(tree.inode("file")));
+        for path in ["absolute-out", "a/out", "../outside"] {
+            assert_eq!(open(path), Err(Errno::XDEV), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_followed_to_where_its_links_end() {
+        let tree = Tree::new();
+        for (path, below, missing) in [
+            ("link", "file", 0),
+            ("d/file", "a/b/file", 0),
+            ("d/../up", "file", 0),
+            ("absolute-in", "a/b/file", 0),
+            ("dangling", "nowhere", 0),
+            ("d/new/file", "a/b/new/file", 1),
+            (".", "", 0),
+        ] {
+            let followed = tree.follow(path).unwrap();
+            assert_eq!(
+                (followed.below.as_path(), followed.missing.len()),
+                (Path::new(below), missing),
+                "{path}"
+            );
+        }
+        let entry = tree.follow("absolute-in").unwrap().entry.unwrap();
+        assert_eq!(entry.stat.st_ino, tree.inode("a/b/file"));
+        assert_eq!(tree.follow("absolute-out").unwrap_err(), Errno::XDEV);
+        assert_eq!(tree.follow("nothing/../file").unwrap_err(), Errno::NOENT);
+    }
+}
