@@ -170,7 +170,7 @@ fn the_same_file_and_files_elsewhere_are_told_with_their_place() {
     );
     assert_eq!(
         line("explain", "above root"),
-        "  - AGENTS.md   above root    it stands above the root ~/project; give --root, or a marker further up, if \
+        "  - AGENTS.md   above root    it is above the root ~/project; give --root, or a marker further up, if \
          it should count"
     );
 }
