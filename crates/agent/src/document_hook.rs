@@ -8,7 +8,7 @@ use hooks::{
 };
 use prompt::AGENTS_MD;
 use protocol::limits::MAX_DOCUMENT_BYTES;
-use protocol::prompt::PromptSource;
+use protocol::prompt::{PromptSource, PromptSourceKind};
 use store::Store;
 
 /// The hook's id.
@@ -53,7 +53,7 @@ impl Hook for DocumentHook {
             path: Some(format!("/{}", resolved.source_path.join("/"))),
             id: Some(document.id.to_string()),
             version: Some(document.version.0),
-            ..PromptSource::new("document", document.content_sha256.clone())
+            ..PromptSource::new(PromptSourceKind::Document, document.content_sha256.clone())
         }];
         Ok(vec![section.into()])
     }

@@ -1,10 +1,12 @@
 //! What can go wrong with a turn.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use hooks::HookError;
 use instructions::ResolveError;
 use prompt::RebuildError;
+use protocol::{Hint, TurnErrorKind};
 use store::StoreError;
 
 /// Why there is no prompt, or no answer.
@@ -58,28 +60,25 @@ pub enum AgentError {
         message: String,
     },
     /// Nobody said which model to ask.
-    #[error(
-        "no model is configured\n\
-         hint: Anthropic: export ANTHROPIC_API_KEY=…, and in config.toml: [model] default = \"anthropic/claude-opus-5\"\n\
-         hint: OpenAI: export OPENAI_API_KEY=…, and in config.toml: [model] default = \"openai/gpt-5\"\n\
-         hint: Ollama: in config.toml: [providers.ollama] kind = \"openai_compatible\", \
-         base_url = \"http://127.0.0.1:11434/v1\", and [model] default = \"ollama/llama3.2\""
-    )]
+    #[error("no model is configured")]
     NoModel,
-    /// A model's name is none.
+    /// What was given is not a model's name.
     #[error(transparent)]
     ModelName(#[from] provider::ModelNameError),
     /// A provider failed, or there is no such provider.
     #[error(transparent)]
     Provider(Box<provider::ProviderError>),
     /// A provider ended without an answer.
-    #[error("the model ended without an answer; ask again")]
+    #[error("the model ended without an answer")]
     NoAnswer,
     /// Another gateway took a turn for dead.
-    #[error("the turn was given up by another gateway; ask again")]
+    #[error("the turn was given up by another gateway")]
     LeaseLost,
+    /// The gateway that ran the turn died.
+    #[error("the gateway that ran this turn is gone")]
+    GatewayGone,
     /// The gateway stops.
-    #[error("the gateway was stopped while the turn ran; ask again")]
+    #[error("the gateway was stopped while the turn ran")]
     ShutDown,
     /// Nobody waits for the turn any more, and it had not begun.
     #[error("the turn was withdrawn before it began")]
@@ -98,8 +97,7 @@ pub enum AgentError {
     NoInput,
     /// What must be sent does not fit.
     #[error(
-        "the prompt, the tools and the question have about {tokens} tokens, and there is room for {room}\n\
-         hint: ask for less, or raise turns.max_context_tokens if the model takes more"
+        "the prompt, the tools and the question have about {tokens} tokens, and there is room for {room}"
     )]
     TooLong {
         /// What must be sent.
@@ -108,13 +106,10 @@ pub enum AgentError {
         room: usize,
     },
     /// The model, or a filter behind it, refused.
-    #[error("the model refused to answer\nhint: ask differently, or ask another model with --model")]
+    #[error("the model refused to answer")]
     Refused,
     /// The model went on calling tools when it had to answer.
-    #[error(
-        "the model called tools until it had spent its budget, and then again instead of answering\n\
-         hint: ask for less at once, or raise turns.max_rounds and turns.max_tool_calls"
-    )]
+    #[error("the model called tools until it had spent its budget, and then again instead of answering")]
     OnlyCalls,
     /// Tools cannot run in the workspace's directory.
     #[error(transparent)]
@@ -136,17 +131,21 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// What went wrong, in a word that programs can rely on.
-    pub fn kind(&self) -> &'static str {
+    /// What kept the turn from its answer.
+    pub fn kind(&self) -> TurnErrorKind {
         match self {
-            AgentError::Provider(_) | AgentError::NoModel | AgentError::ModelName(_) => "provider_failed",
-            AgentError::Hook(_) => "hook_failed",
-            AgentError::LeaseLost | AgentError::ShutDown => "interrupted",
-            AgentError::NoAnswer => "no_answer",
-            AgentError::Refused => "refused",
-            AgentError::OnlyCalls => "tool_budget_spent",
-            AgentError::TooLong { .. } => "too_long",
-            _ => "failed",
+            AgentError::Provider(_) | AgentError::NoModel | AgentError::ModelName(_) => {
+                TurnErrorKind::ProviderFailed
+            }
+            AgentError::Hook(_) => TurnErrorKind::HookFailed,
+            AgentError::LeaseLost | AgentError::ShutDown | AgentError::GatewayGone => {
+                TurnErrorKind::Interrupted
+            }
+            AgentError::NoAnswer => TurnErrorKind::NoAnswer,
+            AgentError::Refused => TurnErrorKind::Refused,
+            AgentError::OnlyCalls => TurnErrorKind::ToolBudgetSpent,
+            AgentError::TooLong { .. } => TurnErrorKind::TooLong,
+            _ => TurnErrorKind::Failed,
         }
     }
 
@@ -154,9 +153,32 @@ impl AgentError {
     pub fn is_retryable(&self) -> bool {
         match self {
             AgentError::Provider(error) => error.retryable,
-            AgentError::LeaseLost | AgentError::ShutDown | AgentError::NoAnswer => true,
+            AgentError::LeaseLost | AgentError::ShutDown | AgentError::GatewayGone | AgentError::NoAnswer => true,
             AgentError::Store(StoreError::Unavailable(_)) => true,
             _ => false,
         }
+    }
+}
+
+/// How to name a model, for each kind of provider.
+const MODELS: &str = "\
+Anthropic: export ANTHROPIC_API_KEY=…, and in config.toml: [model] default = \"anthropic/claude-opus-5\"
+OpenAI: export OPENAI_API_KEY=…, and in config.toml: [model] default = \"openai/gpt-5\"
+Ollama: in config.toml: [providers.ollama] kind = \"openai_compatible\", base_url = \"http://127.0.0.1:11434/v1\", \
+and [model] default = \"ollama/llama3.2\"";
+
+impl Hint for AgentError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        let hint = match self {
+            AgentError::Provider(error) => return error.hint(),
+            AgentError::ModelName(error) => return error.hint(),
+            AgentError::Toolbox(error) => return error.hint(),
+            AgentError::NoModel => MODELS,
+            AgentError::TooLong { .. } => "ask for less, or raise turns.max_context_tokens if the model takes more",
+            AgentError::Refused => "ask differently, or ask another model with --model",
+            AgentError::OnlyCalls => "ask for less at once, or raise turns.max_rounds and turns.max_tool_calls",
+            _ => return None,
+        };
+        Some(Cow::Borrowed(hint))
     }
 }

@@ -1,11 +1,12 @@
 //! The calls of one answer: what newly applies to the paths they touch is told with their results, and nothing is
 //! edited before it was.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use futures_util::future::join_all;
 use instructions::{Announcement, Reminder, Resolver, SystemReminderType};
-use protocol::ToolCall;
+use protocol::{Hint, ToolCall};
 use provider::{Message, ToolResult};
 use store::TurnEvent;
 use tools::{Access, CheckedCall, Router, ToolOutput};
@@ -13,14 +14,6 @@ use tools::{Access, CheckedCall, Router, ToolOutput};
 use crate::entry::{Attached, Entry};
 use crate::error::AgentError;
 use crate::task::blocking;
-
-/// The answer to a call beyond the budget.
-const SPENT: &str =
-    "this call did not run: the turn has no more tool calls left\nhint: answer with what you have";
-
-/// The answer to a write whose instructions had not reached the model.
-const HELD_BACK: &str = "this call did not run: instruction files apply to this path that you had not been given\n\
-    hint: they stand at the end of this message's results; read and follow them, then make the call again";
 
 /// Less than this says nothing.
 const MIN_OUTPUT_CHARS: usize = 1_000;
@@ -50,10 +43,29 @@ struct Planned {
     reminder: Option<Reminder>,
 }
 
+/// Why a call is answered without being run.
+#[derive(Debug, thiserror::Error)]
 enum Refusal {
+    #[error("this call did not run: the turn has no more tool calls left")]
     Spent,
+    /// The instructions for what it would write had not reached the model.
+    #[error("this call did not run: instruction files apply to this path that you had not been given")]
     HeldBack,
-    Unresolved(AgentError),
+    #[error("this call did not run: {0}")]
+    Unresolved(#[source] AgentError),
+}
+
+impl Hint for Refusal {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Spent => Some("answer with what you have".into()),
+            Self::HeldBack => Some(
+                "they are at the end of this message's results; read and follow them, then make the call again"
+                    .into(),
+            ),
+            Self::Unresolved(error) => error.hint(),
+        }
+    }
 }
 
 struct Answered {
@@ -130,9 +142,7 @@ impl Planned {
         let is_held_back = matches!(self.refusal, Some(Refusal::HeldBack));
         let mut output = match self.refusal {
             None => router.run(self.call).await,
-            Some(Refusal::Spent) => ToolOutput::error(SPENT),
-            Some(Refusal::HeldBack) => ToolOutput::error(HELD_BACK),
-            Some(Refusal::Unresolved(error)) => ToolOutput::error(format!("this call did not run: {error}")),
+            Some(refusal) => ToolOutput::failed(&refusal),
         };
         output.reminders.extend(self.reminder);
         Answered { call, output, is_held_back }

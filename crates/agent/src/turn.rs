@@ -1,5 +1,6 @@
 //! A turn's life: begun under a lease, run by itself, ended once.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hooks::{Phase, TurnContext};
 use protocol::method::TurnStartParams;
-use protocol::{Timestamp, TurnError, TurnId, TurnStatus, WorkspaceId};
+use protocol::{Hint as _, Timestamp, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
 use serde_json::json;
 use store::{Lease, NewTurn, StoreError, Turn};
@@ -189,13 +190,7 @@ impl Agent {
 
     /// Fails the turns of gateways that are no more, and says how many.
     pub async fn fail_dead_turns(&self) -> Result<usize, AgentError> {
-        let error = TurnError {
-            kind: "interrupted".to_owned(),
-            message: "the gateway that ran this turn is gone; ask again".to_owned(),
-            provider: None,
-            status: None,
-            retryable: true,
-        };
+        let error = turn_error(&AgentError::GatewayGone);
         let living = self.running.ids();
         Ok(self.store.fail_expired_turns(Timestamp::now(), SWEEP, &living, &json!(error)).await?.len())
     }
@@ -297,6 +292,12 @@ pub(crate) fn turn_error(error: &AgentError) -> TurnError {
         AgentError::Provider(error) => (Some(error.provider.clone()), error.status),
         _ => (None, None),
     };
-    let kind = error.kind().to_owned();
-    TurnError { kind, message: error.to_string(), provider, status, retryable: error.is_retryable() }
+    TurnError {
+        kind: error.kind(),
+        message: error.to_string(),
+        hint: error.hint().map(Cow::into_owned),
+        provider,
+        status,
+        retryable: error.is_retryable(),
+    }
 }

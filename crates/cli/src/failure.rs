@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use client::ClientError;
 use protocol::ErrorKind;
-use protocol::error::{ErrorData, ErrorObject};
+use protocol::error::{ErrorData, ErrorObject, ErrorSubject};
 use protocol::local::OWNER_TOKEN_FILE;
 use rpc::websocket::ConnectError;
 
@@ -56,12 +56,6 @@ impl Failure {
         Self { exit, message: message.into(), hints: Vec::new(), source: None, data: None }
     }
 
-    /// A message of another room, whose `hint:` lines are hints.
-    pub(crate) fn with_hints(exit: Exit, text: &str) -> Self {
-        let (message, hints) = split_hints(text);
-        Self { hints, ..Self::new(exit, message) }
-    }
-
     /// What could not be done, and why.
     pub(crate) fn caused_by(exit: Exit, what: &str, source: impl Error + Send + Sync + 'static) -> Self {
         let message = format!("{what}: {source}");
@@ -74,6 +68,12 @@ impl Failure {
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Each line of another room's hint.
+    pub(crate) fn hints(mut self, hint: Option<&str>) -> Self {
+        self.hints.extend(hint.unwrap_or_default().lines().map(str::to_owned));
         self
     }
 
@@ -95,13 +95,6 @@ impl Error for Failure {
     }
 }
 
-/// A message without its `hint:` lines, and those without their beginning.
-pub(crate) fn split_hints(text: &str) -> (String, Vec<String>) {
-    let hint = |line: &str| line.strip_prefix("hint: ").map(str::to_owned);
-    let message: Vec<&str> = text.lines().filter(|line| hint(line).is_none()).collect();
-    (message.join("\n"), text.lines().filter_map(hint).collect())
-}
-
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let exit = match error.kind() {
@@ -117,8 +110,7 @@ impl From<ClientError> for Failure {
             ) => Exit::Usage,
             _ => Exit::Failed,
         };
-        let mut failure = Failure::with_hints(exit, &message(&error));
-        failure.hints.extend(hint(&error));
+        let mut failure = Failure::new(exit, message(&error)).hints(hint(&error).as_deref());
         if let ClientError::Refused(refused) = error {
             failure.data = refused.data.map(Box::new);
         }
@@ -164,7 +156,10 @@ fn hint(error: &ClientError) -> Option<String> {
         {
             "stop the gateway and start it again: it then makes a new token"
         }
-        ClientError::Refused(refused) => return refused.data.as_ref().and_then(hint_of_refusal),
+        ClientError::Refused(refused) => {
+            let data = refused.data.as_ref()?;
+            return data.hint.clone().or_else(|| hint_of_refusal(data));
+        }
         _ => return None,
     };
     Some(hint.to_owned())
@@ -183,14 +178,14 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
         ErrorKind::Forbidden if data.needed_role.is_none() => return None,
         ErrorKind::Forbidden => "use a token with a stronger role, or ask an owner for one",
         ErrorKind::AlreadyExists => "choose another name",
-        ErrorKind::NotFound => match data.what.as_deref()? {
-            "workspace" => "`foreword workspace list` shows those there are",
-            "folder" => "`foreword folder list` shows those there are",
-            "thread" => "`foreword thread tree` shows those there are",
-            "revision" => "`foreword doc history` shows those there are",
-            "token" => "`foreword token list` shows those there are",
-            "turn" => "`foreword turn list THREAD` shows those there are",
-            "prompt_text" => {
+        ErrorKind::NotFound => match data.what? {
+            ErrorSubject::Workspace => "`foreword workspace list` shows those there are",
+            ErrorSubject::Folder => "`foreword folder list` shows those there are",
+            ErrorSubject::Thread => "`foreword thread tree` shows those there are",
+            ErrorSubject::Revision => "`foreword doc history` shows those there are",
+            ErrorSubject::Token => "`foreword token list` shows those there are",
+            ErrorSubject::Turn => "`foreword turn list THREAD` shows those there are",
+            ErrorSubject::PromptText => {
                 "prompt.keep_texts and retention.prompt_texts of the gateway decide what is kept"
             }
             _ => return None,

@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 
 use protocol::ErrorKind;
-use protocol::error::ErrorObject;
-
-/// What a gateway gives as the reason while its database does not answer.
-const DATABASE_UNAVAILABLE: &str = "database_unavailable";
+use protocol::error::{ErrorObject, InternalReason};
 
 /// What went wrong between this program and the gateway, or what the gateway said.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +54,7 @@ impl ClientError {
         match self {
             ClientError::NotRunning { .. } | ClientError::Lost => true,
             ClientError::Refused(error) => error.data.as_ref().is_some_and(|data| {
-                data.kind == ErrorKind::RateLimited || data.reason.as_deref() == Some(DATABASE_UNAVAILABLE)
+                data.kind == ErrorKind::RateLimited || data.reason == Some(InternalReason::DatabaseUnavailable)
             }),
             ClientError::Connect(error) => {
                 matches!(error, rpc::websocket::ConnectError::Unreachable { .. })
@@ -86,8 +83,8 @@ mod tests {
     use super::*;
     use protocol::error::ErrorData;
 
-    fn refused(kind: ErrorKind, reason: Option<&str>) -> ClientError {
-        let data = ErrorData { reason: reason.map(str::to_owned), ..ErrorData::new(kind) };
+    fn refused(kind: ErrorKind, reason: Option<InternalReason>) -> ClientError {
+        let data = ErrorData { reason, ..ErrorData::new(kind) };
         let message = "no".to_owned();
         ClientError::Refused(Box::new(ErrorObject { code: kind.code(), message, data: Some(data) }))
     }
@@ -96,8 +93,8 @@ mod tests {
     fn what_passes_by_itself_is_told_from_what_does_not() {
         assert!(ClientError::Lost.is_transient());
         assert!(refused(ErrorKind::RateLimited, None).is_transient());
-        assert!(refused(ErrorKind::InternalError, Some("database_unavailable")).is_transient());
-        assert!(!refused(ErrorKind::InternalError, Some("disk_full")).is_transient());
+        assert!(refused(ErrorKind::InternalError, Some(InternalReason::DatabaseUnavailable)).is_transient());
+        assert!(!refused(ErrorKind::InternalError, Some(InternalReason::DiskFull)).is_transient());
         assert!(!refused(ErrorKind::NotFound, None).is_transient());
     }
 }

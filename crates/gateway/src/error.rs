@@ -1,6 +1,6 @@
 //! From what went wrong to what the wire says of it.
 
-use protocol::error::{ErrorData, ErrorKind};
+use protocol::error::{ErrorData, ErrorKind, InternalReason};
 use protocol::{Role, WorkspaceId};
 use rpc::Error;
 use store::StoreError;
@@ -43,7 +43,7 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
     let message = failure.to_string();
     match failure {
         StoreError::NotFound { what, id } => error(ErrorKind::NotFound, message, |data| {
-            data.what = Some(what.to_owned());
+            data.what = Some(what);
             data.id = Some(id);
         }),
         StoreError::VersionConflict { expected, actual, current } => {
@@ -61,7 +61,7 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
             })
         }
         StoreError::AlreadyExists { what, name } => error(ErrorKind::AlreadyExists, message, |data| {
-            data.what = Some(what.to_owned());
+            data.what = Some(what);
             data.id = Some(name);
         }),
         StoreError::InvalidState(_) | StoreError::TurnRunning { .. } => invalid_state(message),
@@ -73,19 +73,19 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
             data.limit = Some(limit as u64);
             data.actual = Some(actual as u64);
         }),
-        StoreError::DiskFull => internal(message, "disk_full"),
+        StoreError::DiskFull => internal(message, InternalReason::DiskFull),
         StoreError::Unavailable(_) => {
             tracing::warn!(error = %message, "the database is unavailable");
-            internal("the database does not answer at the moment; try again", "database_unavailable")
+            internal("the database does not answer at the moment; try again", InternalReason::DatabaseUnavailable)
         }
         StoreError::Database(_) => {
             tracing::error!(error = %message, "the database failed");
-            internal("the database failed; the gateway's log has the details", "database_failed")
+            internal("the database failed; the gateway's log has the details", InternalReason::DatabaseFailed)
         }
     }
 }
 
 /// The gateway failed.
-pub(crate) fn internal(message: impl Into<String>, reason: &str) -> Error {
-    error(ErrorKind::InternalError, message, |data| data.reason = Some(reason.to_owned()))
+pub(crate) fn internal(message: impl Into<String>, reason: InternalReason) -> Error {
+    error(ErrorKind::InternalError, message, |data| data.reason = Some(reason))
 }

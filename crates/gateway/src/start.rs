@@ -1,5 +1,6 @@
 //! Start-up and shutdown.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use agent::{Agent, blocking};
 use axum::serve::ListenerExt as _;
 use hooks::{HookPackage, RegistrationError};
 use prompt::{BootstrapError, create_bootstrap_files};
+use protocol::Hint;
 use rpc::Endpoint;
 use store::{Database, Store, StoreError, Wake};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -88,25 +90,28 @@ impl StartError {
         matches!(self, StartError::DataDirectory(DataDirectoryError::Locked { .. }))
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            StartError::DataDirectory(DataDirectoryError::Locked { .. }) => Some(
-                "use that gateway, stop it first, or start this one with another --data directory".to_owned(),
-            ),
-            StartError::Bootstrap(BootstrapError::IsADirectory { .. }) => {
-                Some("move it away, or use another home directory with --home".to_owned())
+}
+
+impl Hint for StartError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        let hint = match self {
+            StartError::DataDirectory(DataDirectoryError::Locked { .. }) => {
+                "use that gateway, stop it first, or start this one with another --data directory"
             }
-            StartError::Remote { .. } => Some(
+            StartError::Bootstrap(BootstrapError::IsADirectory { .. }) => {
+                "move it away, or use another home directory with --home"
+            }
+            StartError::Remote { .. } => {
                 "add --allow-remote if that is meant, put a TLS proxy in front, and name the host in \
                  gateway.allowed_hosts"
-                    .to_owned(),
-            ),
-            StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => Some(
-                "choose another port with --listen, or take a free one with --listen 127.0.0.1:0".to_owned(),
-            ),
-            _ => None,
-        }
+            }
+            StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
+                "choose another port with --listen, or take a free one with --listen 127.0.0.1:0"
+            }
+            StartError::Hooks(error) => return error.hint(),
+            _ => return None,
+        };
+        Some(Cow::Borrowed(hint))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Stopping: what was accepted is finished, everybody is told, and the data directory is free again.
 
+use protocol::Hint as _;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

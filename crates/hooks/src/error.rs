@@ -1,7 +1,9 @@
 //! What goes wrong: a package that is refused, a phase that is ended.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use protocol::Hint;
 use protocol::hook::{ContributionKind, Phase};
 use thiserror::Error;
 
@@ -56,9 +58,7 @@ pub(crate) struct Fault {
 #[non_exhaustive]
 pub enum RegistrationError {
     /// An id is empty, too long, or not visible ASCII.
-    #[error(
-        "{id:?} of package {package_id:?} is not an id\nhint: 1 to {MAX_ID_BYTES} visible ASCII characters"
-    )]
+    #[error("{id:?} of package {package_id:?} is not an id")]
     InvalidId {
         /// The package it is in.
         package_id: String,
@@ -79,7 +79,7 @@ pub enum RegistrationError {
         other_package_id: String,
     },
     /// A name in `before` or `after` is nobody's.
-    #[error("subscription `{subscription_id}` names `{name}`, which is not in {phase}{hint}")]
+    #[error("subscription `{subscription_id}` names `{name}`, which is not in {phase}")]
     UnknownName {
         /// The subscription that names it.
         subscription_id: String,
@@ -87,8 +87,8 @@ pub enum RegistrationError {
         name: String,
         /// The phase in which it was looked for.
         phase: Phase,
-        /// Where it is, if anywhere: a line of its own.
-        hint: String,
+        /// The phase it is in, if any.
+        found_in: Option<Phase>,
     },
     /// `before` and `after` contradict each other.
     #[error("the order of {phase} goes in a circle: {}", .cycle.join(" before "))]
@@ -99,7 +99,7 @@ pub enum RegistrationError {
         cycle: Vec<String>,
     },
     /// Something is to wait for a hook that nothing waits for.
-    #[error("subscription `{subscription_id}` stands after `{background_id}`, which runs in the background")]
+    #[error("subscription `{subscription_id}` is to run after `{background_id}`, which runs in the background")]
     AfterBackground {
         /// The subscription that would wait.
         subscription_id: String,
@@ -107,9 +107,7 @@ pub enum RegistrationError {
         background_id: String,
     },
     /// A timeout is zero or longer than [`MAX_TIMEOUT`].
-    #[error(
-        "subscription `{subscription_id}` has a timeout of {timeout:?}\nhint: more than nothing, at most {MAX_TIMEOUT:?}"
-    )]
+    #[error("subscription `{subscription_id}` has a timeout of {timeout:?}")]
     Timeout {
         /// The subscription.
         subscription_id: String,
@@ -135,4 +133,16 @@ pub enum RegistrationError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl Hint for RegistrationError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        let hint = match self {
+            Self::InvalidId { .. } => format!("1 to {MAX_ID_BYTES} visible ASCII characters"),
+            Self::UnknownName { found_in, .. } => format!("it is in {}", (*found_in)?),
+            Self::Timeout { .. } => format!("more than nothing, at most {MAX_TIMEOUT:?}"),
+            _ => return None,
+        };
+        Some(hint.into())
+    }
 }

@@ -188,7 +188,7 @@ fn edges(
             subscription_id: subscription.id.clone(),
             name: name.clone(),
             phase,
-            hint: elsewhere(name, all),
+            found_in: phase_of(name, all),
         }),
     };
     let mut edges = Vec::new();
@@ -203,13 +203,12 @@ fn edges(
     Ok(edges)
 }
 
-/// A hint for a name that is in another phase.
-fn elsewhere(name: &str, all: &[Arc<Entry>]) -> String {
+/// The phase of a subscription or a hook, wherever it is.
+fn phase_of(name: &str, all: &[Arc<Entry>]) -> Option<Phase> {
     all.iter()
         .map(|entry| &entry.subscription)
         .find(|subscription| subscription.id == name || subscription.hook_id == name)
-        .map(|subscription| format!("\nhint: it is in {}", subscription.phase))
-        .unwrap_or_default()
+        .map(|subscription| subscription.phase)
 }
 
 #[cfg(test)]

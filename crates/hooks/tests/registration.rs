@@ -1,5 +1,6 @@
 //! What a registry refuses, and that it is then as before.
 
+use protocol::Hint as _;
 use std::time::Duration;
 
 use hooks::{
@@ -24,7 +25,7 @@ fn refused(subscriptions: impl IntoIterator<Item = HookSubscription>) -> String 
     let error = registry.register(package("second", subscriptions)).unwrap_err();
     assert_eq!(registry.packages().collect::<Vec<_>>(), [("first", "domain")]);
     assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["there"]);
-    error.to_string()
+    error.with_hint()
 }
 
 #[test]
@@ -63,9 +64,9 @@ fn what_could_not_work_is_refused_and_changes_nothing() {
         (vec![hook("a").timeout(Duration::MAX)], "hint: more than nothing, at most 3600s"),
         (
             vec![hook("good").timeout(second), background("a"), hook("b").after("a")],
-            "`b` stands after `a`, which runs in the background",
+            "`b` is to run after `a`, which runs in the background",
         ),
-        (vec![background("a").before("there")], "`there` stands after `a`, which runs in the background"),
+        (vec![background("a").before("there")], "`there` is to run after `a`, which runs in the background"),
         (
             vec![background("a").failure(Failure::FailClosed)],
             "subscription `a` runs in the background and cannot fail closed",

@@ -7,7 +7,7 @@ use instructions::make_harmless;
 use protocol::ContentHash;
 use protocol::hook::ContributionKind;
 use protocol::prompt::{
-    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptSource, PromptTruncation,
+    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptSource, PromptSourceKind, PromptTruncation,
     Stability,
 };
 
@@ -156,7 +156,7 @@ impl<'a> Collected<'a> {
                 let source = PromptSource {
                     id: Some(kind.id.to_owned()),
                     version: Some(texts::TEXTS_VERSION),
-                    ..PromptSource::new("built_in", ContentHash::of(&*text))
+                    ..PromptSource::new(PromptSourceKind::BuiltIn, ContentHash::of(&*text))
                 };
                 self.push(input, kind, text, vec![source], None);
             }
@@ -176,7 +176,7 @@ impl<'a> Collected<'a> {
             }
             FilledBy::Hook(_) | FilledBy::Caller => match (from_caller(input, kind.id), by_hook) {
                 (Some(text), _) => {
-                    let source = PromptSource::new("caller", ContentHash::of(text));
+                    let source = PromptSource::new(PromptSourceKind::Caller, ContentHash::of(text));
                     let text = self.harmless(kind.id, text);
                     let request = BudgetRequest { contributed: None, limit: input.limits.section };
                     self.push(input, kind, text, vec![source], Some(request));

@@ -52,7 +52,7 @@ pub use protocol::{
     prompt::{
         PromptBlame, PromptChange, PromptDiagnostic, PromptDiagnosticCode, PromptDifference,
         PromptFingerprints, PromptHookSource, PromptManifest, PromptManifestSection, PromptProfile,
-        PromptSource, PromptTruncation, Stability,
+        PromptSource, PromptSourceKind, PromptTruncation, Stability,
     },
 };
 pub use rebuild::{RebuildError, Rebuilt, rebuild};

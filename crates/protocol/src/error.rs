@@ -1,7 +1,10 @@
-//! Error codes: one table that the gateway, the clients and the reference read.
+//! Error codes: one table that the gateway, the clients and the reference read; and how an error carries advice.
+
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 
 use crate::{Document, Role, Sequence, Version};
 
@@ -99,14 +102,95 @@ impl ErrorKind {
     }
 }
 
+/// An error that can say what to do about it.
+///
+/// The hint is a value beside the message, and becomes text only where a person or a model reads it. Each line of it is
+/// one piece of advice.
+pub trait Hint: std::error::Error {
+    /// What to do about it.
+    fn hint(&self) -> Option<Cow<'_, str>>;
+
+    /// The message with its hint below it, for somebody who reads text.
+    fn with_hint(&self) -> String {
+        with_hint(self.to_string(), self.hint().as_deref())
+    }
+}
+
+/// A message with every line of a hint below it, as a line that begins with `hint: `.
+pub fn with_hint(message: impl Into<String>, hint: Option<&str>) -> String {
+    let mut text = message.into();
+    for line in hint.unwrap_or_default().lines() {
+        text.push_str("\nhint: ");
+        text.push_str(line);
+    }
+    text
+}
+
+/// What an error is about, as `error.data.what` spells it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, Display, IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum ErrorSubject {
+    /// A workspace.
+    Workspace,
+    /// A folder of the thread tree.
+    Folder,
+    /// A thread.
+    Thread,
+    /// A version of a document.
+    Revision,
+    /// An access token, by its name.
+    Token,
+    /// A turn.
+    Turn,
+    /// A call that waits for a decision.
+    Approval,
+    /// What the prompt of a turn's round consisted of.
+    Manifest,
+    /// A text of a past prompt, by its SHA-256.
+    PromptText,
+    /// A skill, by its slug.
+    Skill,
+    /// An MCP server, by its name.
+    McpServer,
+    /// Something that only a newer gateway knows.
+    #[serde(other)]
+    Other,
+}
+
+/// How the gateway failed, as `error.data.reason` spells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InternalReason {
+    /// The disk that holds the database is full.
+    DiskFull,
+    /// The database does not answer at the moment; another try may succeed.
+    DatabaseUnavailable,
+    /// The database refused a statement.
+    DatabaseFailed,
+    /// A method panicked.
+    Panic,
+    /// A stored manifest cannot be read.
+    Manifest,
+    /// Something else that is stored cannot be read.
+    Stored,
+    /// The text kept of a past prompt is not the one that was sent.
+    PromptAltered,
+    /// A reason that only a newer gateway knows.
+    #[serde(other)]
+    Other,
+}
+
 /// The `error` member of a JSON-RPC response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorObject {
     /// One of the codes of the reference.
     pub code: i32,
-    /// What happened, to what, and what to do.
+    /// What happened, and to what.
     pub message: String,
-    /// The same for programs.
+    /// The same for programs, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<ErrorData>,
 }
@@ -116,15 +200,18 @@ pub struct ErrorObject {
 pub struct ErrorData {
     /// What went wrong.
     pub kind: ErrorKind,
-    /// What the gateway failed of: `disk_full`, `database_unavailable`, `panic`, …
+    /// What to do about it; each line is one piece of advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub hint: Option<String>,
+    /// How the gateway failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<InternalReason>,
     /// The weakest role that may do this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed_role: Option<Role>,
-    /// What was looked for: `workspace`, `folder`, `thread`, `revision`, `token`, …
+    /// What was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub what: Option<String>,
+    pub what: Option<ErrorSubject>,
     /// The id or name that was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -168,6 +255,7 @@ impl ErrorData {
     pub fn new(kind: ErrorKind) -> Self {
         Self {
             kind,
+            hint: None,
             reason: None,
             needed_role: None,
             what: None,

@@ -55,7 +55,7 @@ pub use document::{
     Document, DocumentStatus, DocumentSummary, ResolvedDocument, Revision, RevisionReason, RevisionSummary,
     SaveReason, Warning,
 };
-pub use error::ErrorKind;
+pub use error::{ErrorKind, ErrorSubject, Hint};
 pub use id::{DocumentId, FolderId, HookRunId, ThreadId, TokenId, TurnId, TurnItemId, WorkspaceId};
 pub use method::{Method, MethodSpec, Params};
 pub use nearest::{nearest, similar};
@@ -65,7 +65,7 @@ pub use time::Timestamp;
 pub use token::{AccessToken, Role};
 pub use tool::{ApprovalRequest, MalformedArguments, ToolCall, ToolSpec, TurnApproval};
 pub use tree::{Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
-pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnStatus};
+pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStatus};
 
 // Files and sessions are the resolver's own types; they cross the wire as they are.
 pub use instructions::{

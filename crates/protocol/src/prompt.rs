@@ -1,8 +1,10 @@
 //! What a compiled prompt consisted of, and why two of them differ. Never content.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ContentHash;
 use crate::hook::ContributionKind;
@@ -78,11 +80,53 @@ impl Stability {
     }
 }
 
+/// What a text of a prompt came from. Hooks may name kinds of their own, so the set is open.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[serde(from = "String", into = "String")]
+#[strum(serialize_all = "snake_case")]
+pub enum PromptSourceKind {
+    /// A text of ours.
+    BuiltIn,
+    /// A file on disk.
+    File,
+    /// An AGENTS.md document.
+    Document,
+    /// Whoever asked for the prompt.
+    Caller,
+    /// Anything else, by its name.
+    #[strum(default)]
+    Other(String),
+}
+
+impl From<String> for PromptSourceKind {
+    fn from(name: String) -> Self {
+        name.parse().unwrap_or(Self::Other(name))
+    }
+}
+
+impl From<PromptSourceKind> for String {
+    fn from(kind: PromptSourceKind) -> Self {
+        kind.to_string()
+    }
+}
+
+impl JsonSchema for PromptSourceKind {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "PromptSourceKind".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
 /// Where a text came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptSource {
-    /// What it is: `built_in`, `file`, `document`, `caller`, …
-    pub kind: String,
+    /// What it is: `built_in`, `file`, `document`, `caller`, or a kind of a hook's own.
+    pub kind: PromptSourceKind,
     /// The path of a file, or of a document's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -99,13 +143,13 @@ pub struct PromptSource {
 
 impl PromptSource {
     /// A source with nothing but a kind.
-    pub fn new(kind: impl Into<String>, sha256: impl Into<Option<ContentHash>>) -> Self {
-        Self { kind: kind.into(), path: None, id: None, version: None, sha256: sha256.into() }
+    pub fn new(kind: PromptSourceKind, sha256: impl Into<Option<ContentHash>>) -> Self {
+        Self { kind, path: None, id: None, version: None, sha256: sha256.into() }
     }
 
     /// A file.
     pub fn file(path: impl Into<String>, sha256: impl Into<Option<ContentHash>>) -> Self {
-        Self { path: Some(path.into()), ..Self::new("file", sha256) }
+        Self { path: Some(path.into()), ..Self::new(PromptSourceKind::File, sha256) }
     }
 }
 

@@ -65,11 +65,13 @@ pub struct Turn {
 /// Why a turn has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnError {
-    /// What went wrong: `provider_failed`, `hook_failed`, `interrupted`, `no_answer`, `refused`,
-    /// `tool_budget_spent`, `too_long`, `failed`.
-    pub kind: String,
-    /// What happened, to what, and what to do.
+    /// What went wrong.
+    pub kind: TurnErrorKind,
+    /// What happened, and to what.
     pub message: String,
+    /// What to do about it; each line is one piece of advice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// The provider that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
@@ -79,6 +81,29 @@ pub struct TurnError {
     /// Whether the same turn could succeed later.
     #[serde(default)]
     pub retryable: bool,
+}
+
+/// What kept a turn from its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnErrorKind {
+    /// A model's provider failed, or there is none.
+    ProviderFailed,
+    /// A hook that must not fail did.
+    HookFailed,
+    /// The gateway stopped or died, or another one took the turn for dead.
+    Interrupted,
+    /// The model ended without an answer.
+    NoAnswer,
+    /// The model, or a filter behind it, refused.
+    Refused,
+    /// The model went on calling tools when it had to answer.
+    ToolBudgetSpent,
+    /// What must be sent does not fit into the model's context.
+    TooLong,
+    /// Anything else, also what only another version of Foreword knows.
+    #[serde(other)]
+    Failed,
 }
 
 /// Tokens of a request to a model, or of a whole turn. The parts are parts of the sums with every provider, whichever way

@@ -69,10 +69,8 @@ fn number(value: &Value, place: &str) -> Option<u64> {
 fn secret_header(name: HeaderName, prefix: &str, key: &SecretString) -> Result<HeaderMap, Fault> {
     let value = HeaderValue::from_str(&format!("{prefix}{}", key.expose_secret()));
     let mut value = value.map_err(|_| {
-        Fault::new(
-            crate::ErrorKind::Configuration,
-            "the key contains characters that no key has\nhint: it was perhaps copied with something around it",
-        )
+        Fault::new(crate::ErrorKind::Configuration, "the key contains characters that no key has")
+            .with_hint("perhaps something around it was copied, too")
     })?;
     value.set_sensitive(true);
     Ok(HeaderMap::from_iter([(name, value)]))

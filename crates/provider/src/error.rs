@@ -1,13 +1,18 @@
 //! What goes wrong, and whether asking again could help.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use protocol::Hint;
 use serde::{Deserialize, Serialize};
 
 use crate::PartialResponse;
 
-/// Why there is no answer, or only a part of one. Never contains a key.
+/// Why there is no answer, or only a part of one.
+///
+/// It has no source: the HTTP client's errors can quote an address or a header, and so a key. What they say is in the
+/// message, without secrets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderError {
     /// What went wrong.
@@ -20,8 +25,10 @@ pub struct ProviderError {
     pub retryable: bool,
     /// How long the provider wants to be left alone.
     pub retry_after: Option<Duration>,
-    /// What happened, lowercase, without a full stop, perhaps with a `hint:` line.
+    /// What happened, lowercase, without a full stop.
     pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
     /// What had arrived.
     pub partial: Option<Box<PartialResponse>>,
 }
@@ -109,6 +116,12 @@ impl fmt::Display for ProviderError {
 
 impl std::error::Error for ProviderError {}
 
+impl Hint for ProviderError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        self.hint.as_deref().map(Cow::Borrowed)
+    }
+}
+
 /// What went wrong, before it is known at whose provider and with what already delivered.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
@@ -116,11 +129,16 @@ pub(crate) struct Fault {
     pub(crate) status: Option<u16>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) message: String,
+    pub(crate) hint: Option<&'static str>,
 }
 
 impl Fault {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, status: None, retry_after: None, message: message.into() }
+        Self { kind, status: None, retry_after: None, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(self, hint: &'static str) -> Self {
+        Self { hint: Some(hint), ..self }
     }
 
     pub(crate) fn malformed(message: impl Into<String>) -> Self {

@@ -117,9 +117,8 @@ impl Answer {
         let kind = self.response.headers().get(reqwest::header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if ["application/json", "text/html"].iter().any(|other| kind.starts_with(other)) {
-            Err(Fault::malformed(format!(
-                "the answer is {kind}, not a stream of events\nhint: is the base URL that of the API?"
-            )))
+            let fault = Fault::malformed(format!("the answer is {kind}, not a stream of events"));
+            Err(fault.with_hint("is the base URL that of the API?"))
         } else {
             Ok(())
         }

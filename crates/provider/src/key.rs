@@ -1,10 +1,12 @@
 //! Keys from files.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use protocol::Hint;
 use rustix::fs::{Mode, OFlags};
 use secrecy::SecretString;
 use thiserror::Error;
@@ -28,10 +30,7 @@ pub enum KeyFileError {
     #[error("the key file {} is not a regular file", .0.display())]
     NotAFile(PathBuf),
     /// Others may read or write it.
-    #[error(
-        "the key file {} has mode {mode:04o}, so that others could use it\nhint: chmod 600 {}",
-        path.display(), path.display()
-    )]
+    #[error("the key file {} has mode {mode:04o}, so that others could use it", path.display())]
     Exposed {
         /// The file.
         path: PathBuf,
@@ -39,8 +38,18 @@ pub enum KeyFileError {
         mode: u32,
     },
     /// There is nothing in it, or what cannot be a key.
-    #[error("the key file {} does not contain a key\nhint: one line of visible ASCII characters", .0.display())]
+    #[error("the key file {} does not contain a key", .0.display())]
     NotAKey(PathBuf),
+}
+
+impl Hint for KeyFileError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Exposed { path, .. } => Some(format!("chmod 600 {}", path.display()).into()),
+            Self::NotAKey(_) => Some("one line of visible ASCII characters".into()),
+            Self::Unreadable { .. } | Self::NotAFile(_) => None,
+        }
+    }
 }
 
 /// The key that a file of mode 0600 contains.

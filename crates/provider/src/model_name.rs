@@ -1,9 +1,11 @@
 //! Models as people name them: `provider/model`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use protocol::Hint;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -27,8 +29,14 @@ pub struct ModelName {
 
 /// What is not a model's name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is not a model\nhint: write provider/model, such as anthropic/claude-opus-5")]
+#[error("{0:?} is not a model")]
 pub struct ModelNameError(pub String);
+
+impl Hint for ModelNameError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some("write provider/model, such as anthropic/claude-opus-5".into())
+    }
+}
 
 impl ModelName {
     /// The provider.
@@ -95,7 +103,8 @@ impl Providers {
                 status: None,
                 retryable: false,
                 retry_after: None,
-                message: format!("there is no such provider\nhint: {hint}"),
+                message: "there is no such provider".to_owned(),
+                hint: Some(hint),
                 partial: None,
             }
         })
@@ -133,6 +142,6 @@ mod tests {
             .collect();
         assert_eq!(providers.of(&"b/x".parse().unwrap()).unwrap().name(), "b");
         let error = providers.of(&"c/x".parse().unwrap()).unwrap_err();
-        assert_eq!(error.to_string(), "provider `c`: there is no such provider\nhint: there are a, b");
+        assert_eq!(error.with_hint(), "provider `c`: there is no such provider\nhint: there are a, b");
     }
 }

@@ -101,13 +101,13 @@ fn error(
 ) -> ProviderError {
     let hint = match (fault.kind, &config.api_key, &config.api_key_env, model) {
         (ErrorKind::Authentication, None, Some(variable), _) => {
-            format!("\nhint: there is no key; set {variable}")
+            Some(format!("there is no key; set {variable}"))
         }
-        (ErrorKind::Authentication, Some(_), Some(variable), _) => format!("\nhint: check {variable}"),
+        (ErrorKind::Authentication, Some(_), Some(variable), _) => Some(format!("check {variable}")),
         (ErrorKind::NotFound, _, _, Some(model)) => {
-            format!("\nhint: check the model's name `{model}` and the provider's base URL")
+            Some(format!("check the model's name `{model}` and the provider's base URL"))
         }
-        _ => String::new(),
+        _ => fault.hint.map(str::to_owned),
     };
     ProviderError {
         kind: fault.kind,
@@ -115,7 +115,8 @@ fn error(
         status: fault.status,
         retryable: fault.kind.is_retryable(),
         retry_after: fault.retry_after,
-        message: secrets.scrub(&fault.message) + &hint,
+        message: secrets.scrub(&fault.message),
+        hint,
         partial: partial.map(Box::new),
     }
 }
@@ -131,7 +132,7 @@ fn prepare(config: &ProviderConfig) -> Result<(&'static dyn Adapter, Http, Heade
         let (Ok(header), Ok(mut value)) = (header, value) else {
             return Err(Fault::new(
                 ErrorKind::Configuration,
-                format!("{name:?} is not a header, or its value is none"),
+                format!("{name:?} is not a header, or its value is not one"),
             ));
         };
         value.set_sensitive(true);
@@ -146,10 +147,10 @@ fn url(base: &str, path: &str) -> Result<Url, Fault> {
     let refused = |problem: &str| Fault::new(ErrorKind::Configuration, format!("the base URL {problem}"));
     let mut url = Url::parse(base).map_err(|error| refused(&format!("is not an address: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(refused("is not an address of HTTP\nhint: it begins with https:// or http://"));
+        return Err(refused("is not an address of HTTP").with_hint("it begins with https:// or http://"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused("contains a user name or a password\nhint: put them into a header"));
+        return Err(refused("contains a user name or a password").with_hint("put them into a header"));
     }
     let joined = format!("{}{path}", url.path().trim_end_matches('/'));
     url.set_path(&joined);

@@ -1,5 +1,6 @@
 //! Answers that break: off, in the middle, or by what is in them.
 
+use protocol::Hint as _;
 use std::time::Duration;
 
 use provider::{ErrorKind, Limits, Provider, ProviderConfig};
@@ -150,7 +151,7 @@ async fn what_is_no_stream_is_said_to_be_none() {
             let stage = Stage::with(kind, [Answer::raw(200, content_type, "<html>")]).await;
             let error = stage.ask().await.result.unwrap_err();
             assert_eq!(error.kind, ErrorKind::Malformed);
-            assert!(error.message.contains("not a stream of events\nhint: is the base URL"), "{error}");
+            assert!(error.with_hint().contains("not a stream of events\nhint: is the base URL"), "{error}");
         }
     }
 }

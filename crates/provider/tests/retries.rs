@@ -1,5 +1,6 @@
 //! Asking again, and when not to.
 
+use protocol::Hint as _;
 use std::time::Duration;
 
 use provider::{ChatEvent, ErrorKind, Provider};
@@ -122,13 +123,13 @@ async fn wrong_keys_and_models_come_with_a_hint() {
         let stage = Stage::with(kind, [Answer::wrong_key(), Answer::unknown_model()]).await;
         let error = stage.ask().await.result.unwrap_err();
         assert!(error.message.starts_with("the key was not accepted: "), "{error}");
-        assert!(error.message.ends_with("\nhint: check TESTED_API_KEY"), "{error}");
+        assert!(error.with_hint().ends_with("\nhint: check TESTED_API_KEY"), "{error}");
         let error = stage.ask().await.result.unwrap_err();
-        assert!(error.message.contains("\nhint: check the model's name `scripted-model`"), "{error}");
+        assert!(error.with_hint().contains("\nhint: check the model's name `scripted-model`"), "{error}");
 
         let mut config = stage.config();
         config.api_key = None;
         let error = Provider::new(config).unwrap().complete(&hello()).await.unwrap_err();
-        assert!(error.message.ends_with("\nhint: there is no key; set TESTED_API_KEY"), "{error}");
+        assert!(error.with_hint().ends_with("\nhint: there is no key; set TESTED_API_KEY"), "{error}");
     }
 }

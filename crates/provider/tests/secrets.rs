@@ -1,5 +1,6 @@
 //! Keys reach the provider and nobody else.
 
+use protocol::Hint as _;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Mutex};
@@ -122,7 +123,7 @@ fn key_files_must_be_private() {
     for mode in [0o640, 0o604, 0o620, 0o644, 0o700] {
         let error = file(KEY, mode).unwrap_err();
         assert!(matches!(error, KeyFileError::Exposed { .. }), "{error}");
-        assert!(error.to_string().contains("hint: chmod 600 /"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.starts_with("chmod 600 /")), "{error}");
     }
     for text in ["", " \n", "two words", "line\nline", &"x".repeat(20_000)] {
         assert!(matches!(file(text, 0o600).unwrap_err(), KeyFileError::NotAKey(_)));

@@ -1,6 +1,6 @@
 //! Approvals: tool calls that wait for somebody to decide.
 
-use protocol::{Timestamp, TurnId, TurnStatus, WorkspaceId};
+use protocol::{ErrorSubject, Timestamp, TurnId, TurnStatus, WorkspaceId};
 use serde_json::Value;
 
 use crate::column::{enum_str, values};
@@ -128,7 +128,7 @@ impl Store {
         self.write(async move |on: &mut On<'_>| {
             let turn = lease::lock_turn(on, &workspace_id, &turn_id).await?;
             let present = on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
-            let present = present.ok_or_else(|| StoreError::not_found("approval", &call_id))?;
+            let present = present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, &call_id))?;
             match present.allowed {
                 Some(allowed) if allowed == allow => return Ok(present),
                 Some(allowed) => return Err(decided_otherwise(&call_id, allowed)),

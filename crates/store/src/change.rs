@@ -1,6 +1,6 @@
 //! The change log: what happened in a workspace, in order.
 
-use protocol::{Sequence, WorkspaceId};
+use protocol::{ErrorSubject, Sequence, WorkspaceId};
 
 use crate::column::values;
 use crate::on::On;
@@ -59,14 +59,14 @@ impl On<'_> {
     pub(crate) async fn sequence(&mut self, workspace_id: &WorkspaceId) -> Result<Sequence, StoreError> {
         let select = "SELECT seq FROM workspace WHERE id = $1";
         let seq = self.one_by_key(select, values![workspace_id], |mut row| row.next()).await?;
-        seq.ok_or_else(|| StoreError::not_found("workspace", workspace_id))
+        seq.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, workspace_id))
     }
 
     /// What to say where something is missing: an unknown workspace, where that is what is wrong.
     pub(crate) async fn missing(
         &mut self,
         workspace_id: &WorkspaceId,
-        what: &'static str,
+        what: ErrorSubject,
         id: impl ToString,
     ) -> StoreError {
         match self.sequence(workspace_id).await {

@@ -4,7 +4,7 @@ use protocol::document::TITLE;
 use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::notification::{DocumentChanged, Notification as _};
 use protocol::text::{is_blank, normalise};
-use protocol::{
+use protocol::{ErrorSubject, 
     ContentHash, Document, DocumentId, DocumentStatus, ResolvedDocument, RevisionReason, SaveReason,
     Sequence, Timestamp, Version,
 };
@@ -118,7 +118,7 @@ impl Store {
                 in_scope!(scope, "SELECT content FROM thread_agents_doc_revision WHERE", "AND version = $3");
             let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
             let content: Option<String> = write.on.one_by_key(content, values, |mut row| row.next()).await?;
-            let content = content.ok_or_else(|| StoreError::not_found("revision", version))?;
+            let content = content.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))?;
             write.put(&scope, live, Text::new(&content)?, expected_version, RevisionReason::Restore).await
         })
         .await
@@ -308,7 +308,7 @@ impl WorkspaceWrite<'_, '_> {
         let Some(folder_id) = &scope.folder_id else { return find_live(self.on, scope).await };
         let values = values![&scope.workspace_id, folder_id];
         let found = self.on.one_by_key(LIVE_IN_FOLDER, values, read_if_there).await?;
-        found.ok_or_else(|| StoreError::not_found("folder", folder_id))
+        found.ok_or_else(|| StoreError::not_found(ErrorSubject::Folder, folder_id))
     }
 
     /// Writes a text as the next version of a scope whose live document is given, unless the text is the same.

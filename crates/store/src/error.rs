@@ -1,6 +1,6 @@
 //! What can go wrong in the store, told apart so that a caller can answer each clearly.
 
-use protocol::{Document, Sequence, Version};
+use protocol::{ErrorSubject, Document, Sequence, Version};
 
 /// Why an operation of the store failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -9,7 +9,7 @@ pub enum StoreError {
     #[error("there is no {what} `{id}`")]
     NotFound {
         /// What was looked for.
-        what: &'static str,
+        what: ErrorSubject,
         /// Its id or name.
         id: String,
     },
@@ -27,7 +27,7 @@ pub enum StoreError {
     #[error("there is already a {what} named `{name}`")]
     AlreadyExists {
         /// What has the name.
-        what: &'static str,
+        what: ErrorSubject,
         /// The name.
         name: String,
     },
@@ -93,7 +93,7 @@ fn why_pruned(since: Sequence, oldest: Sequence, newest: Sequence) -> String {
 }
 
 impl StoreError {
-    pub(crate) fn not_found(what: &'static str, id: impl ToString) -> Self {
+    pub(crate) fn not_found(what: ErrorSubject, id: impl ToString) -> Self {
         StoreError::NotFound { what, id: id.to_string() }
     }
 

@@ -1,7 +1,7 @@
 //! Folders of the thread tree.
 
 use protocol::notification::TreeChange;
-use protocol::{Folder, FolderId, WorkspaceId};
+use protocol::{ErrorSubject, Folder, FolderId, WorkspaceId};
 
 use crate::column::values;
 use crate::on::{Columns, On};
@@ -47,7 +47,7 @@ pub(crate) async fn find_or_missing(
 ) -> Result<Folder, StoreError> {
     match find(on, workspace_id, folder_id).await? {
         Some(folder) => Ok(folder),
-        None => Err(on.missing(workspace_id, "folder", folder_id).await),
+        None => Err(on.missing(workspace_id, ErrorSubject::Folder, folder_id).await),
     }
 }
 
@@ -166,7 +166,7 @@ impl WorkspaceWrite<'_, '_> {
     /// The folder, unless it is deleted or of another workspace.
     pub(crate) async fn folder(&mut self, folder_id: &FolderId) -> Result<Folder, StoreError> {
         let found = find(self.on, &self.workspace_id, folder_id).await?;
-        found.ok_or_else(|| StoreError::not_found("folder", folder_id))
+        found.ok_or_else(|| StoreError::not_found(ErrorSubject::Folder, folder_id))
     }
 
     async fn check_not_below(&mut self, folder_id: &FolderId, parent: &FolderId) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! Revisions of a scope.
 
-use protocol::{Revision, RevisionSummary, Version};
+use protocol::{ErrorSubject, Revision, RevisionSummary, Version};
 
 use crate::column::values;
 use crate::on::On;
@@ -72,7 +72,7 @@ impl Store {
                     save_reason: row.next()?,
                 })
             });
-            found.await?.ok_or_else(|| StoreError::not_found("revision", version))
+            found.await?.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))
         })
         .await
     }

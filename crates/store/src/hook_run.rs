@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::{HookRunId, ThreadId, Timestamp, TurnId, WorkspaceId};
+use protocol::{ErrorSubject, HookRunId, ThreadId, Timestamp, TurnId, WorkspaceId};
 use serde_json::Value;
 
 use crate::column::{self, values};
@@ -182,15 +182,15 @@ async fn check_owners(on: &mut On<'_>, runs: &[NewHookRun]) -> Result<(), StoreE
         threads.extend(run.thread_id.as_ref().map(|id| (id.as_str(), workspace_id)));
         turns.extend(run.turn_id.as_ref().map(|id| (id.as_str(), workspace_id)));
     }
-    check_there(on, "workspace", "SELECT id, id FROM workspace WHERE id IN", workspaces).await?;
-    check_there(on, "thread", "SELECT id, workspace_id FROM thread WHERE id IN", threads).await?;
-    check_there(on, "turn", "SELECT id, workspace_id FROM turn WHERE id IN", turns).await
+    check_there(on, ErrorSubject::Workspace, "SELECT id, id FROM workspace WHERE id IN", workspaces).await?;
+    check_there(on, ErrorSubject::Thread, "SELECT id, workspace_id FROM thread WHERE id IN", threads).await?;
+    check_there(on, ErrorSubject::Turn, "SELECT id, workspace_id FROM turn WHERE id IN", turns).await
 }
 
 /// Checks that each id is there, in the workspace beside it.
 async fn check_there(
     on: &mut On<'_>,
-    what: &'static str,
+    what: ErrorSubject,
     select: &'static str,
     wanted: BTreeSet<(&str, &str)>,
 ) -> Result<(), StoreError> {

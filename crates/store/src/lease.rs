@@ -1,6 +1,6 @@
 //! Leases: which gateway runs a turn, and when the others may take it for dead.
 
-use protocol::{Timestamp, TurnId, TurnStatus, WorkspaceId};
+use protocol::{ErrorSubject, Timestamp, TurnId, TurnStatus, WorkspaceId};
 use serde_json::Value;
 
 use crate::column::{enum_str, values};
@@ -113,7 +113,7 @@ pub(crate) async fn lock_turn(
         let lock = "SELECT id FROM workspace WHERE id = $1 FOR KEY SHARE";
         let found: Option<WorkspaceId> =
             on.one_by_key(lock, values![workspace_id], |mut row| row.next()).await?;
-        found.ok_or_else(|| StoreError::not_found("workspace", workspace_id))?;
+        found.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, workspace_id))?;
     }
     lock_turn_of_locked(on, workspace_id, turn_id).await
 }
@@ -133,7 +133,7 @@ pub(crate) async fn lock_turn_of_locked(
     let select = if on.is_postgres() { LOCK } else { TURN };
     match on.one_by_key(select, values![turn_id, workspace_id], read_turn).await? {
         Some(turn) => Ok(turn),
-        None => Err(on.missing(workspace_id, "turn", turn_id).await),
+        None => Err(on.missing(workspace_id, ErrorSubject::Turn, turn_id).await),
     }
 }
 

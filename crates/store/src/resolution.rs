@@ -1,6 +1,6 @@
 //! The nearest active document of a folder or thread, in one recursive query.
 
-use protocol::{Document, FolderId, ResolvedDocument, ThreadId, Timestamp, WorkspaceId};
+use protocol::{ErrorSubject, Document, FolderId, ResolvedDocument, ThreadId, Timestamp, WorkspaceId};
 
 use crate::column::values;
 use crate::document::{document_columns, read_document};
@@ -68,7 +68,7 @@ impl Store {
         self.read(async move |on: &mut On<'_>| {
             let rows = on.all(RESOLVE_FOR_THREAD, values![&workspace_id, &thread_id], read_ancestor).await?;
             if rows.is_empty() {
-                return Err(on.missing(&workspace_id, "thread", &thread_id).await);
+                return Err(on.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await);
             }
             Ok(resolved(rows))
         })
@@ -89,10 +89,10 @@ pub(crate) async fn resolve_for_scope(
     let values = values![&scope.workspace_id, scope.folder_id.as_ref()];
     let rows = on.all(RESOLVE_FOR_FOLDER, values, read_ancestor).await?;
     let Some(first) = rows.first() else {
-        return Err(StoreError::not_found("workspace", &scope.workspace_id));
+        return Err(StoreError::not_found(ErrorSubject::Workspace, &scope.workspace_id));
     };
     match (&scope.folder_id, &first.subject) {
-        (Some(folder_id), None) => Err(StoreError::not_found("folder", folder_id)),
+        (Some(folder_id), None) => Err(StoreError::not_found(ErrorSubject::Folder, folder_id)),
         _ => Ok(resolved(rows)),
     }
 }

@@ -1,6 +1,6 @@
 //! Forgetting what is old. Hook runs and prompt texts forget beside what they keep; here are the log and the manifests.
 
-use protocol::{Sequence, Timestamp, WorkspaceId};
+use protocol::{ErrorSubject, Sequence, Timestamp, WorkspaceId};
 
 use crate::column::values;
 use crate::on::On;
@@ -54,7 +54,7 @@ impl Store {
             let values = values![&workspace_id];
             let range: Option<(Sequence, Option<Sequence>)> =
                 on.one_by_key(RANGE, values, |mut row| Ok((row.next()?, row.next()?))).await?;
-            let (newest, oldest) = range.ok_or_else(|| StoreError::not_found("workspace", &workspace_id))?;
+            let (newest, oldest) = range.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
             let oldest = oldest.unwrap_or_else(|| newest.next());
             if since > newest || since.next() < oldest {
                 return Err(StoreError::LogPruned { since, oldest, newest });

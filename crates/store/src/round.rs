@@ -4,7 +4,7 @@
 //! The start is written by [`Store::create_turn`], before it is answered; the round's proof by [`Store::begin_round`],
 //! before a model is asked; the answer with the end, by [`Store::finish_turn_with`].
 
-use protocol::{Thread, ThreadId, TurnId, Workspace, WorkspaceId};
+use protocol::{ErrorSubject, Thread, ThreadId, TurnId, Workspace, WorkspaceId};
 
 use crate::column::values;
 use crate::hook_run::{self, NewHookRun};
@@ -83,7 +83,7 @@ impl Store {
         self.read(async move |on: &mut On<'_>| {
             match on.one_by_key(SUBJECT, values![&workspace_id, &thread_id], read_subject).await? {
                 Some(subject) => Ok(subject),
-                None => Err(on.missing(&workspace_id, "thread", &thread_id).await),
+                None => Err(on.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await),
             }
         })
         .await

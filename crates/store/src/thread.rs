@@ -1,7 +1,7 @@
 //! Threads and where they stand.
 
 use protocol::notification::TreeChange;
-use protocol::{FolderId, Thread, ThreadId, ThreadMode, Timestamp, WorkspaceId};
+use protocol::{ErrorSubject, FolderId, Thread, ThreadId, ThreadMode, Timestamp, WorkspaceId};
 
 use crate::column::{enum_str, values};
 use crate::on::{Columns, On};
@@ -132,7 +132,7 @@ impl Store {
 impl WorkspaceWrite<'_, '_> {
     async fn thread(&mut self, thread_id: &ThreadId) -> Result<Thread, StoreError> {
         let found = find(self.on, &self.workspace_id, thread_id).await?;
-        found.ok_or_else(|| StoreError::not_found("thread", thread_id))
+        found.ok_or_else(|| StoreError::not_found(ErrorSubject::Thread, thread_id))
     }
 
     /// The thread, unless it is archived.
@@ -217,6 +217,6 @@ pub(crate) async fn find_or_missing(
 ) -> Result<Thread, StoreError> {
     match find(on, workspace_id, thread_id).await? {
         Some(thread) => Ok(thread),
-        None => Err(on.missing(workspace_id, "thread", thread_id).await),
+        None => Err(on.missing(workspace_id, ErrorSubject::Thread, thread_id).await),
     }
 }

@@ -1,6 +1,6 @@
 //! Access tokens: digests of random secrets, with a name, a role and perhaps a workspace.
 
-use protocol::{AccessToken, ContentHash, Role, Timestamp, TokenId, WorkspaceId};
+use protocol::{ErrorSubject, AccessToken, ContentHash, Role, Timestamp, TokenId, WorkspaceId};
 use subtle::ConstantTimeEq as _;
 
 use crate::change::Wake;
@@ -78,7 +78,7 @@ impl Store {
                 &token.created_by,
             ];
             match on.execute(INSERT, values).await? {
-                0 => Err(StoreError::AlreadyExists { what: "token", name: token.name }),
+                0 => Err(StoreError::AlreadyExists { what: ErrorSubject::Token, name: token.name }),
                 _ => Ok(token),
             }
         })
@@ -115,12 +115,12 @@ impl Store {
             concat!("SELECT ", token_columns!(), " FROM access_token WHERE name = $1 AND revoked_at IS NULL");
         // No token can have such a name, and PostgreSQL does not even take the question.
         if name.contains('\0') {
-            return Err(StoreError::not_found("token", name));
+            return Err(StoreError::not_found(ErrorSubject::Token, name));
         }
         let name = name.to_owned();
         self.read(async move |on: &mut On<'_>| {
             let found = on.one_by_key(BY_NAME, values![&name], |mut row| read_token(&mut row)).await?;
-            found.ok_or_else(|| StoreError::not_found("token", &name))
+            found.ok_or_else(|| StoreError::not_found(ErrorSubject::Token, &name))
         })
         .await
     }
@@ -135,7 +135,7 @@ impl Store {
         let (token_id, actor) = (token_id.clone(), actor.map(str::to_owned));
         self.write(async move |on: &mut On<'_>| {
             let found = on.one_by_key(BY_ID, values![&token_id], |mut row| read_token(&mut row)).await?;
-            let token = found.ok_or_else(|| StoreError::not_found("token", &token_id))?;
+            let token = found.ok_or_else(|| StoreError::not_found(ErrorSubject::Token, &token_id))?;
             if token.revoked_at.is_some() {
                 return Ok(token);
             }

@@ -1,6 +1,6 @@
 //! Turns: begun under a lease, ended once, and kept whatever becomes of their thread.
 
-use protocol::{ThreadId, Timestamp, TurnId, TurnStatus, Version, WorkspaceId};
+use protocol::{ErrorSubject, ThreadId, Timestamp, TurnId, TurnStatus, Version, WorkspaceId};
 use serde_json::Value;
 
 use crate::column::{enum_str, values};
@@ -350,6 +350,6 @@ pub(crate) async fn find_or_missing(
     const TURN: &str = concat!("SELECT ", turn_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
     match on.one_by_key(TURN, values![turn_id, workspace_id], read_turn).await? {
         Some(turn) => Ok(turn),
-        None => Err(on.missing(workspace_id, "turn", turn_id).await),
+        None => Err(on.missing(workspace_id, ErrorSubject::Turn, turn_id).await),
     }
 }

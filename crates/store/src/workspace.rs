@@ -1,7 +1,7 @@
 //! Workspaces.
 
 use protocol::notification::TreeChange;
-use protocol::{AgentsConfig, Sequence, Workspace, WorkspaceId};
+use protocol::{ErrorSubject, AgentsConfig, Sequence, Workspace, WorkspaceId};
 
 use crate::column::{to_json, values};
 use crate::on::{Columns, On};
@@ -124,7 +124,7 @@ impl Store {
 async fn find(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Workspace, StoreError> {
     let select = concat!("SELECT ", workspace_columns!(), " FROM workspace w WHERE w.id = $1");
     let found = on.one_by_key(select, values![workspace_id], |mut row| read_workspace(&mut row)).await?;
-    found.ok_or_else(|| StoreError::not_found("workspace", workspace_id))
+    found.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, workspace_id))
 }
 
 fn agents_column(agents: Option<&AgentsConfig>) -> Result<Option<String>, StoreError> {

@@ -4,7 +4,7 @@ use protocol::notification::{
     DocumentChanged, Notification, TreeChange, TreeChanged, TurnCancelled, TurnCompleted, TurnFailed,
     TurnStarted,
 };
-use protocol::{DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
+use protocol::{ErrorSubject, DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
 
 use crate::change::Wake;
 use crate::column::{Value, to_json, values};
@@ -64,7 +64,7 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         actor: Option<String>,
     ) -> Result<Self, StoreError> {
         let taken = on.one_by_key(TAKE_SEQUENCE, values![&workspace_id], |mut row| row.next()).await?;
-        let taken = taken.ok_or_else(|| StoreError::not_found("workspace", &workspace_id))?;
+        let taken = taken.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
         Ok(Self::numbered(on, workspace_id, actor, taken))
     }
 

@@ -1,6 +1,9 @@
 //! A call's arguments: read from the model's text and held to the tool's schema, with errors that say what to change.
 
+use std::borrow::Cow;
+
 use jsonschema::{PatternOptions, Validator};
+use protocol::Hint;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -10,8 +13,18 @@ pub struct Arguments(Map<String, Value>);
 
 /// What is wrong with arguments, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ArgumentError(String);
+#[error("{problem}")]
+pub struct ArgumentError {
+    problem: String,
+    /// What the tool takes.
+    hint: Option<String>,
+}
+
+impl Hint for ArgumentError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        self.hint.as_deref().map(Cow::Borrowed)
+    }
+}
 
 /// The schema of a tool's arguments, compiled once.
 pub(crate) struct ArgumentSchema {
@@ -50,15 +63,11 @@ impl Arguments {
         let ArgumentSchema { schema: described, .. } = schema;
         // Some models send nothing when there is nothing to say.
         let text = if text.trim().is_empty() { "{}" } else { text };
-        let value: Value = serde_json::from_str(text).map_err(|error| {
-            ArgumentError(format!("the arguments are not valid JSON: {error}\nhint: {}", expected(described)))
-        })?;
+        let refused = |problem: String| ArgumentError { problem, hint: Some(expected(described)) };
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| refused(format!("the arguments are not valid JSON: {error}")))?;
         let Value::Object(mut fields) = value else {
-            let is = type_name(&value);
-            return Err(ArgumentError(format!(
-                "the arguments are {is}, not an object\nhint: {}",
-                expected(described)
-            )));
+            return Err(refused(format!("the arguments are {}, not an object", type_name(&value))));
         };
         drop_empty_options(&mut fields, described);
         let fields = Value::Object(fields);
@@ -71,12 +80,12 @@ impl Arguments {
         };
         let named = problems(&fields, described);
         let problems = if named.is_empty() { violations } else { named };
-        Err(ArgumentError(format!("{}\nhint: {}", problems.join("\n"), expected(described))))
+        Err(refused(problems.join("\n")))
     }
 
     /// The arguments as a type.
     pub fn get<T: DeserializeOwned>(&self) -> Result<T, ArgumentError> {
-        T::deserialize(Value::Object(self.0.clone())).map_err(|error| ArgumentError(error.to_string()))
+        T::deserialize(Value::Object(self.0.clone())).map_err(|error| ArgumentError { problem: error.to_string(), hint: None })
     }
 
     /// A field that is a text.
@@ -237,12 +246,7 @@ mod tests {
         });
         match Arguments::parse(text, &ArgumentSchema::new(&schema).unwrap()) {
             Ok(arguments) => Value::Object(arguments.0).to_string(),
-            Err(error) => error
-                .to_string()
-                .lines()
-                .filter(|line| !line.starts_with("hint:"))
-                .collect::<Vec<_>>()
-                .join("; "),
+            Err(error) => error.to_string().replace('\n', "; "),
         }
     }
 
@@ -287,8 +291,8 @@ mod tests {
     fn the_hint_lists_the_fields() {
         let schema = json!({ "properties": { "a": { "type": "string" }, "b": { "type": ["integer", "null"] } }, "required": ["a"] });
         let schema = ArgumentSchema::new(&schema).unwrap();
-        let error = Arguments::parse("{", &schema).unwrap_err().to_string();
-        assert!(error.ends_with("hint: the fields are {a: string, b?: integer}"), "{error}");
+        let error = Arguments::parse("{", &schema).unwrap_err().with_hint();
+        assert!(error.ends_with("\nhint: the fields are {a: string, b?: integer}"), "{error}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(crate) async fn authorise(
         });
         let (real, protection) = match found.await {
             Ok(Ok(found)) => found,
-            Ok(Err(error)) => return Err(Box::new(ToolOutput::error(error.to_string()))),
+            Ok(Err(error)) => return Err(Box::new(ToolOutput::failed(&error))),
             Err(_) => return Err(Box::new(ToolOutput::error("the call was cancelled"))),
         };
         if let Some(what) = protection {

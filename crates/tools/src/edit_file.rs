@@ -51,13 +51,13 @@ fn edit(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     let limit = context.limits().edit_bytes;
     let path = context.shown(&place.real());
     let mut content = Vec::new();
-    file.take(limit + 1).read_to_end(&mut content).map_err(|error| FileError::io(&error, &path))?;
+    file.take(limit + 1).read_to_end(&mut content).map_err(|error| FileError::io(error, &path))?;
     if content.len() as u64 > limit {
         let size = u64::try_from(stat.st_size).unwrap_or(limit + 1);
         return Err(FileError::TooLarge { path, size, limit });
     }
     let Replaced { content, line } = replace(&content, &parameters.old_text, &parameters.new_text)
-        .map_err(|error| FileError::Other(format!("{} was not changed: {error}", path.display())))?;
+        .map_err(|source| FileError::NotReplaced { path: path.clone(), source })?;
     context.replace(&place, &content, Some(&stat), work)?;
     Ok(ToolOutput::text(format!("edited {} at line {line}", path.display())))
 }

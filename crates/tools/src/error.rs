@@ -1,37 +1,41 @@
 //! What can go wrong with a file, in words that a model can act on.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use protocol::Hint;
 use rustix::io::Errno;
+
+use crate::replacement::ReplaceError;
 
 /// Why a tool could not do what was asked of a file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
-    #[error("{} is outside the workspace {}\nhint: use a path below it, and no link that leads out", path.display(), root.display())]
+    #[error("{} is outside the workspace {}", path.display(), root.display())]
     Outside { path: PathBuf, root: PathBuf },
-    #[error("{} does not exist\nhint: list_dir shows what is in a directory", path.display())]
+    #[error("{} does not exist", path.display())]
     Absent { path: PathBuf },
     #[error("a part of {} is not a directory", path.display())]
     ThroughFile { path: PathBuf },
-    #[error("{} is a {kind}, not a file{}", path.display(), if *kind == "directory" { "\nhint: list_dir lists directories" } else { "" })]
+    #[error("{} is a {kind}, not a file", path.display())]
     NotAFile { path: PathBuf, kind: &'static str },
-    #[error("{} is a {kind}, not a directory{}", path.display(), if *kind == "file" { "\nhint: read_file reads files" } else { "" })]
+    #[error("{} is a {kind}, not a directory", path.display())]
     NotADirectory { path: PathBuf, kind: &'static str },
     #[error("{} is not text: {kind}, {size} bytes", path.display())]
     Binary { path: PathBuf, kind: &'static str, size: u64 },
     #[error("{} has {size} bytes, more than the {limit} that can be edited", path.display())]
     TooLarge { path: PathBuf, size: u64, limit: u64 },
-    #[error("{} was changed by somebody else meanwhile; nothing was written\nhint: read it again", path.display())]
+    #[error("{} was changed by somebody else meanwhile; nothing was written", path.display())]
     Changed { path: PathBuf },
     #[error("{} is read-only: nobody may write it", path.display())]
     ReadOnly { path: PathBuf },
-    #[error("{}: {reason}", path.display())]
-    System { path: PathBuf, reason: String },
+    #[error("{}: {source}", path.display())]
+    System { path: PathBuf, source: io::Error },
     #[error("`path` is {0}")]
     BadPath(&'static str),
-    #[error("not done after {0:?}\nhint: ask for less: a smaller directory, a narrower glob")]
+    #[error("not done after {0:?}")]
     TooSlow(Duration),
     #[error("there is no directory to use files in")]
     NoDirectory,
@@ -39,8 +43,36 @@ pub(crate) enum FileError {
     Cancelled,
     #[error("{} leads elsewhere than when the call was allowed; nothing was written", path.display())]
     NotGranted { path: PathBuf },
+    #[error("{} was not changed: {source}", path.display())]
+    NotReplaced { path: PathBuf, source: ReplaceError },
+    #[error("`pattern` cannot be used: {}", .0.to_string().trim_end())]
+    Pattern(#[source] grep_regex::Error),
+    #[error("`glob` cannot be used: {0}")]
+    Glob(#[source] ignore::Error),
+    #[error("the command could not be run: {0}")]
+    NotRun(#[source] io::Error),
     #[error("{0}")]
     Other(String),
+}
+
+impl Hint for FileError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        let hint = match self {
+            Self::Outside { .. } => "use a path below it, and no link that leads out",
+            Self::Absent { .. } => "list_dir shows what is in a directory",
+            Self::NotAFile { kind: "directory", .. } => "list_dir lists directories",
+            Self::NotADirectory { kind: "file", .. } => "read_file reads files",
+            Self::Changed { .. } => "read it again",
+            Self::TooSlow(_) => "ask for less: a smaller directory, a narrower glob",
+            Self::NotReplaced { source, .. } => return source.hint(),
+            Self::Pattern(_) => {
+                "it is matched against single lines; to search for a text as it is, put `\\` before each of \
+                 .+*?()|[]{}^$\\"
+            }
+            _ => return None,
+        };
+        Some(Cow::Borrowed(hint))
+    }
 }
 
 impl FileError {
@@ -50,14 +82,14 @@ impl FileError {
             Errno::NOENT => Self::Absent { path },
             Errno::NOTDIR => Self::ThroughFile { path },
             Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Self::NotAFile { path, kind: "device" },
-            errno => Self::System { path, reason: io::Error::from(errno).to_string() },
+            errno => Self::System { path, source: errno.into() },
         }
     }
 
-    pub(crate) fn io(error: &io::Error, path: &Path) -> Self {
+    pub(crate) fn io(error: io::Error, path: &Path) -> Self {
         match error.raw_os_error() {
             Some(code) => Self::of(Errno::from_raw_os_error(code), path),
-            None => Self::System { path: path.to_owned(), reason: error.to_string() },
+            None => Self::System { path: path.to_owned(), source: error },
         }
     }
 }

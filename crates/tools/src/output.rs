@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use instructions::{Reminder, neutralise};
+use protocol::Hint;
 
 use crate::trim::{Keep, trim};
 
@@ -36,6 +37,11 @@ impl ToolOutput {
     /// The answer of a call that failed.
     pub fn error(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, ..Self::default() }
+    }
+
+    /// The answer of a call that failed, with what to do about it.
+    pub fn failed(error: &impl Hint) -> Self {
+        Self::error(error.with_hint())
     }
 
     /// Adds a reminder.

@@ -173,7 +173,7 @@ impl Lines<'_> {
                     return Ok(length);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(FileError::io(&error, self.path)),
+                Err(error) => return Err(FileError::io(error, self.path)),
             }
         }
     }

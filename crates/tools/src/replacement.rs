@@ -1,6 +1,9 @@
 //! Replaces a text that occurs once, and helps where it does not.
 
+use std::borrow::Cow;
+
 use instructions::neutralise;
+use protocol::Hint;
 
 /// How many places of a text that occurs several times are named.
 const MOST_PLACES: usize = 10;
@@ -21,16 +24,28 @@ pub(crate) struct Replaced {
 /// Why nothing was replaced.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ReplaceError {
-    #[error("`old_text` is empty\nhint: write_file creates a file or writes all of it")]
+    #[error("`old_text` is empty")]
     Empty,
     #[error("`old_text` and `new_text` are the same")]
     Same,
-    #[error("`old_text` does not occur in it{0}")]
-    Absent(String),
-    #[error(
-        "`old_text` occurs {count} times in it, at lines {lines}\nhint: add lines before or after it, so that it occurs once"
-    )]
+    #[error("`old_text` does not occur in it")]
+    Absent {
+        /// What is in its place, if anything is like it.
+        nearest: Option<String>,
+    },
+    #[error("`old_text` occurs {count} times in it, at lines {lines}")]
     Several { count: usize, lines: String },
+}
+
+impl Hint for ReplaceError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Empty => Some("write_file creates a file or writes all of it".into()),
+            Self::Same => None,
+            Self::Absent { nearest } => nearest.as_deref().map(Cow::Borrowed),
+            Self::Several { .. } => Some("add lines before or after it, so that it occurs once".into()),
+        }
+    }
 }
 
 /// Replaces `old` by `new` in a content that need not be UTF-8.
@@ -52,7 +67,7 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, 
     let places = places(content, &old);
     let [place] = &places[..] else {
         return Err(if places.is_empty() {
-            ReplaceError::Absent(nearest_line(content, &old))
+            ReplaceError::Absent { nearest: nearest_line(content, &old) }
         } else {
             several(content, &places)
         });
@@ -182,21 +197,18 @@ fn several(content: &[u8], places: &[Occurrence]) -> ReplaceError {
 }
 
 /// What to say about a text that does not occur: the line that is most like its first.
-fn nearest_line(content: &[u8], old: &str) -> String {
+fn nearest_line(content: &[u8], old: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&content[..content.len().min(MOST_COMPARED)]);
-    let Some(wanted) = old.lines().find(|line| !line.trim().is_empty()) else { return String::new() };
+    let wanted = old.lines().find(|line| !line.trim().is_empty())?;
     let short = |line: &str| line.chars().take(MOST_LINE_CHARS).collect::<String>();
     if let Some(number) = text.lines().position(|line| line == wanted) {
         let what = "has its first line; what follows there differs";
-        return format!("\nhint: line {} {what}. Read the file again from there", number + 1);
+        return Some(format!("line {} {what}. Read the file again from there", number + 1));
     }
     if let Some(number) = text.lines().position(|line| line.trim() == wanted.trim()) {
         let what = "differs from its first line only in white space";
-        return format!(
-            "\nhint: line {} {what}: {:?}",
-            number + 1,
-            short(text.lines().nth(number).unwrap_or(""))
-        );
+        let line = short(text.lines().nth(number).unwrap_or(""));
+        return Some(format!("line {} {what}: {line:?}", number + 1));
     }
     let wanted = short(wanted.trim());
     let scored = text.lines().enumerate().filter_map(|(number, line)| {
@@ -209,12 +221,10 @@ fn nearest_line(content: &[u8], old: &str) -> String {
         let score = strsim::normalized_levenshtein(&line, &wanted);
         (score >= ALIKE).then_some((score, number, line))
     });
-    match scored.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) {
-        Some((_, number, line)) => {
-            format!("\nhint: line {} is most like its first line: {line:?}", number + 1)
-        }
-        None => "\nhint: no line is like it; read the file again".to_owned(),
-    }
+    Some(match scored.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) {
+        Some((_, number, line)) => format!("line {} is most like its first line: {line:?}", number + 1),
+        None => "no line is like it; read the file again".to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -224,7 +234,7 @@ mod tests {
     fn check(content: &str, old: &str, new: &str) -> String {
         match replace(content.as_bytes(), old, new) {
             Ok(replaced) => String::from_utf8(replaced.content).unwrap(),
-            Err(error) => format!("error: {error}"),
+            Err(error) => format!("error: {}", error.with_hint()),
         }
     }
 

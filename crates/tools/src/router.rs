@@ -1,9 +1,11 @@
 //! Takes a model's calls: only tools of this round, only arguments that fit, only what is allowed.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use protocol::Hint;
 
 use crate::authorisation::{authorise, called};
 use crate::toolbox::Entry;
@@ -28,7 +30,7 @@ pub struct CheckedCall {
     call: ToolCall,
     touches: Vec<Touch>,
     /// What is needed to run it, or the answer to a call that cannot run.
-    ready: Result<Ready, String>,
+    ready: Result<Ready, CallError>,
 }
 
 struct Ready {
@@ -113,7 +115,7 @@ impl Router {
         let call = &call;
         let Ready { entry, arguments, needs } = match ready {
             Ok(ready) => ready,
-            Err(refusal) => return ToolOutput::error(refusal),
+            Err(error) => return ToolOutput::failed(&error),
         };
         if let Some(refusal) = entry.tool.refuse(&arguments) {
             return refusal;
@@ -135,35 +137,56 @@ impl Router {
         }
     }
 
-    fn ready(&self, call: &ToolCall) -> Result<Ready, String> {
+    fn ready(&self, call: &ToolCall) -> Result<Ready, CallError> {
         let entry = self.callable.iter().find(|entry| entry.spec.name == call.name);
         let entry = entry.ok_or_else(|| self.unknown(&call.name))?;
-        let limit = self.context.limits().argument_bytes;
-        if call.arguments.len() > limit {
-            return Err(format!(
-                "the arguments have {} bytes; at most {limit} are taken",
-                call.arguments.len()
-            ));
+        let (actual, limit) = (call.arguments.len(), self.context.limits().argument_bytes);
+        if actual > limit {
+            return Err(CallError::TooLong { actual, limit });
         }
         let arguments = Arguments::parse(&call.arguments, &entry.schema)
-            .map_err(|error: ArgumentError| format!("{} was not run: {error}", called(call)))?;
+            .map_err(|source| CallError::Arguments { call: called(call), source })?;
         let needs = entry.tool.needs(&arguments);
         Ok(Ready { entry: Arc::clone(entry), arguments, needs })
     }
 
     /// A tool that exists but is not of this round is as unknown as one that does not.
-    fn unknown(&self, name: &str) -> String {
+    fn unknown(&self, name: &str) -> CallError {
         let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
-        let shown: String = name.chars().take(100).collect();
-        let meant = protocol::similar(name, names.iter().copied())
-            .map_or(String::new(), |near| format!("; is `{near}` meant?"));
-        if names.is_empty() {
-            format!("there is no tool `{shown}`\nhint: no tool can be called in this round")
-        } else {
-            format!(
-                "there is no tool `{shown}`{meant}\nhint: the tools of this round are {}",
-                names.join(", ")
-            )
+        CallError::UnknownTool {
+            name: name.chars().take(100).collect(),
+            meant: protocol::similar(name, names.iter().copied())
+                .map_or_else(String::new, |near| format!("; is `{near}` meant?")),
+            names: names.join(", "),
+        }
+    }
+}
+
+/// Why a call does not even begin.
+#[derive(Debug, thiserror::Error)]
+enum CallError {
+    #[error("there is no tool `{name}`{meant}")]
+    UnknownTool {
+        name: String,
+        meant: String,
+        /// The tools there are.
+        names: String,
+    },
+    #[error("the arguments have {actual} bytes; at most {limit} are taken")]
+    TooLong { actual: usize, limit: usize },
+    #[error("{call} was not run: {source}")]
+    Arguments { call: String, source: ArgumentError },
+}
+
+impl Hint for CallError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::UnknownTool { names, .. } if names.is_empty() => {
+                Some("no tool can be called in this round".into())
+            }
+            Self::UnknownTool { names, .. } => Some(format!("the tools of this round are {names}").into()),
+            Self::TooLong { .. } => None,
+            Self::Arguments { source, .. } => source.hint(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
+use protocol::Hint as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -89,7 +90,8 @@ fn answer(found: Found<'_>, walk: &Walk<'_>, work: &Work) -> ToolOutput {
         notes.push("directories that are nested very deeply were not searched".to_owned());
     }
     if let Err(error @ FileError::TooSlow(_)) = work.check() {
-        notes.push(format!("not all files were searched: {}", error.to_string().replace("\nhint:", ";")));
+        let hint = error.hint().unwrap_or_default();
+        notes.push(format!("not all files were searched: {error}; {hint}"));
     }
     if let Some((path, reason)) = &found.failed {
         notes.push(format!(
@@ -115,13 +117,7 @@ fn matcher(pattern: &str, limit: usize) -> Result<RegexMatcher, FileError> {
         .size_limit(MOST_PATTERN_MEMORY)
         .dfa_size_limit(MOST_PATTERN_MEMORY)
         .build(pattern)
-        .map_err(|error| {
-            FileError::Other(format!(
-                "`pattern` cannot be used: {}\nhint: it is matched against single lines; to search for a text as it is, \
-                 put `\\` before each of .+*?()|[]{{}}^$\\",
-                error.to_string().trim_end()
-            ))
-        })
+        .map_err(FileError::Pattern)
 }
 
 fn globs(context: &ToolContext, glob: Option<&str>, limit: usize) -> Result<Override, FileError> {
@@ -132,5 +128,5 @@ fn globs(context: &ToolContext, glob: Option<&str>, limit: usize) -> Result<Over
     // Globs count from the working directory, as paths do.
     let mut builder = OverrideBuilder::new(context.real_cwd());
     let built = builder.add(glob).and_then(|builder| builder.build());
-    built.map_err(|error| FileError::Other(format!("`glob` cannot be used: {error}")))
+    built.map_err(FileError::Glob)
 }

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use instructions::Reminder;
+use protocol::error::with_hint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -143,16 +144,18 @@ impl Tool for Shell {
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
         let parameters: Parameters = match arguments.get() {
             Ok(parameters) => parameters,
-            Err(error) => return ToolOutput::error(error.to_string()),
+            Err(error) => return ToolOutput::failed(&error),
         };
-        self.run(&context, parameters).await.unwrap_or_else(|error| ToolOutput::error(error.to_string()))
+        self.run(&context, parameters).await.unwrap_or_else(|error| ToolOutput::failed(&error))
     }
 }
 
 fn without_sandbox(command: &str) -> ToolOutput {
     let shown: String = command.chars().take(200).collect();
-    let text = "the command was not run: commands run in a sandbox only, and this system has none\n\
-                hint: the user can install a Linux kernel of 6.2 or later, or set shell.sandbox = off";
+    let text = with_hint(
+        "the command was not run: commands run in a sandbox only, and this system has none",
+        Some("the user can install a Linux kernel of 6.2 or later, or set shell.sandbox = off"),
+    );
     ToolOutput::error(text).with_reminder(Reminder::PermissionDecision {
         call: format!("shell({shown:?})"),
         rule: "shell.sandbox = auto (this system has no sandbox)".to_owned(),

@@ -1,6 +1,9 @@
 //! All tools there are, by name.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use protocol::Hint;
 
 use crate::arguments::ArgumentSchema;
 use crate::tool::AnyTool;
@@ -25,12 +28,12 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolboxError {
     /// Models' interfaces would refuse its name.
-    #[error("`{0}` cannot be a tool's name\nhint: letters, digits, `_` and `-`, at most {MAX_NAME_CHARS}")]
+    #[error("`{0}` cannot be a tool's name")]
     Name(String),
     /// Another tool has its name.
     #[error("there is a tool `{0}` already")]
     Taken(String),
-    /// The schema of its arguments is none, or refers to something elsewhere.
+    /// The schema of its arguments is not a schema, or refers to something elsewhere.
     #[error("the schema of tool `{name}` cannot be used: {problem}")]
     Schema {
         /// The tool.
@@ -38,6 +41,13 @@ pub enum ToolboxError {
         /// What is wrong with it.
         problem: String,
     },
+}
+
+impl Hint for ToolboxError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        let hint = || format!("letters, digits, `_` and `-`, at most {MAX_NAME_CHARS}");
+        matches!(self, Self::Name(_)).then(|| hint().into())
+    }
 }
 
 impl Toolbox {

@@ -39,7 +39,7 @@ pub(crate) async fn run<Parameters: DeserializeOwned + Send + 'static>(
 ) -> ToolOutput {
     let parameters: Parameters = match arguments.get() {
         Ok(parameters) => parameters,
-        Err(error) => return ToolOutput::error(error.to_string()),
+        Err(error) => return ToolOutput::failed(&error),
     };
     let time = context.limits().file_time;
     let cancellation = context.cancellation().child_token();
@@ -49,12 +49,12 @@ pub(crate) async fn run<Parameters: DeserializeOwned + Send + 'static>(
     // A file system that hangs does not ask.
     match tokio::time::timeout(time + Duration::from_millis(500), running).await {
         Ok(Ok(Ok(output))) => output,
-        Ok(Ok(Err(error))) => ToolOutput::error(error.to_string()),
+        Ok(Ok(Err(error))) => ToolOutput::failed(&error),
         Ok(Err(error)) => match error.try_into_panic() {
             Ok(payload) => std::panic::resume_unwind(payload),
-            Err(_) => ToolOutput::error(FileError::Cancelled.to_string()),
+            Err(_) => ToolOutput::failed(&FileError::Cancelled),
         },
-        Err(_) => ToolOutput::error(FileError::TooSlow(time).to_string()),
+        Err(_) => ToolOutput::failed(&FileError::TooSlow(time)),
     }
 }
 

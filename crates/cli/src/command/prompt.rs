@@ -8,7 +8,7 @@ use protocol::method::{
     PromptResult, RoundManifest, TurnGet, TurnGetParams, TurnManifest,
 };
 use protocol::prompt::{
-    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptTruncation, Stability,
+    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptSourceKind, PromptTruncation, Stability,
 };
 use protocol::{ContentHash, ThreadId, WorkspaceId};
 use serde::Serialize;
@@ -247,12 +247,12 @@ fn describe_diagnostic(diagnostic: &PromptDiagnostic) -> String {
 
 /// Where a part of a prompt came from, in words.
 pub(crate) fn describe_source(source: &PromptSource) -> String {
-    let mut words = match source.kind.as_str() {
-        "built_in" => vec!["built in".to_owned()],
-        kind => vec![kind.to_owned()],
+    let mut words = match &source.kind {
+        PromptSourceKind::BuiltIn => vec!["built in".to_owned()],
+        kind => vec![kind.to_string()],
     };
     // A path tells people more than an id; programs have both.
-    if source.kind != "built_in" {
+    if source.kind != PromptSourceKind::BuiltIn {
         words.extend(source.path.clone().or_else(|| source.id.clone()));
     }
     words.extend(source.version.map(|version| format!("version {version}")));

@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use client::ClientError;
 use gateway::{Database, Gateway, Settings, StartError};
+use protocol::Hint as _;
 use serde_json::json;
 
 use crate::arguments::Serve;
@@ -144,11 +145,7 @@ fn failure(error: &StartError) -> Failure {
         StartError::Address { .. } | StartError::Remote { .. } => Exit::Usage,
         _ => Exit::Failed,
     };
-    let failure = Failure::new(exit, error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    Failure::new(exit, error.to_string()).hints(error.hint().as_deref())
 }
 
 fn welcome(gateway: &Gateway, context: &Context) -> String {

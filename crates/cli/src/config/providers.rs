@@ -1,11 +1,12 @@
 //! `[providers.NAME]`: who can be asked. Keys are never in the configuration, only where they are.
 
+use protocol::Hint;
 use provider::{BuiltIn, ModelName, Provider, ProviderConfig, ProviderSettings, Providers};
 
 use super::Configuration;
 use super::layers::{Layers, Origin};
 use super::table::KEYS;
-use crate::failure::{Failure, split_hints};
+use crate::failure::Failure;
 
 const SECTION: &str = "providers";
 
@@ -75,21 +76,20 @@ pub(crate) fn build(
         .iter()
         .filter(|row| !tables.contains_key(row.name))
         .filter_map(|row| ProviderConfig::built_in(row.name, &environment))
-        .map(|config| Provider::new(config).map_err(|error| unusable(None, &error.to_string())));
+        .map(|config| Provider::new(config).map_err(|error| unusable(None, error.to_string(), &error)));
     let with_table = tables.iter().map(|(name, settings)| {
         let place = place(|path| configuration.origin(path), name);
         let config = settings
             .config(name, &environment)
-            .map_err(|error| unusable(Some(&place), &format!("provider `{name}`: {error}")))?;
-        Provider::new(config).map_err(|error| unusable(Some(&place), &error.to_string()))
+            .map_err(|error| unusable(Some(&place), format!("provider `{name}`: {error}"), &error))?;
+        Provider::new(config).map_err(|error| unusable(Some(&place), error.to_string(), &error))
     });
     without_table.chain(with_table).collect()
 }
 
-fn unusable(place: Option<&Origin>, message: &str) -> Failure {
-    let (message, hints) = split_hints(message);
+fn unusable(place: Option<&Origin>, message: String, error: &impl Hint) -> Failure {
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
-    hints.into_iter().fold(Failure::usage(format!("{message}{place}")), Failure::hint)
+    Failure::usage(format!("{message}{place}")).hints(error.hint().as_deref())
 }
 
 #[cfg(test)]

@@ -506,7 +506,7 @@ fn a_gateway_that_is_killed_in_the_middle_of_a_round_leaves_a_turn_that_has_fail
     // Who asked has found the gateway again, and is told.
     let said = ended(child);
     assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.err.ends_with("error: the gateway that ran this turn is gone; ask again\n"), "{}", said.err);
+    assert!(said.err.ends_with("error: the gateway that ran this turn is gone\nhint: the same question may succeed later: ask again\n"), "{}", said.err);
     talk.model.answer(Answer::text("Here again."));
     assert_eq!(talk.ask("'Still there?'").done(), "Here again.\n");
     // What was said in a turn that failed is shown, and not sent again.

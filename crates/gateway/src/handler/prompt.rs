@@ -1,15 +1,17 @@
 //! `prompt/…` and `turn/manifest`.
 
+use std::borrow::Cow;
+
 use agent::{AgentError, PromptRequest};
 use prompt::RebuildError;
-use protocol::error::ErrorKind;
+use protocol::error::{ErrorData, ErrorKind, ErrorSubject, Hint as _, InternalReason};
 use protocol::method::{
     PromptDiffParams, PromptDiffResult, PromptPreviewParams, PromptRebuildParams, PromptResult,
     RoundManifest, TurnGetParams, TurnManifestResult,
 };
 use rpc::Error;
 
-use crate::error::{error, from_store, internal, invalid_state};
+use crate::error::{error, from_store, internal};
 use crate::router::Context;
 
 pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Result<PromptResult, Error> {
@@ -83,64 +85,71 @@ pub(crate) async fn manifest(context: Context, params: TurnGetParams) -> Result<
 
 fn unreadable(failure: serde_json::Error) -> Error {
     tracing::error!(error = %failure, "a manifest cannot be read");
-    internal("a manifest cannot be read; the gateway's log has the details", "manifest")
+    internal("a manifest cannot be read; the gateway's log has the details", InternalReason::Manifest)
 }
 
 /// What the agent said, for the wire.
 pub(crate) fn from_agent(failure: AgentError) -> Error {
-    let message = failure.to_string();
-    match failure {
-        AgentError::Store(failure) => from_store(failure),
-        AgentError::Hook(hooks::HookError::Failed { hook_id, phase, .. }) => {
-            error(ErrorKind::HookFailed, message, |data| {
-                data.hook_id = Some(hook_id);
-                data.phase = Some(phase.name().to_owned());
-            })
-        }
-        AgentError::Hook(_) => error(ErrorKind::HookFailed, message, |_| {}),
-        AgentError::OutsideWorkspace { .. } | AgentError::RootOutsideWorkspace { .. } => {
-            error(ErrorKind::Forbidden, message, |_| {})
-        }
+    let kind = match &failure {
+        AgentError::Hook(_) => ErrorKind::HookFailed,
+        AgentError::OutsideWorkspace { .. } | AgentError::RootOutsideWorkspace { .. } => ErrorKind::Forbidden,
         AgentError::Files(_)
         | AgentError::NoDirectory
         | AgentError::Directory { .. }
         | AgentError::Tools(_)
         | AgentError::Toolbox(_)
         | AgentError::LeaseLost
+        | AgentError::GatewayGone
         | AgentError::ShutDown
         | AgentError::Refused
         | AgentError::OnlyCalls
         | AgentError::Withdrawn
         | AgentError::Panicked
-        | AgentError::TooLong { .. } => invalid_state(message),
+        | AgentError::TooLong { .. } => ErrorKind::InvalidState,
         AgentError::NoInput | AgentError::ModelName(_) | AgentError::OtherThread { .. } => {
-            Error::invalid_params(message)
+            ErrorKind::InvalidParams
         }
-        AgentError::NoModel | AgentError::NoAnswer => {
-            error(ErrorKind::ProviderFailed, message, |data| data.retryable = Some(false))
+        AgentError::NoModel | AgentError::NoAnswer | AgentError::Provider(_) => ErrorKind::ProviderFailed,
+        AgentError::NoManifest { .. } | AgentError::Rebuild(RebuildError::Missing { .. }) => {
+            ErrorKind::NotFound
         }
-        AgentError::Provider(failure) => error(ErrorKind::ProviderFailed, message, |data| {
-            data.provider = Some(failure.provider);
+        AgentError::Store(_) | AgentError::Stored { .. } | AgentError::Rebuild(_) => ErrorKind::InternalError,
+    };
+    if let AgentError::Store(failure) = failure {
+        return from_store(failure);
+    }
+    if kind == ErrorKind::InternalError {
+        tracing::error!(error = %failure, "what is stored cannot be used");
+    }
+    error(kind, failure.to_string(), |data| {
+        data.hint = failure.hint().map(Cow::into_owned);
+        add_details(data, &failure);
+    })
+}
+
+/// What an error's kind adds for programs.
+fn add_details(data: &mut ErrorData, failure: &AgentError) {
+    match failure {
+        AgentError::Hook(hooks::HookError::Failed { hook_id, phase, .. }) => {
+            data.hook_id = Some(hook_id.clone());
+            data.phase = Some(phase.name().to_owned());
+        }
+        AgentError::NoModel | AgentError::NoAnswer => data.retryable = Some(false),
+        AgentError::Provider(failure) => {
+            data.provider = Some(failure.provider.clone());
             data.status = failure.status;
             data.retryable = Some(failure.retryable);
-        }),
-        AgentError::Stored { .. } => {
-            tracing::error!(error = %message, "what is stored cannot be read");
-            internal(message, "stored")
         }
-        AgentError::NoManifest { turn_id, .. } => error(ErrorKind::NotFound, message, |data| {
-            data.what = Some("manifest".to_owned());
-            data.id = Some(turn_id);
-        }),
+        AgentError::Stored { .. } => data.reason = Some(InternalReason::Stored),
+        AgentError::NoManifest { turn_id, .. } => {
+            data.what = Some(ErrorSubject::Manifest);
+            data.id = Some(turn_id.clone());
+        }
         AgentError::Rebuild(RebuildError::Missing { sha256, .. }) => {
-            error(ErrorKind::NotFound, message, |data| {
-                data.what = Some("prompt_text".to_owned());
-                data.id = Some(sha256.to_string());
-            })
+            data.what = Some(ErrorSubject::PromptText);
+            data.id = Some(sha256.to_string());
         }
-        AgentError::Rebuild(_) => {
-            tracing::error!(error = %message, "a kept text is not the one that was sent");
-            internal(message, "prompt_altered")
-        }
+        AgentError::Rebuild(_) => data.reason = Some(InternalReason::PromptAltered),
+        _ => {}
     }
 }

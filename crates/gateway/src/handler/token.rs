@@ -1,6 +1,6 @@
 //! `token/…`.
 
-use protocol::error::ErrorKind;
+use protocol::error::{ErrorKind, ErrorSubject};
 use protocol::method::{
     TokenCreateParams, TokenCreateResult, TokenListParams, TokenListResult, TokenResult, TokenRevokeParams,
 };
@@ -43,7 +43,7 @@ pub(crate) async fn revoke(context: Context, params: TokenRevokeParams) -> Resul
     let bound = context.peer.actor.workspace_id.as_ref();
     if bound.is_some() && token.workspace_id.as_ref() != bound {
         // To somebody bound to a workspace, tokens of others do not exist.
-        return Err(from_store(StoreError::NotFound { what: "token", id: params.name }));
+        return Err(from_store(StoreError::NotFound { what: ErrorSubject::Token, id: params.name }));
     }
     let token = store.revoke_token(&token.id, context.actor()).await.map_err(from_store)?;
     context.shared.access.forget();

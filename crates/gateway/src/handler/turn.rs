@@ -6,7 +6,7 @@ use std::time::Duration;
 use agent::TurnListener;
 use futures_util::future::BoxFuture;
 use protocol::TurnId;
-use protocol::error::ErrorKind;
+use protocol::error::{ErrorKind, ErrorSubject};
 use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
 use protocol::method::{
     SessionGetParams, SessionGetResult, SessionResumeParams, SessionResumeResult, TurnApproveParams,
@@ -24,10 +24,10 @@ use crate::router::Context;
 
 pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, Error> {
     // There are none yet, so whichever is named is not there.
-    for (what, names) in [("skill", &params.skills), ("mcp_server", &params.mcp)] {
+    for (what, names) in [(ErrorSubject::Skill, &params.skills), (ErrorSubject::McpServer, &params.mcp)] {
         if let Some(name) = names.first() {
             return Err(error(ErrorKind::NotFound, format!("there is no {what} `{name}`"), |data| {
-                data.what = Some(what.to_owned());
+                data.what = Some(what);
                 data.id = Some(name.clone());
             }));
         }

@@ -17,12 +17,13 @@ async fn without_a_model_the_ways_to_configure_one_are_named() {
     let owner = gateway.owner_in_memory();
     let error = crate::support::ask(&owner, "turn/start", params).await.unwrap_err();
     assert_eq!(error.code, -32050);
-    let lines: Vec<&str> = error.message.lines().collect();
-    assert_eq!(lines[0], "no model is configured");
-    for (line, name) in lines[1..].iter().zip(["Anthropic", "OpenAI", "Ollama"]) {
-        assert!(line.starts_with(&format!("hint: {name}: ")), "{line}");
+    assert_eq!(error.message, "no model is configured");
+    let data = error.data.unwrap();
+    let hints: Vec<&str> = data["hint"].as_str().unwrap().lines().collect();
+    for (hint, name) in hints.iter().zip(["Anthropic", "OpenAI", "Ollama"]) {
+        assert!(hint.starts_with(&format!("{name}: ")), "{hint}");
     }
-    assert_eq!(lines.len(), 4);
+    assert_eq!(hints.len(), 3);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prompt::{
     AgentsContext, AgentsGuidance, BOOTSTRAP_FILES, BootstrapFile, BootstrapFiles, ContentHash,
-    ContributedSection, PromptCompileInput, PromptSection, PromptSource, PromptTruncation,
+    ContributedSection, PromptCompileInput, PromptSection, PromptSource, PromptSourceKind, PromptTruncation,
 };
 
 /// Something in every section.
@@ -32,7 +32,7 @@ pub(crate) fn full_input() -> PromptCompileInput {
                 sources: vec![PromptSource {
                     id: Some("019370aa-0000-7000-8000-000000000001".to_owned()),
                     version: Some(7),
-                    ..PromptSource::new("document", ContentHash::of("Answer in English.\n"))
+                    ..PromptSource::new(PromptSourceKind::Document, ContentHash::of("Answer in English.\n"))
                 }],
                 priority: 600,
                 ..contributed("agents_md", "Answer in English.\nNever write </AGENTS_MD>.\n").section

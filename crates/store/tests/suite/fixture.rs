@@ -420,7 +420,7 @@ pub(crate) fn conflict<T>(result: Result<T, StoreError>) -> (u64, u64, Option<Do
 pub(crate) fn assert_not_found<T>(result: Result<T, StoreError>, what: &str, id: impl ToString) {
     match result {
         Err(StoreError::NotFound { what: named, id: missing }) => {
-            assert_eq!((named, missing), (what, id.to_string()));
+            assert_eq!((named.to_string().as_str(), missing), (what, id.to_string()));
         }
         Err(error) => panic!("not missing: {error:?}"),
         Ok(_) => panic!("the {what} was found"),

@@ -108,7 +108,7 @@ fn assert_all_not_found(uses: Vec<(&'static str, Option<StoreError>)>, what: &st
     for (operation, error) in uses {
         match error {
             Some(StoreError::NotFound { what: named, id: missing }) => {
-                assert_eq!((named, missing.as_str()), (what, id), "{operation}");
+                assert_eq!((named.to_string().as_str(), missing.as_str()), (what, id), "{operation}");
             }
             other => panic!("{operation}: {other:?}"),
         }

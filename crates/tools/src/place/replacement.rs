@@ -42,7 +42,7 @@ impl Place {
         let made = make_directories(holder.as_fd(), &self.followed.missing).map_err(failed)?;
         let holder = made.as_ref().map_or(holder.as_fd(), |made| made.as_fd());
         let (beside, file) = Beside::create(holder).map_err(failed)?;
-        write(file, content, before).map_err(|error| FileError::io(&error, &self.shown))?;
+        write(file, content, before).map_err(|error| FileError::io(error, &self.shown))?;
         work.check()?;
         if let Some(known) = known {
             let now = rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;

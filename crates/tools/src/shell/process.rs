@@ -63,7 +63,7 @@ pub(super) async fn run(
                     Ok(0) | Err(_) => open = false,
                     Ok(length) => captured.push(&buffer[..length]),
                 },
-                status = &mut over => break of_status(status.map_err(|error| failed(&error))?),
+                status = &mut over => break of_status(status.map_err(FileError::NotRun)?),
                 () = tokio::time::sleep_until(deadline) => break Ended::TimedOut,
             }
         }
@@ -89,17 +89,13 @@ fn of_status(status: ExitStatus) -> Ended {
     }
 }
 
-fn failed(error: &io::Error) -> FileError {
-    FileError::Other(format!("the command could not be run: {error}"))
-}
-
 fn start(
     context: &ToolContext,
     settings: &ShellSettings,
     confinement: Confinement,
     text: &str,
 ) -> Result<(Group, pipe::Receiver), FileError> {
-    let failed = |error: io::Error| failed(&error);
+    let failed = FileError::NotRun;
     let cwd = context.find(context.cwd())?.open_directory()?;
     let temporary = tempfile::Builder::new().prefix("foreword-").tempdir().map_err(failed)?;
     let (reader, writer) = io::pipe().map_err(failed)?;

@@ -30,8 +30,6 @@ use crate::signals::StopSignals;
 
 /// A turn that has not begun by now waits for another to end.
 const BEGINS_WITHIN: Duration = Duration::from_secs(1);
-/// What a message says that needs no hint to ask again.
-const ASK_AGAIN: &str = "ask again";
 
 /// A turn that runs.
 pub(super) struct Live<'a> {
@@ -330,10 +328,6 @@ impl<'a> Live<'a> {
 
 /// Why there is no answer, and whether there may be one later.
 fn failure(error: &TurnError) -> Failure {
-    let failure = Failure::with_hints(Exit::Failed, &error.message);
-    if error.retryable && !error.message.contains(ASK_AGAIN) {
-        failure.hint("the same question may succeed later: ask again")
-    } else {
-        failure
-    }
+    let failure = Failure::new(Exit::Failed, &*error.message).hints(error.hint.as_deref());
+    if error.retryable { failure.hint("the same question may succeed later: ask again") } else { failure }
 }

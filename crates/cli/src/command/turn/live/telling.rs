@@ -8,7 +8,7 @@ use protocol::turn::TurnReminder;
 
 use super::Live;
 use crate::command::turn::steps;
-use crate::failure::{Failure, split_hints};
+use crate::failure::Failure;
 use crate::output::one_line;
 
 /// Characters of a tool's name.
@@ -105,9 +105,7 @@ fn reminders(turn: &TurnGetResult) -> impl Iterator<Item = (Place, &[TurnReminde
 
 fn describe_retrying(retrying: &TurnRetrying) -> String {
     let seconds = retrying.delay_ms as f64 / 1000.0;
-    // What to do about it is said if it fails in the end.
-    let (message, _) = split_hints(&retrying.message);
-    format!("asking again in {seconds:.1} s: {}", one_line(&message, MESSAGE_WIDTH))
+    format!("asking again in {seconds:.1} s: {}", one_line(&retrying.message, MESSAGE_WIDTH))
 }
 
 #[cfg(test)]
@@ -117,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_provider_that_is_asked_again_is_named_with_its_reason() {
-        let message = "provider `x`: HTTP 500: the\u{1b}[2J\nserver\nhint: wait".to_owned();
+        let message = "provider `x`: HTTP 500: the\u{1b}[2J\nserver".to_owned();
         let retrying = TurnRetrying { turn_id: TurnId::new(), attempt: 1, delay_ms: 1_234, message };
         assert_eq!(
             describe_retrying(&retrying),
