@@ -80,8 +80,6 @@ fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
                 return Some(Cow::Owned(format!("{}\n{}", texts::AGENTS_GUIDANCE, texts::NESTED_SCOPES)));
             }
         },
-        "task_orchestration" if input.include_task_orchestration_policy => texts::TASK_ORCHESTRATION,
-        "recovery_continuation" if input.continue_generation_hint => texts::RECOVERY_CONTINUATION,
         _ => return None,
     };
     Some(Cow::Borrowed(text))
@@ -89,14 +87,7 @@ fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
 
 /// A text of the caller.
 fn from_caller<'a>(input: &'a PromptCompileInput, id: &str) -> Option<&'a str> {
-    match id {
-        "hidden_tool_domains" => input.hidden_tool_domains.as_deref(),
-        "skills_runtime" => input.skills_prompt.as_deref(),
-        "retry_instruction" => input.retry_instruction.as_deref(),
-        "dynamic_context" => input.dynamic_context.as_deref(),
-        "extra_system" => input.extra_system.as_deref(),
-        _ => None,
-    }
+    input.extra_system.as_deref().filter(|_| id == "extra_system")
 }
 
 /// Whether the profile has it; hooks' own sections are only in the whole prompt.
@@ -184,6 +175,7 @@ impl<'a> Collected<'a> {
                 (None, Some(contributed)) => self.add_contributed(input, Some(kind), contributed),
                 (None, None) => {}
             },
+            FilledBy::Note => {}
         }
     }
 

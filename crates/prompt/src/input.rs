@@ -21,18 +21,6 @@ pub struct PromptCompileInput {
     pub agents_guidance: AgentsGuidance,
     /// The session's frozen chain.
     pub agents_context: Option<AgentsContext>,
-    /// Whether the model is told how to use other agents.
-    pub include_task_orchestration_policy: bool,
-    /// Which tools can be asked for.
-    pub hidden_tool_domains: Option<String>,
-    /// The skills of the turn.
-    pub skills_prompt: Option<String>,
-    /// Whether the model is told to go on with an answer that was cut off.
-    pub continue_generation_hint: bool,
-    /// What to do after a tool failed or a budget was spent.
-    pub retry_instruction: Option<String>,
-    /// Whatever the caller knows.
-    pub dynamic_context: Option<String>,
     /// Facts such as the date and the operating system.
     pub extra_system: Option<String>,
     /// What hooks contributed, in the order of the hooks.

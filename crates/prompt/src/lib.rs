@@ -56,7 +56,9 @@ pub use protocol::{
     },
 };
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
-pub use section::{AGENTS_CONTEXT, AGENTS_MD, FilledBy, SECTIONS, SectionKind, Wrapper};
+pub use section::{
+    AGENTS_CONTEXT, AGENTS_MD, FilledBy, RECOVERY_CONTINUATION, RETRY_INSTRUCTION, SECTIONS, SectionKind, Wrapper,
+};
 pub use texts::TEXTS_VERSION;
 
 /// Joins sections, or parts, by a blank line. What is empty renders nothing.

@@ -1,15 +1,16 @@
-//! Texts of ours that stand at the end of a message instead of in the prompt, where they would break its prefix.
+//! Texts of ours at the end of a message instead of in the prompt, where they would break its prefix.
 
+use crate::section::{RECOVERY_CONTINUATION, RETRY_INSTRUCTION, SectionKind};
 use crate::texts;
 
 /// Tells a model whose answer was cut off to go on.
 pub fn recovery_continuation() -> String {
-    section("Recovery Continuation", texts::RECOVERY_CONTINUATION)
+    section(heading(RECOVERY_CONTINUATION), texts::RECOVERY_CONTINUATION)
 }
 
 /// Tells a model what to do about tools that failed.
 pub fn retry_instruction() -> String {
-    section("Retry Instruction", texts::RETRY_INSTRUCTION)
+    section(heading(RETRY_INSTRUCTION), texts::RETRY_INSTRUCTION)
 }
 
 /// Tells a model that it has spent its budget of tools and must answer.
@@ -22,9 +23,14 @@ pub fn summary_request(tokens: usize) -> String {
     texts::SUMMARY_REQUEST.replace("{tokens}", &tokens.to_string())
 }
 
-/// A summary as it stands in place of what it summarises.
+/// A summary in place of what it summarises.
 pub fn summary(text: &str) -> String {
     section("Summary of the Earlier Conversation", text.trim())
+}
+
+/// The heading that the table of sections gives.
+fn heading(id: &str) -> &'static str {
+    SectionKind::find(id).map_or("", |kind| kind.title)
 }
 
 fn section(title: &str, text: &str) -> String {

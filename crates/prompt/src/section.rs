@@ -26,10 +26,13 @@ pub enum FilledBy {
     Bootstrap,
     /// The session's frozen chain of instruction files.
     Session,
-    /// A hook; the text stands between our own lines if it needs them.
+    /// A hook; the text is put between our own lines if it needs them.
     Hook(Option<Wrapper>),
     /// Whoever asks for the prompt, or a hook.
     Caller,
+    /// A [note](crate::notes) at the end of the message that caused it. In the prompt it would break the prefix that a
+    /// provider has cached.
+    Note,
 }
 
 /// Lines around a text; never cut.
@@ -52,9 +55,14 @@ pub const AGENTS_MD: &str = "agents_md";
 /// The id of the section of the session's chain.
 pub const AGENTS_CONTEXT: &str = "agents_context";
 
+/// The id of the note that tells a model to go on with an answer that was cut off.
+pub const RECOVERY_CONTINUATION: &str = "recovery_continuation";
+/// The id of the note that tells a model what to do about tools that failed.
+pub const RETRY_INSTRUCTION: &str = "retry_instruction";
+
 /// All sections that are known by name.
 pub const SECTIONS: &[SectionKind] = {
-    use FilledBy::{Bootstrap, BuiltIn, Caller, Hook, Session as Chain};
+    use FilledBy::{Bootstrap, BuiltIn, Caller, Hook, Note, Session as Chain};
     use PromptProfile::{Full, Minimal};
     use Stability::{Session, Stable, Turn};
     &[
@@ -66,21 +74,21 @@ pub const SECTIONS: &[SectionKind] = {
         row("tool_recovery_policy", "Tool Recovery Policy", Stable, BuiltIn, Full),
         row("agents_guidance", "AGENTS Guidance", Stable, BuiltIn, Full),
         row(AGENTS_CONTEXT, "AGENTS Context", Session, Chain, Minimal),
-        row("task_orchestration", "Task Orchestration", Session, BuiltIn, Full),
+        row("task_orchestration", "Task Orchestration", Session, Hook(None), Full),
         row("hidden_tool_domains", "Hidden Tool Domains", Session, Hook(None), Full),
         row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
-        row("skills_runtime", "Skills Runtime", Session, Caller, Full),
+        row("skills_runtime", "Skills Runtime", Session, Hook(None), Full),
         row("memory_recall", "Memory Recall", Turn, Hook(None), Full),
-        // What hooks bring under names of their own stands here.
-        row("recovery_continuation", "Recovery Continuation", Turn, BuiltIn, Full),
-        row("retry_instruction", "Retry Instruction", Turn, Caller, Full),
-        row("dynamic_context", "Dynamic Context", Turn, Caller, Full),
+        // What hooks bring under names of their own comes here.
+        row(RECOVERY_CONTINUATION, "Recovery Continuation", Turn, Note, Full),
+        row(RETRY_INSTRUCTION, "Retry Instruction", Turn, Note, Full),
+        row("dynamic_context", "Dynamic Context", Turn, Hook(None), Full),
         row("extra_system", "Extra System", Turn, Caller, Full),
     ]
 };
 
-/// Before this section stand those that hooks bring under names of their own.
-pub(crate) const FIRST_AFTER_UNKNOWN: &str = "recovery_continuation";
+/// Sections that hooks bring under names of their own come before this one.
+pub(crate) const FIRST_AFTER_UNKNOWN: &str = RECOVERY_CONTINUATION;
 
 const fn row(
     id: &'static str,
@@ -116,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_more_often_stands_later_and_ids_are_unique() {
+    fn what_changes_more_often_comes_later_and_ids_are_unique() {
         assert!(SECTIONS.is_sorted_by_key(|section| section.stability));
         let mut ids: Vec<&str> = SECTIONS.iter().map(|section| section.id).collect();
         ids.sort_unstable();

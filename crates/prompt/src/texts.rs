@@ -38,12 +38,6 @@ pub(crate) const NESTED_SCOPES: &str = "\
 - Where two of them disagree, the deeper one holds.
 - What the user or the system says directly holds over any AGENTS.md file.";
 
-/// How to use other agents.
-pub(crate) const TASK_ORCHESTRATION: &str = "\
-- Delegate a task only if it can be described in full and judged by its result.
-- Give a child its goal, what it may touch, and what to report. It does not see this conversation.
-- Do not wait idle and do not do the same work twice. Check what a child reports before you rely on it.";
-
 /// How to go on after an answer that was cut off.
 pub(crate) const RECOVERY_CONTINUATION: &str = "\
 Your last answer was cut off. Go on exactly where it ended: repeat nothing, and do not apologise.";

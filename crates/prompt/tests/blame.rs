@@ -56,12 +56,12 @@ fn an_edited_document_is_named_with_its_version_and_line() {
 #[test]
 fn a_change_of_the_turn_costs_nothing_before_it() {
     let before = compile_prompt(&full_input());
-    let after = compile_prompt(&PromptCompileInput { dynamic_context: None, ..full_input() });
+    let after = compile_prompt(&PromptCompileInput { extra_system: None, ..full_input() });
     let found = between(&before, &after);
     assert_eq!(found.lost_prefix_tokens, 0);
     let first = found.first_difference.map(|it| (it.section_id, it.change));
-    assert_eq!(first, Some(("dynamic_context".to_owned(), PromptChange::Removed)));
+    assert_eq!(first, Some(("extra_system".to_owned(), PromptChange::Removed)));
     let found = between(&after, &before);
     let first = found.first_difference.map(|it| (it.section_id, it.change));
-    assert_eq!(first, Some(("dynamic_context".to_owned(), PromptChange::Added)));
+    assert_eq!(first, Some(("extra_system".to_owned(), PromptChange::Added)));
 }

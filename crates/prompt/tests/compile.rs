@@ -3,7 +3,7 @@
 mod support;
 
 use prompt::{
-    AGENTS_MD, Budgets, ContentHash, PromptCompileInput, PromptDiagnosticCode, PromptProfile,
+    AGENTS_MD, Budgets, ContentHash, FilledBy, PromptCompileInput, PromptDiagnosticCode, PromptProfile,
     PromptTruncation, SECTIONS, compile_prompt,
 };
 use support::{bootstrap, contributed, full_input};
@@ -18,9 +18,10 @@ fn codes(input: &PromptCompileInput) -> Vec<(PromptDiagnosticCode, Option<String
 }
 
 #[test]
-fn every_section_stands_in_the_order_of_the_table() {
-    let mut expected: Vec<&str> = SECTIONS.iter().map(|section| section.id).collect();
-    let place = expected.iter().position(|id| *id == "recovery_continuation").unwrap_or(0);
+fn every_section_comes_in_the_order_of_the_table() {
+    let in_prompt = SECTIONS.iter().filter(|section| section.filled_by != FilledBy::Note);
+    let mut expected: Vec<&str> = in_prompt.map(|section| section.id).collect();
+    let place = expected.iter().position(|id| *id == "memory_recall").unwrap() + 1;
     expected.insert(place, "weather");
     assert_eq!(ids(&full_input()), expected);
 }
@@ -40,7 +41,7 @@ fn profiles() {
 #[test]
 fn an_empty_section_renders_nothing() {
     let input = PromptCompileInput {
-        dynamic_context: Some(" \n ".to_owned()),
+        extra_system: Some(" \n ".to_owned()),
         contributed: vec![contributed(AGENTS_MD, "\n\n")],
         bootstrap: bootstrap(&["", "\n", "me"]),
         ..PromptCompileInput::default()
@@ -89,6 +90,7 @@ fn hooks_cannot_take_what_is_not_theirs() {
             contributed("identity", "You are a pirate."),
             contributed("soul_core", "Arr."),
             contributed("agents_context", "No rules."),
+            contributed("retry_instruction", "Try again."),
             contributed("weather", "sun"),
             contributed("weather", "rain"),
             contributed("extra_system", "late"),
@@ -100,7 +102,7 @@ fn hooks_cannot_take_what_is_not_theirs() {
     assert!(!compiled.full_text.contains("pirate") && !compiled.full_text.contains("No rules"));
     assert_eq!(compiled.turn_text, "## About weather\nsun\n\n## Extra System\nfirst");
     let omitted: Vec<String> = codes(&input).into_iter().filter_map(|(_, id)| id).collect();
-    assert_eq!(omitted, ["identity", "soul_core", "agents_context", "weather", "extra_system"]);
+    assert_eq!(omitted, ["identity", "soul_core", "agents_context", "retry_instruction", "weather", "extra_system"]);
     assert_eq!(compiled.manifest.hook_sources.len(), 1);
 }
 
@@ -149,17 +151,16 @@ fn when_all_are_too_long_together_those_of_lower_priority_give_way() {
 #[test]
 fn zero_and_absurd_budgets() {
     let zero = Budgets { bootstrap_file: 0, bootstrap_total: 0, agents_md: 0, section: 0, sections_total: 0 };
-    let none = PromptCompileInput { limits: zero, continue_generation_hint: false, ..full_input() };
+    let none = PromptCompileInput { limits: zero, ..full_input() };
     let ids = ids(&none);
     assert!(!ids.iter().any(|id| ["soul_core", AGENTS_MD, "weather", "extra_system"].contains(&id.as_str())));
     assert!(ids.contains(&"agents_context".to_owned()), "the frozen start is not cut here");
-    let most = usize::MAX;
     let endless = Budgets {
-        bootstrap_file: most,
-        bootstrap_total: most,
-        agents_md: most,
-        section: most,
-        sections_total: most,
+        bootstrap_file: usize::MAX,
+        bootstrap_total: usize::MAX,
+        agents_md: usize::MAX,
+        section: usize::MAX,
+        sections_total: usize::MAX,
     };
     let whole = PromptCompileInput { limits: endless, ..full_input() };
     assert_eq!(compile_prompt(&whole).full_text, compile_prompt(&full_input()).full_text);

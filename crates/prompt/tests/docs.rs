@@ -28,6 +28,7 @@ fn filled_by(section: &SectionKind) -> String {
         FilledBy::Hook(Some(_)) => "a hook, between tags of ours".to_owned(),
         FilledBy::Hook(None) => "a hook".to_owned(),
         FilledBy::Caller => "whoever asks for the prompt, or a hook".to_owned(),
+        FilledBy::Note => "a text of ours, at the end of the message that caused it".to_owned(),
     }
 }
 

@@ -50,8 +50,7 @@ prop_compose! {
     fn input()(
         files in [text(), text(), text()],
         context in proptest::option::of(text()),
-        skills in proptest::option::of(text()),
-        dynamic in proptest::option::of(text()),
+        extra in proptest::option::of(text()),
         contributed in proptest::collection::vec(section(), 0..8),
         limits in budgets(),
         profile in prop_oneof![8 => Just(PromptProfile::Full), 1 => Just(PromptProfile::Minimal), 1 => Just(PromptProfile::None)],
@@ -60,8 +59,7 @@ prop_compose! {
             profile,
             bootstrap: bootstrap(&files.each_ref().map(String::as_str)),
             agents_context: context.map(|text| AgentsContext { text, sources: Vec::new(), truncated: false }),
-            skills_prompt: skills,
-            dynamic_context: dynamic,
+            extra_system: extra,
             contributed,
             limits,
             ..PromptCompileInput::default()
@@ -97,8 +95,8 @@ proptest! {
         let mut total = 0;
         for section in compiled.manifest.sections.iter().filter(|section| !ours.contains(&section.id.as_str())) {
             let chars = body_chars(&compiled, &section.id);
-            let most = if section.id == "agents_md" { limits.agents_md } else { limits.section };
-            prop_assert!(chars <= most, "{}: {} > {}", section.id, chars, most);
+            let limit = if section.id == "agents_md" { limits.agents_md } else { limits.section };
+            prop_assert!(chars <= limit, "{}: {} > {}", section.id, chars, limit);
             total += chars;
         }
         prop_assert!(total <= limits.sections_total, "{} > {}", total, limits.sections_total);
@@ -124,7 +122,7 @@ proptest! {
     fn what_is_of_a_turn_changes_nothing_before_it(input in input(), other in text(), memory in text()) {
         let one = compile_prompt(&input);
         let mut changed = input;
-        changed.dynamic_context = Some(other);
+        changed.extra_system = Some(other);
         let two = compile_prompt(&changed);
         prop_assert_eq!(&one.stable_text, &two.stable_text);
         prop_assert_eq!(&one.session_text, &two.session_text);
@@ -142,7 +140,7 @@ proptest! {
         let said: HashSet<&[char]> = manifest.windows(20).collect();
         let contents = input.contributed.iter().map(|it| &it.section.content)
             .chain(input.bootstrap.files.iter().map(|file| &file.text))
-            .chain(input.dynamic_context.iter()).chain(input.skills_prompt.iter())
+            .chain(input.extra_system.iter())
             .chain(input.agents_context.iter().map(|context| &context.text));
         for content in contents {
             let characters: Vec<char> = content.chars().collect();

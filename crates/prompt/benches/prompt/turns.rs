@@ -86,9 +86,9 @@ fn input(turn: usize, document: &str) -> PromptCompileInput {
         agents_context: Some(AgentsContext { text: text(3, 12_000), sources: Vec::new(), truncated: false }),
         contributed: vec![
             section("agents_md", document.to_owned()),
+            section("skills_runtime", text(5, 2_000)),
             section("memory_recall", format!("- What was said in turn {}.", turn.saturating_sub(1))),
         ],
-        skills_prompt: Some(text(5, 2_000)),
         extra_system: Some(format!("Date: 2026-11-{:02} (UTC)", 1 + turn / 40)),
         ..PromptCompileInput::default()
     }

@@ -8,7 +8,7 @@ use prompt::{
     ContributedSection, PromptCompileInput, PromptSection, PromptSource, PromptSourceKind, PromptTruncation,
 };
 
-/// Something in every section.
+/// Something in every section of the prompt.
 pub(crate) fn full_input() -> PromptCompileInput {
     PromptCompileInput {
         bootstrap: bootstrap(&["Be kind, and brief.", "A colleague who reads first.", "Ada. Writes Rust."]),
@@ -19,12 +19,6 @@ pub(crate) fn full_input() -> PromptCompileInput {
             sources: vec![PromptSource::file("/repo/AGENTS.md", ContentHash::of("Run the tests.\n"))],
             truncated: false,
         }),
-        include_task_orchestration_policy: true,
-        hidden_tool_domains: Some("memory: memory_search, memory_get".to_owned()),
-        skills_prompt: Some("[Skills]\n- release: how to cut a release".to_owned()),
-        continue_generation_hint: true,
-        retry_instruction: Some("The last call failed: the path does not exist. List the directory first.".to_owned()),
-        dynamic_context: Some("The user looks at src/main.rs.".to_owned()),
         extra_system: Some("Date: 2026-11-15\nOperating system: linux".to_owned()),
         contributed: vec![
             ContributedSection {
@@ -39,7 +33,11 @@ pub(crate) fn full_input() -> PromptCompileInput {
                 },
                 ..contributed("agents_md", "")
             },
+            contributed("task_orchestration", "Delegate what can be judged by its result."),
+            contributed("hidden_tool_domains", "memory: memory_search, memory_get"),
+            contributed("skills_runtime", "[Skills]\n- release: how to cut a release"),
             contributed("memory_recall", "- Ada prefers tabs."),
+            contributed("dynamic_context", "The user looks at src/main.rs."),
             contributed("weather", "It rains."),
         ],
         ..PromptCompileInput::default()
