@@ -8,7 +8,7 @@ use crate::deny::{self, Outcome};
 use crate::failure::{check_failed, is_check_failure};
 use crate::gate::{self, Gate};
 use crate::process::{cargo, run as run_command};
-use crate::{generate, say, tidy};
+use crate::{generate, print_status, tidy};
 
 /// One thing that is checked.
 struct Check {
@@ -59,7 +59,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let mut failed = Vec::new();
     let mut report = Vec::new();
     for check in CHECKS {
-        say(format!("checking {}", check.name));
+        print_status(format!("checking {}", check.name));
         let outcome = match (check.run)(root) {
             Ok(Outcome::Passed) => "passed".to_owned(),
             Ok(Outcome::Skipped(reason)) => format!("skipped: {reason}"),
@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         };
         report.push(format!("{}: {outcome}", check.name));
     }
-    report.iter().for_each(say);
+    report.iter().for_each(print_status);
     match failed.as_slice() {
         [] => Ok(()),
         names => Err(check_failed(format!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::process::{cargo, find_on_path, is_executable, run, run_at_most};
-use crate::{metadata, prerequisites, say};
+use crate::{metadata, prerequisites, print_status};
 
 /// The releases that read our `deny.toml`.
 const VERSION: &str = "^0.20";
@@ -50,7 +50,7 @@ fn find(tools: &Path) -> Option<PathBuf> {
 }
 
 fn install(tools: &Path) -> Result<PathBuf> {
-    say(format!("installing cargo-deny into {}", tools.display()));
+    print_status(format!("installing cargo-deny into {}", tools.display()));
     let build = tools.join("build");
     let mut command = cargo();
     // Unoptimised, because it is built for longer than it runs.

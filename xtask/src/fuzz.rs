@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 
 use crate::process::{cargo, run as run_command, run_at_most};
-use crate::{prerequisites, root, say};
+use crate::{prerequisites, print_status, root};
 
 /// The programs: `fuzz/fuzz_targets/NAME.rs`.
 const TARGETS: &[&str] = &["file_body", "session_file", "tree"];
@@ -85,7 +85,7 @@ fn feed(directory: &Path, name: &str, program: &Path, seconds: u64) -> Result<()
     }
     let result = run_at_most(&mut command, Duration::from_secs(seconds) + GRACE);
     if result.is_err() {
-        say(format!(
+        print_status(format!(
             "what was found is in {}; give it to {} as an argument",
             artifacts.display(),
             program.display()

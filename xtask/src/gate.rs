@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::deny::Outcome;
 use crate::failure::check_failed;
 use crate::process::{self, cargo, find_on_path};
-use crate::{prerequisites, say};
+use crate::{prerequisites, print_status};
 
 /// Counts on record, a line each: `piece = instructions`.
 const RECORD: &str = "xtask/gate/counts.toml";
@@ -58,7 +58,7 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<Outcome> {
         let count =
             (instructions(&program, piece, MANY)? - instructions(&program, piece, FEW)?) / (MANY - FEW);
         let ratio = count as f64 / *recorded as f64;
-        say(format!("{piece}: {count} instructions, {ratio:.2} times the {recorded} on record"));
+        print_status(format!("{piece}: {count} instructions, {ratio:.2} times the {recorded} on record"));
         if ratio > 1.0 + TOLERANCE {
             over.push(format!("{piece} ({ratio:.2} times)"));
         }
@@ -71,7 +71,7 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<Outcome> {
             .take_while(|line| line.starts_with('#'))
             .fold(String::new(), |comment, line| comment + line + "\n");
         fs::write(&path, format!("{comment}{lines}"))?;
-        say(format!("wrote {RECORD}"));
+        print_status(format!("wrote {RECORD}"));
         return Ok(Outcome::Passed);
     }
     match over.as_slice() {

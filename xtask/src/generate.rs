@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use crate::failure::check_failed;
-use crate::say;
+use crate::print_status;
 
 const SCHEMAS: &str = "schemas";
 const REFERENCE: &str = "docs/protocol.md";
@@ -43,15 +43,15 @@ pub(crate) fn write(root: &Path) -> Result<()> {
                         .with_context(|| format!("could not make {}", directory.display()))?;
                 }
                 fs::write(&file, text).with_context(|| format!("could not write {}", file.display()))?;
-                say(format!("wrote {}", path.display()));
+                print_status(format!("wrote {}", path.display()));
             }
             _ => {
                 fs::remove_file(&file).with_context(|| format!("could not remove {}", file.display()))?;
-                say(format!("removed {}", path.display()));
+                print_status(format!("removed {}", path.display()));
             }
         }
     }
-    say(format!("{} generated files, {} changed", wanted.len(), differences.len()));
+    print_status(format!("{} generated files, {} changed", wanted.len(), differences.len()));
     Ok(())
 }
 
@@ -60,11 +60,11 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     let wanted = wanted();
     let differences = differences(root, &wanted)?;
     if differences.is_empty() {
-        say(format!("{} generated files are up to date", wanted.len()));
+        print_status(format!("{} generated files are up to date", wanted.len()));
         return Ok(());
     }
     for (path, difference) in &differences {
-        say(format!("{}: {}", path.display(), difference.as_str()));
+        print_status(format!("{}: {}", path.display(), difference.as_str()));
     }
     Err(check_failed(format!(
         "{} generated files differ\nhint: run `cargo xtask generate`",

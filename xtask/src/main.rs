@@ -113,7 +113,7 @@ fn root() -> &'static Path {
 }
 
 /// Tells the user what is being done.
-fn say(line: impl std::fmt::Display) {
+fn print_status(line: impl std::fmt::Display) {
     eprintln!("xtask: {line}");
 }
 

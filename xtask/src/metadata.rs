@@ -1,4 +1,4 @@
-//! What `cargo metadata` tells of the workspace's own packages.
+//! What `cargo metadata` says about the workspace's own packages.
 
 use std::path::PathBuf;
 use std::process::Stdio;

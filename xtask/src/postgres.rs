@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
+use crate::print_status;
 use crate::process::{cargo, judge, shown};
-use crate::say;
 
 /// The program of `test-postgres` that starts a cluster, runs its arguments as a command, and ends the cluster.
 const PROGRAM: &str = "with-postgres";
@@ -27,7 +27,7 @@ impl WithPostgres {
     pub(crate) fn build(arguments: &[&str]) -> Result<Self> {
         let mut command = cargo();
         command.arg("build").args(arguments);
-        say(shown(&command));
+        print_status(shown(&command));
         command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
         let mut child = command.spawn().context("could not start cargo")?;
         let mut executable = None;

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::print_status;
 use crate::process::{find_on_path, is_executable, run, shown};
-use crate::say;
 
 /// One thing that must, or should, be there.
 struct Prerequisite {
@@ -100,8 +100,11 @@ fn ensure_all(prerequisites: &'static [Prerequisite]) -> Result<()> {
         if let Necessity::Optional { instead } = prerequisite.necessity
             && !prerequisite.is_there()
         {
-            say(format!("{} is not installed: {instead}", prerequisite.name));
-            say(format!("hint: `{}` gives it, for {}", prerequisite.comes_with, prerequisite.needed_for));
+            print_status(format!("{} is not installed: {instead}", prerequisite.name));
+            print_status(format!(
+                "hint: `{}` gives it, for {}",
+                prerequisite.comes_with, prerequisite.needed_for
+            ));
         }
     }
     let missing = missing(prerequisites);
@@ -109,7 +112,7 @@ fn ensure_all(prerequisites: &'static [Prerequisite]) -> Result<()> {
         return Ok(());
     }
     for prerequisite in &missing {
-        say(format!("missing: {}, needed for {}", prerequisite.name, prerequisite.needed_for));
+        print_status(format!("missing: {}, needed for {}", prerequisite.name, prerequisite.needed_for));
     }
     let packages: Vec<&str> =
         missing.iter().filter_map(|prerequisite| prerequisite.debian_package()).collect();

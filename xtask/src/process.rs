@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use crate::failure::check_failed;
-use crate::{root, say};
+use crate::{print_status, root};
 
 /// Variables that `cargo run` sets for this program. A cargo started from here must not inherit them: some build
 /// scripts ask to be run again when they change, and then everything above them is compiled twice.
@@ -35,14 +35,14 @@ fn cargo_path() -> OsString {
 
 /// Says what is run, runs it, and fails with "no" when it does.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    say(shown(command));
+    print_status(shown(command));
     let status = command.status().with_context(|| format!("could not start `{}`", shown(command)))?;
     judge(command, status)
 }
 
 /// Like [`run`], but gives up after a while.
 pub(crate) fn run_at_most(command: &mut Command, time: Duration) -> Result<()> {
-    say(shown(command));
+    print_status(shown(command));
     own_group(command);
     let mut child = command.spawn().with_context(|| format!("could not start `{}`", shown(command)))?;
     let deadline = Instant::now() + time;

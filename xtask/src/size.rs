@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
 use crate::process::{cargo, judge, shown};
-use crate::{metadata, say};
+use crate::{metadata, print_status};
 
 /// Crates that are listed, the most expensive first.
 const LISTED: usize = 15;
@@ -35,7 +35,7 @@ pub(crate) fn run(profile: &str) -> Result<()> {
     let mut build = cargo();
     build.args(["build", "--quiet", "--package", "foreword", "--timings", "--profile", profile]);
     build.arg("--target-dir").arg(&directory);
-    say(shown(&build));
+    print_status(shown(&build));
     let status = build.status().context("could not start cargo")?;
     judge(&build, status)?;
     let seconds = started.elapsed().as_secs_f64();
@@ -51,14 +51,14 @@ pub(crate) fn run(profile: &str) -> Result<()> {
     let mut crates: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
     crates.sort_unstable();
     crates.dedup();
-    say(format!("profile {profile}: {} crates in {seconds:.0} seconds", crates.len()));
+    print_status(format!("profile {profile}: {} crates in {seconds:.0} seconds", crates.len()));
     if let (Some(before), Some(after)) = (used, processor_seconds()) {
-        say(format!("{:.0} seconds of processor time", after - before));
+        print_status(format!("{:.0} seconds of processor time", after - before));
     }
-    say(format!("binary {}, stripped {}", megabytes(&program)?, megabytes(&stripped)?));
+    print_status(format!("binary {}, stripped {}", megabytes(&program)?, megabytes(&stripped)?));
     units.sort_by(|a, b| b.duration.total_cmp(&a.duration));
     for unit in units.iter().take(LISTED) {
-        say(format!("{:6.1} s  {}{}", unit.duration, unit.name, unit.target));
+        print_status(format!("{:6.1} s  {}{}", unit.duration, unit.name, unit.target));
     }
     Ok(())
 }

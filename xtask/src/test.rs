@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::postgres::WithPostgres;
 use crate::process::{self, cargo};
-use crate::{prerequisites, say};
+use crate::{prerequisites, print_status};
 
 /// Which packages and features: the same in every step, so that nothing is compiled twice.
 const EVERYTHING: &[&str] = &["--workspace", "--all-features"];
@@ -40,6 +40,6 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
         }
         format!("all tests ({runner}) and doc tests, with PostgreSQL")
     };
-    say(format!("passed in {} seconds: {ran}", started.elapsed().as_secs()));
+    print_status(format!("passed in {} seconds: {ran}", started.elapsed().as_secs()));
     Ok(())
 }

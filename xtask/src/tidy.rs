@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use crate::failure::check_failed;
 use crate::metadata::{self, Dependency, Kind, Metadata, Package};
-use crate::say;
+use crate::print_status;
 
 /// The rooms from the top. A crate may use only crates of rows above its own.
 const ROOMS: &[&[&str]] = &[
@@ -81,11 +81,11 @@ const MAX_LINES: usize = 800;
 pub(crate) fn check(root: &Path) -> Result<()> {
     let problems = problems(root)?;
     if problems.is_empty() {
-        say("tidy: the rooms and files keep their rules");
+        print_status("tidy: the rooms and files keep their rules");
         return Ok(());
     }
     for problem in &problems {
-        say(format!("tidy: {problem}"));
+        print_status(format!("tidy: {problem}"));
     }
     Err(check_failed(format!("{} rules of the tree are broken", problems.len())))
 }
@@ -171,7 +171,7 @@ fn broken_order(package: &Package, dependency: &Dependency) -> Option<String> {
         // The crate without a room is reported as such.
         (None, _) => None,
         _ => Some(format!(
-            "`{user}` uses `{used}`, which does not stand above it\n\
+            "`{user}` uses `{used}`, which is not above it\n\
              hint: move the code, or invert the arrow with a trait owned by the crate that is used"
         )),
     }
@@ -291,8 +291,8 @@ mod tests {
     #[test]
     fn arrows_that_are_not() {
         for (arrow, expected) in [
-            ("rpc > path/store", "does not stand above"),
-            ("skills > path/memory", "does not stand above"),
+            ("rpc > path/store", "is not above"),
+            ("skills > path/memory", "is not above"),
             ("client > path/measure", "dev-dependencies only"),
             ("xtask > path/store", "only `protocol`"),
             ("gateway > sqlx", "belongs to store"),

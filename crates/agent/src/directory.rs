@@ -34,7 +34,7 @@ impl WorkingDirectory {
         if !cwd.starts_with(&root) {
             return Err(outside());
         }
-        // Files are looked for in every directory on the way, so a way that leaves and comes back is none. From the root
+        // Files are looked for in every directory on the way, so a path that leaves and comes back is refused. From the root
         // down, so that nobody learns from the error what there is outside.
         let real_root = real(&root)?;
         let mut way: Vec<&Path> =

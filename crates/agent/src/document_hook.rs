@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hooks::{
-    Budget, ContributionKind, Execution, Failure, Hook, HookContext, HookPackage, HookResult,
+    Budget, ContributionKind, Execution, FailurePolicy, Hook, HookContext, HookPackage, HookResult,
     HookSubscription, Phase, PromptSection, Visibility,
 };
 use prompt::AGENTS_MD;
@@ -19,14 +19,14 @@ const PACKAGE: &str = "foreword.prompt.agents_doc";
 const DOMAIN: &str = "foreword.thread_agents_doc";
 /// How long it may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Where it stands among those that bring sections.
+/// Its place among the hooks that contribute sections.
 const PRIORITY: i32 = 600;
 
 /// The package to register.
 pub(crate) fn package(store: Store) -> HookPackage {
     let subscription = HookSubscription::new(DOCUMENT_HOOK, Phase::PrePromptCompile, DocumentHook { store })
         .execution(Execution::Blocking)
-        .failure(Failure::FailClosed)
+        .failure(FailurePolicy::FailClosed)
         .timeout(TIMEOUT)
         .priority(PRIORITY)
         .visibility(Visibility::Internal)

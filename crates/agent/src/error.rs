@@ -12,7 +12,6 @@ use store::StoreError;
 /// Why there is no prompt, or no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// The store refused.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A hook that must not fail did.
@@ -23,12 +22,7 @@ pub enum AgentError {
     Files(#[from] ResolveError),
     /// The directory is not inside the workspace's.
     #[error("{} is not inside the workspace's directory {}", cwd.display(), root.display())]
-    OutsideWorkspace {
-        /// The directory.
-        cwd: PathBuf,
-        /// The workspace's.
-        root: PathBuf,
-    },
+    OutsideWorkspace { cwd: PathBuf, root: PathBuf },
     /// The project root that the workspace asks for is not inside its directory.
     #[error(
         "the workspace's `projectRootOverride` {} is not inside its directory {}",
@@ -37,7 +31,6 @@ pub enum AgentError {
     RootOutsideWorkspace {
         /// The project root that is asked for.
         wanted: PathBuf,
-        /// The workspace's directory.
         root: PathBuf,
     },
     /// A directory was named, but the workspace has none.
@@ -46,19 +39,13 @@ pub enum AgentError {
     /// A directory cannot be used.
     #[error("cannot work in {}: {source}", path.display())]
     Directory {
-        /// The directory.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
     /// What is stored cannot be understood.
     #[error("the stored {what} cannot be read: {message}")]
-    Stored {
-        /// What.
-        what: &'static str,
-        /// Why.
-        message: String,
-    },
+    Stored { what: &'static str, message: String },
     /// Nobody said which model to ask.
     #[error("no model is configured")]
     NoModel,
@@ -77,7 +64,6 @@ pub enum AgentError {
     /// The gateway that ran the turn died.
     #[error("the gateway that ran this turn is gone")]
     GatewayGone,
-    /// The gateway stops.
     #[error("the gateway was stopped while the turn ran")]
     ShutDown,
     /// Nobody waits for the turn any more, and it had not begun.
@@ -88,10 +74,7 @@ pub enum AgentError {
     Panicked,
     /// A turn was named together with a thread that it does not belong to.
     #[error("turn `{turn_id}` belongs to another thread")]
-    OtherThread {
-        /// The turn.
-        turn_id: protocol::TurnId,
-    },
+    OtherThread { turn_id: protocol::TurnId },
     /// There is nothing to answer.
     #[error("there is nothing to answer: the text is blank")]
     NoInput,
@@ -102,7 +85,6 @@ pub enum AgentError {
     TooLong {
         /// What must be sent.
         tokens: usize,
-        /// What may be.
         room: usize,
     },
     /// The model, or a filter behind it, refused.
@@ -120,7 +102,6 @@ pub enum AgentError {
     /// There is nothing to compare or rebuild.
     #[error("turn `{turn_id}` has no manifest{}", round.map_or_else(String::new, |round| format!(" of round {round}")))]
     NoManifest {
-        /// The turn.
         turn_id: String,
         /// The round, if one was named.
         round: Option<u32>,
@@ -153,7 +134,9 @@ impl AgentError {
     pub fn is_retryable(&self) -> bool {
         match self {
             AgentError::Provider(error) => error.retryable,
-            AgentError::LeaseLost | AgentError::ShutDown | AgentError::GatewayGone | AgentError::NoAnswer => true,
+            AgentError::LeaseLost | AgentError::ShutDown | AgentError::GatewayGone | AgentError::NoAnswer => {
+                true
+            }
             AgentError::Store(StoreError::Unavailable(_)) => true,
             _ => false,
         }
@@ -174,9 +157,13 @@ impl Hint for AgentError {
             AgentError::ModelName(error) => return error.hint(),
             AgentError::Toolbox(error) => return error.hint(),
             AgentError::NoModel => MODELS,
-            AgentError::TooLong { .. } => "ask for less, or raise turns.max_context_tokens if the model takes more",
+            AgentError::TooLong { .. } => {
+                "ask for less, or raise turns.max_context_tokens if the model takes more"
+            }
             AgentError::Refused => "ask differently, or ask another model with --model",
-            AgentError::OnlyCalls => "ask for less at once, or raise turns.max_rounds and turns.max_tool_calls",
+            AgentError::OnlyCalls => {
+                "ask for less at once, or raise turns.max_rounds and turns.max_tool_calls"
+            }
             _ => return None,
         };
         Some(Cow::Borrowed(hint))

@@ -120,7 +120,7 @@ impl History {
         self.turns.len() - newest.count()
     }
 
-    /// How many of the oldest turns a summary should stand for.
+    /// How many of the oldest turns a summary should replace.
     fn to_summarise(&self, budget: usize, reason: CompactionReason) -> usize {
         match reason {
             CompactionReason::TurnStart => {

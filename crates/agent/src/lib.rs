@@ -1,7 +1,7 @@
 //! The turn, over the rooms that know its parts: files, hooks, prompts and the store.
 //!
 //! [`Agent::prepare`] makes the prompt of a thread's next turn. What was sent is kept by [`Agent::record`], and can be
-//! shown again ([`Agent::rebuild`]) and held against another prompt ([`Agent::blame`]) long afterwards.
+//! shown again ([`Agent::rebuild`]) and compared with another prompt ([`Agent::blame`]) long afterwards.
 
 mod approvals;
 mod call_ids;
@@ -36,7 +36,7 @@ pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use manifests::Pruned;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest};
-pub use settings::{Clock, PromptSettings, RetentionSettings, Settings, TurnSettings, WhenBusy};
+pub use settings::{AgentSettings, Clock, PromptSettings, RetentionSettings, TurnSettings, WhenBusy};
 pub use task::blocking;
 pub use turn::TurnListener;
 pub use view::{shown, to_protocol};

@@ -1,4 +1,4 @@
-//! What is kept of a prompt, so that it can be shown again and held against another one.
+//! What is kept of a prompt, so that it can be shown again and compared with another one.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use store::{BeginRound, PromptText, SaveManifest, TurnEvent};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
-use crate::settings::Settings;
+use crate::settings::AgentSettings;
 
 /// How much was forgotten.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Agent {
 
     /// Forgets what was kept for longer than it is to be kept, and says how much of each kind.
     pub async fn prune(&self) -> Result<Pruned, AgentError> {
-        let Settings { retention, prompt, .. } = &*self.settings;
+        let AgentSettings { retention, prompt, .. } = &*self.settings;
         // Whoever keeps no texts wants none of those kept before, either.
         let prompt_texts = if prompt.keep_texts { retention.prompt_texts } else { Some(Duration::ZERO) };
         let mut pruned = Pruned::default();

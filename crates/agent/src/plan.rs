@@ -6,7 +6,7 @@ use instructions::Resolver;
 use prompt::CompiledPrompt;
 use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, Message, SystemParts};
-use tools::{Limits, RoundContext, ToolContext};
+use tools::{RoundContext, ToolContext, ToolLimits};
 
 use crate::approvals::TurnApprovals;
 use crate::entry::{Entry, message_tokens};
@@ -134,7 +134,7 @@ impl HeldTurn {
             }
             _ => ToolContext::without_directory(),
         };
-        let limits = Limits { approval_time: settings.approval_time, ..Limits::default() };
+        let limits = ToolLimits { approval_time: settings.approval_time, ..ToolLimits::default() };
         Ok(context
             .with_permissions(settings.permissions)
             .with_approvals(approvals)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hooks::{
-    HookPackage, HookRegistry, HookRuntime, Limits, Phase, PhaseOutcome, Recorder, RegistrationError,
+    HookLimits, HookPackage, HookRegistry, HookRuntime, Phase, PhaseOutcome, Recorder, RegistrationError,
     TurnContext,
 };
 use instructions::{Cache, DiagnosticCode, Session};
@@ -26,14 +26,14 @@ use crate::queue::Queues;
 use crate::records::Records;
 use crate::running::Running;
 use crate::runtime_context;
-use crate::settings::Settings;
+use crate::settings::AgentSettings;
 use crate::subject::Subject;
 use crate::task::blocking;
 
 /// Prepares prompts, and keeps the proof of them.
 pub struct Agent {
     pub(crate) store: Store,
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Arc<AgentSettings>,
     pub(crate) runtime: HookRuntime,
     pub(crate) records: Arc<Records>,
     pub(crate) cache: Arc<Cache>,
@@ -87,14 +87,14 @@ impl Agent {
     /// An agent with our own hooks and those of others.
     pub fn new(
         store: Store,
-        settings: Settings,
+        settings: AgentSettings,
         packages: impl IntoIterator<Item = HookPackage>,
     ) -> Result<Self, RegistrationError> {
         let mut registry = HookRegistry::new();
         registry.register_all([document_hook::package(store.clone())].into_iter().chain(packages))?;
         let records = Arc::new(Records::start(store.clone()));
         let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
-        let runtime = HookRuntime::new(registry, recorder, Limits::default());
+        let runtime = HookRuntime::new(registry, recorder, HookLimits::default());
         let (cache, counter, running) = (Arc::default(), Arc::default(), Running::default());
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();

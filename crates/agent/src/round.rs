@@ -160,7 +160,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Ends a turn whose model goes on calling tools although it must not.
+    /// Ends a turn whose model keeps calling tools although it must not.
     async fn end_without_calls(&mut self, mut message: Message) -> Result<Next, AgentError> {
         // A call without a result would make the history one that no provider takes.
         message.blocks.retain(|block| !matches!(block, Block::ToolCall(_)));

@@ -10,9 +10,8 @@ use provider::{Providers, ReasoningEffort};
 use serde::Deserialize;
 use tools::{Permissions, ShellSettings};
 
-/// All of it.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct AgentSettings {
     /// Where `SOUL.md`, `IDENTITY.md` and `USER.md` are.
     pub home: PathBuf,
     /// How instruction files on disk are found, where a workspace does not say otherwise.
@@ -29,7 +28,7 @@ pub struct Settings {
     pub retention: RetentionSettings,
 }
 
-impl Settings {
+impl AgentSettings {
     /// With this home directory, and without anybody to ask.
     pub fn new(home: impl Into<PathBuf>) -> Self {
         Self {
@@ -55,7 +54,7 @@ pub struct PromptSettings {
     pub budgets: Budgets,
     /// Whether the model is told how AGENTS files of nested directories relate.
     pub nested_scope_rules: bool,
-    /// Whether the time stands beside the date.
+    /// Whether the time is given beside the date.
     pub time: Clock,
     /// Whether the texts of sections are kept, so that a past prompt can be rebuilt.
     pub keep_texts: bool,
@@ -77,7 +76,6 @@ impl Default for PromptSettings {
 /// What a prompt says about the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// The date.
     Date,
     /// The date and the time, which is another one in every turn.
     DateAndTime,
@@ -139,7 +137,7 @@ impl Default for TurnSettings {
             summary_model: None,
             reasoning: None,
             permissions: Permissions::default(),
-            approval_time: tools::Limits::default().approval_time,
+            approval_time: tools::ToolLimits::default().approval_time,
             shell: None,
         }
     }
@@ -149,9 +147,7 @@ impl Default for TurnSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenBusy {
-    /// It is refused.
     #[default]
     Refuse,
-    /// It waits.
     Queue,
 }

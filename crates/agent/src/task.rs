@@ -1,4 +1,4 @@
-//! Work that goes on beside the task that waits for it.
+//! Work that runs beside the task that waits for it.
 
 use tokio::task::JoinHandle;
 

@@ -13,7 +13,7 @@ use crate::preparation::{Agent, PreparedSession};
 use crate::subject::Subject;
 use crate::task::blocking;
 
-/// A session that a turn goes on with.
+/// A session that a turn continues.
 pub(crate) struct ThreadSession {
     pub(crate) session: Session,
     version: Version,

@@ -21,7 +21,7 @@ use crate::round::Rounds;
 use crate::settings::WhenBusy;
 use crate::summary::Summariser;
 
-/// How long a turn counts as alive after it was last heard of.
+/// How long a turn counts as alive after its last sign of life.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 /// How often a running turn says that it is alive.
 const RENEWAL: Duration = Duration::from_secs(5);
@@ -60,7 +60,7 @@ enum Stopped {
 }
 
 impl Agent {
-    /// Begins a turn and answers as soon as it is written down; it goes on by itself.
+    /// Begins a turn and answers as soon as it is stored; the turn continues as a task of its own.
     pub async fn start_turn(
         self: &Arc<Self>,
         start: TurnStartParams,

@@ -52,7 +52,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         files: FileFlags,
     },
-    /// Say what became of every file that could matter there, and why
+    /// Explain which instruction files are used there, which are not, and why
     Explain {
         /// The directory
         path: Option<PathBuf>,
@@ -88,7 +88,7 @@ pub(crate) enum Command {
     /// Read and edit AGENTS.md documents
     #[command(subcommand)]
     Doc(Doc),
-    /// Ask a model in a thread, and look at what became of it
+    /// Ask a model in a thread, and see how turns went
     #[command(subcommand)]
     Turn(Turn),
     /// Print the prompt of a thread's next turn, without asking a model

@@ -20,7 +20,6 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::Absent;
 
-/// Runs a command.
 pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Failure> {
     match command {
         Command::Show { path, .. } => explain::show(&context, path.as_deref()),

@@ -181,12 +181,10 @@ fn working_directory() -> Result<PathBuf, Failure> {
     })
 }
 
-/// A thread's id.
 pub(crate) fn thread_id(text: &str) -> Result<ThreadId, Failure> {
     text.parse().map_err(|error| Failure::usage(format!("`{text}` is not a thread's id: {error}")))
 }
 
-/// A turn's id.
 pub(crate) fn turn_id(text: &str) -> Result<TurnId, Failure> {
     text.parse().map_err(|error| Failure::usage(format!("`{text}` is not the id of a turn: {error}")))
 }
@@ -223,7 +221,7 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
     }
 }
 
-/// The session file that a command goes on with.
+/// The session file that a command continues.
 fn session_file(command: &Command) -> Option<&Path> {
     match command {
         Command::Resolve(resolve) => Some(&resolve.session),
@@ -232,7 +230,7 @@ fn session_file(command: &Command) -> Option<&Path> {
     }
 }
 
-/// What a command's flags set. A session goes on with the rules it was started with.
+/// What a command's flags set. A session keeps the rules it was started with.
 fn command_flags(command: &Command, session: Option<&StoredSession>) -> Vec<Flag> {
     let of_session = session.map(session_flags).unwrap_or_default();
     let flags = match command {

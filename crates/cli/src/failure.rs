@@ -15,10 +15,8 @@ use rpc::websocket::ConnectError;
 /// HTTP's status for a token that opens nothing.
 const UNAUTHENTICATED: u16 = 401;
 
-/// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
     Done,
     /// The answer is "no": findings, a failed check, nothing there.
     CheckFailed,

@@ -83,7 +83,7 @@ impl Files {
 
 /// A directory named on the command line, taken lexically; the present one when none is named.
 pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    // Who names everything absolutely may stand in a directory that is gone.
+    // With absolute paths only, the working directory may be gone.
     let here = match path {
         Some(path) if path.is_absolute() => PathBuf::new(),
         _ => std::env::current_dir().map_err(|error| {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::pin::pin;
 
 use client::{ClientError, Target};
-use rpc::{Endpoint, Frame, Inbound, Limits, stdio, websocket};
+use rpc::{ConnectionLimits, Endpoint, Frame, Inbound, stdio, websocket};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 
@@ -17,12 +17,13 @@ const LAST_ID: &str = "foreword serve --stdio: last";
 pub(crate) async fn connect(data: &Path) -> Result<Endpoint, ClientError> {
     let located = Target::Local { data: data.to_owned() }.locate()?;
     let url = located.websocket_url();
-    Ok(websocket::connect(&url, located.token.expose_secret(), &Limits::default()).await?)
+    Ok(websocket::connect(&url, located.token.expose_secret(), &ConnectionLimits::default()).await?)
 }
 
 /// Passes messages on until the parent process has closed its end, or `stop`, and then until all is answered.
 pub(crate) async fn run(mut gateway: Endpoint, stop: impl Future<Output = ()>) -> Result<(), Failure> {
-    let (mut parent, written) = stdio::endpoint(tokio::io::stdin(), tokio::io::stdout(), &Limits::default());
+    let (mut parent, written) =
+        stdio::endpoint(tokio::io::stdin(), tokio::io::stdout(), &ConnectionLimits::default());
     let passed = pass_on(&mut parent, &mut gateway, stop).await;
     parent.outgoing.close(rpc::CloseReason::Finished);
     let _ = written.await;

@@ -25,7 +25,6 @@ struct Work {
     folders: Vec<FolderId>,
 }
 
-/// What clients did.
 #[derive(Default)]
 struct Record {
     /// Everything that was sent, acknowledged or not.

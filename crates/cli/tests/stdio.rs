@@ -38,7 +38,6 @@ impl Parent {
         writeln!(self.stdin.as_mut().unwrap(), "{}", line.to_string()).unwrap();
     }
 
-    /// The next message.
     #[track_caller]
     fn next(&mut self) -> Value {
         self.passed_over.pop_front().unwrap_or_else(|| self.arriving())

@@ -1,7 +1,7 @@
 //! A connection to a gateway, with typed calls.
 
 use protocol::Method;
-use rpc::{Caller, Limits, Notification, websocket};
+use rpc::{Caller, ConnectionLimits, Notification, websocket};
 use secrecy::ExposeSecret as _;
 use tokio::sync::mpsc;
 
@@ -20,9 +20,12 @@ impl Client {
         // Files say where a local gateway is, and reading them may wait for a disk.
         let located =
             tokio::task::spawn_blocking(move || local.locate()).await.map_err(|_| ClientError::Lost)??;
-        let endpoint =
-            websocket::connect(&located.websocket_url(), located.token.expose_secret(), &Limits::default())
-                .await?;
+        let endpoint = websocket::connect(
+            &located.websocket_url(),
+            located.token.expose_secret(),
+            &ConnectionLimits::default(),
+        )
+        .await?;
         Ok(Self::over(endpoint))
     }
 

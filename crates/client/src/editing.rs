@@ -16,7 +16,7 @@ pub struct Save {
     pub reason: SaveReason,
 }
 
-/// Where an edited document stands.
+/// The state of an edited document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditingState {
     /// What the user sees is what the gateway has.
@@ -64,7 +64,7 @@ impl Editing {
         self.version
     }
 
-    /// Where the document stands.
+    /// The state of the document.
     pub fn state(&self) -> EditingState {
         match &self.theirs {
             Some(theirs) => EditingState::Conflict { theirs: theirs.clone() },
@@ -79,7 +79,7 @@ impl Editing {
         self.text = text.into();
     }
 
-    /// What to send, if there is something to save and nothing stands in the way.
+    /// What to send, if there is something to save and nothing prevents it.
     pub fn save(&mut self, reason: SaveReason) -> Option<Save> {
         if self.state() != EditingState::Dirty {
             return None;
@@ -116,7 +116,7 @@ impl Editing {
         self.sent = None;
     }
 
-    /// The user keeps their own text: the next save goes on top of what the gateway has.
+    /// The user keeps their own text: the next save replaces what the gateway has.
     pub fn keep_mine(&mut self) {
         if let Some(theirs) = self.theirs.take() {
             self.version = theirs.as_ref().map_or(Version(0), |document| document.version);

@@ -54,7 +54,8 @@ impl ClientError {
         match self {
             ClientError::NotRunning { .. } | ClientError::Lost => true,
             ClientError::Refused(error) => error.data.as_ref().is_some_and(|data| {
-                data.kind == ErrorKind::RateLimited || data.reason == Some(InternalReason::DatabaseUnavailable)
+                data.kind == ErrorKind::RateLimited
+                    || data.reason == Some(InternalReason::DatabaseUnavailable)
             }),
             ClientError::Connect(error) => {
                 matches!(error, rpc::websocket::ConnectError::Unreachable { .. })

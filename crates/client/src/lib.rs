@@ -38,6 +38,8 @@
 //! assert_eq!(editing.state(), EditingState::Dirty);
 //! ```
 
+#![warn(missing_docs)]
+
 mod connection;
 mod editing;
 mod error;

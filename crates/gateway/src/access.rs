@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use protocol::{AccessToken, Role, WorkspaceId};
 use store::{Store, StoreError, hash_secret};
 
-/// How long an answer of the database about a token is believed. A revocation is heard of sooner; this is for
-/// the case that the word of it was lost.
-const BELIEVED_FOR: Duration = Duration::from_secs(2);
+/// How long an answer of the database about a token is trusted. A revocation usually arrives sooner; this bounds the
+/// time when the wake was lost.
+const CACHED_FOR: Duration = Duration::from_secs(2);
 
 /// Who makes a call.
 #[derive(Debug, Clone)]
@@ -36,22 +36,22 @@ impl Actor {
 }
 
 /// Knows which tokens are valid.
-pub(crate) struct Access {
+pub(crate) struct Authenticator {
     store: Store,
-    believed: Mutex<Believed>,
+    cache: Mutex<TokenCache>,
 }
 
 /// What the database said about tokens not long ago.
 #[derive(Default)]
-struct Believed {
+struct TokenCache {
     tokens: HashMap<String, (Instant, AccessToken)>,
-    /// Counts how often everything was forgotten: an answer to an older question is not believed.
+    /// Counts how often everything was forgotten: an answer to an older question is not kept.
     forgotten: u64,
 }
 
-impl Access {
+impl Authenticator {
     pub(crate) fn new(store: Store) -> Self {
-        Self { store, believed: Mutex::default() }
+        Self { store, cache: Mutex::default() }
     }
 
     /// Who a secret belongs to; none when it opens nothing.
@@ -74,37 +74,37 @@ impl Access {
         }
     }
 
-    /// Forgets what was believed: tokens may have changed.
+    /// Forgets all tokens: they may have changed.
     pub(crate) fn forget(&self) {
-        let mut believed = self.lock();
-        believed.tokens.clear();
-        believed.forgotten += 1;
+        let mut cache = self.lock();
+        cache.tokens.clear();
+        cache.forgotten += 1;
     }
 
     async fn look_up(&self, digest: &str) -> Result<Option<AccessToken>, StoreError> {
         let asked_at = Instant::now();
         let forgotten = {
-            let believed = self.lock();
-            if let Some((at, token)) = believed.tokens.get(digest)
-                && at.elapsed() < BELIEVED_FOR
+            let cache = self.lock();
+            if let Some((at, token)) = cache.tokens.get(digest)
+                && at.elapsed() < CACHED_FOR
             {
                 return Ok(Some(token.clone()));
             }
-            believed.forgotten
+            cache.forgotten
         };
         let token = self.store.token_by_secret(digest).await?.filter(|token| token.revoked_at.is_none());
-        let mut believed = self.lock();
+        let mut cache = self.lock();
         match &token {
-            Some(token) if believed.forgotten == forgotten => {
-                believed.tokens.insert(digest.to_owned(), (asked_at, token.clone()));
+            Some(token) if cache.forgotten == forgotten => {
+                cache.tokens.insert(digest.to_owned(), (asked_at, token.clone()));
             }
             // Only what exists is remembered, so that guesses do not fill the memory.
-            _ => drop(believed.tokens.remove(digest)),
+            _ => drop(cache.tokens.remove(digest)),
         }
         Ok(token)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Believed> {
-        self.believed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, TokenCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rpc::{CloseReason, Outgoing};
 
-use crate::access::{Access, Actor};
+use crate::access::{Actor, Authenticator};
 
 type Open = Mutex<HashMap<u64, (Arc<Actor>, Outgoing)>>;
 
-/// All open connections.
 #[derive(Default)]
 pub(crate) struct Connections {
     open: Arc<Open>,
@@ -37,7 +36,7 @@ impl Connections {
     }
 
     /// Closes the connections whose token is no longer valid.
-    pub(crate) async fn close_revoked(&self, access: &Access) {
+    pub(crate) async fn close_revoked(&self, access: &Authenticator) {
         let open: Vec<(Arc<Actor>, Outgoing)> =
             self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         for (actor, outgoing) in open {

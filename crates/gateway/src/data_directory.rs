@@ -26,17 +26,13 @@ pub enum DataDirectoryError {
     /// Another gateway runs on it.
     #[error("a gateway is already running on {}{}", path.display(), url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default())]
     Locked {
-        /// The directory.
         path: PathBuf,
         /// Where the other gateway listens, if it has said so.
         url: Option<String>,
     },
-    /// The system refused.
     #[error("could not {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
         action: &'static str,
-        /// On what.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -66,7 +62,7 @@ impl DataDirectory {
             }
         }
         let directory = Self { path: path.to_owned(), _lock: lock };
-        // Whatever stands there was left by a gateway that did not end well.
+        // A gateway that did not end well left this behind.
         directory.withdraw();
         Ok(directory)
     }

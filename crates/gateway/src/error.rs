@@ -76,7 +76,10 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
         StoreError::DiskFull => internal(message, InternalReason::DiskFull),
         StoreError::Unavailable(_) => {
             tracing::warn!(error = %message, "the database is unavailable");
-            internal("the database does not answer at the moment; try again", InternalReason::DatabaseUnavailable)
+            internal(
+                "the database does not answer at the moment; try again",
+                InternalReason::DatabaseUnavailable,
+            )
         }
         StoreError::Database(_) => {
             tracing::error!(error = %message, "the database failed");
@@ -85,7 +88,6 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
     }
 }
 
-/// The gateway failed.
 pub(crate) fn internal(message: impl Into<String>, reason: InternalReason) -> Error {
     error(ErrorKind::InternalError, message, |data| data.reason = Some(reason))
 }

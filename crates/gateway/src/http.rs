@@ -32,7 +32,6 @@ pub(crate) struct AppState {
 /// How far over the limit a body is read, so that its sender gets an answer and not a reset.
 const READ_FACTOR: usize = 4;
 
-/// All addresses.
 pub(crate) fn routes(state: AppState) -> axum::Router {
     axum::Router::new()
         .route("/rpc", get(upgrade).post(post))
@@ -119,14 +118,14 @@ async fn post(State(state): State<AppState>, headers: HeaderMap, body: Body) -> 
         Err(refused) => return refused,
     };
     let limit = state.service.shared.settings.limits.message_bytes;
-    let most = limit.saturating_mul(READ_FACTOR);
+    let read_limit = limit.saturating_mul(READ_FACTOR);
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if let Some(announced) = announced.filter(|announced| *announced > most) {
+    if let Some(announced) = announced.filter(|announced| *announced > read_limit) {
         return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, announced));
     }
-    let Ok(bytes) = to_bytes(body, most).await else {
+    let Ok(bytes) = to_bytes(body, read_limit).await else {
         // How much more there would be is not known where no length was announced.
-        let actual = announced.unwrap_or(most.saturating_add(1));
+        let actual = announced.unwrap_or(read_limit.saturating_add(1));
         return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, actual));
     };
     if bytes.len() > limit {
@@ -135,7 +134,7 @@ async fn post(State(state): State<AppState>, headers: HeaderMap, body: Body) -> 
     let Ok(text) = String::from_utf8(bytes.into()) else {
         return failure(StatusCode::BAD_REQUEST, &Error::parse("the body is not UTF-8"));
     };
-    // On a task of its own, so that a write goes on to its end when the client hangs up in the middle.
+    // On a task of its own, so that a write is finished even if the client hangs up.
     let service = Arc::clone(&state.service);
     let peer = Arc::new(Peer::one_shot(actor));
     let answer = state.tasks.spawn(async move { rpc::dispatch(&*service, &peer, &text).await.frame }).await;

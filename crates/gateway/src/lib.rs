@@ -22,6 +22,6 @@ mod start;
 mod subscription;
 
 pub use data_directory::DataDirectory;
-pub use settings::Settings;
+pub use settings::GatewaySettings;
 pub use start::{Gateway, StartError};
 pub use store::{Database, InvalidDatabase};

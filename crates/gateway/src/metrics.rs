@@ -21,7 +21,6 @@ struct Dropped {
     reason: String,
 }
 
-/// The gateway's counters.
 pub(crate) struct Metrics {
     registry: Registry,
     calls: Family<Call, Counter>,
@@ -76,7 +75,6 @@ impl Metrics {
         self.dropped.get_or_create(&Dropped { reason: reason.to_owned() }).inc();
     }
 
-    /// Everything as text.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.

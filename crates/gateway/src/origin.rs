@@ -8,10 +8,10 @@ use std::net::IpAddr;
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, ORIGIN};
 
-use crate::settings::Settings;
+use crate::settings::GatewaySettings;
 
 /// Why a request is refused, or nothing.
-pub(crate) fn refusal(headers: &HeaderMap, settings: &Settings) -> Option<String> {
+pub(crate) fn refusal(headers: &HeaderMap, settings: &GatewaySettings) -> Option<String> {
     let Some(host) = headers.get(HOST).and_then(|value| value.to_str().ok()) else {
         return Some("the request has no `Host`".to_owned());
     };
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn allowed(host: &str, origin: Option<&str>) -> bool {
-        let mut settings = Settings::new("/nowhere");
+        let mut settings = GatewaySettings::new("/nowhere");
         settings.allowed_hosts = vec!["gateway.example".into(), "other.example:99".into()];
         settings.allowed_origins = vec!["https://app.example".into()];
         let mut headers = HeaderMap::new();

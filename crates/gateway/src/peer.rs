@@ -18,7 +18,6 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Somebody who stays.
     pub(crate) fn connected(actor: Arc<Actor>, outgoing: Outgoing) -> Self {
         Self { actor, outgoing: Some(outgoing), subscriptions: Mutex::default() }
     }

@@ -11,21 +11,21 @@ use rpc::{CloseReason, Error, Reply};
 use serde_json::value::RawValue;
 use store::Store;
 
-use crate::access::Access;
+use crate::access::Authenticator;
 use crate::connection::Connections;
 use crate::error::{error, from_store, unauthenticated};
 use crate::feed::Feeds;
 use crate::metrics::Metrics;
 use crate::peer::Peer;
 use crate::router::{Context, Router};
-use crate::settings::Settings;
+use crate::settings::GatewaySettings;
 
 /// What all handlers and connections share.
 pub(crate) struct Shared {
-    pub(crate) settings: Settings,
+    pub(crate) settings: GatewaySettings,
     pub(crate) store: Store,
     pub(crate) agent: Arc<Agent>,
-    pub(crate) access: Access,
+    pub(crate) access: Authenticator,
     pub(crate) feeds: Feeds,
     pub(crate) connections: Connections,
     pub(crate) metrics: Arc<Metrics>,
@@ -33,14 +33,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(settings: Settings, store: Store, agent: Arc<Agent>) -> Self {
+    pub(crate) fn new(settings: GatewaySettings, store: Store, agent: Arc<Agent>) -> Self {
         let metrics = Arc::new(Metrics::new());
         Self {
-            access: Access::new(store.clone()),
+            access: Authenticator::new(store.clone()),
             feeds: Feeds::new(store.clone(), Arc::clone(&metrics)),
             connections: Connections::default(),
             metrics,
-            limiter: settings.rate_limit.map(|most| DefaultKeyedRateLimiter::keyed(Quota::per_second(most))),
+            limiter: settings
+                .rate_limit
+                .map(|limit| DefaultKeyedRateLimiter::keyed(Quota::per_second(limit))),
             settings,
             store,
             agent,
@@ -48,7 +50,6 @@ impl Shared {
     }
 }
 
-/// Answers calls.
 pub(crate) struct Service {
     pub(crate) shared: Arc<Shared>,
     router: Router,

@@ -7,7 +7,7 @@ use store::Database;
 
 /// Settings of one gateway.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct GatewaySettings {
     /// Directory of the lock, the owner's token and the embedded database.
     pub data: PathBuf,
     /// The database; none: SQLite in the data directory.
@@ -23,17 +23,17 @@ pub struct Settings {
     /// Most requests a second for each token; none: no limit.
     pub rate_limit: Option<NonZeroU32>,
     /// Bounds of each connection.
-    pub limits: rpc::Limits,
+    pub limits: rpc::ConnectionLimits,
     /// How prompts are made, and from what.
-    pub agent: agent::Settings,
+    pub agent: agent::AgentSettings,
 }
 
-impl Settings {
+impl GatewaySettings {
     /// The settings of a gateway on this machine alone.
     pub fn new(data: impl Into<PathBuf>) -> Self {
         let data = data.into();
         Self {
-            agent: agent::Settings::new(data.join("home")),
+            agent: agent::AgentSettings::new(data.join("home")),
             data,
             database: None,
             listen: protocol::local::DEFAULT_ADDRESS.to_owned(),
@@ -41,9 +41,9 @@ impl Settings {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             rate_limit: None,
-            limits: rpc::Limits {
+            limits: rpc::ConnectionLimits {
                 message_bytes: protocol::limits::MAX_MESSAGE_BYTES,
-                ..rpc::Limits::default()
+                ..rpc::ConnectionLimits::default()
             },
         }
     }

@@ -25,7 +25,7 @@ use crate::http::{AppState, routes};
 use crate::owner::{self, OwnerError};
 use crate::peer::Peer;
 use crate::service::{Service, Shared};
-use crate::settings::Settings;
+use crate::settings::GatewaySettings;
 
 /// How long open connections and their requests are waited for at shutdown.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
@@ -63,21 +63,16 @@ pub enum StartError {
     /// The address is not one.
     #[error("`{address}` is not an address to listen on: {source}")]
     Address {
-        /// The address.
         address: String,
         /// What the system said.
         source: std::io::Error,
     },
     /// Other machines could reach the address, and nobody allowed that.
     #[error("{address} can be reached from other machines")]
-    Remote {
-        /// The address.
-        address: SocketAddr,
-    },
+    Remote { address: SocketAddr },
     /// The address is taken, or not ours.
     #[error("could not listen on {address}: {source}")]
     Listen {
-        /// The address.
         address: String,
         /// What the system said.
         source: std::io::Error,
@@ -89,7 +84,6 @@ impl StartError {
     pub fn is_already_running(&self) -> bool {
         matches!(self, StartError::DataDirectory(DataDirectoryError::Locked { .. }))
     }
-
 }
 
 impl Hint for StartError {
@@ -115,7 +109,6 @@ impl Hint for StartError {
     }
 }
 
-/// A running gateway.
 pub struct Gateway {
     service: Arc<Service>,
     address: SocketAddr,
@@ -129,13 +122,13 @@ pub struct Gateway {
 
 impl Gateway {
     /// Opens everything, listens, and says so in the data directory.
-    pub async fn start(settings: Settings) -> Result<Self, StartError> {
+    pub async fn start(settings: GatewaySettings) -> Result<Self, StartError> {
         Self::start_with_hooks(settings, []).await
     }
 
     /// The same, with hooks besides our own.
     pub async fn start_with_hooks(
-        settings: Settings,
+        settings: GatewaySettings,
         packages: impl IntoIterator<Item = HookPackage>,
     ) -> Result<Self, StartError> {
         let address = resolve(&settings).await?;
@@ -215,7 +208,6 @@ impl Gateway {
         &self.service.shared.store
     }
 
-    /// The data directory.
     pub fn directory(&self) -> &DataDirectory {
         &self.directory
     }
@@ -280,7 +272,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// The address to listen on, if it is allowed.
-async fn resolve(settings: &Settings) -> Result<SocketAddr, StartError> {
+async fn resolve(settings: &GatewaySettings) -> Result<SocketAddr, StartError> {
     let failed = |source| StartError::Address { address: settings.listen.clone(), source };
     let mut addresses = tokio::net::lookup_host(&settings.listen).await.map_err(failed)?;
     let address = addresses.next().ok_or_else(|| failed(std::io::Error::other("the name has no address")))?;

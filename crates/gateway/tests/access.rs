@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gateway::Settings;
+use gateway::GatewaySettings;
 use protocol::Role;
 use protocol::method::METHODS;
 use scripted_model::{Answer, ScriptedModel};
@@ -14,7 +14,6 @@ use crate::support::{Setting, Socket, World, ask, with_model};
 /// What a call leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// A result.
     Y,
     /// Refused: the role must be editor.
     E,
@@ -139,7 +138,7 @@ fn the_table_has_every_method_once() {
 async fn every_method_is_open_to_exactly_those_who_may_call_it() {
     let model = ScriptedModel::start().await.unwrap();
     model.answer_by(|_| Answer::text("yes"));
-    let with = |settings: &mut Settings| with_model(settings, &model, &Setting::default());
+    let with = |settings: &mut GatewaySettings| with_model(settings, &model, &Setting::default());
     let gateway = TestGateway::start_with(with).await.unwrap();
     let owner = gateway.owner_in_memory();
     let elsewhere = World::new(&gateway, "elsewhere").await;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hooks::{
-    ContributionKind, Failure, HookContext, HookFailure, HookPackage, HookSubscription, Phase, PromptSection,
+    ContributionKind, FailurePolicy, HookContext, HookFailure, HookPackage, HookSubscription, Phase,
+    PromptSection,
 };
 use protocol::prompt::PromptManifest;
 use serde_json::{Value, json};
@@ -207,7 +208,7 @@ async fn a_hook_that_must_not_fail_is_named() {
         HookSubscription::new("test.closed", Phase::PrePromptContext, |_: HookContext| async {
             Err(HookFailure::new("the key sk-abcdefghijklmnopqrstuvwxyz0123 was refused"))
         })
-        .failure(Failure::FailClosed)
+        .failure(FailurePolicy::FailClosed)
         .may_contribute([ContributionKind::PromptSection]),
     );
     let mut prompts = Prompts::on(TestGateway::start_with_hooks([failing]).await.unwrap()).await;
@@ -225,10 +226,10 @@ async fn a_hook_may_bring_a_section_or_fail_without_harm() {
     let weather = HookSubscription::new("test.weather", Phase::PrePromptCompile, move |_: HookContext| {
         let fails = told.load(Ordering::Relaxed);
         async move {
-            match fails {
-                true => Err(HookFailure::new("no network")),
-                false => Ok(vec![PromptSection::new("one", "weather", "Weather", "It rains.").into()]),
+            if fails {
+                return Err(HookFailure::new("no network"));
             }
+            Ok(vec![PromptSection::new("one", "weather", "Weather", "It rains.").into()])
         }
     })
     .may_contribute([ContributionKind::PromptSection]);
@@ -253,7 +254,7 @@ async fn a_directory_in_place_of_a_bootstrap_file_is_an_error_at_the_start() {
 }
 
 #[tokio::test]
-async fn the_manifest_on_the_wire_is_the_compilers() {
+async fn the_gateways_manifest_is_the_compilers() {
     let mut prompts = Prompts::start().await;
     prompts.save(&"a long line\n".repeat(2_000)).await;
     let turn = prompts.turn().await;

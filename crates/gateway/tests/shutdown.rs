@@ -1,10 +1,10 @@
 //! Stopping: what was accepted is finished, everybody is told, and the data directory is free again.
 
-use protocol::Hint as _;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use gateway::{DataDirectory, Gateway, Settings};
+use gateway::{DataDirectory, Gateway, GatewaySettings};
+use protocol::Hint as _;
 use serde_json::{Value, json};
 use test_gateway::TestGateway;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -182,7 +182,7 @@ async fn clients_are_told_and_the_directory_is_free_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_directory_has_one_gateway_at_a_time() {
     let gateway = TestGateway::start().await.unwrap();
-    let mut settings = Settings::new(gateway.data());
+    let mut settings = GatewaySettings::new(gateway.data());
     settings.listen = "127.0.0.1:0".to_owned();
     let Err(error) = Gateway::start(settings).await else { panic!("two gateways on one directory") };
     assert!(error.is_already_running());
@@ -195,7 +195,7 @@ async fn a_directory_has_one_gateway_at_a_time() {
 #[tokio::test]
 async fn an_address_that_others_can_reach_has_to_be_allowed() {
     let directory = tempfile::tempdir().unwrap();
-    let mut settings = Settings::new(directory.path());
+    let mut settings = GatewaySettings::new(directory.path());
     settings.listen = "0.0.0.0:0".to_owned();
     let Err(error) = Gateway::start(settings).await else { panic!("listens on every address") };
     assert!(error.hint().unwrap().contains("--allow-remote"), "{error}");

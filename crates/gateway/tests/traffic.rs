@@ -236,7 +236,7 @@ impl Recorded {
 #[tokio::test]
 async fn recorded_traffic_matches_the_schemas() {
     let model = ScriptedModel::start().await.unwrap();
-    let with = |settings: &mut gateway::Settings| with_model(settings, &model, &Setting::default());
+    let with = |settings: &mut gateway::GatewaySettings| with_model(settings, &model, &Setting::default());
     let gateway = TestGateway::start_with(with).await.unwrap();
     let mut socket = Socket::owner(&gateway).await;
     walk(&gateway, &model, &mut socket).await;

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::io;
 
-use protocol::hook::{ContributionKind, Failure};
+use protocol::hook::{ContributionKind, FailurePolicy};
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptTruncation};
 use serde::Serialize;
 
-use crate::error::Fault;
+use crate::error::RunFailure;
 use crate::preview::preview;
 use crate::registry::is_id;
 use crate::{Contribution, FailureCause, HookSubscription};
@@ -51,7 +51,7 @@ pub(crate) struct Admitted {
 pub(crate) fn admit(
     subscription: &HookSubscription,
     contributions: Vec<Contribution>,
-) -> Result<Admitted, Fault> {
+) -> Result<Admitted, RunFailure> {
     let bytes = total(subscription, &contributions)?;
     let mut admitted = Admitted { bytes, ..Admitted::default() };
     let mut seen: HashSet<(ContributionKind, String)> = HashSet::new();
@@ -59,8 +59,8 @@ pub(crate) fn admit(
         match refusal(subscription, &contribution, &mut seen) {
             Some(reason) => {
                 let diagnostic = refused(&contribution, &reason);
-                if subscription.failure == Failure::FailClosed {
-                    return Err(Fault { cause: FailureCause::Refused, preview: diagnostic.message });
+                if subscription.failure == FailurePolicy::FailClosed {
+                    return Err(RunFailure { cause: FailureCause::Refused, preview: diagnostic.message });
                 }
                 admitted.refused += 1;
                 admitted.diagnostics.push(diagnostic);
@@ -91,8 +91,8 @@ pub(crate) fn refused(contribution: &Contribution, reason: &str) -> PromptDiagno
 }
 
 /// The bytes of all contributions, which must not be too many.
-fn total(subscription: &HookSubscription, contributions: &[Contribution]) -> Result<usize, Fault> {
-    let too_large = |what: String| Fault { cause: FailureCause::TooLarge, preview: what };
+fn total(subscription: &HookSubscription, contributions: &[Contribution]) -> Result<usize, RunFailure> {
+    let too_large = |what: String| RunFailure { cause: FailureCause::TooLarge, preview: what };
     if contributions.len() > MAX_CONTRIBUTIONS {
         return Err(too_large(format!(
             "it returned {} contributions, more than {MAX_CONTRIBUTIONS}",
@@ -163,17 +163,17 @@ fn fit(
 /// Cuts a text to a number of characters, its mark included; `None` if it fits.
 ///
 /// The cut is at the end of a line if one ends in the second half of what fits, else between two characters.
-pub(crate) fn cut(text: &str, most: usize) -> Option<String> {
+pub(crate) fn cut(text: &str, limit: usize) -> Option<String> {
     // A character has at least a byte, so most texts need not be counted.
-    if text.len() <= most {
+    if text.len() <= limit {
         return None;
     }
     let size = text.chars().count();
-    if size <= most {
+    if size <= limit {
         return None;
     }
     // The number of characters shown is never longer than the number of all.
-    let room = most.saturating_sub(mark(size, size).chars().count() + 1);
+    let room = limit.saturating_sub(mark(size, size).chars().count() + 1);
     let end = text.char_indices().nth(room).map_or(text.len(), |(index, _)| index);
     let end = match text[..end].rfind('\n') {
         Some(line) if line >= end / 2 => line,
@@ -183,7 +183,7 @@ pub(crate) fn cut(text: &str, most: usize) -> Option<String> {
     let mark = mark(kept.chars().count(), size);
     let marked = if kept.is_empty() { mark } else { format!("{kept}\n{mark}") };
     // A budget smaller than the mark shows as much of the mark as fits.
-    Some(marked.chars().take(most).collect())
+    Some(marked.chars().take(limit).collect())
 }
 
 fn mark(kept: usize, size: usize) -> String {
@@ -191,8 +191,8 @@ fn mark(kept: usize, size: usize) -> String {
 }
 
 /// The bytes of a contribution, or `None` if there are more than `most`; never looks at much more than that.
-pub(crate) fn bytes(contribution: &Contribution, most: usize) -> Option<usize> {
-    let mut count = Count { left: most };
+pub(crate) fn bytes(contribution: &Contribution, limit: usize) -> Option<usize> {
+    let mut count = Count { left: limit };
     match contribution {
         Contribution::Policy(policy) => count.texts([&policy.key]).and_then(|()| count.json(&policy.value)),
         Contribution::PromptSection(section) => count
@@ -203,7 +203,7 @@ pub(crate) fn bytes(contribution: &Contribution, most: usize) -> Option<usize> {
         }
         Contribution::BackgroundJob(job) => count.texts([&job.kind]).and_then(|()| count.json(&job.payload)),
     }?;
-    Some(most - count.left)
+    Some(limit - count.left)
 }
 
 /// Counts down to a limit.
@@ -271,13 +271,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_cut_fits(text in "(?s).{0,400}", most in 0_usize..300) {
-            match cut(&text, most) {
+        fn what_is_cut_fits(text in "(?s).{0,400}", limit in 0_usize..300) {
+            match cut(&text, limit) {
                 Some(cut) => {
-                    prop_assert!(text.chars().count() > most);
-                    prop_assert!(cut.chars().count() <= most);
+                    prop_assert!(text.chars().count() > limit);
+                    prop_assert!(cut.chars().count() <= limit);
                 }
-                None => prop_assert!(text.chars().count() <= most),
+                None => prop_assert!(text.chars().count() <= limit),
             }
         }
     }

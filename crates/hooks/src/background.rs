@@ -11,11 +11,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::merge::settle;
 use crate::record::OpenRun;
-use crate::registry::Entry;
+use crate::registry::RegisteredHook;
 use crate::runtime::{Ended, start};
 use crate::{Contributed, TurnContext};
 
-/// What became of the background hooks at shutdown.
+/// How the background hooks ended at shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Drained {
     /// How many ended by themselves while they were waited for.
@@ -24,7 +24,6 @@ pub struct Drained {
     pub aborted: usize,
 }
 
-/// Runs background hooks.
 pub(crate) struct Background {
     /// A permit for each hook that runs or waits; closed at shutdown.
     room: Arc<Semaphore>,
@@ -55,7 +54,7 @@ impl Background {
     /// Takes a hook, if there is room for it.
     pub(crate) fn submit(
         &self,
-        entry: &Arc<Entry>,
+        entry: &Arc<RegisteredHook>,
         turn: &Arc<TurnContext>,
         run: OpenRun,
     ) -> Result<(), Box<Rejected>> {
@@ -108,7 +107,7 @@ impl Background {
 }
 
 /// Hands what a background hook contributed to the recorder and closes its run; returns its diagnostics.
-pub(crate) fn finish(entry: &Entry, ended: Ended, mut run: OpenRun) -> Vec<PromptDiagnostic> {
+pub(crate) fn finish(entry: &RegisteredHook, ended: Ended, mut run: OpenRun) -> Vec<PromptDiagnostic> {
     let settled = settle(entry, ended);
     run.end(settled.status, settled.error_preview, &settled.admitted);
     let contributions: Vec<_> = settled

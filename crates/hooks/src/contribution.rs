@@ -8,7 +8,7 @@ use protocol::prompt::{PromptDiagnostic, PromptTruncation};
 use serde_json::Value;
 use strum::VariantArray as _;
 
-use crate::registry::Entry;
+use crate::registry::RegisteredHook;
 
 /// Something a hook adds to a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,6 @@ pub enum Contribution {
 pub struct Policy {
     /// Which setting; one hook decides it.
     pub key: String,
-    /// Its value.
     pub value: Value,
 }
 
@@ -37,7 +36,6 @@ pub struct Policy {
 pub struct ToolBundle {
     /// The bundle's id; one hook brings it.
     pub id: String,
-    /// The tools.
     pub tools: Vec<ToolSpec>,
 }
 
@@ -46,12 +44,10 @@ pub struct ToolBundle {
 pub struct BackgroundJob {
     /// The kind of work.
     pub kind: String,
-    /// What it needs.
     pub payload: Value,
 }
 
 impl Contribution {
-    /// Its kind.
     pub fn kind(&self) -> ContributionKind {
         match self {
             Self::Policy(_) => ContributionKind::Policy,
@@ -131,7 +127,6 @@ impl fmt::Debug for Capabilities {
 /// What the hooks of a phase contributed, in the order of the hooks and not of their finishing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseOutcome {
-    /// What was contributed.
     pub contributions: Vec<Contributed>,
     /// What went wrong without ending the phase. Each message names its hook.
     pub diagnostics: Vec<PromptDiagnostic>,
@@ -140,22 +135,22 @@ pub struct PhaseOutcome {
 /// A contribution and the hook that made it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contributed {
-    /// The hook's package.
     pub package_id: String,
-    /// The hook.
     pub hook_id: String,
-    /// Its subscription.
     pub subscription_id: String,
     /// Who may be shown it.
     pub visibility: Visibility,
     /// Whether its text was cut.
     pub truncation: PromptTruncation,
-    /// The contribution.
     pub contribution: Contribution,
 }
 
 impl Contributed {
-    pub(crate) fn new(entry: &Entry, contribution: Contribution, truncation: PromptTruncation) -> Self {
+    pub(crate) fn new(
+        entry: &RegisteredHook,
+        contribution: Contribution,
+        truncation: PromptTruncation,
+    ) -> Self {
         Self {
             package_id: entry.package_id.clone(),
             hook_id: entry.subscription.hook_id.clone(),
@@ -185,9 +180,7 @@ macro_rules! by_kind {
 by_kind! {
     /// The settings of the turn's policy.
     policies: Policy;
-    /// The sections.
     sections: PromptSection;
-    /// The tools.
     bundles: ToolBundle;
     /// The work for after the turn.
     jobs: BackgroundJob;

@@ -16,9 +16,7 @@ pub enum HookError {
     /// A hook that must not fail has failed.
     #[error("hook `{hook_id}` (subscription `{subscription_id}`) failed closed in {phase}: {preview}")]
     Failed {
-        /// The hook.
         hook_id: String,
-        /// Its subscription.
         subscription_id: String,
         /// The phase it ended.
         phase: Phase,
@@ -34,7 +32,6 @@ pub enum HookError {
 pub enum FailureCause {
     /// It returned an error.
     Error,
-    /// It panicked.
     Panic,
     /// It did not end in time.
     Timeout,
@@ -48,7 +45,7 @@ pub enum FailureCause {
 
 /// How a hook failed, and what is shown of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct RunFailure {
     pub(crate) cause: FailureCause,
     pub(crate) preview: String,
 }
@@ -62,7 +59,6 @@ pub enum RegistrationError {
     InvalidId {
         /// The package it is in.
         package_id: String,
-        /// What was given.
         id: String,
     },
     /// There is a package of that id.
@@ -71,7 +67,6 @@ pub enum RegistrationError {
     /// There is a subscription of that id.
     #[error("subscription `{id}` of package `{package_id}` exists already, in package `{other_package_id}`")]
     DuplicateSubscription {
-        /// The subscription.
         id: String,
         /// The package that was refused.
         package_id: String,
@@ -83,7 +78,6 @@ pub enum RegistrationError {
     UnknownName {
         /// The subscription that names it.
         subscription_id: String,
-        /// The name.
         name: String,
         /// The phase in which it was looked for.
         phase: Phase,
@@ -93,13 +87,14 @@ pub enum RegistrationError {
     /// `before` and `after` contradict each other.
     #[error("the order of {phase} goes in a circle: {}", .cycle.join(" before "))]
     Cycle {
-        /// The phase.
         phase: Phase,
         /// The subscriptions, each before the next; the last is the first again.
         cycle: Vec<String>,
     },
     /// Something is to wait for a hook that nothing waits for.
-    #[error("subscription `{subscription_id}` is to run after `{background_id}`, which runs in the background")]
+    #[error(
+        "subscription `{subscription_id}` is to run after `{background_id}`, which runs in the background"
+    )]
     AfterBackground {
         /// The subscription that would wait.
         subscription_id: String,
@@ -108,19 +103,13 @@ pub enum RegistrationError {
     },
     /// A timeout is zero or longer than [`MAX_TIMEOUT`].
     #[error("subscription `{subscription_id}` has a timeout of {timeout:?}")]
-    Timeout {
-        /// The subscription.
-        subscription_id: String,
-        /// Its timeout.
-        timeout: Duration,
-    },
+    Timeout { subscription_id: String, timeout: Duration },
     /// A hook in the background cannot end a phase that is over.
     #[error("subscription `{0}` runs in the background and cannot fail closed")]
     BackgroundFailsClosed(String),
     /// A hook in the background cannot contribute to a phase that is over.
     #[error("subscription `{subscription_id}` runs in the background and cannot contribute {kind}")]
     BackgroundContributes {
-        /// The subscription.
         subscription_id: String,
         /// What it wanted to contribute.
         kind: ContributionKind,
@@ -128,7 +117,6 @@ pub enum RegistrationError {
     /// The fallback would be refused, or cut, whenever it is needed.
     #[error("the fallback of subscription `{subscription_id}` cannot be used: {reason}")]
     Fallback {
-        /// The subscription.
         subscription_id: String,
         /// What is wrong with it.
         reason: String,

@@ -17,9 +17,7 @@ use crate::{Contributed, Contribution};
 /// What the hooks of a phase are told about their turn.
 #[derive(Debug, Clone)]
 pub struct TurnContext {
-    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The thread.
     pub thread_id: ThreadId,
     /// The turn; absent for a preview of the next one.
     pub turn_id: Option<TurnId>,
@@ -63,7 +61,6 @@ impl TurnContext {
 /// What one hook is told when it runs; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct HookContext {
-    /// The turn.
     pub turn: Arc<TurnContext>,
     /// The phase that is running.
     pub phase: Phase,

@@ -1,18 +1,18 @@
 //! Hooks: code that contributes to a turn at a named phase, and can hurt only as far as it declared.
 //!
 //! A [`HookPackage`] brings [`HookSubscription`]s: which [`Hook`] runs in which [`Phase`], how it is waited for
-//! ([`Execution`]), what its failure means ([`Failure`]), what it stands before and after, and which kinds of
+//! ([`Execution`]), what its failure means ([`FailurePolicy`]), what it runs before and after, and which kinds of
 //! [`Contribution`] it may make. The [`HookRegistry`] refuses what could not work; the [`HookRuntime`] runs a phase
 //! and answers with what was contributed, in an order that does not depend on who was faster.
 //!
 //! Whatever a hook does (fail, panic, hang, return far too much), the phase ends in bounded time, and exactly one
-//! [`HookRun`] tells what became of it. Nothing here knows what any hook is about.
+//! [`HookRun`] records how it ended. Nothing here knows what any hook is about.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
 //! use hooks::{
-//!     ContributionKind, HookContext, HookPackage, HookRegistry, HookRuntime, HookSubscription, Limits,
+//!     ContributionKind, HookContext, HookPackage, HookRegistry, HookRuntime, HookSubscription, HookLimits,
 //!     MemoryRecorder, Phase, PromptSection, TurnContext,
 //! };
 //! use protocol::{ThreadId, ThreadMode, WorkspaceId};
@@ -28,7 +28,7 @@
 //! registry.register(HookPackage::new("example", "example.domain").with(greeting))?;
 //!
 //! let recorder = Arc::new(MemoryRecorder::default());
-//! let runtime = HookRuntime::new(registry, recorder.clone(), Limits::default());
+//! let runtime = HookRuntime::new(registry, recorder.clone(), HookLimits::default());
 //! let turn = TurnContext {
 //!     actor: Some("Ada".to_owned()),
 //!     ..TurnContext::new(WorkspaceId::new(), ThreadId::new(), ThreadMode::Chat)
@@ -64,9 +64,9 @@ pub use hook::{Hook, HookContext, HookFailure, HookResult, TurnContext};
 pub use preview::{MAX_PREVIEW_CHARS, preview};
 /// The vocabulary of hooks, which the wire and the store share.
 pub use protocol::hook::{
-    ContributionKind, Execution, Failure, HookRun, Phase, PromptSection, RunStatus, Visibility,
+    ContributionKind, Execution, FailurePolicy, HookRun, Phase, PromptSection, RunStatus, Visibility,
 };
 pub use record::{MemoryRecorder, Recorder};
 pub use registry::{HookRegistry, MAX_ID_BYTES};
-pub use runtime::{HookRuntime, Limits};
+pub use runtime::{HookLimits, HookRuntime};
 pub use subscription::{HookPackage, HookSubscription, MAX_TIMEOUT};

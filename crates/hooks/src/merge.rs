@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use protocol::hook::{ContributionKind, Failure, RunStatus};
+use protocol::hook::{ContributionKind, FailurePolicy, RunStatus};
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
 
 use crate::admission::{Admitted, refused};
-use crate::error::Fault;
+use crate::error::RunFailure;
 use crate::record::OpenRun;
-use crate::registry::Entry;
+use crate::registry::RegisteredHook;
 use crate::runtime::Ended;
 use crate::{Contributed, FailureCause, HookError, PhaseOutcome};
 
@@ -23,7 +23,7 @@ pub(crate) struct Settled {
 }
 
 /// Applies a hook's failure policy.
-pub(crate) fn settle(entry: &Entry, ended: Ended) -> Settled {
+pub(crate) fn settle(entry: &RegisteredHook, ended: Ended) -> Settled {
     let failure = entry.subscription.failure;
     let fault = match ended {
         Ok(admitted) => {
@@ -32,19 +32,19 @@ pub(crate) fn settle(entry: &Entry, ended: Ended) -> Settled {
         Err(fault) => fault,
     };
     let mut admitted = match failure {
-        Failure::Fallback => entry.fallback.clone(),
+        FailurePolicy::Fallback => entry.fallback.clone(),
         _ => Admitted::default(),
     };
-    if matches!(failure, Failure::Fallback | Failure::BestEffort) {
+    if matches!(failure, FailurePolicy::Fallback | FailurePolicy::BestEffort) {
         admitted.diagnostics.push(diagnostic(&fault, failure));
     }
-    let closed = (failure == Failure::FailClosed).then(|| error(entry, &fault));
+    let closed = (failure == FailurePolicy::FailClosed).then(|| error(entry, &fault));
     let status = status(fault.cause, failure);
     Settled { status, admitted, error_preview: Some(fault.preview), closed }
 }
 
 /// The error that ends a phase.
-pub(crate) fn error(entry: &Entry, fault: &Fault) -> HookError {
+pub(crate) fn error(entry: &RegisteredHook, fault: &RunFailure) -> HookError {
     HookError::Failed {
         hook_id: entry.subscription.hook_id.clone(),
         subscription_id: entry.subscription.id.clone(),
@@ -54,24 +54,24 @@ pub(crate) fn error(entry: &Entry, fault: &Fault) -> HookError {
     }
 }
 
-fn status(cause: FailureCause, failure: Failure) -> RunStatus {
+fn status(cause: FailureCause, failure: FailurePolicy) -> RunStatus {
     match (cause, failure) {
         (FailureCause::Rejected, _) => RunStatus::Rejected,
-        (_, Failure::Fallback) => RunStatus::FellBack,
-        (_, Failure::Skip) => RunStatus::Skipped,
+        (_, FailurePolicy::Fallback) => RunStatus::FellBack,
+        (_, FailurePolicy::Skip) => RunStatus::Skipped,
         (FailureCause::Timeout, _) => RunStatus::TimedOut,
         (FailureCause::Panic, _) => RunStatus::Panicked,
         (FailureCause::Error | FailureCause::TooLarge | FailureCause::Refused, _) => RunStatus::Failed,
     }
 }
 
-fn diagnostic(fault: &Fault, failure: Failure) -> PromptDiagnostic {
+fn diagnostic(fault: &RunFailure, failure: FailurePolicy) -> PromptDiagnostic {
     let code = match fault.cause {
         FailureCause::Timeout => PromptDiagnosticCode::HookTimedOut,
         _ => PromptDiagnosticCode::HookFailed,
     };
     let consequence = match failure {
-        Failure::Fallback => "; its fallback stands in",
+        FailurePolicy::Fallback => "; its fallback is used",
         _ => "",
     };
     PromptDiagnostic::new(code, format!("{}{consequence}", fault.preview))
@@ -81,14 +81,14 @@ fn diagnostic(fault: &Fault, failure: Failure) -> PromptDiagnostic {
 #[derive(Default)]
 pub(crate) struct Merge {
     outcome: PhaseOutcome,
-    taken: HashMap<(ContributionKind, String), Arc<Entry>>,
+    taken: HashMap<(ContributionKind, String), Arc<RegisteredHook>>,
 }
 
 impl Merge {
     /// Adds what was taken of a run. Fails if something of a hook that must not fail has to be refused.
     pub(crate) fn add(
         &mut self,
-        entry: &Arc<Entry>,
+        entry: &Arc<RegisteredHook>,
         admitted: Admitted,
         run: Option<&mut OpenRun>,
     ) -> Result<(), HookError> {
@@ -111,17 +111,17 @@ impl Merge {
         if let Some(run) = run {
             refusals.iter().for_each(|kind| run.refuse(*kind));
             if !refusals.is_empty()
-                && entry.subscription.failure == Failure::FailClosed
+                && entry.subscription.failure == FailurePolicy::FailClosed
                 && let Some(diagnostic) = diagnostics.pop()
             {
                 run.fail(diagnostic.message.clone());
                 return Err(error(
                     entry,
-                    &Fault { cause: FailureCause::Refused, preview: diagnostic.message },
+                    &RunFailure { cause: FailureCause::Refused, preview: diagnostic.message },
                 ));
             }
         }
-        if entry.subscription.failure != Failure::Skip {
+        if entry.subscription.failure != FailurePolicy::Skip {
             let hook_id = &entry.subscription.hook_id;
             self.outcome.diagnostics.extend(diagnostics.into_iter().map(|mut diagnostic| {
                 diagnostic.message = format!("hook `{hook_id}`: {}", diagnostic.message);

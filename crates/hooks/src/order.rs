@@ -1,4 +1,4 @@
-//! In which order hooks stand, and which may run at the same time.
+//! In which order hooks run, and which may run at the same time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

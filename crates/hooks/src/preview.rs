@@ -64,7 +64,7 @@ const LETTER_RUN: usize = 32;
 
 /// Makes one short line of a message: secrets become `[redacted]`, control characters are escaped.
 ///
-/// What looks like a secret is hidden, even if it is none: a preview is a hint, the hook's own log has the rest.
+/// What looks like a secret is hidden, even if it is not one: a preview is a hint, the hook's own log has the rest.
 /// UUIDs stay, because ids are what one searches for.
 pub fn preview(message: &str) -> String {
     let looked = head(message);
@@ -112,7 +112,7 @@ fn escape(character: char) -> Option<String> {
 fn redact(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     let mut rest = text;
-    // What stands before decides about the next word.
+    // The word before decides about the next.
     let mut expected = Expected::Nothing;
     while let Some(first) = rest.chars().next() {
         if !is_word(first) {
@@ -182,7 +182,7 @@ impl Expected {
             (Self::Sign, '"' | '\'' | '`' | '\\' | ' ' | '\t' | ']' | ')') => Self::Sign,
             (Self::Value(_), '"' | '\'' | '`') => Self::Value(Some(character)),
             (Self::Credential(_), '"' | '\'' | '`') => Self::Credential(Some(character)),
-            // Whatever else stands between a name and its value, even a line end, does not free the value.
+            // Whatever else is between a name and its value, even a line end, does not free the value.
             (Self::Value(quote), _) => Self::Value(quote),
             (Self::Credential(quote), character) if character.is_whitespace() || character == ':' => {
                 Self::Credential(quote)
@@ -192,7 +192,7 @@ impl Expected {
     }
 }
 
-/// What comes after a value whose first word was hidden: the value goes on to its quote or to a space.
+/// What comes after a value whose first word was hidden: the value continues to its quote or to a space.
 fn after_value(rest: &str, quote: Option<char>) -> &str {
     let end = match quote {
         Some(quote) => rest.find(quote),
@@ -230,7 +230,7 @@ fn starts_like_a_secret(word: &str) -> bool {
     let known = |part: &str| {
         SECRET_STARTS.iter().any(|start| part.starts_with(start) && part.len() >= start.len() + 5)
     };
-    // It may stand behind a slash, as in an address.
+    // It may follow a slash, as in an address.
     word.split(['/', '+']).any(known)
 }
 

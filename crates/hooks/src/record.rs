@@ -1,4 +1,4 @@
-//! One record for every run, whatever became of it.
+//! One record for every run, however it ended.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use protocol::hook::{ContributionKind, HookRun, RunStatus};
 use tokio::time::Instant;
 
 use crate::admission::Admitted;
-use crate::registry::Entry;
+use crate::registry::RegisteredHook;
 use crate::{Contributed, TurnContext};
 
 /// Where records go, and what hooks in the background contribute.
@@ -60,7 +60,7 @@ pub(crate) struct OpenRun {
 }
 
 impl OpenRun {
-    pub(crate) fn new(recorder: Arc<dyn Recorder>, entry: &Entry, turn: &TurnContext) -> Self {
+    pub(crate) fn new(recorder: Arc<dyn Recorder>, entry: &RegisteredHook, turn: &TurnContext) -> Self {
         let subscription = &entry.subscription;
         let run = HookRun {
             workspace_id: Some(turn.workspace_id.clone()),
@@ -93,7 +93,7 @@ impl OpenRun {
         }
     }
 
-    /// Says what became of the run.
+    /// Records how the run ended.
     pub(crate) fn end(&mut self, status: RunStatus, error_preview: Option<String>, admitted: &Admitted) {
         let duration_us = self.elapsed();
         self.started = None;

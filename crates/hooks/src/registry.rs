@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::hook::{Execution, Failure, Phase};
+use protocol::hook::{Execution, FailurePolicy, Phase};
 use strum::VariantArray as _;
 
 use crate::admission::{Admitted, admit};
@@ -23,13 +23,13 @@ pub(crate) fn is_id(text: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct HookRegistry {
     packages: Vec<(String, String)>,
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<RegisteredHook>>,
     plans: [Plan; Phase::VARIANTS.len()],
 }
 
 /// A subscription that was found to be in order.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct RegisteredHook {
     pub(crate) package_id: String,
     pub(crate) subscription: HookSubscription,
     pub(crate) timeout: Duration,
@@ -39,7 +39,7 @@ pub(crate) struct Entry {
 /// The hooks of a phase, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) entries: Vec<Arc<Entry>>,
+    pub(crate) entries: Vec<Arc<RegisteredHook>>,
     /// Positions in `entries` that run at the same time.
     pub(crate) batches: Vec<Vec<usize>>,
 }
@@ -115,14 +115,14 @@ fn check_ids(package: &HookPackage) -> Result<(), RegistrationError> {
 }
 
 /// Checks what can be checked of a subscription alone.
-fn entry(package_id: &str, subscription: HookSubscription) -> Result<Entry, RegistrationError> {
+fn entry(package_id: &str, subscription: HookSubscription) -> Result<RegisteredHook, RegistrationError> {
     let subscription_id = || subscription.id.clone();
     let timeout = subscription.given_timeout();
     if timeout.is_zero() || timeout > MAX_TIMEOUT {
         return Err(RegistrationError::Timeout { subscription_id: subscription_id(), timeout });
     }
     if subscription.execution == Execution::Background {
-        if subscription.failure == Failure::FailClosed {
+        if subscription.failure == FailurePolicy::FailClosed {
             return Err(RegistrationError::BackgroundFailsClosed(subscription_id()));
         }
         let mut kinds = subscription.capabilities.kinds();
@@ -134,7 +134,7 @@ fn entry(package_id: &str, subscription: HookSubscription) -> Result<Entry, Regi
         }
     }
     let unusable = |reason| RegistrationError::Fallback { subscription_id: subscription_id(), reason };
-    if !subscription.fallback.is_empty() && subscription.failure != Failure::Fallback {
+    if !subscription.fallback.is_empty() && subscription.failure != FailurePolicy::Fallback {
         return Err(unusable("the failure policy is another".to_owned()));
     }
     let fallback =
@@ -142,12 +142,13 @@ fn entry(package_id: &str, subscription: HookSubscription) -> Result<Entry, Regi
     if let Some(diagnostic) = fallback.diagnostics.first() {
         return Err(unusable(diagnostic.message.clone()));
     }
-    Ok(Entry { package_id: package_id.to_owned(), timeout, fallback, subscription })
+    Ok(RegisteredHook { package_id: package_id.to_owned(), timeout, fallback, subscription })
 }
 
 /// Orders the subscriptions of a phase.
-fn plan(phase: Phase, all: &[Arc<Entry>]) -> Result<Plan, RegistrationError> {
-    let entries: Vec<&Arc<Entry>> = all.iter().filter(|entry| entry.subscription.phase == phase).collect();
+fn plan(phase: Phase, all: &[Arc<RegisteredHook>]) -> Result<Plan, RegistrationError> {
+    let entries: Vec<&Arc<RegisteredHook>> =
+        all.iter().filter(|entry| entry.subscription.phase == phase).collect();
     let edges = edges(phase, &entries, all)?;
     let ranks: Vec<Rank<'_>> = entries
         .iter()
@@ -171,8 +172,8 @@ fn plan(phase: Phase, all: &[Arc<Entry>]) -> Result<Plan, RegistrationError> {
 /// Who comes before whom, as pairs of indices.
 fn edges(
     phase: Phase,
-    entries: &[&Arc<Entry>],
-    all: &[Arc<Entry>],
+    entries: &[&Arc<RegisteredHook>],
+    all: &[Arc<RegisteredHook>],
 ) -> Result<Vec<(usize, usize)>, RegistrationError> {
     let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -204,7 +205,7 @@ fn edges(
 }
 
 /// The phase of a subscription or a hook, wherever it is.
-fn phase_of(name: &str, all: &[Arc<Entry>]) -> Option<Phase> {
+fn phase_of(name: &str, all: &[Arc<RegisteredHook>]) -> Option<Phase> {
     all.iter()
         .map(|entry| &entry.subscription)
         .find(|subscription| subscription.id == name || subscription.hook_id == name)

@@ -14,16 +14,16 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::{Admitted, admit};
 use crate::background::{Background, Drained};
-use crate::error::Fault;
+use crate::error::RunFailure;
 use crate::merge::{Merge, settle};
 use crate::preview::preview;
 use crate::record::OpenRun;
-use crate::registry::{Entry, Plan};
+use crate::registry::{Plan, RegisteredHook};
 use crate::{FailureCause, HookContext, HookError, HookRegistry, PhaseOutcome, Recorder, TurnContext};
 
 /// How much may happen at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct HookLimits {
     /// Hooks of one batch that run at the same time; the others of the batch start as these end.
     pub concurrent: usize,
     /// Background hooks that run at the same time, over all phases and turns.
@@ -32,7 +32,7 @@ pub struct Limits {
     pub background_queued: usize,
 }
 
-impl Default for Limits {
+impl Default for HookLimits {
     fn default() -> Self {
         Self { concurrent: 16, background_running: 4, background_queued: 64 }
     }
@@ -44,13 +44,13 @@ impl Default for Limits {
 pub struct HookRuntime {
     registry: HookRegistry,
     recorder: Arc<dyn Recorder>,
-    limits: Limits,
+    limits: HookLimits,
     background: Background,
 }
 
 impl HookRuntime {
     /// A runtime for the hooks that were registered.
-    pub fn new(registry: HookRegistry, recorder: Arc<dyn Recorder>, limits: Limits) -> Self {
+    pub fn new(registry: HookRegistry, recorder: Arc<dyn Recorder>, limits: HookLimits) -> Self {
         let background = Background::new(limits.background_running, limits.background_queued);
         Self { registry, recorder, limits, background }
     }
@@ -149,20 +149,20 @@ impl HookRuntime {
         let entry = &plan.entries[position];
         let Some(open) = run.take() else { return Admitted::default() };
         let Err(rejected) = self.background.submit(entry, turn, open) else { return Admitted::default() };
-        let fault = Fault { cause: FailureCause::Rejected, preview: rejected.reason.to_owned() };
+        let fault = RunFailure { cause: FailureCause::Rejected, preview: rejected.reason.to_owned() };
         let diagnostics = crate::background::finish(entry, Err(fault), rejected.run);
         Admitted { diagnostics, ..Admitted::default() }
     }
 }
 
 /// How a run ended.
-pub(crate) type Ended = Result<Admitted, Fault>;
+pub(crate) type Ended = Result<Admitted, RunFailure>;
 
 /// Starts a hook at once. The answer comes at its timeout at the latest; dropping it aborts the hook.
 ///
 /// The timeout is watched here and not in the hook's task, which may be stuck.
 pub(crate) fn start(
-    entry: &Arc<Entry>,
+    entry: &Arc<RegisteredHook>,
     turn: &Arc<TurnContext>,
     cancellation: CancellationToken,
 ) -> impl Future<Output = Ended> + Send + 'static {
@@ -177,7 +177,8 @@ pub(crate) fn start(
     let guard = cancellation.drop_guard();
     let timeout = entry.timeout;
     async move {
-        let late = || Fault { cause: FailureCause::Timeout, preview: format!("timed out after {timeout:?}") };
+        let late =
+            || RunFailure { cause: FailureCause::Timeout, preview: format!("timed out after {timeout:?}") };
         let (ended, at) = match timeout_at(deadline, task).await {
             Ok(Ok(done)) => done,
             Ok(Err(error)) => return Err(broken(error)),
@@ -192,25 +193,26 @@ pub(crate) fn start(
     }
 }
 
-async fn run(entry: Arc<Entry>, context: HookContext) -> (Ended, Instant) {
+async fn run(entry: Arc<RegisteredHook>, context: HookContext) -> (Ended, Instant) {
     let result = entry.subscription.hook.clone().start(context).await;
     let ended = match result {
         Ok(contributions) => admit(&entry.subscription, contributions),
-        Err(failure) => Err(Fault { cause: FailureCause::Error, preview: preview(failure.message()) }),
+        Err(failure) => Err(RunFailure { cause: FailureCause::Error, preview: preview(failure.message()) }),
     };
     (ended, Instant::now())
 }
 
 /// What is shown of a task that did not return.
-fn broken(error: JoinError) -> Fault {
+fn broken(error: JoinError) -> RunFailure {
     match error.try_into_panic() {
-        Ok(payload) => Fault {
+        Ok(payload) => RunFailure {
             cause: FailureCause::Panic,
             preview: preview(&format!("panicked: {}", message(&*payload))),
         },
-        Err(_) => {
-            Fault { cause: FailureCause::Error, preview: "the tokio runtime is shutting down".to_owned() }
-        }
+        Err(_) => RunFailure {
+            cause: FailureCause::Error,
+            preview: "the tokio runtime is shutting down".to_owned(),
+        },
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::hook::{ContributionKind, Execution, Failure, Phase, Visibility};
+use protocol::hook::{ContributionKind, Execution, FailurePolicy, Phase, Visibility};
 
 use crate::hook::AnyHook;
 use crate::{Budget, Capabilities, Contribution, Hook};
@@ -21,7 +21,7 @@ pub struct HookSubscription {
     pub(crate) hook_id: String,
     pub(crate) phase: Phase,
     pub(crate) execution: Execution,
-    pub(crate) failure: Failure,
+    pub(crate) failure: FailurePolicy,
     pub(crate) timeout: Option<Duration>,
     pub(crate) priority: i32,
     pub(crate) before: Vec<String>,
@@ -42,7 +42,7 @@ impl HookSubscription {
             hook_id,
             phase,
             execution: Execution::Blocking,
-            failure: Failure::default(),
+            failure: FailurePolicy::default(),
             timeout: None,
             priority: 0,
             before: Vec::new(),
@@ -68,14 +68,14 @@ impl HookSubscription {
     }
 
     /// Sets what a failure means.
-    pub fn failure(mut self, failure: Failure) -> Self {
+    pub fn failure(mut self, failure: FailurePolicy) -> Self {
         self.failure = failure;
         self
     }
 
-    /// Makes contributions stand in for those of a hook that failed.
+    /// Contributions to use instead of those of a hook that failed.
     pub fn fallback(mut self, contributions: impl IntoIterator<Item = Contribution>) -> Self {
-        self.failure = Failure::Fallback;
+        self.failure = FailurePolicy::Fallback;
         self.fallback = contributions.into_iter().collect();
         self
     }
@@ -165,7 +165,6 @@ impl HookPackage {
         Self { id: id.into(), domain: domain.into(), subscriptions: Vec::new() }
     }
 
-    /// Adds a subscription.
     pub fn with(mut self, subscription: HookSubscription) -> Self {
         self.subscriptions.push(subscription);
         self

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hooks::{
-    BackgroundJob, ContributionKind, Drained, Execution, Failure, Hook, HookContext, HookSubscription, Limits,
+    BackgroundJob, ContributionKind, Drained, Execution, FailurePolicy, Hook, HookContext, HookLimits,
+    HookSubscription,
 };
 use serde_json::json;
 use tokio::time::Instant;
@@ -17,7 +18,7 @@ fn background(id: &str, does: impl Hook) -> HookSubscription {
 }
 
 fn narrow(does: impl Hook) -> Bench {
-    let limits = Limits { background_running: 2, background_queued: 3, ..Limits::default() };
+    let limits = HookLimits { background_running: 2, background_queued: 3, ..HookLimits::default() };
     bench_with(limits, [background("hook", does)])
 }
 
@@ -82,7 +83,7 @@ async fn what_does_not_end_is_aborted_and_recorded() {
 #[tokio::test(start_paused = true)]
 async fn after_a_shutdown_nothing_is_taken() {
     let bench = bench([
-        background("hook", Does::Hang).failure(Failure::Skip),
+        background("hook", Does::Hang).failure(FailurePolicy::Skip),
         subscription("waited", Does::Return(vec![])),
     ]);
     assert_eq!(bench.runtime.shutdown(Duration::ZERO).await, Drained::default());

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hooks::{
-    Contribution, ContributionKind, Hook, HookContext, HookFailure, HookPackage, HookRegistry, HookResult,
-    HookRun, HookRuntime, HookSubscription, Limits, MemoryRecorder, Phase, PromptSection, TurnContext,
+    Contribution, ContributionKind, Hook, HookContext, HookFailure, HookLimits, HookPackage, HookRegistry,
+    HookResult, HookRun, HookRuntime, HookSubscription, MemoryRecorder, Phase, PromptSection, TurnContext,
 };
 use protocol::{ThreadId, ThreadMode, WorkspaceId};
 use strum::VariantArray as _;
@@ -66,10 +66,13 @@ pub(crate) struct Bench {
 
 /// A runtime with one package of subscriptions.
 pub(crate) fn bench(subscriptions: impl IntoIterator<Item = HookSubscription>) -> Bench {
-    bench_with(Limits::default(), subscriptions)
+    bench_with(HookLimits::default(), subscriptions)
 }
 
-pub(crate) fn bench_with(limits: Limits, subscriptions: impl IntoIterator<Item = HookSubscription>) -> Bench {
+pub(crate) fn bench_with(
+    limits: HookLimits,
+    subscriptions: impl IntoIterator<Item = HookSubscription>,
+) -> Bench {
     let package = subscriptions.into_iter().fold(HookPackage::new("package", "domain"), HookPackage::with);
     let mut registry = HookRegistry::new();
     registry.register(package).unwrap();
@@ -82,7 +85,6 @@ impl Bench {
         self.runtime.run_phase(PHASE, turn()).await
     }
 
-    /// The only record.
     pub(crate) fn only_run(&self) -> HookRun {
         let runs = self.recorder.runs();
         assert_eq!(runs.len(), 1, "{runs:#?}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hooks::{Failure, HookContext, HookError, HookRun, HookSubscription, Limits, Recorder};
+use hooks::{FailurePolicy, HookContext, HookError, HookLimits, HookRun, HookSubscription, Recorder};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -72,7 +72,7 @@ async fn a_hook_that_fails_closed_takes_the_others_with_it() {
     let (hook, receiver) = witness("hangs");
     let bench = bench([
         hook,
-        subscription("fails", Does::Fail("no")).failure(Failure::FailClosed),
+        subscription("fails", Does::Fail("no")).failure(FailurePolicy::FailClosed),
         subscription("later", Does::Return(vec![])).after("fails"),
     ]);
     let HookError::Failed { subscription_id, .. } = bench.run().await.unwrap_err() else { panic!() };
@@ -83,7 +83,7 @@ async fn a_hook_that_fails_closed_takes_the_others_with_it() {
 
 #[tokio::test(start_paused = true)]
 async fn of_hooks_that_fail_together_the_first_is_named() {
-    let fails = |id: &str| subscription(id, Does::Hang).failure(Failure::FailClosed);
+    let fails = |id: &str| subscription(id, Does::Hang).failure(FailurePolicy::FailClosed);
     let bench = bench([fails("c"), fails("a"), fails("b")]);
     let HookError::Failed { subscription_id, .. } = bench.run().await.unwrap_err() else { panic!() };
     assert_eq!(subscription_id, "a");
@@ -92,8 +92,8 @@ async fn of_hooks_that_fail_together_the_first_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn after_a_failure_nothing_more_of_the_batch_starts() {
-    let limits = Limits { concurrent: 1, ..Limits::default() };
-    let fails = subscription("a", Does::Fail("no")).failure(Failure::FailClosed);
+    let limits = HookLimits { concurrent: 1, ..HookLimits::default() };
+    let fails = subscription("a", Does::Fail("no")).failure(FailurePolicy::FailClosed);
     let bench = bench_with(limits, [fails, subscription("b", Does::Hang)]);
     bench.run().await.unwrap_err();
     assert_eq!(bench.statuses(), ["a failed", "b cancelled"]);
@@ -124,7 +124,7 @@ async fn a_recorder_that_panics_ends_nothing() {
     let mut registry = hooks::HookRegistry::new();
     let package = hooks::HookPackage::new("package", "domain");
     registry.register(package.with(subscription("hook", Does::Return(vec![section("s", "")])))).unwrap();
-    let runtime = hooks::HookRuntime::new(registry, Arc::new(Broken), hooks::Limits::default());
+    let runtime = hooks::HookRuntime::new(registry, Arc::new(Broken), hooks::HookLimits::default());
     let outcome = runtime.run_phase(PHASE, crate::behaviour::turn()).await.unwrap();
     assert_eq!(outcome.sections().count(), 1);
 }

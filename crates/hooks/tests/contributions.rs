@@ -1,7 +1,7 @@
 //! What is taken of what hooks contribute.
 
 use hooks::{
-    BackgroundJob, Budget, Contribution, ContributionKind, Failure, FailureCause, HookError,
+    BackgroundJob, Budget, Contribution, ContributionKind, FailureCause, FailurePolicy, HookError,
     MAX_CONTRIBUTIONS, Policy, PromptSection, ToolBundle,
 };
 use protocol::ToolSpec;
@@ -25,14 +25,14 @@ fn tool(name: &str) -> ToolSpec {
 async fn a_kind_that_was_not_declared_is_refused() {
     let does = Does::Return(vec![section("s", "mine"), policy("p", 1)]);
     let hook = subscription("hook", does).may_contribute([ContributionKind::Policy]);
-    for failure in [Failure::BestEffort, Failure::Fallback, Failure::Skip] {
+    for failure in [FailurePolicy::BestEffort, FailurePolicy::Fallback, FailurePolicy::Skip] {
         let bench = bench([hook.clone().failure(failure)]);
         let outcome = bench.run().await.unwrap();
         assert_eq!(outcome.policies().count(), 1, "the rest is taken");
         assert_eq!(outcome.sections().count(), 0);
         let run = bench.only_run();
         assert_eq!((run.refused, run.contributions[&ContributionKind::Policy]), (1, 1));
-        if failure == Failure::Skip {
+        if failure == FailurePolicy::Skip {
             assert_eq!(outcome.diagnostics, vec![]);
         } else {
             assert_eq!(outcome.diagnostics[0].code.name(), "section_omitted");
@@ -41,7 +41,7 @@ async fn a_kind_that_was_not_declared_is_refused() {
             assert_eq!(outcome.diagnostics[0].message, message);
         }
     }
-    let bench = bench([hook.failure(Failure::FailClosed)]);
+    let bench = bench([hook.failure(FailurePolicy::FailClosed)]);
     let HookError::Failed { cause, .. } = bench.run().await.unwrap_err() else { panic!() };
     assert_eq!(cause, FailureCause::Refused);
     assert_eq!(status(&bench.only_run()), "failed");
@@ -78,7 +78,7 @@ async fn the_first_in_order_keeps_a_section() {
     assert_eq!((runs[1].hook_id.as_str(), runs[1].refused), ("late", 1));
     assert_eq!(runs[1].contributions[&ContributionKind::PromptSection], 1);
 
-    let closed = bench([late.failure(Failure::FailClosed), early]);
+    let closed = bench([late.failure(FailurePolicy::FailClosed), early]);
     let error = closed.run().await.unwrap_err().to_string();
     assert!(
         error.starts_with("hook `late` (subscription `late`) failed closed in turn.pre_prompt_compile"),
@@ -114,7 +114,7 @@ async fn a_long_section_is_cut_with_a_mark() {
     let text = "a line of its own\n".repeat(100);
     let does =
         Does::Return(vec![section("s", &text), section("wide", &"é".repeat(300)), section("short", "")]);
-    let bench = bench([subscription("hook", does).budget(budget).failure(Failure::FailClosed)]);
+    let bench = bench([subscription("hook", does).budget(budget).failure(FailurePolicy::FailClosed)]);
     let outcome = bench.run().await.unwrap();
     let (contributed, section) = outcome.sections().next().unwrap();
     assert_eq!(contributed.truncation, PromptTruncation::Hook);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hooks::{
-    BackgroundJob, Contribution, Execution, Failure, FailureCause, HookError, HookFailure, Visibility,
+    BackgroundJob, Contribution, Execution, FailureCause, FailurePolicy, HookError, HookFailure, Visibility,
 };
 use serde_json::json;
 use tokio::time::Instant;
@@ -20,8 +20,8 @@ fn endings() -> [(&'static str, Does); 4] {
 }
 
 /// One run in words: `status; contents; diagnostic codes`, or the cause of the error.
-async fn outcome(execution: Execution, failure: Failure, does: Does) -> String {
-    let fallback = if failure == Failure::Fallback { vec![section("s", "fallback")] } else { vec![] };
+async fn outcome(execution: Execution, failure: FailurePolicy, does: Does) -> String {
+    let fallback = if failure == FailurePolicy::Fallback { vec![section("s", "fallback")] } else { vec![] };
     let bench = bench([subscription("hook", does).execution(execution).fallback(fallback).failure(failure)]);
     let before = Instant::now();
     let result = bench.run().await;
@@ -49,11 +49,11 @@ async fn outcome(execution: Execution, failure: Failure, does: Does) -> String {
 async fn every_failure_policy_with_every_ending() {
     let table = [
         (
-            Failure::FailClosed,
+            FailurePolicy::FailClosed,
             ["completed; mine; ", "failed; Error", "panicked; Panic", "timed_out; Timeout"],
         ),
         (
-            Failure::Fallback,
+            FailurePolicy::Fallback,
             [
                 "completed; mine; ",
                 "fell_back; fallback; hook_failed",
@@ -62,7 +62,7 @@ async fn every_failure_policy_with_every_ending() {
             ],
         ),
         (
-            Failure::BestEffort,
+            FailurePolicy::BestEffort,
             [
                 "completed; mine; ",
                 "failed; ; hook_failed",
@@ -70,7 +70,7 @@ async fn every_failure_policy_with_every_ending() {
                 "timed_out; ; hook_timed_out",
             ],
         ),
-        (Failure::Skip, ["completed; mine; ", "skipped; ; ", "skipped; ; ", "skipped; ; "]),
+        (FailurePolicy::Skip, ["completed; mine; ", "skipped; ; ", "skipped; ; ", "skipped; ; "]),
     ];
     for execution in [Execution::Blocking, Execution::Deadline] {
         for (failure, expected) in table {
@@ -87,15 +87,15 @@ async fn every_ending_in_the_background() {
     let job = |kind: &str| Contribution::from(BackgroundJob { kind: kind.into(), payload: json!(null) });
     for (failure, expected) in [
         (
-            Failure::Fallback,
+            FailurePolicy::Fallback,
             ["completed mine", "fell_back fallback", "fell_back fallback", "fell_back fallback"],
         ),
-        (Failure::BestEffort, ["completed mine", "failed ", "panicked ", "timed_out "]),
-        (Failure::Skip, ["completed mine", "skipped ", "skipped ", "skipped "]),
+        (FailurePolicy::BestEffort, ["completed mine", "failed ", "panicked ", "timed_out "]),
+        (FailurePolicy::Skip, ["completed mine", "skipped ", "skipped ", "skipped "]),
     ] {
         for ((name, does), expected) in endings().into_iter().zip(expected) {
             let does = if name == "ok" { Does::Return(vec![job("mine")]) } else { does };
-            let fallback = if failure == Failure::Fallback { vec![job("fallback")] } else { vec![] };
+            let fallback = if failure == FailurePolicy::Fallback { vec![job("fallback")] } else { vec![] };
             let hook = subscription("hook", does)
                 .may_contribute([hooks::ContributionKind::BackgroundJob])
                 .execution(Execution::Background)
@@ -164,7 +164,7 @@ async fn a_hook_that_blocks_its_thread_does_not_hold_the_phase() {
 async fn previews_name_the_problem_and_no_secret() {
     let fails = |_| async { Err(HookFailure::new("401 for key sk-live-abcdefghijkl\nwhat now")) };
     let bench =
-        bench([subscription("hook", fails).visibility(Visibility::User).failure(Failure::FailClosed)]);
+        bench([subscription("hook", fails).visibility(Visibility::User).failure(FailurePolicy::FailClosed)]);
     let HookError::Failed { cause, preview, .. } = bench.run().await.unwrap_err() else { panic!() };
     assert_eq!(cause, FailureCause::Error);
     assert_eq!(preview, r"401 for key [redacted]\nwhat now");

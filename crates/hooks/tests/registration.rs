@@ -1,12 +1,12 @@
 //! What a registry refuses, and that it is then as before.
 
-use protocol::Hint as _;
 use std::time::Duration;
 
 use hooks::{
-    ContributionKind, Execution, Failure, HookPackage, HookRegistry, HookSubscription, Phase, PromptSection,
-    RegistrationError,
+    ContributionKind, Execution, FailurePolicy, HookPackage, HookRegistry, HookSubscription, Phase,
+    PromptSection, RegistrationError,
 };
+use protocol::Hint as _;
 
 use crate::behaviour::{Does, PHASE, section};
 
@@ -68,7 +68,7 @@ fn what_could_not_work_is_refused_and_changes_nothing() {
         ),
         (vec![background("a").before("there")], "`there` is to run after `a`, which runs in the background"),
         (
-            vec![background("a").failure(Failure::FailClosed)],
+            vec![background("a").failure(FailurePolicy::FailClosed)],
             "subscription `a` runs in the background and cannot fail closed",
         ),
         (
@@ -99,7 +99,7 @@ fn what_could_not_work_is_refused_and_changes_nothing() {
                 hook("a")
                     .may_contribute([ContributionKind::PromptSection])
                     .fallback([section("s", "")])
-                    .failure(Failure::Skip),
+                    .failure(FailurePolicy::Skip),
             ],
             "the fallback of subscription `a` cannot be used: the failure policy is another",
         ),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hooks::{
-    ContributionKind, HookContext, HookPackage, HookRegistry, HookRuntime, HookSubscription, Limits,
+    ContributionKind, HookContext, HookLimits, HookPackage, HookRegistry, HookRuntime, HookSubscription,
     MemoryRecorder, Phase, Policy, TurnContext,
 };
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ struct Described {
     millis: u64,
 }
 
-/// Hooks that stand after some of those with a smaller number.
+/// Hooks that run after some of those with a smaller number.
 fn described() -> impl Strategy<Value = Vec<Described>> {
     let one = (-1..2, proptest::collection::vec(any::<prop::sample::Index>(), 0..3), 0_u64..500);
     proptest::collection::vec(one, 1..8).prop_map(|hooks| {
@@ -46,7 +46,7 @@ fn described() -> impl Strategy<Value = Vec<Described>> {
 }
 
 /// The order in which contributions and records come out.
-fn outcome(hooks: &[Described], limits: Limits) -> (Vec<String>, Vec<String>) {
+fn outcome(hooks: &[Described], limits: HookLimits) -> (Vec<String>, Vec<String>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
@@ -73,13 +73,13 @@ proptest! {
         speeds in proptest::collection::vec(0_u64..500, 8),
         concurrent in 1_usize..9,
     ) {
-        let (contributed, recorded) = outcome(&hooks, Limits::default());
+        let (contributed, recorded) = outcome(&hooks, HookLimits::default());
         prop_assert_eq!(&contributed, &recorded);
         let mut other = shuffled;
         for (hook, millis) in other.iter_mut().zip(speeds) {
             hook.millis = millis;
         }
-        let limits = Limits { concurrent, ..Limits::default() };
+        let limits = HookLimits { concurrent, ..HookLimits::default() };
         prop_assert_eq!(&outcome(&other, limits).0, &contributed);
         let position = |id: &String| contributed.iter().position(|other| other == id).unwrap();
         for hook in &hooks {
@@ -122,7 +122,7 @@ async fn no_more_run_than_may() {
             }
         })
     };
-    let limits = Limits { concurrent: 3, ..Limits::default() };
+    let limits = HookLimits { concurrent: 3, ..HookLimits::default() };
     let bench = bench_with(limits, (0..9).map(hook));
     let before = Instant::now();
     assert_eq!(bench.run().await.unwrap().diagnostics, vec![]);

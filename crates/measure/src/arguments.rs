@@ -29,7 +29,6 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Reads them.
     pub fn new(words: impl IntoIterator<Item = String>) -> Self {
         let (options, parts): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word.starts_with('-'));
         let has = |wanted: &str| options.iter().any(|option| option == wanted);

@@ -15,7 +15,7 @@ pub struct Rounds {
     pub measured: usize,
 }
 
-/// What is measured; the first is what the others are held against.
+/// What is measured; the first is what the others are compared with.
 pub struct Comparison<'a> {
     subjects: Vec<(String, Box<dyn Subject + 'a>)>,
 }
@@ -32,7 +32,7 @@ impl<F: AsyncFnMut() -> anyhow::Result<()>> Subject for F {
 }
 
 impl<'a> Comparison<'a> {
-    /// Names what the others are held against.
+    /// Names what the others are compared with.
     pub fn against(name: &str, subject: impl AsyncFnMut() -> anyhow::Result<()> + 'a) -> Self {
         Self { subjects: Vec::new() }.with(name, subject)
     }

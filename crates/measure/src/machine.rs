@@ -18,7 +18,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine.
     pub fn this() -> Self {
         let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();

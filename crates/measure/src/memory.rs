@@ -12,17 +12,14 @@ pub struct ResidentMemory {
 }
 
 impl ResidentMemory {
-    /// Of this process.
     pub fn own() -> Self {
         Self { process: PathBuf::from("/proc/self") }
     }
 
-    /// Of another process.
     pub fn of(process_id: u32) -> Self {
         Self { process: PathBuf::from(format!("/proc/{process_id}")) }
     }
 
-    /// Bytes held now.
     pub fn now(&self) -> anyhow::Result<u64> {
         self.status("VmRSS")
     }

@@ -24,7 +24,6 @@ impl Samples {
         self.0.get(within.saturating_sub(1)).copied().unwrap_or_default()
     }
 
-    /// The longest time.
     pub fn max(&self) -> Duration {
         self.0.last().copied().unwrap_or_default()
     }

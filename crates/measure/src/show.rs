@@ -28,7 +28,6 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// A ratio.
 pub fn show_ratio(ratio: f64) -> String {
     format!("{ratio:.2}×")
 }

@@ -13,7 +13,7 @@ use anyhow::Context as _;
 /// Where marks would be, if they were files.
 const MARKS: &str = "/foreword-mark/";
 
-/// What a mark stands for between two pieces of work.
+/// What a mark means between two pieces of work.
 const NOTHING: &str = "nothing";
 
 /// Says, in the process that is watched, that what follows belongs to `part`.
@@ -75,7 +75,6 @@ impl SystemCalls {
         self.of(&["read", "pread64", "readv", "getdents64", "mmap"])
     }
 
-    /// All calls.
     pub fn total(&self) -> usize {
         self.0.values().sum()
     }

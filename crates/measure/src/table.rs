@@ -14,7 +14,6 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         Self { rows: vec![headings.map(str::to_owned)] }
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: [String; COLUMNS]) -> &mut Self {
         self.rows.push(cells);
         self

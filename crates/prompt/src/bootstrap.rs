@@ -13,7 +13,7 @@ use crate::budget::Budgets;
 use crate::texts;
 
 /// Most bytes that are read of a file, whatever the budgets say: nobody's character fills four megabytes.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 /// A file of the home directory that becomes a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,11 +171,11 @@ fn read_file(path: &Path, characters: usize) -> io::Result<(Vec<u8>, bool)> {
         return Err(io::Error::other("it is not a regular file"));
     }
     // A character has at most four bytes; one more tells that there is more.
-    let most = characters.saturating_mul(4).saturating_add(4).min(MOST_BYTES);
+    let limit = characters.saturating_mul(4).saturating_add(4).min(MAX_BYTES);
     let mut bytes = Vec::new();
-    file.take((most as u64).saturating_add(1)).read_to_end(&mut bytes)?;
-    let longer = bytes.len() > most;
-    bytes.truncate(most);
+    file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+    let longer = bytes.len() > limit;
+    bytes.truncate(limit);
     Ok((bytes, longer))
 }
 

@@ -34,7 +34,7 @@ pub struct Budget {
     pub name: &'static str,
     /// What it bounds.
     pub about: &'static str,
-    /// Where it stands.
+    /// Where it is kept.
     pub field: fn(&mut Budgets) -> &mut usize,
 }
 

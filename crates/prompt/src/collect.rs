@@ -7,8 +7,8 @@ use instructions::make_harmless;
 use protocol::ContentHash;
 use protocol::hook::ContributionKind;
 use protocol::prompt::{
-    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptSource, PromptSourceKind, PromptTruncation,
-    Stability,
+    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptSource, PromptSourceKind,
+    PromptTruncation, Stability,
 };
 
 use crate::cut::{Cut, Rest, cut};

@@ -26,7 +26,7 @@ pub struct CompiledPrompt {
     pub session_text: String,
     /// What is of this turn.
     pub turn_text: String,
-    /// All of it.
+    /// The parts joined by a blank line.
     pub full_text: String,
     /// The sections by themselves, in the order of the manifest: what has to be kept to rebuild the prompt.
     pub sections: Vec<SectionText>,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// What is left of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cut<'a> {
-    /// All of it.
+    /// It fits as it is.
     Whole(&'a str),
     /// Its beginning, with a mark as its last line; never more characters than allowed.
     Part(String),
@@ -45,20 +45,20 @@ fn mark(kept: usize, total: usize, rest: Rest) -> String {
 /// Cuts a text so that it has at most `most` characters, its mark included.
 ///
 /// The cut is at the end of a line if one ends in the second half of what fits, else between two characters.
-pub(crate) fn cut(text: &str, most: usize, rest: Rest) -> Cut<'_> {
+pub(crate) fn cut(text: &str, limit: usize, rest: Rest) -> Cut<'_> {
     // A character has at least one byte, so most texts need not be counted.
-    if rest == Rest::None && text.len() <= most {
+    if rest == Rest::None && text.len() <= limit {
         return Cut::Whole(text);
     }
     let total = text.chars().count();
-    if rest == Rest::None && total <= most {
+    if rest == Rest::None && total <= limit {
         return Cut::Whole(text);
     }
     // The mark has room for the largest number it can name.
     let room = mark(total, total, rest).chars().count() + 1;
-    let Some(fits) = most.checked_sub(room).filter(|fits| *fits > 0) else {
+    let Some(fits) = limit.checked_sub(room).filter(|fits| *fits > 0) else {
         let mark = mark(0, total, rest);
-        return if mark.chars().count() <= most { Cut::Part(mark) } else { Cut::Nothing };
+        return if mark.chars().count() <= limit { Cut::Part(mark) } else { Cut::Nothing };
     };
     let end = text.char_indices().nth(fits).map_or(text.len(), |(index, _)| index);
     let half = text.char_indices().nth(fits / 2).map_or(0, |(index, _)| index);
@@ -74,8 +74,8 @@ mod tests {
 
     use super::*;
 
-    fn shown(text: &str, most: usize) -> Option<String> {
-        cut(text, most, Rest::None).text().map(Cow::into_owned)
+    fn shown(text: &str, limit: usize) -> Option<String> {
+        cut(text, limit, Rest::None).text().map(Cow::into_owned)
     }
 
     #[test]
@@ -100,17 +100,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_more_than_allowed(text in "(\\PC|\\n){0,300}", most in 0_usize..200) {
-            prop_assert!(!matches!(cut(&text, most, Rest::Unread), Cut::Whole(_)));
-            match cut(&text, most, Rest::None) {
-                Cut::Whole(whole) => prop_assert!(whole == text && text.chars().count() <= most),
+        fn never_more_than_allowed(text in "(\\PC|\\n){0,300}", limit in 0_usize..200) {
+            prop_assert!(!matches!(cut(&text, limit, Rest::Unread), Cut::Whole(_)));
+            match cut(&text, limit, Rest::None) {
+                Cut::Whole(whole) => prop_assert!(whole == text && text.chars().count() <= limit),
                 Cut::Part(part) => {
-                    prop_assert!(part.chars().count() <= most);
+                    prop_assert!(part.chars().count() <= limit);
                     prop_assert!(part.ends_with("characters shown]"));
                     let kept = part.rsplit_once('\n').map_or("", |(kept, _)| kept);
                     prop_assert!(text.starts_with(kept));
                 }
-                Cut::Nothing => prop_assert!(most < 60),
+                Cut::Nothing => prop_assert!(limit < 60),
             }
         }
     }

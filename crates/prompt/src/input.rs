@@ -36,7 +36,7 @@ pub struct PromptCompileInput {
 /// What the model is told about AGENTS files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AgentsGuidance {
-    /// Nothing: there are none.
+    /// Nothing, as none apply.
     #[default]
     Nothing,
     /// How to treat them.

@@ -27,6 +27,8 @@
 //! assert_eq!(before.manifest.fingerprints.stable, after.manifest.fingerprints.stable);
 //! ```
 
+#![warn(missing_docs)]
+
 mod blame;
 mod bootstrap;
 mod budget;
@@ -57,7 +59,8 @@ pub use protocol::{
 };
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use section::{
-    AGENTS_CONTEXT, AGENTS_MD, FilledBy, RECOVERY_CONTINUATION, RETRY_INSTRUCTION, SECTIONS, SectionKind, Wrapper,
+    AGENTS_CONTEXT, AGENTS_MD, FilledBy, RECOVERY_CONTINUATION, RETRY_INSTRUCTION, SECTIONS, SectionKind,
+    Wrapper,
 };
 pub use texts::TEXTS_VERSION;
 

@@ -15,7 +15,7 @@ pub struct Rebuilt {
     pub session_text: String,
     /// What was of its turn.
     pub turn_text: String,
-    /// All of it.
+    /// The parts joined by a blank line.
     pub full_text: String,
 }
 

@@ -38,9 +38,9 @@ pub enum FilledBy {
 /// Lines around a text; never cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wrapper {
-    /// What stands before it.
+    /// The lines before it.
     pub before: &'static str,
-    /// What stands after it.
+    /// The lines after it.
     pub after: &'static str,
 }
 

@@ -102,7 +102,10 @@ fn hooks_cannot_take_what_is_not_theirs() {
     assert!(!compiled.full_text.contains("pirate") && !compiled.full_text.contains("No rules"));
     assert_eq!(compiled.turn_text, "## About weather\nsun\n\n## Extra System\nfirst");
     let omitted: Vec<String> = codes(&input).into_iter().filter_map(|(_, id)| id).collect();
-    assert_eq!(omitted, ["identity", "soul_core", "agents_context", "retry_instruction", "weather", "extra_system"]);
+    assert_eq!(
+        omitted,
+        ["identity", "soul_core", "agents_context", "retry_instruction", "weather", "extra_system"]
+    );
     assert_eq!(compiled.manifest.hook_sources.len(), 1);
 }
 

@@ -27,12 +27,14 @@ fn section() -> impl Strategy<Value = ContributedSection> {
         Just("safety".to_owned()),
         "[a-e]",
     ];
-    (id, text(), -5..5_i32, proptest::option::of(0_usize..9_000)).prop_map(|(id, content, priority, most)| {
-        let mut contributed = contributed(&id, &content);
-        contributed.section.priority = priority;
-        contributed.section.max_chars = most;
-        contributed
-    })
+    (id, text(), -5..5_i32, proptest::option::of(0_usize..9_000)).prop_map(
+        |(id, content, priority, max_chars)| {
+            let mut contributed = contributed(&id, &content);
+            contributed.section.priority = priority;
+            contributed.section.max_chars = max_chars;
+            contributed
+        },
+    )
 }
 
 fn budgets() -> impl Strategy<Value = Budgets> {

@@ -280,6 +280,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_line_of_a_hint_is_a_line_below_the_message() {
+        assert_eq!(with_hint("no", None), "no");
+        assert_eq!(with_hint("no", Some("a\nb")), "no\nhint: a\nhint: b");
+    }
+
+    #[test]
+    fn what_only_a_newer_gateway_knows_can_be_read() {
+        let data = r#"{"kind":"internal_error","what":"planet","reason":"eclipse"}"#;
+        let data: ErrorData = serde_json::from_str(data).unwrap();
+        assert_eq!((data.what, data.reason), (Some(ErrorSubject::Other), Some(InternalReason::Other)));
+    }
+
+    #[test]
     fn codes_are_unique_and_found_again() {
         for (kind, code, _) in ErrorKind::TABLE {
             assert_eq!(kind.code(), *code);

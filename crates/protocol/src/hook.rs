@@ -1,4 +1,4 @@
-//! Hooks: when they run, what became of a run, and what one can contribute to a prompt.
+//! Hooks: when they run, how a run ended, and what one can contribute to a prompt.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -89,10 +89,10 @@ impl Execution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "HookFailurePolicy")]
-pub enum Failure {
+pub enum FailurePolicy {
     /// The phase ends with an error. A single refused contribution counts as a failure, too.
     FailClosed,
-    /// The subscription's fallback contributions stand in, with a diagnostic.
+    /// The subscription's fallback contributions are used instead, with a diagnostic.
     Fallback,
     /// The phase continues without the hook's contributions, with a diagnostic.
     #[default]
@@ -157,7 +157,7 @@ impl fmt::Display for ContributionKind {
     }
 }
 
-/// A section of the prompt that a hook contributes. It never crosses the wire: the manifest says what became of it.
+/// A section of the prompt that a hook contributes. It never crosses the wire: the manifest describes the outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptSection {
     /// The contribution's id, unique within what the hook returns.
@@ -194,7 +194,7 @@ impl PromptSection {
     }
 }
 
-/// What became of a hook's run.
+/// How a hook's run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -214,7 +214,7 @@ pub enum RunStatus {
     Rejected,
     /// It failed and may be left out.
     Skipped,
-    /// It failed and its fallback stood in.
+    /// It failed and its fallback was used.
     FellBack,
 }
 
@@ -248,7 +248,7 @@ pub struct HookRun {
     /// How it was waited for.
     pub execution: Execution,
     /// What a failure meant.
-    pub failure: Failure,
+    pub failure: FailurePolicy,
     /// Who may be shown it.
     pub visibility: Visibility,
     /// When it started, or when its phase did if it never started.
@@ -256,7 +256,7 @@ pub struct HookRun {
     pub started_at: Timestamp,
     /// How long it took, in microseconds; 0 if it never started.
     pub duration_us: u64,
-    /// What became of it.
+    /// How it ended.
     pub status: RunStatus,
     /// How many contributions of each kind were taken, fallbacks included.
     pub contributions: BTreeMap<ContributionKind, u32>,

@@ -44,15 +44,15 @@ pub enum TreeChange {
     FolderCreated,
     /// A folder has another name.
     FolderRenamed,
-    /// A folder stands elsewhere.
+    /// A folder was moved.
     FolderMoved,
-    /// A folder is gone; what it held stands in its parent.
+    /// A folder was deleted; what it held moved to its parent.
     FolderDeleted,
     /// A thread was made.
     ThreadCreated,
     /// A thread has another title.
     ThreadRenamed,
-    /// A thread stands elsewhere.
+    /// A thread was moved.
     ThreadMoved,
     /// A thread was archived.
     ThreadArchived,
@@ -140,7 +140,7 @@ turn_notifications! {
     ContextCompressed = "context/compressed" {
         /// Turns up to this ordinal are left out.
         through: u64,
-        /// Whether a summary stands for them.
+        /// Whether a summary replaces them.
         summarised: bool,
     }
     /// A turn has its answer.

@@ -374,6 +374,22 @@ pub struct PromptBlame {
     pub kept_tokens: u64,
     /// Tokens of the earlier prompt that can no longer be reused.
     pub lost_tokens: u64,
-    /// The same for the stable and the session's part alone, which stand before the history.
+    /// The same for the stable and the session's part alone, which precede the history.
     pub lost_prefix_tokens: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_sources_are_written_by_name_and_may_be_a_hooks_own() {
+        for (kind, name) in [
+            (PromptSourceKind::BuiltIn, r#""built_in""#),
+            (PromptSourceKind::Other("memory".to_owned()), r#""memory""#),
+        ] {
+            assert_eq!(serde_json::to_string(&kind).unwrap(), name);
+            assert_eq!(serde_json::from_str::<PromptSourceKind>(name).unwrap(), kind);
+        }
+    }
 }

@@ -231,7 +231,7 @@ fn type_name(property: &Value) -> String {
     let number = |key: &str| property.get(key).and_then(Value::as_i64);
     match (property.get("items"), number("minimum"), number("maximum")) {
         (Some(items), ..) => format!("list of {}", type_name(items)),
-        (None, Some(least), Some(most)) => format!("{} from {least} to {most}", kinds.join(" or ")),
+        (None, Some(min), Some(max)) => format!("{} from {min} to {max}", kinds.join(" or ")),
         _ if property.get("format") == Some(&"date-time".into()) => "time".to_owned(),
         _ => kinds.join(" or "),
     }

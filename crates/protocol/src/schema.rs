@@ -45,7 +45,7 @@ fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().into_generator()
 }
 
-/// The types that others refer to (documents, folders, …), lifted out to stand alone.
+/// The types that others refer to (documents, folders, …), each as a schema of its own.
 fn entities(schemas: &BTreeMap<String, Schema>) -> BTreeMap<String, Schema> {
     let mut found = BTreeMap::new();
     for schema in schemas.values() {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Normalises a document's text: CRLF and CR become LF, a leading byte order mark goes, nothing else changes.
 ///
-/// Where several stand in a row all go, so that a normalised text stays as it is when it is saved again.
+/// Where several are in a row all go, so that a normalised text stays as it is when it is saved again.
 pub fn normalise(text: &str) -> Cow<'_, str> {
     let text = text.trim_start_matches('\u{feff}');
     if text.contains('\r') {

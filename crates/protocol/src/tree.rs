@@ -1,4 +1,4 @@
-//! The thread tree: workspaces, folders, threads and where threads stand.
+//! The thread tree: workspaces, folders, threads and where threads are.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct Folder {
     pub id: FolderId,
     /// The workspace it belongs to.
     pub workspace_id: WorkspaceId,
-    /// The folder it stands in; absent at the workspace root.
+    /// The folder it is in; absent at the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_folder_id: Option<FolderId>,
     /// What people call it.
@@ -53,14 +53,14 @@ pub enum ThreadMode {
     Agent,
 }
 
-/// A thread and where it stands.
+/// A thread and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Thread {
     /// Identifies the thread.
     pub id: ThreadId,
     /// The workspace it belongs to.
     pub workspace_id: WorkspaceId,
-    /// The folder it stands in; absent at the workspace root.
+    /// The folder it is in; absent at the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
     /// What people call it.
@@ -91,11 +91,11 @@ pub struct ThreadSummary {
     pub updated_at: Timestamp,
 }
 
-/// Says that a thread stands in a folder; a thread without one stands at the workspace root.
+/// Puts a thread into a folder; a thread without a placement is at the workspace root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Placement {
     /// The thread.
     pub thread_id: ThreadId,
-    /// The folder it stands in.
+    /// The folder it is in.
     pub folder_id: FolderId,
 }

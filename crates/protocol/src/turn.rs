@@ -1,4 +1,4 @@
-//! Turns: what a thread was asked, and what became of it.
+//! Turns: what a thread was asked, and how that went.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -148,7 +148,7 @@ pub enum MessageRole {
 /// One message of a turn, for people to read.
 ///
 /// What is stored and sent again is `provider::Message`: the order of its blocks and a provider's own reasoning matter to
-/// a model only, and reminders stand here rendered beside what they belong to.
+/// a model only, and reminders are rendered here beside what they belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnStep {
     /// Who speaks.
@@ -179,7 +179,7 @@ pub struct TurnToolResult {
     /// Whether the call failed.
     #[serde(default)]
     pub is_error: bool,
-    /// What stands at the end of the result.
+    /// Reminders at the end of the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<TurnReminder>,
 }
@@ -232,7 +232,7 @@ pub struct ExplainedFile {
     /// The tool call whose result brought it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
-    /// The earlier turn that brought it and still stood in the request; absent: this one.
+    /// The earlier turn that brought it and was still in the request; absent: this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
 }
@@ -254,7 +254,7 @@ pub enum FileDelivery {
 /// Where a part of a prompt came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedSource {
-    /// The section it stands in.
+    /// The section it is in.
     pub section_id: String,
     /// What it is, and in which version.
     #[serde(flatten)]
@@ -294,7 +294,7 @@ pub struct ExplainedTool {
 pub struct ExplainedHistory {
     /// Turns up to this ordinal are not sent as they were; 0: all are.
     pub left_out_through: u64,
-    /// Whether a summary stands for them.
+    /// Whether a summary replaces them.
     pub summarised: bool,
     /// Completed turns that were sent word for word.
     pub turns: u64,

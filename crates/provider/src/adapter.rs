@@ -13,21 +13,18 @@ use crate::error::Fault;
 use crate::sse::SseEvent;
 use crate::{Block, ChatRequest, MessageRole, ModelRules, ProviderKind, Reasoning, ToolCall, ToolResult};
 
-/// One API.
 pub(crate) trait Adapter: Send + Sync {
     /// What follows the base URL.
     fn path(&self) -> &'static str;
     /// Headers beside those of every request.
     fn headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, Fault>;
-    /// The request's body.
     fn body(&self, request: &ChatRequest, rules: &ModelRules) -> Value;
     /// Something that reads one answer.
     fn decoder(&self) -> Box<dyn Decoder>;
 }
 
-/// Reads one answer.
 pub(crate) trait Decoder: Send {
-    /// Takes an event. Kinds of events that are not known are none of our business.
+    /// Takes an event; unknown kinds are ignored.
     fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault>;
 
     /// The answer ended without the event that ends one. Whether that is all right depends on the API.

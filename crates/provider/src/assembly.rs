@@ -12,7 +12,7 @@ use crate::{
 /// More blocks than any answer has; every piece has to find its own among them.
 const MAX_BLOCKS: usize = 4096;
 
-/// What has arrived so far. Pieces name their block by a number that the adapter chooses; blocks stand in the order
+/// What has arrived so far. Pieces name their block by a number that the adapter chooses; blocks are in the order
 /// in which they began.
 #[derive(Debug)]
 pub(crate) struct Assembly {
@@ -52,7 +52,6 @@ impl Assembly {
         }
     }
 
-    /// More text.
     pub(crate) fn text(&mut self, key: u64, delta: &str) -> Result<(), Fault> {
         if delta.is_empty() {
             return Ok(());
@@ -157,7 +156,6 @@ impl Assembly {
         self.events.drain(..)
     }
 
-    /// The whole answer.
     pub(crate) fn into_response(self) -> ChatResponse {
         let (stop, usage) = (self.stop.clone().unwrap_or(StopReason::EndTurn), self.usage);
         let model = self.model.clone().unwrap_or_else(|| self.requested_model.clone());

@@ -42,7 +42,7 @@ enum Place {
     LastMessage,
 }
 
-/// How much stands before the end of each part.
+/// How much precedes the end of each part.
 struct Sizes {
     stable: usize,
     system: usize,
@@ -70,7 +70,7 @@ impl Sizes {
 /// The block to mark, unless there is none or it would be marked twice.
 fn block(body: &mut Map<String, Value>, place: Place) -> Option<&mut Map<String, Value>> {
     let index = match place {
-        // Tools stand before the system text, so its first block ends both.
+        // Tools precede the system text, so its first block ends both.
         Place::Stable if body.contains_key("system") => {
             return body.get_mut("system")?.as_array_mut()?.first_mut()?.as_object_mut();
         }

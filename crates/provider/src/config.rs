@@ -15,9 +15,7 @@ use crate::key::{KeyFileError, key_from_file};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderKind {
-    /// Anthropic's Messages.
     Anthropic,
-    /// OpenAI's Responses.
     Openai,
     /// Chat Completions, as Ollama, vLLM, llama.cpp, OpenRouter and many others speak it.
     OpenaiCompatible,
@@ -40,7 +38,6 @@ pub struct BuiltIn {
 }
 
 impl BuiltIn {
-    /// All of them.
     pub const TABLE: &[Self] = &[
         Self {
             name: "anthropic",
@@ -117,7 +114,6 @@ impl ProviderSettings {
     }
 }
 
-/// One provider.
 #[derive(Clone)]
 pub struct ProviderConfig {
     /// What it is called in models' names and in errors.
@@ -137,13 +133,12 @@ pub struct ProviderConfig {
     /// How often it is asked.
     pub retry: RetryPolicy,
     /// How much it may answer.
-    pub limits: Limits,
+    pub limits: ResponseLimits,
 }
 
 /// How long is waited. There is no limit for a whole answer: a model may well write for an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
     pub connect: Duration,
     /// From the request to the first byte of an answer's body. Large prompts on one's own machine take minutes.
     pub first_byte: Duration,
@@ -163,14 +158,14 @@ impl Default for Timeouts {
 
 /// How much a provider may answer, so that none can fill the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ResponseLimits {
     /// In one event. The last event of some APIs repeats the whole answer.
     pub event_bytes: usize,
     /// In one whole answer, as it is sent; a few letters come in some hundred bytes.
     pub response_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ResponseLimits {
     fn default() -> Self {
         Self { event_bytes: 16 << 20, response_bytes: 256 << 20 }
     }
@@ -188,7 +183,7 @@ impl ProviderConfig {
             headers: BTreeMap::new(),
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
-            limits: Limits::default(),
+            limits: ResponseLimits::default(),
         }
     }
 
@@ -231,7 +226,7 @@ impl fmt::Debug for ProviderConfig {
     }
 }
 
-/// An address without what may be secret in it, even if it is none.
+/// An address without what may be secret in it, even if it is not a URL.
 fn without_credentials(url: &str) -> &str {
     let url = url.rsplit_once('@').map_or(url, |(_, rest)| rest);
     url.split(['?', '#']).next().unwrap_or_default()

@@ -15,7 +15,6 @@ use crate::PartialResponse;
 /// message, without secrets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderError {
-    /// What went wrong.
     pub kind: ErrorKind,
     /// The provider's configured name.
     pub provider: String,
@@ -29,16 +28,14 @@ pub struct ProviderError {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// What had arrived.
     pub partial: Option<Box<PartialResponse>>,
 }
 
-/// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The provider is not configured as it must be; nothing was sent.
+    /// The configuration cannot be used; nothing was sent.
     Configuration,
     /// The key is wrong, missing, or not allowed to.
     Authentication,
@@ -50,11 +47,9 @@ pub enum ErrorKind {
     InvalidRequest,
     /// The request is longer than the model's context: compress it and ask again.
     ContextTooLong,
-    /// Too many requests.
     RateLimited,
     /// The provider has too much to do.
     Overloaded,
-    /// The provider failed.
     Server,
     /// No connection, or it broke before an answer.
     Connection,

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::Fault;
 use crate::sse::{SseEvent, SseReader};
-use crate::{ErrorKind, Limits, Timeouts, fault, retry};
+use crate::{ErrorKind, ResponseLimits, Timeouts, fault, retry};
 
 /// The most bytes of an error answer that are read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -21,7 +21,7 @@ pub(crate) struct Http {
     client: Client,
     url: Url,
     timeouts: Timeouts,
-    limits: Limits,
+    limits: ResponseLimits,
 }
 
 /// An answer that is still arriving.
@@ -44,7 +44,7 @@ pub(crate) enum More {
 }
 
 impl Http {
-    pub(crate) fn new(url: Url, timeouts: Timeouts, limits: Limits) -> Result<Self, Fault> {
+    pub(crate) fn new(url: Url, timeouts: Timeouts, limits: ResponseLimits) -> Result<Self, Fault> {
         let mut builder = Client::builder()
             .tls_backend_preconfigured(tls(&url)?)
             .connect_timeout(timeouts.connect)

@@ -20,23 +20,13 @@ const MAX_KEY_BYTES: u64 = 16 * 1024;
 pub enum KeyFileError {
     /// It could not be read.
     #[error("could not read the key file {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// It is a directory, a pipe or something else.
     #[error("the key file {} is not a regular file", .0.display())]
     NotAFile(PathBuf),
     /// Others may read or write it.
     #[error("the key file {} has mode {mode:04o}, so that others could use it", path.display())]
-    Exposed {
-        /// The file.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Exposed { path: PathBuf, mode: u32 },
     /// There is nothing in it, or what cannot be a key.
     #[error("the key file {} does not contain a key", .0.display())]
     NotAKey(PathBuf),

@@ -53,7 +53,7 @@ mod rules;
 mod secret;
 mod sse;
 
-pub use config::{BuiltIn, Limits, ProviderConfig, ProviderKind, ProviderSettings, Timeouts};
+pub use config::{BuiltIn, ProviderConfig, ProviderKind, ProviderSettings, ResponseLimits, Timeouts};
 pub use error::{ErrorKind, ProviderError};
 pub use key::{KeyFileError, key_from_file};
 pub use message::{Block, Message, Reasoning, ToolResult};

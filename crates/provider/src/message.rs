@@ -9,12 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::ProviderKind;
 
-/// One message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
     pub role: MessageRole,
-    /// What, in order.
     pub blocks: Vec<Block>,
 }
 
@@ -23,9 +20,7 @@ pub struct Message {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Block {
-    /// Text.
     Text {
-        /// The text itself.
         text: String,
     },
     /// A tool is called.
@@ -62,12 +57,10 @@ pub struct Reasoning {
 }
 
 impl Message {
-    /// A user's message.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: MessageRole::User, blocks: vec![Block::text(text)] }
     }
 
-    /// A model's message.
     pub fn assistant(blocks: Vec<Block>) -> Self {
         Self { role: MessageRole::Assistant, blocks }
     }
@@ -86,7 +79,6 @@ impl Message {
         texts.collect()
     }
 
-    /// Its tool calls.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|block| match block {
             Block::ToolCall(call) => Some(call),
@@ -96,7 +88,6 @@ impl Message {
 }
 
 impl Block {
-    /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }

@@ -39,7 +39,6 @@ impl Hint for ModelNameError {
 }
 
 impl ModelName {
-    /// The provider.
     pub fn provider(&self) -> &str {
         &self.provider
     }

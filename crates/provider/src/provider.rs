@@ -48,7 +48,6 @@ impl Provider {
         }
     }
 
-    /// Its configured name.
     pub fn name(&self) -> &str {
         &self.shared.config.name
     }

@@ -13,7 +13,7 @@ pub const DEFAULT_MAX_OUTPUT_TOKENS: u32 = 16_000;
 pub struct ChatRequest {
     /// The model's name at its provider, such as `claude-opus-5`.
     pub model: String,
-    /// What stands before the messages.
+    /// The system text, before the messages.
     pub system: SystemParts,
     /// The history and the present turn, oldest first.
     pub messages: Vec<Message>,
@@ -67,7 +67,6 @@ impl SystemParts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// The model decides.
     #[default]
     Auto,
     /// No tool may be called, though they are listed.
@@ -98,7 +97,7 @@ impl ReasoningEffort {
         }
     }
 
-    /// The tokens it stands for with models that want a number.
+    /// The same as a number of tokens, for models that want one.
     pub(crate) fn budget(self) -> u32 {
         match self {
             Self::Low => 2_048,

@@ -17,10 +17,8 @@ pub enum ChatEvent {
         attempt: u32,
         /// How long is waited before the next time.
         delay: Duration,
-        /// What it said.
         error: ProviderError,
     },
-    /// More text.
     TextDelta {
         /// What comes after the text so far.
         text: String,
@@ -31,36 +29,24 @@ pub enum ChatEvent {
         text: String,
     },
     /// A tool call begins; several may be under way at once.
-    ToolCallStarted {
-        /// The call.
-        id: String,
-        /// The tool.
-        name: String,
-    },
+    ToolCallStarted { id: String, name: String },
     /// More of a call's arguments.
     ToolCallDelta {
-        /// The call.
         id: String,
         /// What comes after the arguments so far.
         arguments: String,
     },
     /// A tool call is complete. Whether its arguments are what they should be, [`ToolCall::input`] tells.
-    ToolCallFinished {
-        /// The call.
-        call: ToolCall,
-    },
+    ToolCallFinished { call: ToolCall },
     /// The round is over.
     Finished(ChatResponse),
 }
 
-/// A complete answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChatResponse {
     /// What the model said, thought and called, to be appended to the messages as it is.
     pub message: Message,
-    /// Why it stopped.
     pub stop: StopReason,
-    /// What it cost.
     pub usage: TokenUsage,
     /// The model that answered, as the provider names it.
     pub model: String,

@@ -79,9 +79,9 @@ mod tests {
     #[test]
     fn waits_double_up_to_the_longest() {
         let policy = RetryPolicy { attempts: 9, longest: Duration::from_secs(4), ..RetryPolicy::default() };
-        for (attempts, most) in [(1, 500), (2, 1000), (3, 2000), (4, 4000), (8, 4000)] {
+        for (attempts, limit) in [(1, 500), (2, 1000), (3, 2000), (4, 4000), (8, 4000)] {
             let delay = policy.delay(attempts, None).unwrap().as_millis();
-            assert!((most / 2..=most).contains(&delay), "{attempts}: {delay}");
+            assert!((limit / 2..=limit).contains(&delay), "{attempts}: {delay}");
         }
         assert_eq!(policy.delay(9, None), None);
     }

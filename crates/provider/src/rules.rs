@@ -5,7 +5,6 @@ use crate::ProviderKind;
 /// What is known of the models whose names begin alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelRules {
-    /// Whose models.
     pub kind: ProviderKind,
     /// How their names begin; the longest that fits counts.
     pub prefix: &'static str,
@@ -27,7 +26,6 @@ pub struct CacheRules {
 /// How reasoning is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningRules {
-    /// It cannot be.
     Absent,
     /// By a word; the model decides how much to think.
     Effort,

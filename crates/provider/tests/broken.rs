@@ -1,9 +1,9 @@
 //! Answers that break: off, in the middle, or by what is in them.
 
-use protocol::Hint as _;
 use std::time::Duration;
 
-use provider::{ErrorKind, Limits, Provider, ProviderConfig};
+use protocol::Hint as _;
+use provider::{ErrorKind, Provider, ProviderConfig, ResponseLimits};
 use scripted_model::Answer;
 
 use crate::stage::{KINDS, Outcome, Stage, hello, outcome};
@@ -135,7 +135,7 @@ async fn events_and_answers_are_bounded() {
     for &kind in KINDS {
         let endless = Answer::text("Hello.").insert(1, vec![b'x'; 20_000]);
         let stage = Stage::with(kind, [endless, Answer::text(&"x".repeat(30_000)).in_deltas(3)]).await;
-        let limits = Limits { event_bytes: 15_000, response_bytes: 29_000 };
+        let limits = ResponseLimits { event_bytes: 15_000, response_bytes: 29_000 };
         let outcome = ask_with(&stage, |config| config.limits = limits).await;
         assert_eq!(outcome.error().message, "an event of the answer is longer than 15000 bytes", "{kind:?}");
         let outcome = ask_with(&stage, |config| config.limits = limits).await;

@@ -178,7 +178,7 @@ async fn reasoning_without_anything_after_it_is_not_sent() {
     }
 }
 
-/// Results stand first in their message, whatever was put before them.
+/// Results come first in their message, whatever was put before them.
 #[tokio::test]
 async fn results_come_before_texts() {
     let stage = Stage::with(KINDS[0], [Answer::text("Done.")]).await;

@@ -1,8 +1,8 @@
 //! Asking again, and when not to.
 
-use protocol::Hint as _;
 use std::time::Duration;
 
+use protocol::Hint as _;
 use provider::{ChatEvent, ErrorKind, Provider};
 use scripted_model::Answer;
 

@@ -1,10 +1,10 @@
 //! Keys reach the provider and nobody else.
 
-use protocol::Hint as _;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Mutex};
 
+use protocol::Hint as _;
 use provider::{BuiltIn, KeyFileError, Provider, ProviderConfig, ProviderKind, key_from_file};
 use scripted_model::Answer;
 use secrecy::{ExposeSecret as _, SecretString};

@@ -67,7 +67,6 @@ impl Stage {
         Provider::new(self.config()).unwrap()
     }
 
-    /// Asks something simple.
     pub(crate) async fn ask(&self) -> Outcome {
         outcome(&self.provider(), &hello()).await
     }

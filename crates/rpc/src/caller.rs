@@ -27,9 +27,7 @@ pub enum CallError {
 /// A notification as it arrived.
 #[derive(Debug, Clone)]
 pub struct Notification {
-    /// Its method.
     pub method: String,
-    /// Its parameters.
     pub params: Box<RawValue>,
 }
 

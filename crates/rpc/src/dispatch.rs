@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use crate::message::{Call, Id, Malformed, Message, parse};
 use crate::{Error, Frame};
 
-/// What methods do.
 pub trait Service: Send + Sync + 'static {
     /// What is known about the other side of a connection.
     type Peer: Send + Sync + 'static;
@@ -28,7 +27,6 @@ pub trait Service: Send + Sync + 'static {
 /// Something to do once the answer is on its way, such as starting notifications.
 pub type After = Box<dyn FnOnce() + Send>;
 
-/// A method's result.
 pub struct Reply {
     result: Outcome,
     after: Option<After>,

@@ -13,7 +13,7 @@ const UNIT: usize = 1024;
 
 /// Bounds of a connection.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Most bytes of one incoming message.
     pub message_bytes: usize,
     /// Most bytes waiting to be sent.
@@ -24,7 +24,7 @@ pub struct Limits {
     pub silence: Duration,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             message_bytes: 1024 * 1024,
@@ -40,7 +40,6 @@ impl Default for Limits {
 pub enum CloseReason {
     /// Nothing more will be said: the other side has closed, or its last request is answered.
     Finished,
-    /// The gateway stops.
     Shutdown,
     /// The other side does not read.
     Slow,
@@ -79,7 +78,6 @@ impl CloseReason {
 /// Something that came in.
 #[derive(Debug)]
 pub enum Inbound {
-    /// A message's text.
     Text(Frame),
     /// Something that is no message and is answered with this error.
     Refused(Error),
@@ -130,7 +128,7 @@ pub(crate) struct Queued {
 }
 
 impl Outgoing {
-    pub(crate) fn new(limits: &Limits) -> (Self, OutgoingQueue) {
+    pub(crate) fn new(limits: &ConnectionLimits) -> (Self, OutgoingQueue) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (closing, closed) = watch::channel(None);
         let (answering, answered) = watch::channel(false);

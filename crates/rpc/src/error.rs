@@ -13,7 +13,6 @@ pub mod code {
     pub const METHOD_NOT_FOUND: i32 = -32601;
     /// The parameters do not fit the method.
     pub const INVALID_PARAMS: i32 = -32602;
-    /// The method failed.
     pub const INTERNAL_ERROR: i32 = -32603;
     /// The message is over the size limit.
     pub const TOO_LARGE: i32 = -32013;

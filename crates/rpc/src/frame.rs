@@ -7,7 +7,6 @@ use tokio_tungstenite::tungstenite::{Bytes, Utf8Bytes};
 pub struct Frame(Utf8Bytes);
 
 impl Frame {
-    /// The message's text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }

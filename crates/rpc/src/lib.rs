@@ -40,7 +40,7 @@ pub mod websocket;
 
 pub use caller::{CallError, Caller, Notification};
 pub use dispatch::{After, Answer, Reply, Service, dispatch, error_frame};
-pub use endpoint::{CloseReason, Endpoint, Inbound, Limits, Outgoing};
+pub use endpoint::{CloseReason, ConnectionLimits, Endpoint, Inbound, Outgoing};
 pub use error::{Error, code};
 pub use frame::Frame;
 pub use message::notification;

@@ -3,15 +3,14 @@
 use tokio::sync::mpsc;
 
 use crate::endpoint::{Next, OutgoingQueue};
-use crate::{Endpoint, Inbound, Limits, Outgoing};
+use crate::{ConnectionLimits, Endpoint, Inbound, Outgoing};
 
 /// Two joined endpoints with the usual limits.
 pub fn pair() -> (Endpoint, Endpoint) {
-    pair_with(&Limits::default())
+    pair_with(&ConnectionLimits::default())
 }
 
-/// Two joined endpoints.
-pub fn pair_with(limits: &Limits) -> (Endpoint, Endpoint) {
+pub fn pair_with(limits: &ConnectionLimits) -> (Endpoint, Endpoint) {
     let (near_outgoing, near_queue) = Outgoing::new(limits);
     let (far_outgoing, far_queue) = Outgoing::new(limits);
     let near = Endpoint { incoming: pump(far_queue), outgoing: near_outgoing };

@@ -30,7 +30,6 @@ pub(crate) struct Malformed {
     pub(crate) error: Error,
 }
 
-/// A whole message.
 pub(crate) enum Message<'a> {
     Single(Result<Call<'a>, Malformed>),
     Batch(Vec<Result<Call<'a>, Malformed>>),
@@ -59,7 +58,6 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads a message.
 pub(crate) fn parse(text: &str) -> Message<'_> {
     let raw: &RawValue = match serde_json::from_str(text) {
         Ok(raw) => raw,
@@ -118,7 +116,6 @@ fn parse_call(raw: &RawValue) -> Result<Call<'_>, Malformed> {
     Ok(Call { id, method: Cow::Owned(method), params: envelope.params })
 }
 
-/// Serialises a notification.
 pub fn notification(method: &str, params: &impl Serialize) -> Result<Frame, serde_json::Error> {
     #[derive(Serialize)]
     struct Notification<'a, P> {

@@ -54,6 +54,6 @@ pub async fn serve<S: Service>(
             break;
         }
     }
-    // Ends what still holds the queue, such as subscriptions; a reason given before stands.
+    // Ends what still holds the queue, such as subscriptions; a reason given before is kept.
     outgoing.close(CloseReason::Finished);
 }

@@ -4,7 +4,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, Async
 use tokio::sync::mpsc;
 
 use crate::endpoint::Next;
-use crate::{Endpoint, Error, Frame, Inbound, Limits, Outgoing};
+use crate::{ConnectionLimits, Endpoint, Error, Frame, Inbound, Outgoing};
 
 /// An endpoint over a pair of byte streams.
 ///
@@ -12,14 +12,14 @@ use crate::{Endpoint, Error, Frame, Inbound, Limits, Outgoing};
 pub fn endpoint(
     reader: impl AsyncRead + Send + Unpin + 'static,
     mut writer: impl AsyncWrite + Send + Unpin + 'static,
-    limits: &Limits,
+    limits: &ConnectionLimits,
 ) -> (Endpoint, tokio::task::JoinHandle<()>) {
     let (outgoing, mut queue) = Outgoing::new(limits);
     let (sender, incoming) = mpsc::channel(1);
-    let most = limits.message_bytes;
+    let limit = limits.message_bytes;
     tokio::spawn(async move {
         let mut reader = BufReader::new(reader);
-        while let Ok(Some(inbound)) = read_line(&mut reader, most).await {
+        while let Ok(Some(inbound)) = read_line(&mut reader, limit).await {
             if sender.send(inbound).await.is_err() {
                 break;
             }
@@ -47,7 +47,7 @@ pub fn endpoint(
 /// The next line that is not blank; `None` at the end. A line over the limit is read past, not kept.
 async fn read_line(
     reader: &mut (impl AsyncBufRead + Unpin),
-    most: usize,
+    limit: usize,
 ) -> Result<Option<Inbound>, std::io::Error> {
     loop {
         let mut line = Vec::new();
@@ -60,7 +60,7 @@ async fn read_line(
             let end = available.iter().position(|byte| *byte == b'\n');
             let part = &available[..end.unwrap_or(available.len())];
             length += part.len();
-            if length <= most {
+            if length <= limit {
                 line.extend_from_slice(part);
             }
             let consumed = part.len() + usize::from(end.is_some());
@@ -69,8 +69,8 @@ async fn read_line(
                 break false;
             }
         };
-        if length > most {
-            return Ok(Some(Inbound::Refused(Error::too_large(most, length))));
+        if length > limit {
+            return Ok(Some(Inbound::Refused(Error::too_large(limit, length))));
         }
         if line.iter().all(u8::is_ascii_whitespace) {
             if ended {

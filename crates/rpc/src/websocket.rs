@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::endpoint::{Next, OutgoingQueue};
-use crate::{CloseReason, Endpoint, Error, Frame, Inbound, Limits, Outgoing};
+use crate::{CloseReason, ConnectionLimits, Endpoint, Error, Frame, Inbound, Outgoing};
 
 /// The subprotocol that both sides speak.
 pub const SUBPROTOCOL: &str = "foreword.v1";
@@ -60,7 +60,7 @@ pub struct HandshakeError(#[from] tungstenite::Error);
 /// An endpoint over a connection that was upgraded.
 ///
 /// The returned handle ends when the connection is closed and everything queued was sent or given up.
-pub async fn accept<S>(connection: S, limits: &Limits) -> (Endpoint, JoinHandle<()>)
+pub async fn accept<S>(connection: S, limits: &ConnectionLimits) -> (Endpoint, JoinHandle<()>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -85,7 +85,7 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: SplitStream<WebSocketStream<S>>,
     sender: mpsc::Sender<Inbound>,
     outgoing: Outgoing,
-    limits: Limits,
+    limits: ConnectionLimits,
 ) {
     loop {
         let Ok(received) = tokio::time::timeout(limits.silence, stream.next()).await else {
@@ -128,7 +128,7 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// What an unreadable frame is answered with and how the connection then ends; none when it is simply gone.
-fn unreadable(error: tungstenite::Error, limits: &Limits) -> Option<(Error, CloseReason)> {
+fn unreadable(error: tungstenite::Error, limits: &ConnectionLimits) -> Option<(Error, CloseReason)> {
     match error {
         tungstenite::Error::Capacity(CapacityError::MessageTooLong { size, .. }) => {
             Some((Error::too_large(limits.message_bytes, size), CloseReason::TooLarge))
@@ -215,7 +215,6 @@ pub enum ConnectError {
     /// The address is not one.
     #[error("`{url}` is not a WebSocket address: {reason}")]
     Address {
-        /// The address.
         url: String,
         /// What is wrong with it.
         reason: String,
@@ -223,15 +222,12 @@ pub enum ConnectError {
     /// The server answered the upgrade with something else.
     #[error("the gateway refused the connection with status {status}: {body}")]
     Refused {
-        /// HTTP status.
         status: u16,
         /// What the server said.
         body: String,
     },
-    /// Nothing answered.
     #[error("could not connect to {url}: {source}")]
     Unreachable {
-        /// The address.
         url: String,
         /// What the system said.
         source: Box<tungstenite::Error>,
@@ -239,7 +235,7 @@ pub enum ConnectError {
 }
 
 /// Opens a WebSocket to a gateway and makes an endpoint of it.
-pub async fn connect(url: &str, token: &str, limits: &Limits) -> Result<Endpoint, ConnectError> {
+pub async fn connect(url: &str, token: &str, limits: &ConnectionLimits) -> Result<Endpoint, ConnectError> {
     use tungstenite::client::IntoClientRequest as _;
     let address = |reason: String| ConnectError::Address { url: url.to_owned(), reason };
     let mut request = url.into_client_request().map_err(|error| address(error.to_string()))?;
@@ -260,7 +256,7 @@ pub async fn connect(url: &str, token: &str, limits: &Limits) -> Result<Endpoint
     Ok(client_endpoint(socket, limits))
 }
 
-fn client_endpoint<S>(socket: WebSocketStream<S>, limits: &Limits) -> Endpoint
+fn client_endpoint<S>(socket: WebSocketStream<S>, limits: &ConnectionLimits) -> Endpoint
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use rpc::{
-    CallError, Caller, CloseReason, Error, Inbound, Limits, Outgoing, Reply, Service, serve, websocket,
+    CallError, Caller, CloseReason, ConnectionLimits, Error, Inbound, Outgoing, Reply, Service, serve,
+    websocket,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -57,7 +58,9 @@ impl Service for TestService {
 }
 
 /// A server; the channel tells of each connection that it has begun, and, by closing, that it has ended.
-async fn start(limits: Limits) -> (SocketAddr, mpsc::UnboundedReceiver<(Outgoing, mpsc::Receiver<()>)>) {
+async fn start(
+    limits: ConnectionLimits,
+) -> (SocketAddr, mpsc::UnboundedReceiver<(Outgoing, mpsc::Receiver<()>)>) {
     let (begun, connections) = mpsc::unbounded_channel();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -100,8 +103,9 @@ async fn ends(mut connection: mpsc::Receiver<()>) -> bool {
 
 #[tokio::test]
 async fn a_panic_is_an_internal_error_and_not_a_dead_connection() {
-    let (address, _connections) = start(Limits::default()).await;
-    let endpoint = websocket::connect(&format!("ws://{address}/"), "t", &Limits::default()).await.unwrap();
+    let (address, _connections) = start(ConnectionLimits::default()).await;
+    let endpoint =
+        websocket::connect(&format!("ws://{address}/"), "t", &ConnectionLimits::default()).await.unwrap();
     let (caller, _notifications) = Caller::new(endpoint);
     for method in ["panic", "panic later"] {
         let Err(CallError::Answered(error)) = caller.call_raw(method, &json!({})).await else {
@@ -119,8 +123,9 @@ async fn a_panic_is_an_internal_error_and_not_a_dead_connection() {
 
 #[tokio::test]
 async fn a_long_answer_comes_in_fragments_that_make_one_message() {
-    let (address, _connections) = start(Limits::default()).await;
-    let endpoint = websocket::connect(&format!("ws://{address}/"), "t", &Limits::default()).await.unwrap();
+    let (address, _connections) = start(ConnectionLimits::default()).await;
+    let endpoint =
+        websocket::connect(&format!("ws://{address}/"), "t", &ConnectionLimits::default()).await.unwrap();
     let (caller, _notifications) = Caller::new(endpoint);
     // The second has characters that fragments cut in two.
     for (letter, bytes) in [("x", 20 << 20), ("€", 1 << 20)] {
@@ -140,7 +145,7 @@ async fn a_client_accepts_an_answer_larger_than_the_librarys_bound() {
         socket.send(Message::text("x".repeat(BYTES))).await.unwrap();
         socket
     });
-    let mut endpoint = websocket::connect(&url, "token", &Limits::default()).await.unwrap();
+    let mut endpoint = websocket::connect(&url, "token", &ConnectionLimits::default()).await.unwrap();
     let Some(Inbound::Text(frame)) = endpoint.incoming.recv().await else { panic!("nothing arrived") };
     assert_eq!(frame.as_str().len(), BYTES);
     drop(server.await);
@@ -148,7 +153,7 @@ async fn a_client_accepts_an_answer_larger_than_the_librarys_bound() {
 
 #[tokio::test]
 async fn a_request_is_answered_before_its_connection_is_closed() {
-    let (address, _connections) = start(Limits::default()).await;
+    let (address, _connections) = start(ConnectionLimits::default()).await;
     let stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let (mut socket, _) = client_async(format!("ws://{address}/"), stream).await.unwrap();
     socket.send(Message::text(r#"{"jsonrpc":"2.0","id":1,"method":"leave"}"#)).await.unwrap();
@@ -160,7 +165,7 @@ async fn a_request_is_answered_before_its_connection_is_closed() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_is_not_waited_for_when_its_connection_is_closed() {
-    let (address, mut connections) = start(Limits::default()).await;
+    let (address, mut connections) = start(ConnectionLimits::default()).await;
     let asleep = never_read(address).await;
     let (outgoing, connection) = connections.recv().await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -172,7 +177,7 @@ async fn a_client_that_does_not_read_is_not_waited_for_when_its_connection_is_cl
 
 #[tokio::test]
 async fn a_client_that_neither_reads_nor_speaks_is_dropped() {
-    let limits = Limits { silence: Duration::from_millis(300), ..Limits::default() };
+    let limits = ConnectionLimits { silence: Duration::from_millis(300), ..ConnectionLimits::default() };
     let (address, mut connections) = start(limits).await;
     let asleep = never_read(address).await;
     let (outgoing, connection) = connections.recv().await.unwrap();
@@ -184,10 +189,11 @@ async fn a_client_that_neither_reads_nor_speaks_is_dropped() {
 
 #[tokio::test]
 async fn a_client_that_is_quiet_but_alive_stays() {
-    let limits = Limits { silence: Duration::from_millis(600), ..Limits::default() };
+    let limits = ConnectionLimits { silence: Duration::from_millis(600), ..ConnectionLimits::default() };
     let (address, mut connections) = start(limits).await;
     // The client answers pings by itself.
-    let endpoint = websocket::connect(&format!("ws://{address}/"), "t", &Limits::default()).await.unwrap();
+    let endpoint =
+        websocket::connect(&format!("ws://{address}/"), "t", &ConnectionLimits::default()).await.unwrap();
     let (caller, _notifications) = Caller::new(endpoint);
     let (outgoing, _connection) = connections.recv().await.unwrap();
     let closed = tokio::time::timeout(Duration::from_secs(2), outgoing.closed()).await;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// One answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub(crate) content: Content,
@@ -50,7 +49,6 @@ pub(crate) enum ErrorAnswer {
 pub enum Stop {
     /// It has written as much as it may.
     MaxOutputTokens,
-    /// It refuses.
     Refused,
 }
 
@@ -59,7 +57,6 @@ pub enum Stop {
 pub struct Tokens {
     /// Read, cached or not.
     pub input: u64,
-    /// Written.
     pub output: u64,
     /// Read from a cache.
     pub cached_read: u64,
@@ -91,13 +88,11 @@ impl Answer {
         Self { content, headers: Vec::new(), delivery: Delivery::default() }
     }
 
-    /// Nothing yet.
     pub fn empty() -> Self {
         let tokens = Tokens { input: 100, output: 20, cached_read: 60, cached_write: 0, reasoning: 5 };
         Self::of(Content::Message(Script { parts: Vec::new(), deltas: 1, stop: None, tokens }))
     }
 
-    /// A text.
     pub fn text(text: &str) -> Self {
         Self::empty().and_text(text)
     }
@@ -132,7 +127,6 @@ impl Answer {
         Self::of(Content::Error(ErrorAnswer::Failure(status)))
     }
 
-    /// Any bytes.
     pub fn raw(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self::of(Content::Raw { status, content_type: content_type.to_owned(), body: body.into() })
     }
@@ -144,7 +138,6 @@ impl Answer {
         answer
     }
 
-    /// Then more text.
     pub fn and_text(self, text: &str) -> Self {
         self.part(Part::Text(text.to_owned()))
     }
@@ -175,12 +168,10 @@ impl Answer {
         self.scripted(|script| script.stop = Some(stop))
     }
 
-    /// It cost this.
     pub fn tokens(self, tokens: Tokens) -> Self {
         self.scripted(|script| script.tokens = tokens)
     }
 
-    /// With a header.
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self

@@ -9,10 +9,8 @@ use serde_json::Value;
 /// Headers whose values are keys.
 const SECRET: &[&str] = &["authorization", "x-api-key", "proxy-authorization", "cookie"];
 
-/// One request.
 #[derive(Debug, Clone)]
 pub struct RecordedRequest {
-    /// Its method.
     pub method: String,
     /// Its path, with the query.
     pub path: String,
@@ -20,7 +18,6 @@ pub struct RecordedRequest {
     pub headers: BTreeMap<String, String>,
     /// Its body; null if it was not JSON.
     pub body: Value,
-    /// When it arrived.
     pub at: Instant,
 }
 

@@ -11,16 +11,12 @@ use crate::answer::{ErrorAnswer, Script};
 /// Which API is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wire {
-    /// Anthropic's Messages.
     Anthropic,
-    /// OpenAI's Responses.
     Openai,
-    /// Chat Completions.
     OpenaiCompatible,
 }
 
 impl Wire {
-    /// All of them.
     pub const ALL: &[Self] = &[Self::Anthropic, Self::Openai, Self::OpenaiCompatible];
 
     /// The API of a path.

@@ -4,9 +4,9 @@ use protocol::document::TITLE;
 use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::notification::{DocumentChanged, Notification as _};
 use protocol::text::{is_blank, normalise};
-use protocol::{ErrorSubject, 
-    ContentHash, Document, DocumentId, DocumentStatus, ResolvedDocument, RevisionReason, SaveReason,
-    Sequence, Timestamp, Version,
+use protocol::{
+    ContentHash, Document, DocumentId, DocumentStatus, ErrorSubject, ResolvedDocument, RevisionReason,
+    SaveReason, Sequence, Timestamp, Version,
 };
 
 use crate::change::Wake;

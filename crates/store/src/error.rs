@@ -1,6 +1,6 @@
 //! What can go wrong in the store, told apart so that a caller can answer each clearly.
 
-use protocol::{ErrorSubject, Document, Sequence, Version};
+use protocol::{Document, ErrorSubject, Sequence, Version};
 
 /// Why an operation of the store failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! The nearest active document of a folder or thread, in one recursive query.
 
-use protocol::{ErrorSubject, Document, FolderId, ResolvedDocument, ThreadId, Timestamp, WorkspaceId};
+use protocol::{Document, ErrorSubject, FolderId, ResolvedDocument, ThreadId, Timestamp, WorkspaceId};
 
 use crate::column::values;
 use crate::document::{document_columns, read_document};

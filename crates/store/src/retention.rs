@@ -54,7 +54,8 @@ impl Store {
             let values = values![&workspace_id];
             let range: Option<(Sequence, Option<Sequence>)> =
                 on.one_by_key(RANGE, values, |mut row| Ok((row.next()?, row.next()?))).await?;
-            let (newest, oldest) = range.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
+            let (newest, oldest) =
+                range.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
             let oldest = oldest.unwrap_or_else(|| newest.next());
             if since > newest || since.next() < oldest {
                 return Err(StoreError::LogPruned { since, oldest, newest });

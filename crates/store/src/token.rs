@@ -1,6 +1,6 @@
 //! Access tokens: digests of random secrets, with a name, a role and perhaps a workspace.
 
-use protocol::{ErrorSubject, AccessToken, ContentHash, Role, Timestamp, TokenId, WorkspaceId};
+use protocol::{AccessToken, ContentHash, ErrorSubject, Role, Timestamp, TokenId, WorkspaceId};
 use subtle::ConstantTimeEq as _;
 
 use crate::change::Wake;

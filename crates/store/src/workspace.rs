@@ -1,7 +1,7 @@
 //! Workspaces.
 
 use protocol::notification::TreeChange;
-use protocol::{ErrorSubject, AgentsConfig, Sequence, Workspace, WorkspaceId};
+use protocol::{AgentsConfig, ErrorSubject, Sequence, Workspace, WorkspaceId};
 
 use crate::column::{to_json, values};
 use crate::on::{Columns, On};

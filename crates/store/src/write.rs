@@ -4,7 +4,9 @@ use protocol::notification::{
     DocumentChanged, Notification, TreeChange, TreeChanged, TurnCancelled, TurnCompleted, TurnFailed,
     TurnStarted,
 };
-use protocol::{ErrorSubject, DocumentSummary, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId};
+use protocol::{
+    DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId,
+};
 
 use crate::change::Wake;
 use crate::column::{Value, to_json, values};

@@ -5,7 +5,7 @@ use std::path::Path;
 use agent::PromptRequest;
 use anyhow::Context as _;
 use client::{Client, Target};
-use gateway::{Database, Gateway, Settings};
+use gateway::{Database, Gateway, GatewaySettings};
 use protocol::method::{TokenCreate, TokenCreateParams, WorkspaceCreate, WorkspaceCreateParams};
 use protocol::{Role, ThreadId, Timestamp, TurnId, Workspace, WorkspaceId};
 use rpc::memory;
@@ -29,16 +29,16 @@ impl TestGateway {
     }
 
     /// With settings changed before the start.
-    pub async fn start_with(change: impl FnOnce(&mut Settings)) -> anyhow::Result<Self> {
+    pub async fn start_with(change: impl FnOnce(&mut GatewaySettings)) -> anyhow::Result<Self> {
         Self::start_in(tempfile::tempdir().context("make a data directory")?, change).await
     }
 
     /// On a data directory that is given, such as the one that [`TestGateway::stop`] returned.
     pub async fn start_in(
         directory: tempfile::TempDir,
-        change: impl FnOnce(&mut Settings),
+        change: impl FnOnce(&mut GatewaySettings),
     ) -> anyhow::Result<Self> {
-        let mut settings = Settings::new(directory.path());
+        let mut settings = GatewaySettings::new(directory.path());
         settings.listen = "127.0.0.1:0".to_owned();
         change(&mut settings);
         let gateway = std::sync::Arc::new(Gateway::start(settings).await?);
@@ -50,7 +50,7 @@ impl TestGateway {
         packages: impl IntoIterator<Item = hooks::HookPackage>,
     ) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir().context("make a data directory")?;
-        let mut settings = Settings::new(directory.path());
+        let mut settings = GatewaySettings::new(directory.path());
         settings.listen = "127.0.0.1:0".to_owned();
         let gateway = std::sync::Arc::new(Gateway::start_with_hooks(settings, packages).await?);
         Ok(Self { gateway, directory })
@@ -83,12 +83,10 @@ impl TestGateway {
         Ok(turn.id)
     }
 
-    /// The gateway itself.
     pub fn gateway(&self) -> std::sync::Arc<Gateway> {
         std::sync::Arc::clone(&self.gateway)
     }
 
-    /// The data directory.
     pub fn data(&self) -> &Path {
         self.directory.path()
     }
@@ -98,7 +96,6 @@ impl TestGateway {
         self.gateway.url()
     }
 
-    /// The owner's secret.
     pub fn owner_secret(&self) -> anyhow::Result<String> {
         let path = self.data().join(protocol::local::OWNER_TOKEN_FILE);
         Ok(std::fs::read_to_string(path)?.trim().to_owned())
@@ -138,7 +135,6 @@ impl TestGateway {
         Ok(self.owner_in_memory().call::<TokenCreate>(&params).await?.secret)
     }
 
-    /// A new workspace.
     pub async fn workspace(&self, name: &str) -> anyhow::Result<Workspace> {
         let params = WorkspaceCreateParams { name: name.to_owned(), root_path: None, agents: None };
         Ok(self.owner_in_memory().call::<WorkspaceCreate>(&params).await?.workspace)

@@ -16,7 +16,6 @@ const USER_SWITCHES: &[(&str, &[&str])] = &[
     ("runuser", &["-u", SYSTEM_USER, "--"]),
 ];
 
-/// An installed PostgreSQL.
 #[derive(Debug, Clone)]
 pub(crate) struct Installation {
     /// The directory of its programs; none where they are found on the path.

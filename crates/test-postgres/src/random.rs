@@ -3,7 +3,6 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 
-/// Any number.
 pub(crate) fn number() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

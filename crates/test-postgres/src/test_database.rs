@@ -19,7 +19,6 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// The database's address.
     pub fn url(&self) -> &str {
         &self.url
     }

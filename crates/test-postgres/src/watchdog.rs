@@ -22,7 +22,6 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts watching.
     pub(crate) fn start(directory: &Path, last_command: &Command) -> anyhow::Result<Self> {
         let mut shell = Command::new("sh");
         shell.args(["-c", SCRIPT, "watchdog"]).arg(directory).args(crate::words(last_command));

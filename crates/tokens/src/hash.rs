@@ -1,9 +1,9 @@
-//! Where a token stands in the table; the build script and the table itself must agree on it.
+//! Where a token is in the table; the build script and the table itself must agree on it.
 
 /// Places of the table, about a third of them taken.
 pub(crate) const SLOTS: usize = 1 << 18;
 
-/// Where to look for a token, and what tells it from most others that stand there.
+/// Where to look for a token, and what tells it from most others there.
 pub(crate) struct Hash {
     pub(crate) slot: usize,
     pub(crate) check: u32,

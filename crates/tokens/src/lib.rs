@@ -6,6 +6,8 @@
 //! assert_eq!(count(Encoding::Cl100k, "Answer briefly."), 3);
 //! ```
 
+#![warn(missing_docs)]
+
 mod hash;
 mod merge;
 mod pieces;

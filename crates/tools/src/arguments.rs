@@ -85,7 +85,8 @@ impl Arguments {
 
     /// The arguments as a type.
     pub fn get<T: DeserializeOwned>(&self) -> Result<T, ArgumentError> {
-        T::deserialize(Value::Object(self.0.clone())).map_err(|error| ArgumentError { problem: error.to_string(), hint: None })
+        T::deserialize(Value::Object(self.0.clone()))
+            .map_err(|error| ArgumentError { problem: error.to_string(), hint: None })
     }
 
     /// A field that is a text.

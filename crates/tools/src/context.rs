@@ -13,7 +13,7 @@ use crate::permission::{AnyApprovals, Nobody};
 use crate::place::{Place, Root};
 use crate::protection::{self, HOME_FILES};
 use crate::work::Work;
-use crate::{Approvals, FileError, Limits, Permissions};
+use crate::{Approvals, FileError, Permissions, ToolLimits};
 
 /// Where calls run and what they may do; cheap to clone.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct ToolContext {
     permissions: Permissions,
     protected_names: Arc<[String]>,
     approvals: Arc<dyn AnyApprovals>,
-    limits: Limits,
+    limits: ToolLimits,
     cancellation: CancellationToken,
     /// What this call may write, without links.
     granted: Arc<[PathBuf]>,
@@ -80,7 +80,7 @@ impl ToolContext {
             permissions: Permissions::default(),
             protected_names: Arc::new([]),
             approvals: Arc::new(Nobody),
-            limits: Limits::default(),
+            limits: ToolLimits::default(),
             cancellation: CancellationToken::new(),
             granted: Arc::new([]),
         }
@@ -114,7 +114,7 @@ impl ToolContext {
     }
 
     /// Sets how much a call may cost.
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: ToolLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -141,7 +141,7 @@ impl ToolContext {
     }
 
     /// How much a call may cost.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ToolLimits {
         &self.limits
     }
 

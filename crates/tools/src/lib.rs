@@ -66,7 +66,7 @@ pub use arguments::{ArgumentError, Arguments};
 pub use context::{ContextError, ToolContext};
 pub use edit_file::EditFile;
 pub(crate) use error::FileError;
-pub use limits::Limits;
+pub use limits::ToolLimits;
 pub use list_dir::ListDir;
 pub use output::ToolOutput;
 pub use permission::{Approvals, Decision, Nobody, Permission, Permissions};

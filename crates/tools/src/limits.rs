@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How much a call may cost. What is beyond a limit is refused or cut, and said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ToolLimits {
     /// Characters of a call's text.
     pub output_chars: usize,
     /// Bytes of a call's arguments.
@@ -27,7 +27,7 @@ pub struct Limits {
     pub approval_time: Duration,
 }
 
-impl Default for Limits {
+impl Default for ToolLimits {
     fn default() -> Self {
         Self {
             output_chars: 30_000,

@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use protocol::Hint;
 
 use crate::authorisation::{authorise, called};
-use crate::toolbox::Entry;
+use crate::toolbox::OfferedTool;
 use crate::{ArgumentError, Arguments, Needs, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
 
 /// Why there cannot be such a round.
@@ -21,7 +21,7 @@ pub struct UnknownTool(pub String);
 /// Cheap to clone. Calls may run at the same time; dropping the future of one cancels it.
 #[derive(Clone)]
 pub struct Router {
-    callable: Arc<[Arc<Entry>]>,
+    callable: Arc<[Arc<OfferedTool>]>,
     context: ToolContext,
 }
 
@@ -34,7 +34,7 @@ pub struct CheckedCall {
 }
 
 struct Ready {
-    entry: Arc<Entry>,
+    entry: Arc<OfferedTool>,
     arguments: Arguments,
     needs: Needs,
 }

@@ -15,10 +15,10 @@ pub const MAX_NAME_CHARS: usize = 64;
 /// Tools by name, in the order in which they were added.
 #[derive(Clone, Default)]
 pub struct Toolbox {
-    tools: Vec<Arc<Entry>>,
+    tools: Vec<Arc<OfferedTool>>,
 }
 
-pub(crate) struct Entry {
+pub(crate) struct OfferedTool {
     pub(crate) spec: ToolSpec,
     pub(crate) schema: ArgumentSchema,
     pub(crate) tool: Arc<dyn AnyTool>,
@@ -81,7 +81,7 @@ impl Toolbox {
         }
         let schema = ArgumentSchema::new(&spec.schema)
             .map_err(|problem| ToolboxError::Schema { name: spec.name.clone(), problem })?;
-        self.tools.push(Arc::new(Entry { spec, schema, tool: Arc::new(tool) }));
+        self.tools.push(Arc::new(OfferedTool { spec, schema, tool: Arc::new(tool) }));
         Ok(())
     }
 
@@ -113,11 +113,11 @@ impl Toolbox {
         self.tools.iter().map(|entry| &entry.spec)
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Entry>> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<OfferedTool>> {
         self.tools.iter().find(|entry| entry.spec.name == name)
     }
 
-    pub(crate) fn entries(&self) -> &[Arc<Entry>] {
+    pub(crate) fn entries(&self) -> &[Arc<OfferedTool>] {
         &self.tools
     }
 }

@@ -12,14 +12,14 @@ pub enum Keep {
 
 /// A text that was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct Trimmed {
     pub(crate) text: String,
     pub(crate) removed_bytes: u64,
     pub(crate) removed_lines: u64,
 }
 
 /// Cuts a text of more than `most` characters.
-pub(crate) fn trim(text: &str, max_chars: usize, keep: Keep) -> Option<Cut> {
+pub(crate) fn trim(text: &str, max_chars: usize, keep: Keep) -> Option<Trimmed> {
     if text.len() <= max_chars || text.chars().count() <= max_chars {
         return None;
     }
@@ -34,7 +34,7 @@ pub(crate) fn trim(text: &str, max_chars: usize, keep: Keep) -> Option<Cut> {
         kept.push_str(&format!("{line}[foreword: {} bytes left out here]\n", removed.len()));
         kept.push_str(end);
     }
-    Some(Cut { text: kept, removed_bytes: removed.len() as u64, removed_lines: lines(removed) })
+    Some(Trimmed { text: kept, removed_bytes: removed.len() as u64, removed_lines: lines(removed) })
 }
 
 /// Lines that a piece of text is part of.

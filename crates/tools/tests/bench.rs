@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tools::{
-    ApprovalRequest, Approvals, Decision, Limits, Permission, Permissions, Router, ToolCall, ToolContext,
+    ApprovalRequest, Approvals, Decision, Permission, Permissions, Router, ToolCall, ToolContext, ToolLimits,
     ToolOutput, Toolbox,
 };
 
@@ -59,7 +59,7 @@ impl Bench {
         self
     }
 
-    pub(crate) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+    pub(crate) fn limits(mut self, change: impl FnOnce(&mut ToolLimits)) -> Self {
         let mut limits = *self.context.limits();
         change(&mut limits);
         self.context = self.context.with_limits(limits);

@@ -3,17 +3,14 @@
 use protocol::{FolderId, SaveReason, ThreadId, ThreadMode, WorkspaceId};
 use store::{NewThread, NewWorkspace, SaveDocument, Scope, Store};
 
-/// Who does it.
 pub const ACTOR: &str = "benchmark";
-/// How many folders stand inside one another.
+/// How deeply folders are nested.
 pub const DEPTH: usize = 10;
 
 /// A thread in the innermost of [`DEPTH`] folders, and a document in the outermost: resolution walks all the way.
 #[derive(Debug, Clone)]
 pub struct DeepThread {
-    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The thread.
     pub thread_id: ThreadId,
     /// The folder that has the document.
     pub outermost: FolderId,
@@ -39,13 +36,11 @@ impl DeepThread {
     }
 }
 
-/// An empty workspace.
 pub async fn workspace(store: &Store) -> anyhow::Result<WorkspaceId> {
     let new = NewWorkspace { name: "benchmark".to_owned(), ..NewWorkspace::default() };
     Ok(store.create_workspace(new, Some(ACTOR)).await?.id)
 }
 
-/// A folder.
 pub async fn folder(
     store: &Store,
     workspace_id: &WorkspaceId,
@@ -56,7 +51,6 @@ pub async fn folder(
     Ok(store.create_folder(workspace_id, parent, &name, Some(ACTOR)).await?.id)
 }
 
-/// A thread.
 pub async fn thread(
     store: &Store,
     workspace_id: &WorkspaceId,

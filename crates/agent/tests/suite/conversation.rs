@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Agent, Settings, TurnListener};
+use agent::{Agent, AgentSettings, TurnListener};
 use futures_util::future::BoxFuture;
 use hooks::HookPackage;
 use protocol::method::{TurnGetResult, TurnStartParams};
@@ -48,7 +48,7 @@ impl Conversation {
         let model = ScriptedModel::start().await.unwrap();
         let config =
             ProviderConfig::new("scripted", ProviderKind::Anthropic, model.base_url(Wire::Anthropic));
-        let mut settings = Settings::new(directory.path().join("home"));
+        let mut settings = AgentSettings::new(directory.path().join("home"));
         settings.providers = [Provider::new(config).unwrap()].into_iter().collect();
         settings.default_model = Some("scripted/model".to_owned());
         let agent = Agent::new(store.clone(), settings, packages).unwrap();

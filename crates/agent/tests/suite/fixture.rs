@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::{Agent, AgentError, PromptRequest, Settings};
+use agent::{Agent, AgentError, AgentSettings, PromptRequest};
 use hooks::HookPackage;
 use prompt::CompiledPrompt;
 use protocol::prompt::{PromptDiagnostic, PromptManifest};
@@ -20,7 +20,7 @@ pub(crate) const OWNER: &str = "test";
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) workspace: WorkspaceId,
-    pub(crate) settings: Settings,
+    pub(crate) settings: AgentSettings,
     base: PathBuf,
     _directory: tempfile::TempDir,
 }
@@ -44,7 +44,7 @@ impl World {
             agents: None,
         };
         let workspace = store.create_workspace(new, None).await.unwrap().id;
-        let settings = Settings::new(base.join("home"));
+        let settings = AgentSettings::new(base.join("home"));
         let world = Self { store, workspace, settings, base, _directory: directory };
         world.write("repo/.git/HEAD", "");
         world.write("repo/AGENTS.md", "At the root.\n");

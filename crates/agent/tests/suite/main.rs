@@ -11,7 +11,7 @@ mod documents;
 mod fixture;
 mod hook_runs;
 mod misbehaviour;
-mod proof;
+mod past_prompts;
 mod rebuilding;
 mod sessions;
 mod sources;

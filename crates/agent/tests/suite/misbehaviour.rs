@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use agent::AgentError;
 use hooks::{
-    ContributionKind, Failure, FailureCause, Hook, HookContext, HookError, HookFailure, HookPackage,
+    ContributionKind, FailureCause, FailurePolicy, Hook, HookContext, HookError, HookFailure, HookPackage,
     HookResult, HookSubscription, Phase, Policy, PromptSection,
 };
 use protocol::prompt::PromptDiagnostic;
@@ -120,7 +120,7 @@ async fn a_hook_that_must_not_fail_is_named_with_its_phase() {
     let world = World::new().await;
     for phase in PHASES {
         for (deed, hook_id, _, _, expected) in DEEDS {
-            let closed = subscription(*deed, hook_id, phase).failure(Failure::FailClosed);
+            let closed = subscription(*deed, hook_id, phase).failure(FailurePolicy::FailClosed);
             let agent = world.agent_with([HookPackage::new("bad", "bad").with(closed)]);
             let (request, turn) = world.turn().await;
             let error = agent.prepare(&request).await.unwrap_err();

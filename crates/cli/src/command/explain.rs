@@ -181,12 +181,12 @@ fn line(resolution: &Resolution, decision: &Decision, width: usize) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// A file name that cannot break the line it stands in.
+/// A file name that cannot break its line.
 fn name(decision: &Decision) -> String {
     plain(decision.path.file_name().unwrap_or(decision.path.as_os_str()).to_string_lossy())
 }
 
-/// Somebody else's words that cannot break the line they stand in.
+/// Somebody else's words that cannot break their line.
 fn plain(text: impl AsRef<str>) -> String {
     let text = text.as_ref();
     let mut plain = String::with_capacity(text.len());

@@ -8,7 +8,8 @@ use protocol::method::{
     PromptResult, RoundManifest, TurnGet, TurnGetParams, TurnManifest,
 };
 use protocol::prompt::{
-    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptSourceKind, PromptTruncation, Stability,
+    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptSourceKind,
+    PromptTruncation, Stability,
 };
 use protocol::{ContentHash, ThreadId, WorkspaceId};
 use serde::Serialize;
@@ -283,7 +284,7 @@ fn describe_blame(blame: &PromptBlame) -> String {
         }
     }
     text.push_str(&format!(
-        "{} of {} tokens can be reused, {} cannot; {} of those stand before the history\n",
+        "{} of {} tokens can be reused, {} cannot; {} of those are before the history\n",
         blame.kept_tokens, blame.tokens_before, blame.lost_tokens, blame.lost_prefix_tokens
     ));
     if blame.changed_sections.len() > 1 {

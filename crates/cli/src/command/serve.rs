@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use client::ClientError;
-use gateway::{Database, Gateway, Settings, StartError};
+use gateway::{Database, Gateway, GatewaySettings, StartError};
 use protocol::Hint as _;
 use serde_json::json;
 
@@ -70,7 +70,7 @@ enum Started {
     Beside(rpc::Endpoint),
 }
 
-async fn start(context: &Context, settings: Settings, arguments: &Serve) -> Result<Started, Failure> {
+async fn start(context: &Context, settings: GatewaySettings, arguments: &Serve) -> Result<Started, Failure> {
     let mut looks_left = LOOKS;
     loop {
         let error = match Gateway::start(settings.clone()).await {
@@ -87,7 +87,7 @@ async fn start(context: &Context, settings: Settings, arguments: &Serve) -> Resu
     }
 }
 
-fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
+fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Failure> {
     let sections = context.configuration.sections();
     let mut settings = sections.gateway.clone();
     settings.data.clone_from(&context.directories.data);
@@ -102,7 +102,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<Settings, Failure> {
         settings.database = Some(parsed.map_err(|error| Failure::usage(format!("{error} (from {origin})")))?);
     }
     let files = Files::new(context)?;
-    settings.agent = agent::Settings {
+    settings.agent = agent::AgentSettings {
         home: context.directories.home.clone(),
         files: files.settings,
         prompt: sections.prompt.clone(),

@@ -28,7 +28,7 @@ pub(crate) struct ConfigurationFile {
 #[derive(Debug)]
 pub(crate) struct Statement<'a> {
     pub(crate) key: &'static Key,
-    /// The key as it stands in the file, with the names that its user chose.
+    /// The key as the file has it, with the names that its user chose.
     pub(crate) path: String,
     pub(crate) origin: Origin,
     value: &'a DeValue<'a>,

@@ -74,7 +74,7 @@ pub(super) struct Model;
 pub(super) struct Variable;
 /// A number of which 0 is no limit.
 pub(super) struct ZeroIsNone;
-/// Whether the time stands beside the date.
+/// Whether the time is given beside the date.
 pub(super) struct WithTime;
 /// Whole seconds, at least 1.
 pub(super) struct Seconds;

@@ -50,7 +50,6 @@ enum Prefixes {
 /// What a project's own file may do with a key. A cloned repository must not give itself more access.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ProjectRule {
-    /// Any value.
     Free,
     /// Only a number that is not above the one in force without the project's file, which is the profile's own while
     /// nobody has set one.

@@ -77,7 +77,7 @@ pub(crate) fn apply(
     Ok(ProjectLimits(unset_before))
 }
 
-/// The rules that are in use so far; none when there are none of that name.
+/// The profile in use so far, if there is one of that name.
 pub(crate) fn profile(layers: &Layers) -> Option<&'static Profile> {
     Profile::find(&layers.sections.profile)
 }

@@ -81,13 +81,13 @@ In the environment, lists are separated by commas (`,` alone is the empty list),
 $ export FOREWORD_AGENTS_MARKERS=.git,.hg
 ```
 
-A relative path counts from the directory of the file it stands in; in a variable or a flag, from the working directory. Passwords in URLs are
+A relative path counts from the directory of the file it is in; in a variable or a flag, from the working directory. Passwords in URLs are
 never shown.
 
 `NAME` in a key stands for a name that you choose, of letters, digits, `_` and `-`: `[providers.local]` makes the models of that provider
 `local/…`. The providers `anthropic` and `openai` are built in and take the variables that their vendors' own programs take, `ANTHROPIC_API_KEY`,
 `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL`; a table of that name overrides them. Keys of providers are never in a configuration file, only
-the variable or the file that holds them, and the variable is that of the gateway's process. [turns.md](turns.md) tells the rest.
+the variable or the file that holds them, and the variable is that of the gateway's process. [turns.md](turns.md) covers the rest.
 
 An agent whose rules are followed may have variables of its own. They are read only with its profile, win over ours and lose to flags; they are
 listed [below](#variables-of-other-agents).

@@ -20,7 +20,7 @@ use super::key::{Key, ProjectRule, key};
 #[derive(Debug, Clone)]
 pub(crate) struct Sections {
     /// Without what other sections say, which is put in when a gateway starts.
-    pub(crate) gateway: gateway::Settings,
+    pub(crate) gateway: gateway::GatewaySettings,
     pub(crate) database: Option<String>,
     pub(crate) client: ClientSettings,
     pub(crate) profile: String,
@@ -48,7 +48,7 @@ pub(crate) struct ClientSettings {
 impl Default for Sections {
     fn default() -> Self {
         Sections {
-            gateway: gateway::Settings::new(PathBuf::new()),
+            gateway: gateway::GatewaySettings::new(PathBuf::new()),
             database: None,
             client: ClientSettings::default(),
             profile: FOREWORD.name.to_owned(),

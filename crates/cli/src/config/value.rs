@@ -17,9 +17,7 @@ pub(crate) enum Value {
     Path(PathBuf),
     /// Yes or no.
     Switch(bool),
-    /// A number.
     Integer(u64),
-    /// Texts in order.
     List(Vec<String>),
     /// Paths in order; absolute like a single one.
     Paths(Vec<PathBuf>),
@@ -58,7 +56,7 @@ pub(crate) enum Kind {
     Headers,
 }
 
-/// What stood where a value of another kind belongs, in words.
+/// What was given where a value of another kind belongs, in words.
 pub(crate) type Found = String;
 
 impl Kind {
@@ -112,10 +110,10 @@ impl Kind {
         self.check(read).map_err(|_| found())
     }
 
-    /// What stands where another value belongs; where that may be a secret, without saying it.
+    /// What was given where another value belongs; without its text where that may be a secret.
     fn found(self, value: &DeValue<'_>) -> Found {
         match (self, value) {
-            (Kind::Variable, DeValue::String(_)) => "a string that is none".to_owned(),
+            (Kind::Variable, DeValue::String(_)) => "a string that is not one".to_owned(),
             (Kind::Headers, DeValue::Table(_)) => "a table with something else".to_owned(),
             (Kind::Variable | Kind::Headers, _) => "something else".to_owned(),
             _ => describe(value),

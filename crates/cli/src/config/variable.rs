@@ -31,7 +31,6 @@ pub(crate) enum VariableName {
 pub(crate) const HOME_VARIABLE: &str = "FOREWORD_HOME";
 /// Directory with the database, the owner's token and the address of the running gateway.
 pub(crate) const DATA_VARIABLE: &str = "FOREWORD_DATA";
-/// What is logged.
 pub(crate) const LOG_VARIABLE: &str = "FOREWORD_LOG";
 /// A token to use instead of the owner's.
 pub(crate) const TOKEN_VARIABLE: &str = "FOREWORD_TOKEN";

@@ -23,7 +23,7 @@ impl Past {
     }
 
     /// With settings changed before the start.
-    fn with(change: impl FnOnce(&mut agent::Settings)) -> Self {
+    fn with(change: impl FnOnce(&mut agent::AgentSettings)) -> Self {
         let machine = Machine::new();
         let runtime = Runtime::new().unwrap();
         let started = TestGateway::start_with(|settings| change(&mut settings.agent));
@@ -83,7 +83,7 @@ fn the_difference_names_section_line_and_cost() {
     assert_eq!(lines[0], "section `agents_md` (session) was edited, from line 6 on");
     assert!(lines[1].starts_with("  before  document / version 1 sha256 "), "{text}");
     assert!(lines[2].starts_with("  after   document / version 2 sha256 "), "{text}");
-    assert!(lines[3].ends_with(" of those stand before the history"), "{text}");
+    assert!(lines[3].ends_with(" of those are before the history"), "{text}");
     let later = past.turn();
     assert_eq!(past.prompt(&format!("--diff {turn} --against {later}")).done(), text);
     let blame = past.prompt(&format!("--diff {turn} --format json")).object();

@@ -41,7 +41,7 @@ fn the_text_is_the_prompt_and_nothing_else() {
     let tokens = |line: &str| line.split_whitespace().next().unwrap().parse::<u64>().unwrap();
     let counted: u64 = lines[1..9].iter().map(|line| tokens(line.split_once("█ ").unwrap().1)).sum();
     assert_eq!(tokens(lines[9]), counted, "{}", said.err);
-    // The bars and the figures stand below one another.
+    // The bars and the figures are aligned.
     let ends: Vec<usize> =
         lines[1..9].iter().map(|line| line.split(" tokens,").next().unwrap().chars().count()).collect();
     assert!(ends.windows(2).all(|pair| pair[0] == pair[1]), "{}", said.err);

@@ -23,7 +23,6 @@ impl Talk {
         Self::with(mode, "")
     }
 
-    /// With more settings.
     fn with(mode: &str, settings: &str) -> Self {
         let machine = Machine::new();
         let runtime = Runtime::new().unwrap();
@@ -349,7 +348,7 @@ fn a_turn_goes_on_when_nobody_reads_it() {
         child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         assert_eq!(status.code(), Some(0), "{err}");
         let turn = talk.newest();
-        assert_eq!(err.matches("standard output was closed; the turn goes on").count(), 1, "{err}");
+        assert_eq!(err.matches("standard output was closed; the turn continues").count(), 1, "{err}");
         for words in [format!("turn show {turn}` has"), format!("turn cancel {turn}` stops")] {
             assert!(err.contains(&words), "{err}");
         }

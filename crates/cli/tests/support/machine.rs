@@ -9,7 +9,6 @@ use tempfile::TempDir;
 
 use super::{Said, Server, finish};
 
-/// The real binary.
 pub(crate) const FOREWORD: &str = env!("CARGO_BIN_EXE_foreword");
 
 /// Gone, with everything on it, when dropped.
@@ -46,7 +45,6 @@ impl Machine {
         self.root().join("data")
     }
 
-    /// Where commands run.
     pub(crate) fn project(&self) -> PathBuf {
         self.root().join("project")
     }

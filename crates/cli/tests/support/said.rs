@@ -14,9 +14,7 @@ use super::PATIENCE;
 pub(crate) struct Said {
     /// The exit code; none when a signal ended it.
     pub(crate) code: Option<i32>,
-    /// Standard output.
     pub(crate) out: String,
-    /// Standard error.
     pub(crate) err: String,
 }
 

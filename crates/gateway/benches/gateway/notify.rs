@@ -28,17 +28,17 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
 
     let gateway = TestGateway::start().await?;
     let workspace_id = gateway.workspace("benchmark").await?.id;
-    let mut audience = Audience::gather(&gateway, &workspace_id, subscribers).await?;
+    let mut audience = Audience::subscribe(&gateway, &workspace_id, subscribers).await?;
     let mut plain = FanOut::connect(subscribers, vec![b'x'; MESSAGE_BYTES]).await?;
 
     let mut times = Times::default();
     for number in 0..saves + 1 {
         let sent = Instant::now();
         plain.send().await?;
-        let arrivals = gather(&mut plain.arrivals, subscribers).await?;
+        let arrivals = receive(&mut plain.arrivals, subscribers).await?;
         let begun = Instant::now();
         let answered = audience.save(&workspace_id, number).await?;
-        let told = gather(&mut audience.told, subscribers).await?;
+        let told = receive(&mut audience.told, subscribers).await?;
         // The first finds everything cold.
         if number > 0 {
             times.plain.extend(since(sent, &arrivals));
@@ -90,7 +90,7 @@ struct Audience {
 }
 
 impl Audience {
-    async fn gather(
+    async fn subscribe(
         gateway: &TestGateway,
         workspace_id: &WorkspaceId,
         subscribers: usize,
@@ -126,16 +126,16 @@ impl Audience {
     }
 }
 
-async fn gather(
+async fn receive(
     arrivals: &mut mpsc::UnboundedReceiver<Instant>,
     count: usize,
 ) -> anyhow::Result<Vec<Instant>> {
-    let mut gathered = Vec::with_capacity(count);
-    while gathered.len() < count {
+    let mut received = Vec::with_capacity(count);
+    while received.len() < count {
         let arrival = tokio::time::timeout(Duration::from_secs(30), arrivals.recv()).await?;
-        gathered.push(arrival.ok_or_else(|| anyhow::anyhow!("the connections ended"))?);
+        received.push(arrival.ok_or_else(|| anyhow::anyhow!("the connections ended"))?);
     }
-    Ok(gathered)
+    Ok(received)
 }
 
 /// Times from one moment on; what arrived before it took none.

@@ -22,7 +22,6 @@ impl PostConnection {
         Ok(Self { stream: BufReader::new(stream), head })
     }
 
-    /// Calls a method.
     pub(crate) async fn call<M: Method>(&mut self, params: &M::Params) -> anyhow::Result<M::Result> {
         #[derive(Deserialize)]
         struct Answer<R> {

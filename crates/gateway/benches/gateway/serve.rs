@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context as _;
-use gateway::{Gateway, Settings};
+use gateway::{Gateway, GatewaySettings};
 
 /// Makes this program a gateway on the data directory that follows.
 pub(crate) const MODE: &str = "--serve";
@@ -13,7 +13,7 @@ const READY: &str = "ready";
 
 /// What [`MODE`] does: serves until standard input ends.
 pub(crate) async fn until_told(data: &str) -> anyhow::Result<()> {
-    let mut settings = Settings::new(data);
+    let mut settings = GatewaySettings::new(data);
     settings.listen = "127.0.0.1:0".to_owned();
     let gateway = Gateway::start(settings).await?;
     println!("{READY}");
@@ -43,7 +43,6 @@ impl Served {
         Ok(Self { child })
     }
 
-    /// Its process.
     pub(crate) fn process_id(&self) -> u32 {
         self.child.id()
     }

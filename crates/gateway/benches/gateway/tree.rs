@@ -109,10 +109,7 @@ fn split(figures: &Figures) -> Table<3> {
 /// for a disk, if the machine has such a place.
 async fn fill(database: &Path, size: Size) -> anyhow::Result<WorkspaceId> {
     let in_memory = Path::new("/dev/shm");
-    let scratch = match in_memory.is_dir() {
-        true => tempfile::tempdir_in(in_memory)?,
-        false => tempfile::tempdir()?,
-    };
+    let scratch = if in_memory.is_dir() { tempfile::tempdir_in(in_memory)? } else { tempfile::tempdir()? };
     let file = scratch.path().join(DATABASE_FILE);
     let store = Store::open(&Database::Sqlite(file.clone())).await?;
     let workspace_id = workload::workspace(&store).await?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context as _;
-use gateway::{Gateway, Settings};
+use gateway::{Gateway, GatewaySettings};
 use provider::{ChatRequest, Message};
 use tokio::task::JoinSet;
 
@@ -15,16 +15,16 @@ const READY: &str = "ready";
 
 /// What a process does.
 #[derive(Clone, Copy)]
-pub(crate) enum Role {
+pub(crate) enum ChildRole {
     /// A gateway on a data directory, until standard input ends.
     Serve,
     /// Asks the model with the provider crate alone as often as it is told to, in numbers, one a line.
     Ask,
 }
 
-const ROLES: [(&str, Role); 2] = [("--serve", Role::Serve), ("--ask", Role::Ask)];
+const ROLES: [(&str, ChildRole); 2] = [("--serve", ChildRole::Serve), ("--ask", ChildRole::Ask)];
 
-impl Role {
+impl ChildRole {
     /// The role that an argument of the command line names.
     pub(crate) fn of(argument: &str) -> Option<Self> {
         ROLES.iter().find(|(name, _)| *name == argument).map(|(_, role)| *role)
@@ -41,7 +41,7 @@ impl Role {
 }
 
 async fn serve(data: &str, model: &str) -> anyhow::Result<()> {
-    let mut settings = Settings::new(data);
+    let mut settings = GatewaySettings::new(data);
     settings.listen = "127.0.0.1:0".to_owned();
     model::install(&mut settings, model::at(model)?);
     let gateway = Gateway::start(settings).await?;

@@ -18,7 +18,6 @@ const PAUSE: Duration = Duration::from_millis(2);
 const WARM_UP: usize = 1;
 const INPUT: &str = "Tell me everything.";
 
-/// Who is compared.
 const ALONE: &str = "provider crate";
 const TURN: &str = "turn/delta";
 

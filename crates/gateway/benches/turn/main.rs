@@ -24,7 +24,7 @@ use measure::{Arguments, Machine};
 async fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if let [mode, rest @ ..] = words.as_slice()
-        && let Some(role) = child::Role::of(mode)
+        && let Some(role) = child::ChildRole::of(mode)
     {
         return role.play(rest).await;
     }

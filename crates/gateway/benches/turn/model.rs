@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use gateway::Settings;
+use gateway::GatewaySettings;
 use provider::{Provider, ProviderConfig, ProviderKind};
 use scripted_model::{Answer, ScriptedModel, Wire};
 
@@ -21,7 +21,7 @@ pub(crate) fn at(base_url: &str) -> anyhow::Result<Provider> {
 }
 
 /// Lets a gateway ask a provider, and no other.
-pub(crate) fn install(settings: &mut Settings, provider: Provider) {
+pub(crate) fn install(settings: &mut GatewaySettings, provider: Provider) {
     settings.agent.default_model = Some(format!("{}/{MODEL}", provider.name()));
     settings.agent.providers = [provider].into_iter().collect();
 }

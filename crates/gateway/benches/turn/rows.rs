@@ -1,4 +1,4 @@
-//! Times under their names, each held against the one that is named first.
+//! Times under their names, each compared with the first.
 
 use std::time::Duration;
 

@@ -23,7 +23,7 @@ use crate::handler::prompt::from_agent;
 use crate::router::Context;
 
 pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, Error> {
-    // There are none yet, so whichever is named is not there.
+    // No skills and no MCP servers exist yet, so whatever is named is unknown.
     for (what, names) in [(ErrorSubject::Skill, &params.skills), (ErrorSubject::McpServer, &params.mcp)] {
         if let Some(name) = names.first() {
             return Err(error(ErrorKind::NotFound, format!("there is no {what} `{name}`"), |data| {
@@ -94,7 +94,7 @@ struct ConnectionListener {
 }
 
 impl ConnectionListener {
-    /// A client that does not read is dropped by its own queue; the turn goes on.
+    /// A client that does not read is dropped by its own queue; the turn continues.
     async fn tell(&self, method: &str, params: &impl Serialize) {
         let Some(outgoing) = self.outgoing.as_ref().filter(|outgoing| !outgoing.is_gone()) else { return };
         if let Ok(frame) = rpc::notification(method, params) {

@@ -1,6 +1,5 @@
 //! Messages, and what every transport answers to them.
 
-/// One message.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) text: String,
@@ -77,7 +76,6 @@ const SHORT: &[(&str, &str, &str)] = &[
     ("a byte order mark", "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "null -32700"),
 ];
 
-/// Every message.
 pub(super) fn cases() -> Vec<Case> {
     let short =
         SHORT.iter().map(|(name, text, expected)| case(name, (*text).to_owned(), (*expected).to_owned()));

@@ -7,7 +7,6 @@ use tokio::net::TcpStream;
 
 use super::soon;
 
-/// What came back.
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
@@ -54,7 +53,6 @@ pub(crate) async fn request(gateway: &TestGateway, head: &str, body: &[u8]) -> H
     parse(&received).unwrap_or_else(|| panic!("no HTTP answer ({read:?}): {received:?}"))
 }
 
-/// An ordinary GET.
 pub(crate) async fn get(gateway: &TestGateway, path: &str, secret: Option<&str>) -> HttpAnswer {
     let authorization =
         secret.map(|secret| format!("\r\nAuthorization: Bearer {secret}")).unwrap_or_default();

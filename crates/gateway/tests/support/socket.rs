@@ -60,7 +60,6 @@ impl Socket {
         self.send_message(Message::text(text.into())).await.unwrap();
     }
 
-    /// Sends any frame.
     pub(crate) async fn send_message(&mut self, message: Message) -> Result<(), Error> {
         soon("room to send", self.stream.send(message)).await
     }
@@ -82,7 +81,6 @@ impl Socket {
         .await
     }
 
-    /// The next message.
     pub(crate) async fn receive(&mut self) -> Value {
         let text = self.text().await.unwrap_or_else(|closed| panic!("the connection was closed: {closed:?}"));
         let message: Value = serde_json::from_str(&text).unwrap();
@@ -139,7 +137,6 @@ impl Socket {
         error["data"].clone()
     }
 
-    /// The next notification.
     pub(crate) async fn notification(&mut self) -> Value {
         let message = match self.early.pop_front() {
             Some(message) => message,

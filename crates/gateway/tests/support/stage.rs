@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use agent::TurnSettings;
-use gateway::Settings;
+use gateway::GatewaySettings;
 use provider::{Provider, ProviderConfig, ProviderKind, RetryPolicy};
 use scripted_model::{ScriptedModel, Wire};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ impl Default for Setting {
 }
 
 /// Puts the scripted model where a gateway's providers are.
-pub(crate) fn with_model(settings: &mut Settings, model: &ScriptedModel, setting: &Setting) {
+pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, setting: &Setting) {
     let kind = match setting.wire {
         Wire::Anthropic => ProviderKind::Anthropic,
         Wire::Openai => ProviderKind::Openai,

@@ -22,7 +22,7 @@ async fn a_turn_is_cancelled_while_its_model_speaks() {
     until("the provider to notice", async || stage.model.abandoned() == 1).await;
     // Once more changes nothing.
     assert_eq!(stage.socket.ok("turn/cancel", &params).await["turn"], cancelled);
-    // The thread goes on, without what was cancelled.
+    // The thread continues, without what was cancelled.
     stage.model.answer(Answer::text("better"));
     stage.ask("briefly").await;
     assert!(!stage.last_body().to_string().contains("everything"));
@@ -59,7 +59,7 @@ async fn a_gateway_that_stops_ends_its_turns_cleanly() {
     let turn = id(&socket.ok("turn/start", start).await["turn"]);
     let directory = gateway.stop().await.unwrap();
 
-    let again = |settings: &mut gateway::Settings| with_model(settings, &model, &setting);
+    let again = |settings: &mut gateway::GatewaySettings| with_model(settings, &model, &setting);
     let gateway = TestGateway::start_in(directory, again).await.unwrap();
     let mut socket = Socket::owner(&gateway).await;
     let got = socket.ok("turn/get", json!({ "workspace_id": workspace, "turn_id": turn })).await;

@@ -14,9 +14,12 @@ fn asks_for_a_summary(body: &Value) -> bool {
 /// A stage whose model says a long text, and summarises as it is told to.
 async fn talkative(setting: Setting, summary: fn(&RecordedRequest) -> Answer) -> Stage {
     let stage = Stage::set(setting).await;
-    stage.model.answer_by(move |request| match asks_for_a_summary(&request.body) {
-        true => summary(request),
-        false => Answer::text(&"some words of an answer ".repeat(100)),
+    stage.model.answer_by(move |request| {
+        if asks_for_a_summary(&request.body) {
+            summary(request)
+        } else {
+            Answer::text(&"some words of an answer ".repeat(100))
+        }
     });
     stage
 }
@@ -109,9 +112,12 @@ async fn a_request_that_is_too_long_is_shortened_and_sent_once_more() {
     assert!(!bodies[6].to_string().contains("question 1"));
 
     // Twice too long is too long.
-    stage.model.answer_by(|request| match asks_for_a_summary(&request.body) {
-        true => Answer::text("SUMMARY again"),
-        false => Answer::context_too_long(),
+    stage.model.answer_by(|request| {
+        if asks_for_a_summary(&request.body) {
+            Answer::text("SUMMARY again")
+        } else {
+            Answer::context_too_long()
+        }
     });
     let error = stage.fail("and another").await;
     assert_eq!(error["kind"], "provider_failed");

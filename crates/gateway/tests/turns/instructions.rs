@@ -109,7 +109,7 @@ async fn every_instruction_reaches_the_model_before_the_first_edit_in_its_scope_
     let fourth = stage.ask_with(json!({ "input": "anything new?", "cwd": "services/b/deep" })).await;
     assert!(fourth["steps"][0].get("reminders").is_none());
 
-    // From the recorded requests: each rule stands in the request whose answer edits in its scope …
+    // From the recorded requests: each rule is in the request whose answer edits in its scope …
     let bodies = stage.bodies();
     let scopes = [
         ("a2", &["RULE-ROOT-1", "RULE-A-1"][..]),

@@ -15,12 +15,12 @@ fn settled(body: &Value, stage: &Stage) -> String {
     text = text.replace(stage.path("").to_str().unwrap().trim_end_matches('/'), "/project");
     text = text.replace(&stage.thread, "THREAD");
     text = text.replace(stage.gateway.data().to_str().unwrap(), "/data");
-    for (before, most) in [("Date: ", 10), ("(mtime: ", 20)] {
+    for (before, limit) in [("Date: ", 10), ("(mtime: ", 20)] {
         let parts: Vec<&str> = text.split(before).collect();
         let parts = parts.iter().enumerate().map(|(index, part)| match index {
             0 => (*part).to_owned(),
             _ => {
-                let end = part.find(|it: char| !it.is_ascii_digit() && it != '-').unwrap_or(0).min(most);
+                let end = part.find(|it: char| !it.is_ascii_digit() && it != '-').unwrap_or(0).min(limit);
                 format!("…{}", &part[end..])
             }
         });

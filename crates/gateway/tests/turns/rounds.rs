@@ -158,9 +158,10 @@ async fn a_model_that_loops_on_tools_must_answer_in_the_end() {
     let mut count = 0;
     stage.model.answer_by(move |request| {
         count += 1;
-        match request.body["tool_choice"]["type"] == "none" {
-            true => Answer::text("Enough."),
-            false => Answer::empty().tool_call(&format!("call_{count}"), "list_dir", r#"{"path":"."}"#),
+        if request.body["tool_choice"]["type"] == "none" {
+            Answer::text("Enough.")
+        } else {
+            Answer::empty().tool_call(&format!("call_{count}"), "list_dir", r#"{"path":"."}"#)
         }
     });
     assert_eq!(stage.ask("loop").await["turn"]["answer"], "Enough.");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hooks::{
-    HookContext, HookPackage, HookRegistry, HookRun, HookRuntime, HookSubscription, Limits, Phase, Recorder,
-    TurnContext,
+    HookContext, HookLimits, HookPackage, HookRegistry, HookRun, HookRuntime, HookSubscription, Phase,
+    Recorder, TurnContext,
 };
 use measure::tokio;
 use measure::{Comparison, Effort, Rounds, show_time};
@@ -33,7 +33,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     }
     let mut registry = HookRegistry::new();
     registry.register(package)?;
-    let runtime = HookRuntime::new(registry, Arc::new(Nowhere), Limits::default());
+    let runtime = HookRuntime::new(registry, Arc::new(Nowhere), HookLimits::default());
     let turn = Arc::new(TurnContext::new(WorkspaceId::new(), ThreadId::new(), ThreadMode::Agent));
     let figures = Comparison::against("50 tasks spawned and awaited", async || {
         let tasks: Vec<_> = (0..HOOKS).map(|_| tokio::spawn(async {})).collect();

@@ -31,7 +31,7 @@ pub struct PromptResult {
     pub session_text: String,
     /// What is of this turn.
     pub turn_text: String,
-    /// All of it.
+    /// The parts joined by a blank line.
     pub full_text: String,
     /// What it consists of.
     pub manifest: PromptManifest,

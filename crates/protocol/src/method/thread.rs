@@ -114,7 +114,7 @@ pub struct ThreadListParams {
 pub struct ThreadListResult {
     /// Threads that are not archived, oldest first.
     pub threads: Vec<ThreadSummary>,
-    /// What to pass as `after` for the next page; absent: there is none.
+    /// What to pass as `after` for the next page; absent on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<ThreadId>,
 }
@@ -137,7 +137,7 @@ pub struct ThreadTreeResult {
     pub folders: Vec<Folder>,
     /// Threads that are not archived, oldest first.
     pub threads: Vec<ThreadSummary>,
-    /// Which thread stands in which folder.
+    /// Which thread is in which folder.
     pub placements: Vec<Placement>,
     /// Drafts and active documents.
     pub agents_docs: Vec<DocumentSummary>,

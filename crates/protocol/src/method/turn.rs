@@ -107,7 +107,7 @@ pub struct TurnApproveResult {
 /// Answers with what made a turn's prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnExplainResult {
-    /// All of it.
+    /// The parts joined by a blank line.
     pub explanation: TurnExplanation,
 }
 
@@ -121,7 +121,7 @@ pub struct SessionGetParams {
     pub thread_id: ThreadId,
 }
 
-/// Takes the thread whose session is held against the disk.
+/// Takes the thread whose session is compared with the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionResumeParams {

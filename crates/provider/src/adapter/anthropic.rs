@@ -131,7 +131,6 @@ fn tool_result(result: &ToolResult) -> Value {
     block
 }
 
-/// Reads one answer.
 #[derive(Debug, Default)]
 struct AnthropicDecoder {
     /// What kind of block each number is.

@@ -106,7 +106,6 @@ const FIRST_CALL: u64 = 2;
 /// The names under which servers send reasoning.
 const REASONING_FIELDS: &[&str] = &["reasoning_content", "reasoning"];
 
-/// Reads one answer.
 #[derive(Debug, Default)]
 struct CompatibleDecoder {
     /// The calls so far: the number the server gave each, and its id.

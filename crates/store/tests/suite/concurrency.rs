@@ -194,13 +194,19 @@ both_databases!(nothing_is_left_in_a_folder_that_is_deleted_meanwhile, async |gi
         let thread = another.create_thread(&given.workspace, new_thread(Some(&folder), "thread"), None).await;
         delete.await.unwrap().unwrap();
         if let Err(error) = save.await.unwrap() {
-            assert!(matches!(error, StoreError::NotFound { what: protocol::ErrorSubject::Folder, .. }), "{error:?}");
+            assert!(
+                matches!(error, StoreError::NotFound { what: protocol::ErrorSubject::Folder, .. }),
+                "{error:?}"
+            );
         }
         match thread {
             Ok(thread) => {
                 assert_eq!(given.store.thread(&given.workspace, &thread.id).await.unwrap().folder_id, None);
             }
-            Err(error) => assert!(matches!(error, StoreError::NotFound { what: protocol::ErrorSubject::Folder, .. }), "{error:?}"),
+            Err(error) => assert!(
+                matches!(error, StoreError::NotFound { what: protocol::ErrorSubject::Folder, .. }),
+                "{error:?}"
+            ),
         }
     }
     let tree = given.store.tree(&given.workspace).await.unwrap();

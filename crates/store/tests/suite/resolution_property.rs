@@ -284,7 +284,13 @@ impl Pair<'_> {
         for place in std::iter::once(None).chain((0..model.folders.len()).map(Some)) {
             let resolved = self.store.resolve_for_folder(&self.scope(place)).await;
             if place.is_some_and(|folder| model.folders[folder].deleted) {
-                assert!(matches!(resolved, Err(StoreError::NotFound { what: protocol::ErrorSubject::Folder, .. })), "{resolved:?}");
+                assert!(
+                    matches!(
+                        resolved,
+                        Err(StoreError::NotFound { what: protocol::ErrorSubject::Folder, .. })
+                    ),
+                    "{resolved:?}"
+                );
                 continue;
             }
             assert_eq!(resolved?.map(Answer::from), model.resolve(place));

@@ -21,7 +21,9 @@ async fn make(store: &Store, name: &str, secret: &str) -> AccessToken {
 #[track_caller]
 fn assert_taken<T>(result: Result<T, StoreError>, taken: &str) {
     match result {
-        Err(StoreError::AlreadyExists { what: protocol::ErrorSubject::Token, name }) => assert_eq!(name, taken),
+        Err(StoreError::AlreadyExists { what: protocol::ErrorSubject::Token, name }) => {
+            assert_eq!(name, taken)
+        }
         Err(error) => panic!("the name is not what was wrong: {error:?}"),
         Ok(_) => panic!("the name was free"),
     }

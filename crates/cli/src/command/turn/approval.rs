@@ -14,7 +14,6 @@ const VIEW_LINES: usize = 16;
 /// Characters of any other argument.
 const VIEW_WIDTH: usize = 200;
 
-/// Who decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Policy {
     /// A flag: yes.
@@ -32,11 +31,11 @@ pub(super) enum Policy {
 pub(super) struct Questions {
     waiting: VecDeque<TurnApproval>,
     lines: Option<mpsc::UnboundedReceiver<String>>,
-    /// Whether the cursor stands behind a question.
+    /// Whether the cursor is behind a question.
     is_line_open: bool,
 }
 
-/// What became of a question.
+/// How a question was settled.
 pub(super) enum Reply {
     /// Somebody said yes or no.
     Decided { call_id: String, allow: bool },

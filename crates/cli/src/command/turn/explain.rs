@@ -11,7 +11,6 @@ use crate::words::count;
 /// Characters of a call's id or a question.
 const WIDTH: usize = 100;
 
-/// All of it.
 pub(super) fn describe(explanation: &TurnExplanation) -> String {
     let turn = &explanation.turn;
     let mut text = format!(
@@ -86,7 +85,7 @@ fn describe_tool(tool: &ExplainedTool) -> String {
 fn describe_history(history: &ExplainedHistory) -> String {
     let left_out = match (history.left_out_through, history.summarised) {
         (0, _) => String::new(),
-        (through, true) => format!("; a summary stands for turns 1 to {through}"),
+        (through, true) => format!("; a summary replaces turns 1 to {through}"),
         (through, false) => format!("; turns 1 to {through} are left out"),
     };
     format!(

@@ -38,7 +38,7 @@ pub(super) struct Live<'a> {
     client: Client,
     workspace_id: WorkspaceId,
     turn_id: TurnId,
-    /// The last change that was heard of, to go on from after a lost connection.
+    /// The last change that arrived, to continue from after a lost connection.
     cursor: Sequence,
     stop: StopSignals,
     /// How often somebody asked to end.
@@ -47,7 +47,7 @@ pub(super) struct Live<'a> {
     answer: Answer,
     policy: Policy,
     questions: Questions,
-    /// Where the reminders stand that were told already.
+    /// Reminders that were printed already.
     told: HashSet<telling::Place>,
     /// How long to try to connect again.
     patience: Duration,
@@ -55,7 +55,7 @@ pub(super) struct Live<'a> {
 
 /// What a notification is about, as far as it says.
 #[derive(Deserialize)]
-struct Subject {
+struct NotificationSubject {
     seq: Option<Sequence>,
     workspace_id: Option<WorkspaceId>,
     turn_id: Option<TurnId>,
@@ -242,7 +242,7 @@ impl<'a> Live<'a> {
 
     /// Takes note of how far the log was heard, whatever the notification is about.
     fn is_about_this_turn(&mut self, params: &str) -> bool {
-        let Ok(subject) = serde_json::from_str::<Subject>(params) else { return false };
+        let Ok(subject) = serde_json::from_str::<NotificationSubject>(params) else { return false };
         if let Some(seq) = subject.seq.filter(|_| subject.workspace_id.as_ref() == Some(&self.workspace_id)) {
             self.cursor = seq;
         }

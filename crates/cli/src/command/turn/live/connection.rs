@@ -16,7 +16,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 impl Live<'_> {
-    /// Connects again and goes on after the last change. Pieces of the answer only came over the old connection.
+    /// Connects again and continues after the last change. Pieces of the answer only came over the old connection.
     pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
         self.answer.lose();
         self.note("the connection to the gateway was lost; connecting again");
@@ -59,15 +59,15 @@ impl Live<'_> {
     fn given_up(&self) -> Failure {
         let message = format!("no gateway could be reached for {} seconds", self.patience.as_secs());
         Failure::new(Exit::Failed, message)
-            .hint(format!("{} once a gateway runs again", self.what_became_of_it()))
+            .hint(format!("{} once a gateway runs again", self.how_to_see_its_end()))
     }
 
     pub(super) fn left(&self) -> Failure {
-        Failure::new(Exit::Failed, "left before the turn had ended").hint(self.what_became_of_it())
+        Failure::new(Exit::Failed, "left before the turn had ended").hint(self.how_to_see_its_end())
     }
 
-    fn what_became_of_it(&self) -> String {
-        format!("`foreword{} turn show {}` says what became of it", self.context.repeated_flags, self.turn_id)
+    fn how_to_see_its_end(&self) -> String {
+        format!("`foreword{} turn show {}` shows how it ended", self.context.repeated_flags, self.turn_id)
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
         assert!(begun.elapsed() >= FIRST_PAUSE * 2);
         assert_eq!(failure.exit, Exit::Failed);
         assert_eq!(failure.message, "no gateway could be reached for 0 seconds");
-        let hint = format!(" turn show {turn_id}` says what became of it once a gateway runs again");
+        let hint = format!(" turn show {turn_id}` shows how it ended once a gateway runs again");
         assert!(failure.hints.len() == 1 && failure.hints[0].ends_with(&hint), "{:?}", failure.hints);
     }
 }

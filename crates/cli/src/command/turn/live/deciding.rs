@@ -73,7 +73,7 @@ impl Live<'_> {
                     self.reconnect().await?;
                     continue;
                 }
-                // It may have been decided elsewhere, or too late; the turn goes on either way.
+                // It may have been decided elsewhere, or too late; the turn continues either way.
                 Err(ClientError::Refused(refused)) => {
                     self.speak();
                     self.output.warning(&refused.message, None);

@@ -16,7 +16,7 @@ const TOOL_WIDTH: usize = 100;
 /// Characters of what a provider said.
 const MESSAGE_WIDTH: usize = 300;
 
-/// Where reminders stand: the number of the step, and the call if they are at the end of its result.
+/// Where reminders are: the number of the step, and the call if they are at the end of its result.
 pub(super) type Place = (usize, Option<String>);
 
 impl Live<'_> {
@@ -74,7 +74,7 @@ impl Live<'_> {
     }
 
     pub(super) fn tell_compressed(&mut self, compressed: &ContextCompressed) {
-        let what = if compressed.summarised { "a summary stands for" } else { "the model no longer reads" };
+        let what = if compressed.summarised { "a summary replaces" } else { "the model no longer reads" };
         self.note(format!("{what} turns 1 to {}", compressed.through));
     }
 
@@ -88,7 +88,7 @@ impl Live<'_> {
         let hint = format!(
             "`foreword{flags} turn show {turn_id}` has its answer, `foreword{flags} turn cancel {turn_id}` stops it"
         );
-        self.output.warning("standard output was closed; the turn goes on", Some(&hint));
+        self.output.warning("standard output was closed; the turn continues", Some(&hint));
     }
 }
 
