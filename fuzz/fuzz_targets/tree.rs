@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arbitrary::Arbitrary;
 use instructions::profile::SameFile;
 use instructions::{
-    CODEX, Cache, FOREWORD, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, Request,
+    CODEX, Cache, FOREWORD, FileReader, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, Request,
     Resolution, Resolver, ResumeDifference, Session,
 };
 use libfuzzer_sys::fuzz_target;
@@ -179,10 +179,10 @@ fn run(profile: &'static Profile, tree: &Path, input: &Input) {
     follow(&resolver, tree, input, &settings);
     make(tree, input.after.iter().flatten());
     follow(&resolver, tree, input, &settings);
-    if let Ok(difference) = ResumeDifference::find(&resolver.session(), &request, None) {
+    if let Ok(difference) = ResumeDifference::find(&resolver.session(), &request, FileReader::Present, None) {
         let mut session = resolver.session();
         difference.confirm(&mut session);
-        let again = ResumeDifference::find(&session, &request, None).expect("nothing changed meanwhile");
+        let again = ResumeDifference::find(&session, &request, FileReader::Present, None).expect("nothing changed meanwhile");
         assert!(again.is_empty(), "told twice: {again:?}");
     }
 }

@@ -54,7 +54,7 @@ impl HeldTurn {
         let history = self.history(budget, CompactionReason::TurnStart).await?;
         self.running.spend(history.usage);
         if let Some(session) = &mut session {
-            session.session.keep_delivered(history.entries().flat_map(Entry::reminders));
+            session.session.keep_delivered(history.entries().flat_map(Entry::reminders), []);
             agent.compare_session(session).await?;
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);

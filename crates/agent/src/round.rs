@@ -225,7 +225,7 @@ impl<'a> Rounds<'a> {
         self.turn.add(vec![item], Vec::new()).await?;
         if let Some(resolver) = &self.plan.resolver {
             let reminders = self.plan.history.entries().chain(&self.entries).flat_map(Entry::reminders);
-            resolver.keep_delivered(reminders);
+            resolver.keep_delivered(reminders, []);
         }
         Ok(is_shorter)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use instructions::{Reminder, Resolver, ResumeDifference, Session};
+use instructions::{FileReader, Reminder, Resolver, ResumeDifference, Session};
 use protocol::{ThreadId, Version, WorkspaceId};
 use serde_json::Value;
 use store::SessionSave;
@@ -89,7 +89,9 @@ impl Agent {
     ) -> Result<ResumeDifference, AgentError> {
         let (cache, session, mut directory) = (Arc::clone(&self.cache), session.clone(), directory.clone());
         directory.settings = session.settings_over(directory.settings);
-        let found = blocking(move || ResumeDifference::find(&session, &directory.request(), Some(&cache)));
+        let found = blocking(move || {
+            ResumeDifference::find(&session, &directory.request(), FileReader::Present, Some(&cache))
+        });
         Ok(found.await?)
     }
 

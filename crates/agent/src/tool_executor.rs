@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use futures_util::future::join_all;
-use instructions::{Announcement, Reminder, Resolver, SystemReminderType};
+use instructions::{Announcement, InlineRoom, Purpose, Reminder, Resolver, SystemReminderType};
 use protocol::{Hint, ToolCall};
 use provider::{Message, ToolResult};
 use store::TurnEvent;
@@ -100,11 +100,12 @@ impl ToolExecutor {
         // applies to, whichever ends first.
         let mut planned = Vec::new();
         let mut announcements = Vec::new();
+        let mut inline_room = InlineRoom::default();
         for (index, call) in calls.into_iter().enumerate() {
             let call = router.check(call);
             let (mut refusal, mut reminder) = ((index >= max_calls).then_some(Refusal::Spent), None);
             if refusal.is_none() {
-                match self.announce(&call).await {
+                match self.announce(&call, &mut inline_room).await {
                     Ok(Some((is_held_back, announcement))) => {
                         refusal = is_held_back.then_some(Refusal::HeldBack);
                         reminder = announcement.reminder();
@@ -124,14 +125,24 @@ impl ToolExecutor {
     }
 
     /// What newly applies to the paths that a call touches, and whether the call must wait for it.
-    async fn announce(&self, call: &CheckedCall) -> Result<Option<(bool, Announcement)>, AgentError> {
+    async fn announce(
+        &self,
+        call: &CheckedCall,
+        room: &mut InlineRoom,
+    ) -> Result<Option<(bool, Announcement)>, AgentError> {
         let touches = call.touches();
         let Some(resolver) = self.resolver.as_ref().filter(|_| !touches.is_empty()) else { return Ok(None) };
         // What runs somewhere may write there. A tool that declares no path is told nothing, and waits for nothing.
         let writes = touches.iter().any(|touch| touch.access != Access::Read);
         let paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
-        let resolver = resolver.clone();
-        let resolved = blocking(move || resolver.resolve_all(paths.iter().map(PathBuf::as_path))).await?;
+        let purpose = if writes { Purpose::Write } else { Purpose::Read };
+        let (resolver, mut left) = (resolver.clone(), room.clone());
+        let resolving = blocking(move || {
+            let resolved = resolver.resolve_for(paths.iter().map(PathBuf::as_path), purpose, &mut left);
+            resolved.map(|resolved| (resolved, left))
+        });
+        let resolved;
+        (resolved, *room) = resolving.await?;
         Ok(Some((writes && resolved.is_awaited(), resolved)))
     }
 }

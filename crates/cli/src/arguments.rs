@@ -177,6 +177,9 @@ pub(crate) enum Session {
         /// Where it is resumed; its own directory when absent
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
+        /// Remember that it was told, so that it is not told again
+        #[arg(long)]
+        confirm: bool,
         #[command(flatten)]
         files: FileFlags,
     },

@@ -1,23 +1,25 @@
 //! The files that apply to a directory, whatever an agent has seen of them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::cache::Cache;
 use crate::chain::Chain;
 use crate::diagnostic::Diagnostic;
 use crate::file::Content;
 use crate::profile::{Changed, Profile, UnsafeText};
-use crate::render::{Part, block};
+use crate::reminder::ReminderFile;
+use crate::render::{Part, block, mark};
 use crate::resolution::{Request, ResolveError, effective};
 use crate::session::{LoadedVersion, Read};
-use crate::settings::{Delivery, INLINE_BYTES};
+use crate::text::{cut, headings_after};
 use crate::{reading, safety};
 
 /// A file that applies.
 pub(crate) struct Applicable {
     pub(crate) path: PathBuf,
     pub(crate) version: LoadedVersion,
-    content: std::sync::Arc<Content>,
+    content: Arc<Content>,
 }
 
 impl Applicable {
@@ -33,28 +35,37 @@ impl Applicable {
         }
     }
 
-    /// The file's text for a reminder, if it is delivered with one, and what was found in it.
-    pub(crate) fn inline(
+    pub(crate) fn reminder_file(&self, block: Option<String>) -> ReminderFile {
+        let LoadedVersion { mtime_ms, sha256, .. } = self.version.clone();
+        ReminderFile { path: self.path.clone(), mtime_ms, sha256: Some(sha256), block }
+    }
+
+    /// The file's text for a reminder, cut with a mark where it has more than `room` bytes, and how much
+    /// of the room that takes; none where nothing of it fits.
+    pub(crate) fn block(
         &self,
         profile: &Profile,
-        delivery: Delivery,
+        room: u64,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<String> {
-        let wanted = match delivery {
-            Delivery::Pointer => false,
-            Delivery::Inline => true,
-            Delivery::Auto => self.version.size <= INLINE_BYTES,
-        };
-        if !wanted || !self.content.whole {
+    ) -> Option<(String, u64)> {
+        let (bytes, size) = (&self.content.bytes, self.version.size);
+        let is_whole = self.content.whole && size <= room;
+        let kept =
+            if is_whole { bytes.len() } else { cut(bytes, usize::try_from(room).unwrap_or(usize::MAX)) };
+        if kept == 0 && !is_whole {
             return None;
         }
-        let text = reading::read(&self.content, self.content.bytes.len(), &self.path, profile, diagnostics);
-        // In a reminder the text stands between our own tags, so those are neutralised whatever the profile says.
+        let text = reading::read(&self.content, kept, &self.path, profile, diagnostics);
+        // In a reminder the text is between our own tags, so those are neutralised whatever the profile says.
         let text = match profile.unsafe_text {
             UnsafeText::MadeHarmless => text,
             UnsafeText::Reported => safety::neutralise_part(&text).into_owned(),
         };
-        Some(block(&Part { path: &self.path, home: false, text: &text, mark: None }))
+        let unread = size.saturating_sub(bytes.len() as u64);
+        // What a line boundary left over is not given to files further away: this one is already short.
+        let spent = if is_whole { kept as u64 } else { room };
+        let mark = (!is_whole).then(|| mark(&self.path, kept, size, &headings_after(bytes, kept), unread));
+        Some((block(&Part { path: &self.path, home: false, text: &text, mark }), spent))
     }
 }
 

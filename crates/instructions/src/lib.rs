@@ -26,6 +26,7 @@ mod budget;
 mod cache;
 mod chain;
 mod decision;
+mod delivery;
 mod diagnostic;
 mod digest;
 mod file;
@@ -48,10 +49,11 @@ mod text;
 
 pub use cache::Cache;
 pub use decision::{Decision, Outcome};
+pub use delivery::{Delivery, FileReader, InlineRoom, Purpose};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use digest::{ContentHash, hex};
 pub use profile::{BlockRole, CODELIA, CODEX, FOREWORD, PROFILES, Profile};
-pub use reminder::{Reminder, ReminderFile, SystemReminderType};
+pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
 pub use render::Block;
 pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};
 pub use resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
@@ -60,7 +62,7 @@ pub use safety::{make_harmless, neutralise};
 pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
 pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{
-    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Delivery, FileSettings, HomeDirectories,
-    INLINE_BYTES, MAX_FILES_PER_RESOLVE, SettingsError,
+    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, FileSettings, HomeDirectories, INLINE_BYTES,
+    MAX_FILES_PER_RESOLVE, SettingsError,
 };
 pub use settings_file::SettingsFileError;

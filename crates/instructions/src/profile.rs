@@ -16,6 +16,8 @@ pub use codelia::CODELIA;
 pub use codex::CODEX;
 pub use foreword::FOREWORD;
 
+use crate::reminder::ResumeLines;
+
 /// Every profile, ours first.
 pub static PROFILES: &[&Profile] = &[&FOREWORD, &CODEX, &CODELIA];
 
@@ -66,6 +68,10 @@ pub struct Profile {
     pub same_file: SameFile,
     /// When a known file counts as changed.
     pub changed: Changed,
+    /// Whether reminders may carry texts.
+    pub reminder_texts: ReminderTexts,
+    /// Which lines the reminder after a resume has.
+    pub resume_lines: ResumeLines,
     /// How files become text.
     pub rendering: Rendering,
     /// Where the agent puts the text.
@@ -219,6 +225,15 @@ pub enum Changed {
     ByTime,
 }
 
+/// Whether reminders may carry texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReminderTexts {
+    /// As settings say.
+    AsSet,
+    /// Only paths, except where an edit waits for the text.
+    Never,
+}
+
 /// How files become text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rendering {
@@ -292,6 +307,8 @@ const BASE: Profile = Profile {
     unsafe_text: UnsafeText::Reported,
     same_file: SameFile::UsedTwice,
     changed: Changed::ByContent,
+    reminder_texts: ReminderTexts::AsSet,
+    resume_lines: ResumeLines::Changed,
     rendering: Rendering::AgentsContext,
     role: BlockRole::System,
     settings_file: None,

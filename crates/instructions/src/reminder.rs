@@ -49,6 +49,25 @@ pub struct ReminderFile {
     pub block: Option<String>,
 }
 
+/// Which lines about directory, root and markers a reminder after a resume has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ResumeLines {
+    /// All three, whether they differ or not.
+    #[default]
+    All,
+    /// Those that differ.
+    Changed,
+}
+
+impl ResumeLines {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_all(&self) -> bool {
+        *self == Self::All
+    }
+}
+
 /// Something an agent is told in the middle of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -73,6 +92,10 @@ pub enum Reminder {
         root: (String, String),
         /// Markers before and now.
         markers: (Vec<String>, Vec<String>),
+        /// Which of these three are told; all in reminders of older versions of this program, which are sent again as
+        /// they were.
+        #[serde(default, skip_serializing_if = "ResumeLines::is_all")]
+        lines: ResumeLines,
         /// Files that are new or changed.
         files: Vec<ReminderFile>,
         /// Files that no longer apply.
@@ -123,27 +146,28 @@ impl Reminder {
             Reminder::AgentsResolvePaths { files, removed } => {
                 let mut lines = vec!["Additional AGENTS.md may apply for this path:".to_owned()];
                 lines.extend(file_lines(files, removed));
-                lines.push("Read and apply these files before editing files in this scope.".to_owned());
-                let mut body = lines.join("\n");
-                for block in files.iter().filter_map(|file| file.block.as_ref()) {
-                    body.push_str("\n\n");
-                    body.push_str(block);
-                }
-                body
+                let unread = "Read and apply these files before editing files in this scope.";
+                lines.push(about_texts(files).unwrap_or_else(|| unread.to_owned()));
+                with_blocks(&lines, files)
             }
-            Reminder::SessionResumeDiff { cwd, root, markers, files, removed } => {
+            Reminder::SessionResumeDiff { cwd, root, markers, lines: told, files, removed } => {
                 let json = |markers: &Vec<String>| serde_json::to_string(markers).unwrap_or_default();
-                let mut lines = vec![
-                    "Session resumed with context changes:".to_owned(),
-                    format!("- cwd: {} -> {}", plain(&cwd.0), plain(&cwd.1)),
-                    format!("- root: {} -> {}", plain(&root.0), plain(&root.1)),
-                    format!("- markers: {} -> {}", plain(&json(&markers.0)), plain(&json(&markers.1))),
-                ];
+                let mut lines = vec!["Session resumed with context changes:".to_owned()];
+                for (name, before, now) in [
+                    ("cwd", cwd.0.clone(), cwd.1.clone()),
+                    ("root", root.0.clone(), root.1.clone()),
+                    ("markers", json(&markers.0), json(&markers.1)),
+                ] {
+                    if *told == ResumeLines::All || before != now {
+                        lines.push(format!("- {name}: {} -> {}", plain(&before), plain(&now)));
+                    }
+                }
                 if !files.is_empty() || !removed.is_empty() {
                     lines.push("Re-check AGENTS.md for current scope:".to_owned());
                     lines.extend(file_lines(files, removed));
+                    lines.extend(about_texts(files));
                 }
-                lines.join("\n")
+                with_blocks(&lines, files)
             }
             Reminder::ToolOutputTrimmed { removed_bytes, removed_lines, remedy } => {
                 format!("{removed_bytes} bytes in {removed_lines} lines were removed. {}", plain(remedy))
@@ -171,6 +195,31 @@ fn file_lines(files: &[ReminderFile], removed: &[PathBuf]) -> Vec<String> {
     present.chain(gone).map(|line| neutralise(&line).into_owned()).collect()
 }
 
+/// What is said of the texts that follow; none where none does.
+fn about_texts(files: &[ReminderFile]) -> Option<String> {
+    files.iter().find(|file| file.block.is_some())?;
+    let mut text = "Their text follows; it applies to this scope.".to_owned();
+    let others = files.iter().filter(|file| file.block.is_none()).map(|file| shown(&file.path));
+    let others = others.collect::<Vec<_>>().join(", ");
+    if !others.is_empty() {
+        text = format!(
+            "The text of some follows; it applies to this scope. Read and apply the others before editing files in \
+             this scope: {}",
+            neutralise(&others)
+        );
+    }
+    Some(text)
+}
+
+fn with_blocks(lines: &[String], files: &[ReminderFile]) -> String {
+    let mut body = lines.join("\n");
+    for block in files.iter().filter_map(|file| file.block.as_ref()) {
+        body.push_str("\n\n");
+        body.push_str(block);
+    }
+    body
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +236,7 @@ mod tests {
                 cwd: Default::default(),
                 root: Default::default(),
                 markers: Default::default(),
+                lines: ResumeLines::All,
                 files: vec![],
                 removed: vec![],
             },
@@ -224,11 +274,49 @@ mod tests {
             files: vec![file("/r/a/AGENTS.md", 5, Some(block))],
             removed: vec![],
         };
+        assert!(reminder.render().ends_with(
+            "- /r/a/AGENTS.md (mtime: 5)\nTheir text follows; it applies to this scope.\n\n\
+                 Instructions from: /r/a/AGENTS.md\nBe brief.\n</system-reminder>"
+        ));
+        let reminder = Reminder::AgentsResolvePaths {
+            files: vec![file("/r/AGENTS.md", 4, None), file("/r/a/AGENTS.md", 5, Some(block))],
+            removed: vec![],
+        };
+        let text = reminder.render();
         assert!(
-            reminder.render().ends_with(
-                "in this scope.\n\nInstructions from: /r/a/AGENTS.md\nBe brief.\n</system-reminder>"
-            )
+            text.contains(
+                "\nThe text of some follows; it applies to this scope. Read and apply the others before editing files \
+                 in this scope: /r/AGENTS.md\n\nInstructions from: "
+            ),
+            "{text}"
         );
+    }
+
+    #[test]
+    fn a_resume_says_only_what_differs() {
+        let reminder = Reminder::SessionResumeDiff {
+            cwd: ("/r/a".into(), "/r/b".into()),
+            root: ("/r".into(), "/r".into()),
+            markers: (vec![".git".into()], vec![".git".into()]),
+            lines: ResumeLines::Changed,
+            files: vec![file("/r/b/AGENTS.md", 5, Some("Instructions from: /r/b/AGENTS.md\nBe brief."))],
+            removed: vec!["/r/a/AGENTS.md".into()],
+        };
+        assert_eq!(
+            reminder.render(),
+            "<system-reminder type=\"session.resume.diff\">\n\
+             Session resumed with context changes:\n\
+             - cwd: /r/a -> /r/b\n\
+             Re-check AGENTS.md for current scope:\n\
+             - /r/b/AGENTS.md (mtime: 5)\n\
+             - /r/a/AGENTS.md (removed: no longer applies)\n\
+             Their text follows; it applies to this scope.\n\n\
+             Instructions from: /r/b/AGENTS.md\nBe brief.\n\
+             </system-reminder>"
+        );
+        let older = r#"{"type":"session.resume.diff","cwd":["/r","/r"],"root":["/r","/r"],"markers":[[],[]],"files":[],"removed":[]}"#;
+        let older: Reminder = serde_json::from_str(older).unwrap();
+        assert!(older.render().contains("\n- root: /r -> /r\n"), "sent again as it was");
     }
 
     #[test]
@@ -238,6 +326,7 @@ mod tests {
             cwd: ("/repo/a".into(), "/repo/b".into()),
             root: ("/repo".into(), "/repo".into()),
             markers: (markers.clone(), markers),
+            lines: ResumeLines::All,
             files: vec![file("/repo/b/AGENTS.md", 1_738_973_000_000, None)],
             removed: vec![],
         };

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::applicable::{Applicable, applicable};
 use crate::cache::Cache;
 use crate::chain::SWITCHED_OFF;
+use crate::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
 use crate::diagnostic::Diagnostic;
+use crate::digest::ContentHash;
 use crate::path;
 use crate::reminder::{Reminder, ReminderFile};
 use crate::resolution::{Request, ResolveError};
@@ -22,6 +24,7 @@ use crate::settings::FileSettings;
 #[derive(Clone)]
 pub struct Resolver {
     shared: Arc<Shared>,
+    reader: FileReader,
 }
 
 struct Shared {
@@ -32,12 +35,20 @@ struct Shared {
 
 struct State {
     session: Session,
-    /// What is being delivered and not yet confirmed; none for a removal.
-    under_way: HashMap<PathBuf, Option<LoadedVersion>>,
+    /// What is being told and not yet confirmed.
+    under_way: HashMap<PathBuf, UnderWay>,
+}
+
+/// What an answer tells of a file before it is confirmed.
+struct UnderWay {
+    /// None for a removal.
+    version: Option<LoadedVersion>,
+    /// Whether its text comes along.
+    inline: bool,
 }
 
 /// The files that newly apply to a path, as the public schema has them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ResolvedAgents {
@@ -58,6 +69,12 @@ pub struct ResolvedFile {
     pub mtime_ms: i64,
     /// Size in bytes.
     pub size_bytes: u64,
+}
+
+impl ResolvedFile {
+    pub(crate) fn new(path: &Path, version: &LoadedVersion) -> Self {
+        Self { path: path.to_owned(), mtime_ms: version.mtime_ms, size_bytes: version.size }
+    }
 }
 
 /// Why files for a path were not looked for.
@@ -110,7 +127,14 @@ impl Resolver {
     pub fn new(session: Session, settings: FileSettings, cache: Arc<Cache>) -> Self {
         let settings = session.settings_over(settings);
         let state = Mutex::new(State { session, under_way: HashMap::new() });
-        Self { shared: Arc::new(Shared { settings, cache, state }) }
+        Self { shared: Arc::new(Shared { settings, cache, state }), reader: FileReader::Present }
+    }
+
+    /// Says whether the model can read what it is pointed to.
+    #[must_use]
+    pub fn with_reader(mut self, reader: FileReader) -> Self {
+        self.reader = reader;
+        self
     }
 
     /// What the session remembers now.
@@ -127,6 +151,17 @@ impl Resolver {
     pub fn resolve_all<'a>(
         &self,
         targets: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<Announcement, ResolveError> {
+        self.resolve_for(targets, Purpose::Read, &mut InlineRoom::default())
+    }
+
+    /// What an agent has to be told before it touches any of several paths for a purpose. `room` is that of the message
+    /// which will carry it, together with others.
+    pub fn resolve_for<'a>(
+        &self,
+        targets: impl IntoIterator<Item = &'a Path>,
+        purpose: Purpose,
+        room: &mut InlineRoom,
     ) -> Result<Announcement, ResolveError> {
         let shared = &self.shared;
         let (cwd, top) = {
@@ -145,8 +180,10 @@ impl Resolver {
         }
         let mut applying: Vec<Applicable> = Vec::new();
         let mut directories: Vec<PathBuf> = Vec::new();
+        let mut touched: HashSet<PathBuf> = HashSet::new();
         for target in targets {
             let target = path::normalise(target, &cwd);
+            touched.insert(target.clone());
             let directory = directory_of(&target);
             if !directory.starts_with(&top) {
                 let outside = PassedOver::OutsideRoot { path: target, root: top.clone() };
@@ -168,62 +205,128 @@ impl Resolver {
         }
         let mut seen = HashSet::new();
         applying.retain(|file| seen.insert(file.path.clone()));
-        self.announce(&applying, &directories, &mut announcement);
+        let touch = Touch { purpose, paths: &touched, directories: &directories };
+        self.announce(&applying, &touch, room, &mut announcement);
         Ok(announcement)
     }
 
-    /// Takes out of what applies what the model has or is being told, and notes the rest as under way.
-    fn announce(&self, applying: &[Applicable], directories: &[PathBuf], announcement: &mut Announcement) {
+    /// Says that a tool has given the model the whole of a file, by its digest: an instruction file counts as delivered
+    /// then. Answers whether it is one.
+    pub fn mark_read(&self, file: &Path, sha256: &ContentHash) -> Result<bool, ResolveError> {
         let shared = &self.shared;
+        let (file, top) = {
+            let state = shared.lock();
+            (path::normalise(file, &state.session.cwd), state.session.top().to_owned())
+        };
+        let Some(directory) = file.parent().filter(|directory| directory.starts_with(&top)) else {
+            return Ok(false);
+        };
+        if !shared.settings.enabled() {
+            return Ok(false);
+        }
+        let request = Request { cwd: directory, settings: &shared.settings };
+        let applying = applicable(&request, &top, directory, Some(&shared.cache))?.files;
+        let Some(found) = applying.into_iter().find(|found| found.path == file) else { return Ok(false) };
+        if found.version.sha256 == *sha256 {
+            shared.lock().session.note_delivered(file, found.version);
+        }
+        Ok(true)
+    }
+
+    /// Takes out of what applies what the model has or is being told, and notes the rest as under way.
+    fn announce(
+        &self,
+        applying: &[Applicable],
+        touch: &Touch<'_>,
+        room: &mut InlineRoom,
+        announcement: &mut Announcement,
+    ) {
+        let shared = &self.shared;
+        let (settings, profile) = (&shared.settings, shared.settings.profile);
         let mut state = shared.lock();
+        let mut due: Vec<&Applicable> = Vec::new();
         for file in applying {
             let loaded = state.session.loaded_versions.get(&file.path);
-            let under_way = state.under_way.get(&file.path);
-            let known = under_way.map_or(loaded, Option::as_ref);
-            if !file.differs(known, shared.settings.profile) {
-                if under_way.is_some() && file.differs(loaded, shared.settings.profile) {
-                    announcement.told_elsewhere.push(file.path.clone());
+            let is_had = match touch.purpose {
+                Purpose::Read => !file.differs(loaded, profile),
+                Purpose::Write => {
+                    !file.differs(loaded, profile) && !state.session.announced.contains(&file.path)
                 }
-                continue;
+            };
+            let told = state.under_way.get(&file.path).filter(|told| {
+                !file.differs(told.version.as_ref(), profile)
+                    && (touch.purpose == Purpose::Read || told.inline)
+            });
+            match told {
+                Some(_) if !is_had => announcement.told_elsewhere.push(file.path.clone()),
+                None if !is_had || self.is_withdrawn(&state, file) => due.push(file),
+                _ => {}
             }
-            if announcement.files.len() as u64 >= shared.settings.max_files_per_resolve() {
+        }
+        let limit = usize::try_from(settings.max_files_per_resolve()).unwrap_or(usize::MAX);
+        announcement.left_over = due.len().saturating_sub(limit);
+        due.truncate(limit);
+        let mut told: Vec<(ReminderFile, LoadedVersion)> = Vec::new();
+        // Nearest first: what is furthest away gives way where a message has no room for all texts.
+        for file in due.into_iter().rev() {
+            let size = file.version.size;
+            let telling = match telling(size, touch.purpose, self.reader, settings.delivery(), profile) {
+                // The call that is about to run brings the text itself.
+                Telling::Text if touch.paths.contains(&file.path) => Telling::Path,
+                telling => telling,
+            };
+            let block = match telling {
+                Telling::Path => None,
+                Telling::Text | Telling::TextOnly => {
+                    file.block(profile, room.left(), &mut announcement.diagnostics)
+                }
+            };
+            if block.is_none() && telling == Telling::TextOnly {
                 announcement.left_over += 1;
                 continue;
             }
-            let block = file.inline(
-                shared.settings.profile,
-                shared.settings.delivery(),
-                &mut announcement.diagnostics,
-            );
-            let LoadedVersion { mtime_ms, sha256, .. } = file.version.clone();
-            let reminder = ReminderFile { path: file.path.clone(), mtime_ms, sha256: Some(sha256), block };
-            announcement.files.push((reminder, file.version.clone()));
+            room.take(block.as_ref().map_or(0, |(_, bytes)| *bytes));
+            told.push((file.reminder_file(block.map(|(text, _)| text)), file.version.clone()));
         }
-        let gone: Vec<PathBuf> = state
-            .session
-            .loaded_versions
-            .keys()
-            .filter(|path| {
-                path.parent().is_some_and(|parent| directories.iter().any(|known| known == parent))
-            })
-            .filter(|path| {
-                !applying.iter().any(|file| &file.path == *path) && !state.under_way.contains_key(*path)
-            })
-            .cloned()
-            .collect();
-        announcement.removed = gone;
+        told.reverse();
+        announcement.files = told;
+        let gone = state.session.loaded_versions.keys().filter(|path| {
+            path.parent().is_some_and(|parent| touch.directories.iter().any(|known| known == parent))
+                && !applying.iter().any(|file| &file.path == *path)
+                && !state.under_way.contains_key(*path)
+        });
+        announcement.removed = gone.cloned().collect();
         for (file, version) in &announcement.files {
-            state.under_way.insert(file.path.clone(), Some(version.clone()));
+            let under_way = UnderWay { version: Some(version.clone()), inline: file.block.is_some() };
+            state.under_way.insert(file.path.clone(), under_way);
         }
         for path in &announcement.removed {
-            state.under_way.insert(path.clone(), None);
+            state.under_way.insert(path.clone(), UnderWay { version: None, inline: false });
         }
     }
 
-    /// Says which reminders the model still has before it; see [`Session::keep_delivered`].
-    pub fn keep_delivered<'a>(&self, reminders: impl IntoIterator<Item = &'a Reminder>) {
-        self.shared.lock().session.keep_delivered(reminders);
+    /// Whether another answer is telling of a version that is no longer the present one.
+    fn is_withdrawn(&self, state: &State, file: &Applicable) -> bool {
+        let told = state.under_way.get(&file.path);
+        told.is_some_and(|told| file.differs(told.version.as_ref(), self.shared.settings.profile))
     }
+
+    /// Says which reminders the model still has before it; see [`Session::keep_delivered`].
+    pub fn keep_delivered<'a>(
+        &self,
+        reminders: impl IntoIterator<Item = &'a Reminder>,
+        reads: impl IntoIterator<Item = (&'a Path, &'a ContentHash)>,
+    ) {
+        self.shared.lock().session.keep_delivered(reminders, reads);
+    }
+}
+
+/// What a call is about to touch.
+struct Touch<'a> {
+    purpose: Purpose,
+    paths: &'a HashSet<PathBuf>,
+    /// Theirs and those above them.
+    directories: &'a [PathBuf],
 }
 
 /// The directory whose files apply to a target, which need not exist yet.
@@ -267,11 +370,7 @@ impl Announcement {
 
     /// Files that are new or changed.
     pub fn resolved(&self) -> ResolvedAgents {
-        let files = self.files.iter().map(|(file, version)| ResolvedFile {
-            path: file.path.clone(),
-            mtime_ms: version.mtime_ms,
-            size_bytes: version.size,
-        });
+        let files = self.files.iter().map(|(file, version)| ResolvedFile::new(&file.path, version));
         ResolvedAgents { files: files.collect() }
     }
 
@@ -314,14 +413,11 @@ impl Announcement {
         let mut state = self.shared.lock();
         for (file, version) in &self.files {
             state.under_way.remove(&file.path);
-            state.session.loaded_versions.insert(file.path.clone(), version.clone());
-            if let Some(directory) = file.path.parent() {
-                state.session.covered_dirs.insert(directory.to_owned());
-            }
+            state.session.note_told(file, version.clone());
         }
         for path in &self.removed {
             state.under_way.remove(path);
-            state.session.loaded_versions.remove(path);
+            state.session.forget(path);
         }
         drop(state);
         self.confirmed = true;

@@ -3,12 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::applicable::applicable;
+use crate::applicable::{Applicable, applicable};
 use crate::cache::Cache;
+use crate::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
 use crate::path;
-use crate::reminder::{Reminder, ReminderFile};
-use crate::resolution::{Request, ResolveError, resolve};
+use crate::reminder::{Reminder, ReminderFile, ResumeLines};
+use crate::render::{self, Part};
+use crate::resolution::{InstructionFile, Request, ResolveError, resolve};
+use crate::resolver::{ResolvedAgents, ResolvedFile};
+use crate::safety;
 use crate::session::{LoadedVersion, Read, Session};
+use crate::text::{cut, headings_after};
 
 /// The differences; nothing of them counts as told before [`ResumeDifference::confirm`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +21,11 @@ pub struct ResumeDifference {
     cwd: (PathBuf, PathBuf),
     root: (Option<PathBuf>, Option<PathBuf>),
     markers: (Vec<String>, Vec<String>),
-    files: Vec<(PathBuf, LoadedVersion)>,
+    lines: ResumeLines,
+    files: Vec<(ReminderFile, LoadedVersion)>,
     removed: Vec<PathBuf>,
+    /// How many files differ that one message has no room for.
+    left_over: usize,
 }
 
 impl ResumeDifference {
@@ -25,6 +33,7 @@ impl ResumeDifference {
     pub fn find(
         session: &Session,
         request: &Request<'_>,
+        reader: FileReader,
         cache: Option<&Cache>,
     ) -> Result<Self, ResolveError> {
         let now = resolve(request, cache)?;
@@ -35,22 +44,6 @@ impl ResumeDifference {
         for directory in &elsewhere {
             let there = applicable(request, &top, directory, cache)?.files;
             applying.extend(there.into_iter().filter(|file| file.path.parent() == Some(directory)));
-        }
-        let mut files: Vec<(PathBuf, LoadedVersion)> = applying
-            .iter()
-            .filter(|file| file.differs(session.loaded_versions.get(&file.path), request.settings.profile))
-            .map(|file| (file.path.clone(), file.version.clone()))
-            .collect();
-        let home = now.files.iter().filter(|file| !file.path.starts_with(&top));
-        for file in home {
-            let version =
-                LoadedVersion { mtime_ms: file.mtime_ms, size: file.bytes, sha256: file.sha256.clone() };
-            // The limit does not count for the user's own file: it is cut only where it was not read further.
-            let read = if file.truncated { Read::InPart } else { Read::Whole };
-            let known = session.loaded_versions.get(&file.path);
-            if known.is_none_or(|known| version.content_differs(known, read)) {
-                files.insert(0, (file.path.clone(), version));
-            }
         }
         let in_scope = |path: &Path| {
             path.parent().is_some_and(|parent| scope.iter().chain(&elsewhere).any(|known| known == parent))
@@ -64,13 +57,57 @@ impl ResumeDifference {
             .filter(|path| !applies(path) && (in_scope(path) || path.symlink_metadata().is_err()))
             .cloned()
             .collect();
-        Ok(Self {
+        let home = now.files.iter().filter(|file| !file.path.starts_with(&top));
+        let differing = home.map(Differing::Home).chain(applying.iter().map(Differing::Project));
+        let differing = differing.filter(|file| file.differs(session, request)).collect();
+        let mut difference = Self {
             cwd: (session.cwd.clone(), now.cwd.clone()),
             root: (session.root.clone(), now.root.clone()),
             markers: (session.markers.clone(), now.markers.clone()),
-            files,
+            lines: request.settings.profile.resume_lines,
+            files: Vec::new(),
             removed,
-        })
+            left_over: 0,
+        };
+        difference.tell(differing, &scope, request, reader);
+        Ok(difference)
+    }
+
+    /// Puts texts to the files as far as one message has room for them, those nearest to the directory first.
+    fn tell(
+        &mut self,
+        differing: Vec<Differing<'_>>,
+        scope: &[PathBuf],
+        request: &Request<'_>,
+        reader: FileReader,
+    ) {
+        let settings = request.settings;
+        let mut room = InlineRoom::default();
+        let mut by_nearness: Vec<usize> = (0..differing.len()).collect();
+        by_nearness.sort_by_key(|index| {
+            let parent = differing[*index].path().parent();
+            std::cmp::Reverse(scope.iter().position(|directory| Some(directory.as_path()) == parent))
+        });
+        let mut told: Vec<Option<(ReminderFile, LoadedVersion)>> = differing.iter().map(|_| None).collect();
+        for index in by_nearness {
+            let file = &differing[index];
+            let version = file.version();
+            let telling = telling(version.size, Purpose::Read, reader, settings.delivery(), settings.profile);
+            let block = (telling != Telling::Path).then(|| file.block(request, room.left())).flatten();
+            if block.is_none() && telling == Telling::TextOnly {
+                self.left_over += 1;
+                continue;
+            }
+            room.take(block.as_ref().map_or(0, |(_, bytes)| *bytes));
+            let reminder = ReminderFile {
+                path: file.path().to_owned(),
+                mtime_ms: version.mtime_ms,
+                sha256: Some(version.sha256.clone()),
+                block: block.map(|(text, _)| text),
+            };
+            told[index] = Some((reminder, version));
+        }
+        self.files = told.into_iter().flatten().collect();
     }
 
     /// Whether nothing differs.
@@ -82,6 +119,22 @@ impl ResumeDifference {
             && self.removed.is_empty()
     }
 
+    /// Files that are new or changed.
+    pub fn resolved(&self) -> ResolvedAgents {
+        let files = self.files.iter().map(|(file, version)| ResolvedFile::new(&file.path, version));
+        ResolvedAgents { files: files.collect() }
+    }
+
+    /// Files that no longer apply.
+    pub fn removed(&self) -> &[PathBuf] {
+        &self.removed
+    }
+
+    /// How many more files differ than one message has room for; the next difference has them.
+    pub fn left_over(&self) -> usize {
+        self.left_over
+    }
+
     /// What to tell the model; none when nothing differs.
     pub fn reminder(&self) -> Option<Reminder> {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
@@ -90,16 +143,8 @@ impl ResumeDifference {
             cwd: (shown(&self.cwd.0), shown(&self.cwd.1)),
             root: (root(&self.root.0), root(&self.root.1)),
             markers: self.markers.clone(),
-            files: self
-                .files
-                .iter()
-                .map(|(path, version)| ReminderFile {
-                    path: path.clone(),
-                    mtime_ms: version.mtime_ms,
-                    sha256: Some(version.sha256.clone()),
-                    block: None,
-                })
-                .collect(),
+            lines: self.lines,
+            files: self.files.iter().map(|(file, _)| file.clone()).collect(),
             removed: self.removed.clone(),
         })
     }
@@ -111,12 +156,69 @@ impl ResumeDifference {
         session.cwd = self.cwd.1;
         session.root = self.root.1;
         session.markers = self.markers.1;
-        for (path, version) in self.files {
-            session.covered_dirs.extend(path.parent().map(Path::to_owned));
-            session.loaded_versions.insert(path, version);
+        for (file, version) in self.files {
+            session.note_told(&file, version);
         }
-        for path in self.removed {
-            session.loaded_versions.remove(&path);
+        self.removed.iter().for_each(|path| session.forget(path));
+    }
+}
+
+/// A file that may have changed.
+enum Differing<'a> {
+    Project(&'a Applicable),
+    /// The user's own, of which only the text is at hand.
+    Home(&'a InstructionFile),
+}
+
+impl Differing<'_> {
+    fn path(&self) -> &Path {
+        match self {
+            Differing::Project(file) => &file.path,
+            Differing::Home(file) => &file.path,
+        }
+    }
+
+    fn version(&self) -> LoadedVersion {
+        match self {
+            Differing::Project(file) => file.version.clone(),
+            Differing::Home(file) => {
+                LoadedVersion { mtime_ms: file.mtime_ms, size: file.bytes, sha256: file.sha256.clone() }
+            }
+        }
+    }
+
+    fn differs(&self, session: &Session, request: &Request<'_>) -> bool {
+        let known = session.loaded_versions.get(self.path());
+        match self {
+            Differing::Project(file) => file.differs(known, request.settings.profile),
+            Differing::Home(file) => {
+                // The limit does not count for the user's own file: it is cut only where it was not read further.
+                let read = if file.truncated { Read::InPart } else { Read::Whole };
+                known.is_none_or(|known| self.version().content_differs(known, read))
+            }
+        }
+    }
+
+    fn block(&self, request: &Request<'_>, room: u64) -> Option<(String, u64)> {
+        match self {
+            // What was found in the text has been reported by the resolution.
+            Differing::Project(file) => file.block(request.settings.profile, room, &mut Vec::new()),
+            Differing::Home(file) => {
+                let bytes = file.text.as_bytes();
+                let is_whole = !file.truncated && bytes.len() as u64 <= room;
+                let kept = cut(bytes, usize::try_from(room).unwrap_or(usize::MAX));
+                if kept == 0 && !is_whole {
+                    return None;
+                }
+                // A text may be longer than its file, where characters were made visible.
+                let mark = (!is_whole).then(|| {
+                    let size = file.bytes.max(bytes.len() as u64);
+                    render::mark(&file.path, kept, size, &headings_after(bytes, kept), 0)
+                });
+                let text = safety::neutralise_part(&file.text[..kept]);
+                let part = Part { path: &file.path, home: true, text: &text, mark };
+                Some((render::block(&part), if is_whole { kept as u64 } else { room }))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
@@ -13,7 +13,7 @@ use crate::decision::Outcome;
 use crate::diagnostic::DiagnosticCode;
 use crate::digest::ContentHash;
 use crate::profile::{Fallbacks, Profile};
-use crate::reminder::Reminder;
+use crate::reminder::{Reminder, ReminderFile};
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
 use crate::settings::{AgentsConfig, FileSettings};
 use crate::stored_path;
@@ -193,6 +193,11 @@ pub struct Session {
     #[serde(with = "stored_path::map")]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, LoadedVersion>"))]
     pub loaded_versions: BTreeMap<PathBuf, LoadedVersion>,
+    /// Those of these files that the model was only pointed to: their text has not been in a request. Sessions of older
+    /// versions of this program have none.
+    #[serde(default, with = "stored_path::list", skip_serializing_if = "BTreeSet::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeSet<String>"))]
+    pub announced: BTreeSet<PathBuf>,
 }
 
 impl Session {
@@ -229,21 +234,25 @@ impl Session {
             },
             covered_dirs: loaded.iter().filter_map(|file| file.path.parent()).map(PathBuf::from).collect(),
             loaded_versions: versions,
+            announced: BTreeSet::new(),
         };
         Ok((session, resolution))
     }
 
-    /// Takes for delivered only what the model still has before it: the frozen start, and these reminders, in their
-    /// order. A file whose reminder has left the request counts as undelivered again.
-    pub fn keep_delivered<'a>(&mut self, reminders: impl IntoIterator<Item = &'a Reminder>) {
+    /// Takes for told only what the model still has before it: the frozen start, these reminders, in their order, and
+    /// whole files that tools read, by their digest. What has left the request counts as undelivered again.
+    pub fn keep_delivered<'a>(
+        &mut self,
+        reminders: impl IntoIterator<Item = &'a Reminder>,
+        reads: impl IntoIterator<Item = (&'a Path, &'a ContentHash)>,
+    ) {
         let known = std::mem::take(&mut self.loaded_versions);
-        self.loaded_versions = match self.initial.versions.is_empty() {
-            false => self.initial.versions.clone(),
-            true => known
-                .iter()
-                .filter(|(path, _)| self.initial.files.contains(path))
-                .map(|(path, version)| (path.clone(), version.clone()))
-                .collect(),
+        self.announced.clear();
+        self.loaded_versions = if self.initial.versions.is_empty() {
+            let initial = known.iter().filter(|(path, _)| self.initial.files.contains(path));
+            initial.map(|(path, version)| (path.clone(), version.clone())).collect()
+        } else {
+            self.initial.versions.clone()
         };
         for reminder in reminders {
             let (files, removed) = match reminder {
@@ -254,16 +263,43 @@ impl Session {
             for file in files {
                 // Only the newest version of a file is remembered; an older one is out of date anyway.
                 match known.get(&file.path).filter(|version| version.mtime_ms == file.mtime_ms) {
-                    Some(version) => self.loaded_versions.insert(file.path.clone(), version.clone()),
-                    None => self.loaded_versions.remove(&file.path),
-                };
+                    Some(version) => self.note_told(file, version.clone()),
+                    None => self.forget(&file.path),
+                }
             }
-            for path in removed {
-                self.loaded_versions.remove(path);
+            removed.iter().for_each(|path| self.forget(path));
+        }
+        for (path, sha256) in reads {
+            if let Some(version) = known.get(path).filter(|version| version.sha256 == *sha256) {
+                self.note_delivered(path.to_owned(), version.clone());
             }
         }
         self.covered_dirs =
             self.loaded_versions.keys().filter_map(|path| path.parent()).map(PathBuf::from).collect();
+    }
+
+    /// A reminder told of a file, with its text or without.
+    pub(crate) fn note_told(&mut self, file: &ReminderFile, version: LoadedVersion) {
+        let has_text = self.loaded_versions.get(&file.path).is_some_and(|had| had.sha256 == version.sha256)
+            && !self.announced.contains(&file.path);
+        self.note_delivered(file.path.clone(), version);
+        // A pointer takes nothing away from a text that is in the request already.
+        if file.block.is_none() && !has_text {
+            self.announced.insert(file.path.clone());
+        }
+    }
+
+    /// The text of a file is in the request.
+    pub(crate) fn note_delivered(&mut self, path: PathBuf, version: LoadedVersion) {
+        self.announced.remove(&path);
+        self.covered_dirs.extend(path.parent().map(PathBuf::from));
+        self.loaded_versions.insert(path, version);
+    }
+
+    /// A file no longer applies.
+    pub(crate) fn forget(&mut self, path: &Path) {
+        self.announced.remove(path);
+        self.loaded_versions.remove(path);
     }
 
     /// Settings in which the session's own rules and settings hold. A session of a profile that is gone goes on with the
@@ -275,7 +311,7 @@ impl Session {
     }
 
     /// The directory that bounds the session.
-    pub(crate) fn top(&self) -> &std::path::Path {
+    pub(crate) fn top(&self) -> &Path {
         self.root.as_deref().unwrap_or(&self.cwd)
     }
 }

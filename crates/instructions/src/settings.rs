@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::delivery::Delivery;
 use crate::profile::{FOREWORD, Fallbacks, PROFILES, Profile};
 
 // Paths of settings that advice names and other agents' files set, as configuration files write them.
@@ -245,20 +246,6 @@ impl AgentsConfig {
     pub fn is_empty(&self) -> bool {
         is_default(self)
     }
-}
-
-/// Whether a reminder carries texts or only paths.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Delivery {
-    /// Only paths; the model reads.
-    Pointer,
-    /// Always the texts.
-    Inline,
-    /// The texts of small files, the paths of others.
-    #[default]
-    Auto,
 }
 
 /// The directories in which a user keeps what is not of one project: one for each profile that has one.

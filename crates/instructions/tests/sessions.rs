@@ -1,6 +1,6 @@
 //! Sessions: a frozen start, files announced once as an agent moves, and what a resumed session is told.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a fixture that cannot be made fails its test")]
 
 mod support;
 
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use instructions::{
-    AgentsInitial, Announcement, CODELIA, Cache, Delivery, FileSettings, Reminder, Request, Resolver,
-    ResumeDifference, Session, SessionFile, SessionFileError,
+    AgentsInitial, Announcement, CODELIA, Cache, ContentHash, Delivery, FileReader, FileSettings, InlineRoom,
+    Purpose, Reminder, Request, Resolver, ResumeDifference, Session, SessionFile, SessionFileError,
 };
 use serde_json::json;
 use support::Tree;
@@ -65,7 +65,7 @@ impl Project {
 
     fn difference(&self, session: &Session, cwd: &str) -> ResumeDifference {
         let cwd = self.root.join(cwd);
-        ResumeDifference::find(session, &self.request(&cwd), None).unwrap()
+        ResumeDifference::find(session, &self.request(&cwd), FileReader::Present, None).unwrap()
     }
 }
 
@@ -228,6 +228,109 @@ fn small_files_come_with_their_text_and_large_ones_as_paths() {
     assert_eq!(blocks(&project, "small/x"), None);
 }
 
+/// The texts of a reminder's files; none for one that is only pointed to.
+fn texts(announcement: &Announcement) -> Vec<Option<String>> {
+    match announcement.reminder() {
+        Some(Reminder::AgentsResolvePaths { files, .. }) => {
+            files.into_iter().map(|file| file.block).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_file_that_was_only_pointed_to_is_delivered_before_a_write() {
+    let project = Project::new(&[("a/AGENTS.md", &"x\n".repeat(3000))]);
+    let resolver = project.resolver(project.session(""));
+    let (file, target) = (project.root.join("a/AGENTS.md"), project.root.join("a/x"));
+    let write =
+        || resolver.resolve_for([target.as_path()], Purpose::Write, &mut InlineRoom::default()).unwrap();
+    let pointer = resolver.resolve(&target).unwrap();
+    assert_eq!(texts(&pointer), [None]);
+    // Both calls may stand in one message; the pointer does not count for the write.
+    let text = write();
+    assert!(text.is_awaited() && texts(&text)[0].as_ref().is_some_and(|text| text.contains("x\nx")));
+    drop(text);
+    pointer.confirm();
+    assert!(resolver.session().announced.contains(&file));
+    assert!(resolver.resolve(&target).unwrap().is_empty(), "announced once");
+    let stored = serde_json::to_string(&resolver.session()).unwrap();
+    assert_eq!(serde_json::from_str::<Session>(&stored).unwrap(), resolver.session());
+    let text = write();
+    assert_eq!(project.names(&text), ["a/AGENTS.md"]);
+    text.confirm();
+    assert!(resolver.session().announced.is_empty());
+    assert!(!write().is_awaited() && write().is_empty());
+}
+
+#[test]
+fn reading_the_whole_file_delivers_it() {
+    let text = "x\n".repeat(3000);
+    let project = Project::new(&[("a/AGENTS.md", &text), ("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session(""));
+    let file = project.root.join("a/AGENTS.md");
+    let waits = || {
+        let room = &mut InlineRoom::default();
+        resolver.resolve_for([project.root.join("a/x").as_path()], Purpose::Write, room).unwrap().is_awaited()
+    };
+    resolver.resolve(&file).unwrap().confirm();
+    assert!(!resolver.mark_read(&project.root.join("a/x"), &ContentHash::of("x")).unwrap());
+    assert!(resolver.mark_read(&file, &ContentHash::of("another text")).unwrap() && waits());
+    assert!(resolver.mark_read(&file, &ContentHash::of(&text)).unwrap() && !waits());
+    resolver.keep_delivered([], [(file.as_path(), &ContentHash::of(&text))]);
+    assert!(!waits(), "the result is still in the request");
+    resolver.keep_delivered([], []);
+    assert!(waits(), "it has left the request");
+    // A call that reads a file brings its text itself.
+    let reading = resolver.resolve(&project.root.join("b/AGENTS.md")).unwrap();
+    assert_eq!(texts(&reading), [None]);
+}
+
+#[test]
+fn where_nothing_can_read_every_text_comes_as_far_as_a_message_has_room() {
+    let large = format!("{}\n# Last\n", "line of text\n".repeat(1_800));
+    let mut project =
+        Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", &large), ("a/b/AGENTS.md", &large)]);
+    project.settings.agents.resolver.delivery = Some(Delivery::Pointer);
+    let session = project.session("");
+    let resolver = project.resolver(session.clone()).with_reader(FileReader::Absent);
+    let target = project.root.join("a/b/x");
+    let found = resolver.resolve(&target).unwrap();
+    let [Some(far), Some(near)] = &texts(&found)[..] else { panic!("{:?}", texts(&found)) };
+    assert!(near.ends_with("# Last") && far.contains("omitted headings: Last. Read "), "nearest first");
+    assert!(far.len() + near.len() < 33_500);
+    found.confirm();
+    assert!(resolver.session().announced.is_empty(), "what was cut counts as delivered");
+
+    let cwd = project.root.join("a/b");
+    let request = project.request(&cwd);
+    let difference = ResumeDifference::find(&session, &request, FileReader::Absent, None).unwrap();
+    let Some(Reminder::SessionResumeDiff { files, .. }) = difference.reminder() else {
+        panic!("no reminder")
+    };
+    assert!(files.len() == 2 && files.iter().all(|file| file.block.is_some()));
+    let pointers = project.difference(&session, "a/b");
+    let Some(Reminder::SessionResumeDiff { files, .. }) = pointers.reminder() else { panic!("no reminder") };
+    assert!(files.len() == 2 && files.iter().all(|file| file.block.is_none()), "as the setting says");
+    let mut session = session;
+    pointers.confirm(&mut session);
+    assert_eq!(session.announced.len(), 2);
+}
+
+#[test]
+fn what_has_no_room_in_one_message_comes_with_the_next() {
+    let large = "line of text\n".repeat(3_000);
+    let project = Project::new(&[("a/AGENTS.md", &large), ("a/b/AGENTS.md", &large)]);
+    let resolver = project.resolver(project.session("")).with_reader(FileReader::Absent);
+    let target = project.root.join("a/b/x");
+    for (name, left_over) in [("a/b/AGENTS.md", 1), ("a/AGENTS.md", 0)] {
+        let found = resolver.resolve(&target).unwrap();
+        assert_eq!((project.names(&found), found.left_over()), (vec![name.to_owned()], left_over));
+        found.confirm();
+    }
+    assert!(resolver.resolve(&target).unwrap().is_empty());
+}
+
 #[test]
 fn what_left_the_request_is_announced_again() {
     let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
@@ -239,9 +342,9 @@ fn what_left_the_request_is_announced_again() {
         reminder
     };
     let (first, second) = (tell("a/x").unwrap(), tell("b/x").unwrap());
-    resolver.keep_delivered([&first, &second]);
+    resolver.keep_delivered([&first, &second], []);
     assert_eq!((tell("a/x"), tell("b/x")), (None, None));
-    resolver.keep_delivered([&second]);
+    resolver.keep_delivered([&second], []);
     assert_eq!((tell("a/x"), tell("b/x")), (Some(first), None));
 }
 
@@ -255,13 +358,13 @@ fn a_change_that_left_the_request_is_told_again_and_the_frozen_start_is_not() {
         announcement.confirm();
         told
     };
-    resolver.keep_delivered([]);
+    resolver.keep_delivered([], []);
     assert_eq!(told(), [""; 0]);
     project.write("AGENTS.md", "two");
     std::fs::remove_file(project.root.join("a/AGENTS.md")).unwrap();
     assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
     assert_eq!(told(), [""; 0]);
-    resolver.keep_delivered([]);
+    resolver.keep_delivered([], []);
     assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
 }
 
@@ -305,15 +408,26 @@ fn a_resumed_session_is_told_once_what_changed() {
     fs::remove_file(project.root.join("a/AGENTS.md")).unwrap();
     let difference = project.difference(&session, "b");
     let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.lines().map(|line| line.split("(mtime").next().unwrap()).collect();
     assert_eq!(
-        lines[1..4],
-        ["Session resumed with context changes:", "- cwd: {R}/a -> {R}/b", "- root: {R} -> {R}",]
+        lines[1..],
+        [
+            "Session resumed with context changes:",
+            "- cwd: {R}/a -> {R}/b",
+            "Re-check AGENTS.md for current scope:",
+            "- {R}/AGENTS.md ",
+            "- {R}/b/AGENTS.md ",
+            "- {R}/a/AGENTS.md (removed: no longer applies)",
+            "Their text follows; it applies to this scope.",
+            "",
+            "Instructions from: {R}/AGENTS.md",
+            "changed",
+            "",
+            "Instructions from: {R}/b/AGENTS.md",
+            "b",
+            "</system-reminder>"
+        ]
     );
-    assert!(lines[4].starts_with("- markers: [\".foreword\",") && lines[5].starts_with("Re-check AGENTS.md"));
-    assert!(lines[6].starts_with("- {R}/AGENTS.md (mtime: "));
-    assert!(lines[7].starts_with("- {R}/b/AGENTS.md (mtime: "));
-    assert_eq!(lines[8], "- {R}/a/AGENTS.md (removed: no longer applies)");
     difference.confirm(&mut session);
     assert!(project.difference(&session, "b").is_empty(), "no more than once");
     assert_eq!(session.initial, frozen, "the start stays as it was");
@@ -333,14 +447,14 @@ fn a_resumed_session_is_told_what_changed_where_it_had_been() {
     project.write("b/AGENTS.override.md", "another wins");
     let difference = project.difference(&session, "");
     let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");
-    let lines: Vec<&str> = text.lines().skip(6).map(|line| line.split(": ").next().unwrap()).collect();
+    let lines: Vec<&str> = text.lines().skip(3).map(|line| line.split(": ").next().unwrap()).collect();
     assert_eq!(
-        lines,
+        lines[..4],
         [
             "- {R}/a/AGENTS.md (mtime",
             "- {R}/b/AGENTS.override.md (mtime",
             "- {R}/b/AGENTS.md (removed",
-            "</system-reminder>"
+            "Their text follows; it applies to this scope."
         ]
     );
     difference.confirm(&mut session);

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use instructions::profile::{EmptyMarkers, Fallbacks, RootOverride};
-use instructions::{Announcement, Cache, FileSettings, PassedOver, Resolver, Session, SessionFile};
+use instructions::{
+    Announcement, Cache, FileReader, FileSettings, PassedOver, Reminder, Request, Resolver, ResumeDifference,
+    Session, SessionFile,
+};
 use serde_json::json;
 
 use crate::arguments::Resolve;
@@ -20,19 +23,15 @@ use crate::output::Reader;
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     // Who only looks neither waits nor leaves anything behind.
-    let file = if arguments.peek {
-        None
-    } else {
-        Some(lock(&arguments.session, PATIENCE, |message| context.output.warning(message, None))?)
-    };
-    let session = open(context, &files, arguments, file.as_ref())?;
+    let file = if arguments.peek { None } else { Some(lock(context, &arguments.session)?) };
+    let (session, moved) = open(context, &files, arguments, file.as_ref())?;
     let paths: Vec<PathBuf> =
         arguments.paths.iter().map(|path| directory(Some(path))).collect::<Result<_, _>>()?;
     let resolver = Resolver::new(session, files.settings.clone(), Arc::new(Cache::new()));
     let announcement =
         resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| files.failure(&error))?;
     warn(context, announcement.diagnostics());
-    let answer = Answer::new(&announcement);
+    let answer = Answer::new(&announcement, moved.as_ref());
     // Saved as far as possible first: what cannot be remembered must not be said, or it is said for ever.
     let prepared = match &file {
         None => None,
@@ -49,29 +48,31 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-/// The session in the file, if these flags can go on with it, or a new one.
+/// The session in the file, if these flags can go on with it, or a new one; and what it is told where it has moved to
+/// another directory.
 fn open(
     context: &Context,
     files: &Files,
     arguments: &Resolve,
     file: Option<&SessionFile>,
-) -> Result<Session, Failure> {
+) -> Result<(Session, Option<ResumeDifference>), Failure> {
     let stored = match file {
         Some(file) => file.read(),
         None => SessionFile::peek(&arguments.session),
     };
-    let Some(session) = stored.map_err(|error| file_failure(&error))? else {
-        return start(context, files, arguments);
+    let Some(mut session) = stored.map_err(|error| file_failure(&error))? else {
+        return Ok((start(context, files, arguments)?, None));
     };
-    if let Some(cwd) = &arguments.cwd
-        && directory(Some(cwd))? != session.cwd
-    {
-        let message = format!("the session was started in {}", session.cwd.display());
-        return Err(Failure::usage(message).hint("leave --cwd out, or see `foreword session diff --cwd`"));
-    }
     check_profile(&session, files)?;
     check_rules(&session, files, &arguments.files)?;
-    Ok(session)
+    let cwd = arguments.cwd.as_deref().map(|cwd| directory(Some(cwd))).transpose()?;
+    let Some(cwd) = cwd.filter(|cwd| *cwd != session.cwd) else { return Ok((session, None)) };
+    let settings = session.settings_over(files.settings.clone());
+    let request = Request { cwd: &cwd, settings: &settings };
+    let moved = ResumeDifference::find(&session, &request, FileReader::Present, None)
+        .map_err(|error| files.failure(&error))?;
+    moved.clone().confirm(&mut session);
+    Ok((session, Some(moved)))
 }
 
 /// What is printed of an announcement, taken out of it before it is confirmed.
@@ -83,10 +84,15 @@ struct Answer {
 }
 
 impl Answer {
-    fn new(announcement: &Announcement) -> Self {
-        let reminder = announcement.reminder().map(|reminder| reminder.render());
-        let resolved = announcement.resolved();
-        let removed: Vec<_> = announcement.removed().iter().map(|path| path.to_string_lossy()).collect();
+    fn new(announcement: &Announcement, moved: Option<&ResumeDifference>) -> Self {
+        let reminders = [moved.and_then(ResumeDifference::reminder), announcement.reminder()];
+        let reminders: Vec<String> = reminders.iter().flatten().map(Reminder::render).collect();
+        let reminder = (!reminders.is_empty()).then(|| reminders.join("\n"));
+        let mut resolved = moved.map(ResumeDifference::resolved).unwrap_or_default();
+        resolved.files.extend(announcement.resolved().files);
+        let removed = moved.map(ResumeDifference::removed).unwrap_or_default().iter();
+        let removed: Vec<_> =
+            removed.chain(announcement.removed()).map(|path| path.to_string_lossy()).collect();
         Self {
             json: json!({ "resolved": resolved, "removed": removed, "reminder": reminder }),
             passed_over: announcement.passed_over().to_vec(),
@@ -144,7 +150,12 @@ const PATIENCE: Patience =
 /// How often to look whether the lock is free.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-fn lock(path: &Path, patience: Patience, say: impl Fn(&str)) -> Result<SessionFile, Failure> {
+/// Locks a session file, and says so when that takes long.
+pub(crate) fn lock(context: &Context, path: &Path) -> Result<SessionFile, Failure> {
+    lock_within(path, PATIENCE, |message| context.output.warning(message, None))
+}
+
+fn lock_within(path: &Path, patience: Patience, say: impl Fn(&str)) -> Result<SessionFile, Failure> {
     let begun = Instant::now();
     let mut said = false;
     loop {
@@ -240,7 +251,7 @@ mod tests {
         let say = |message: &str| said.borrow_mut().push(message.to_owned());
         let patience = Patience { say_after: Duration::ZERO, give_up_after: Duration::from_millis(100) };
         let held = SessionFile::lock(&path).unwrap();
-        let failure = lock(&path, patience, say).unwrap_err();
+        let failure = lock_within(&path, patience, say).unwrap_err();
         let lock_path = path.with_extension("json.lock");
         assert_eq!(failure.exit, Exit::Failed);
         assert_eq!(
@@ -251,7 +262,7 @@ mod tests {
         let waiting = format!("waiting for {}, which another process holds", lock_path.display());
         assert_eq!(said.take(), [waiting], "once");
         drop(held);
-        lock(&path, patience, say).unwrap();
+        lock_within(&path, patience, say).unwrap();
         assert_eq!(said.take(), Vec::<String>::new());
     }
 }

@@ -2,22 +2,27 @@
 
 use std::path::Path;
 
-use instructions::{ResumeDifference, Session as Stored, SessionFile};
+use instructions::{FileReader, ResumeDifference, Session as Stored, SessionFile};
 use serde_json::json;
 
 use super::prompt::hash;
-use super::resolve::{check_profile, file_failure};
+use super::resolve::{check_profile, file_failure, lock};
 use crate::arguments::Session;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
-use crate::output::table;
+use crate::output::{Reader, table};
 use crate::words::count;
 
 pub(crate) fn run(context: &Context, command: &Session) -> Result<Exit, Failure> {
     match command {
         Session::Show { file } => show(context, file),
-        Session::Diff { file, cwd, .. } => diff(context, file, cwd.as_deref()),
+        Session::Diff { file, cwd, confirm, .. } => {
+            // Who only looks neither waits nor leaves anything behind, and nor does a lock of a session that is not there.
+            read(file)?;
+            let locked = confirm.then(|| lock(context, file)).transpose()?;
+            diff(context, file, cwd.as_deref(), locked.as_ref())
+        }
     }
 }
 
@@ -42,12 +47,16 @@ fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
             count(session.initial.files.len() as u64, "file"),
         );
         let rows = session.loaded_versions.iter().map(|(path, version)| {
-            let initial = if session.initial.files.contains(path) { "at the start" } else { "on the way" };
+            let loaded = match (session.initial.files.contains(path), session.announced.contains(path)) {
+                (_, true) => "only pointed to",
+                (true, _) => "at the start",
+                (false, _) => "on the way",
+            };
             vec![
                 path.display().to_string(),
                 version.size.to_string(),
                 hash(&version.sha256).to_owned(),
-                initial.to_owned(),
+                loaded.to_owned(),
             ]
         });
         text.push_str(&table(&["file", "bytes", "sha256", "loaded"], rows));
@@ -56,20 +65,38 @@ fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn diff(context: &Context, path: &Path, cwd: Option<&Path>) -> Result<Exit, Failure> {
-    let session = read(path)?;
+/// Prints what differs; where the session is locked, it is then where the disk is.
+fn diff(
+    context: &Context,
+    path: &Path,
+    cwd: Option<&Path>,
+    locked: Option<&SessionFile>,
+) -> Result<Exit, Failure> {
+    let mut session = read(path)?;
     let files = Files::new(context)?;
     check_profile(&session, &files)?;
     let cwd = match cwd {
         Some(cwd) => directory(Some(cwd))?,
         None => session.cwd.clone(),
     };
-    let difference = ResumeDifference::find(&session, &files.request(&cwd), None)
+    let difference = ResumeDifference::find(&session, &files.request(&cwd), FileReader::Present, None)
         .map_err(|error| files.failure(&error))?;
     let reminder = difference.reminder().map(|reminder| reminder.render());
-    context.output.data(&json!({ "differs": reminder.is_some(), "reminder": reminder }), || {
-        reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default()
-    })?;
+    // Saved as far as possible first: what cannot be remembered must not be said, or it is said for ever.
+    let prepared = match locked.filter(|_| reminder.is_some()) {
+        Some(file) => {
+            difference.confirm(&mut session);
+            Some(file.prepare(&session).map_err(|error| file_failure(&error))?)
+        }
+        None => None,
+    };
+    let reader =
+        context.output.data(&json!({ "differs": reminder.is_some(), "reminder": reminder }), || {
+            reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default()
+        })?;
+    if let (Some(prepared), Reader::Listening) = (prepared, reader) {
+        prepared.commit().map_err(|error| file_failure(&error))?;
+    }
     if reminder.is_none() {
         context.output.note("nothing differs");
     }

@@ -55,7 +55,7 @@ fn a_file_is_announced_once() {
     );
     assert_eq!(
         after,
-        "Read and apply these files before editing files in this scope.\n\nInstructions from: ~/project/a/AGENTS.md\n\
+        "Their text follows; it applies to this scope.\n\nInstructions from: ~/project/a/AGENTS.md\n\
          leaf\n</system-reminder>\n"
     );
     let nothing = "nothing new applies there for the session in ~/project\n";
@@ -240,14 +240,22 @@ fn a_session_goes_on_where_and_as_it_was_started() {
         "",
         "error: the session uses the profile `codelia`, not `codex`\nhint: leave --profile out\n",
     );
-    machine.check_code(
-        "resolve --session s.json --cwd a x",
-        2,
-        "",
-        "error: the session was started in ~/project\n\
-         hint: leave --cwd out, or see `foreword session diff --cwd`\n",
-    );
     machine.run("resolve --session s.json --cwd ./a/.. x").done();
+}
+
+#[test]
+fn a_session_follows_its_agent_to_another_directory() {
+    let machine = machine();
+    resolve(&machine, "x");
+    let out = machine.tidy(&machine.run("resolve --session s.json --cwd a --peek a/x").done());
+    let moved = "<system-reminder type=\"session.resume.diff\">\nSession resumed with context changes:\n\
+                 - cwd: ~/project -> ~/project/a\nRe-check AGENTS.md for current scope:\n\
+                 - ~/project/a/AGENTS.md (mtime: ";
+    assert!(out.starts_with(moved) && out.matches("Instructions from: ").count() == 1, "{out}");
+    assert_eq!(resolve(&machine, "--cwd a a/x"), (some(&["a/AGENTS.md"]), some(&[])));
+    assert_eq!(resolve(&machine, "a/x"), (some(&[]), some(&[])));
+    let session = machine.run("session show s.json --format json").object();
+    assert_eq!(session["cwd"], machine.project().join("a").to_str().unwrap());
 }
 
 #[test]

@@ -65,16 +65,16 @@ fn a_resumed_session_would_be_told_what_differs() {
     );
     std::fs::remove_file(machine.project().join("a/AGENTS.md")).unwrap();
     std::fs::create_dir(machine.project().join("b")).unwrap();
-    let markers = "[\".foreword\",\".git\",\".jj\",\".hg\"]";
-    let told = format!(
-        "<system-reminder type=\"session.resume.diff\">\nSession resumed with context changes:\n\
-         - cwd: ~/project -> ~/project/b\n- root: ~/project -> ~/project\n- markers: {markers} -> {markers}\n\
-         Re-check AGENTS.md for current scope:\n- ~/project/a/AGENTS.md (removed: no longer applies)\n</system-reminder>\n"
-    );
-    machine.check("session diff s.json --cwd b", &told, "");
-    machine.check("session diff s.json --cwd b", &told, "");
+    let told = "<system-reminder type=\"session.resume.diff\">\nSession resumed with context changes:\n\
+         - cwd: ~/project -> ~/project/b\n\
+         Re-check AGENTS.md for current scope:\n- ~/project/a/AGENTS.md (removed: no longer applies)\n</system-reminder>\n";
+    machine.check("session diff s.json --cwd b", told, "");
+    machine.check("session diff s.json --cwd b", told, "");
     let object = machine.run("session diff s.json --cwd b --format json").object();
     assert_eq!(object["differs"], true);
+    machine.check("session diff s.json --cwd b --confirm", told, "");
+    machine.check("session diff s.json --cwd b --confirm", "", "nothing differs\n");
+    machine.check("session diff s.json", "", "nothing differs\n");
     machine.check_code(
         "session diff s.json --profile codex",
         2,

@@ -14,6 +14,8 @@ pub static CODELIA: Profile = Profile {
     over_limit: OverLimit::StopsAtFirst,
     unreadable: Unreadable::Absent,
     changed: Changed::ByTime,
+    reminder_texts: ReminderTexts::Never,
+    resume_lines: ResumeLines::All,
     variable_prefix: "CODELIA_",
     ..BASE
 };

@@ -171,7 +171,7 @@ mod tests {
                     Additional AGENTS.md may apply for this path:\n\
                     - /repo/a/AGENTS.md (mtime: 1738970000000)\n\
                     - /repo/b/AGENTS.md (removed: no longer applies)\n\
-                    Read and apply these files before editing files in this scope.\n\n\
+                    Their text follows; it applies to this scope.\n\n\
                     Instructions from: /repo/a/AGENTS.md\n- not a file (mtime: 1)\n\
                     </system-reminder>";
         let reminder =
