@@ -109,7 +109,7 @@ impl Feeds {
         cursor: Sequence,
     ) -> Result<Vec<(Sequence, Frame)>, StoreError> {
         let changes = self.store.changes_after(workspace_id, cursor, BATCH).await?;
-        changes.into_iter().map(serialise).collect()
+        Ok(changes.into_iter().filter_map(serialise).collect())
     }
 
     /// The workspace's feed, started if nobody followed the workspace before.
@@ -153,7 +153,7 @@ impl Feed {
     fn push(&self, changes: Vec<Change>) {
         let Some(newest) = changes.last().map(|change| change.seq) else { return };
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.frames.extend(changes.into_iter().filter_map(|change| serialise(change).ok()));
+        recent.frames.extend(changes.into_iter().filter_map(serialise));
         while recent.frames.len() > REMEMBERED {
             if let Some((seq, _)) = recent.frames.pop_front() {
                 recent.floor = seq;
@@ -174,8 +174,15 @@ impl Feed {
     }
 }
 
-fn serialise(change: Change) -> Result<(Sequence, Frame), StoreError> {
-    let broken = |error: serde_json::Error| StoreError::Database(format!("change_log.params: {error}"));
-    let params = RawValue::from_string(change.params).map_err(broken)?;
-    Ok((change.seq, rpc::notification(&change.method, &params).map_err(broken)?))
+/// A change as it is sent. One that is not JSON is left out: whoever waited for it would wait for ever.
+fn serialise(change: Change) -> Option<(Sequence, Frame)> {
+    let Change { seq, method, params } = change;
+    let frame = RawValue::from_string(params).and_then(|params| rpc::notification(&method, &params));
+    match frame {
+        Ok(frame) => Some((seq, frame)),
+        Err(error) => {
+            tracing::error!(%seq, method, %error, "a change in the log cannot be read, and is not sent");
+            None
+        }
+    }
 }
