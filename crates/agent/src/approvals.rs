@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use protocol::{Timestamp, TurnId, WorkspaceId};
-use serde_json::json;
-use store::{NewApproval, Store, StoreError, Wake};
+use store::{Store, StoreError, Wake};
 use tokio::sync::broadcast::error::RecvError;
 use tools::{ApprovalRequest, Approvals, Decision};
 
@@ -40,19 +39,16 @@ impl TurnApprovals {
         let mut wakes = self.store.wakes();
         let milliseconds = i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX);
         let expires_at = Timestamp::now().milliseconds().saturating_add(milliseconds);
-        let new = NewApproval {
-            call_id: request.call_id.clone(),
-            tool: request.tool.clone(),
-            request: json!(request),
-            expires_at: Timestamp::from_milliseconds(expires_at),
-        };
-        self.store.request_approval(&self.workspace_id, &self.turn_id, &self.owner, new).await?;
+        let expires_at = Timestamp::from_milliseconds(expires_at);
+        let call_id = request.call_id.clone();
+        let (workspace_id, turn_id) = (&self.workspace_id, &self.turn_id);
+        self.store.request_approval(workspace_id, turn_id, &self.owner, request, expires_at).await?;
         loop {
-            let approvals = self.store.approvals(&self.workspace_id, &self.turn_id).await?;
-            let own = approvals.into_iter().find(|approval| approval.call_id == request.call_id);
-            match own.as_ref().and_then(|approval| approval.allowed) {
-                Some(true) => return Ok(Decision::Allow),
-                Some(false) => return Ok(Decision::Deny { reason: None }),
+            let approvals = self.store.approvals(workspace_id, turn_id).await?;
+            let own = approvals.into_iter().find(|approval| approval.request.call_id == call_id);
+            match own.and_then(|approval| approval.decision) {
+                Some(decision) if decision.allowed => return Ok(Decision::Allow),
+                Some(_) => return Ok(Decision::Deny { reason: None }),
                 None => {}
             }
             let woken = async {

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 
 use provider::{Block, Message};
 
-use crate::entry::Entry;
+use protocol::message::TurnMessage;
 
 /// Most characters of an id that is kept.
 const MAX_CHARS: usize = 64;
 
 /// Gives the calls of an answer ids that no other call of the turn has; those that are so already stay.
-pub(crate) fn make_unique(message: &mut Message, earlier: &[Entry]) {
+pub(crate) fn make_unique(message: &mut Message, earlier: &[TurnMessage]) {
     let calls = earlier.iter().flat_map(|entry| entry.message.tool_calls());
     let mut taken: HashSet<String> = calls.map(|call| call.id.clone()).collect();
     for block in &mut message.blocks {
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn no_two_calls_of_a_turn_have_the_same_id() {
-        let earlier = [Entry::new(answer(&["a", "b_2"]))];
+        let earlier = [TurnMessage::new(answer(&["a", "b_2"]))];
         let mut message = answer(&["a", "b", "b", "", "with space", "c", &"x".repeat(100)]);
         make_unique(&mut message, &earlier);
         let ids: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();

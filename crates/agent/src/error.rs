@@ -43,9 +43,6 @@ pub enum AgentError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// What is stored cannot be understood.
-    #[error("the stored {what} cannot be read: {message}")]
-    Stored { what: &'static str, message: String },
     /// Nobody said which model to ask.
     #[error("no model is configured")]
     NoModel,

@@ -2,21 +2,18 @@
 
 use instructions::{Reminder, ReminderFile};
 use prompt::AGENTS_CONTEXT;
-use protocol::prompt::{PromptManifest, PromptManifestSection};
+use protocol::message::{Block, TurnItem, TurnMessage};
+use protocol::prompt::PromptManifestSection;
 use protocol::turn::{
     ExplainedFile, ExplainedHistory, ExplainedSection, ExplainedSource, ExplainedTool, FileDelivery,
     TurnExplanation,
 };
-use protocol::{TurnId, WorkspaceId};
-use provider::Block;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use store::{Turn, TurnItem};
+use protocol::{Turn, TurnId, WorkspaceId};
+use store::StoredItem;
 
-use crate::entry::Entry;
 use crate::error::AgentError;
-use crate::history::CONTEXT;
 use crate::preparation::Agent;
+use crate::turn_message::messages;
 
 impl Agent {
     /// The files, documents, skills, memory and hooks that made a turn's prompt, with versions.
@@ -27,25 +24,22 @@ impl Agent {
     ) -> Result<TurnExplanation, AgentError> {
         let stored = self.store.turn(workspace_id, turn_id).await?;
         let items = self.store.turn_items(workspace_id, turn_id).await?;
-        let history = sent_history(&items)?;
-        let entries: Vec<Entry> = Entry::all(items)?.into_iter().map(|(entry, _)| entry).collect();
+        let history = sent_history(&items);
+        let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
         let manifests = self.store.manifests(workspace_id, turn_id).await?;
         let rounds = u32::try_from(manifests.len()).unwrap_or(u32::MAX);
-        let manifest = manifests.into_iter().next_back().map(|last| readable("manifest", last.manifest));
-        let manifest: Option<PromptManifest> = manifest.transpose()?;
-        let sections = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sections);
+        let sections = manifests.last().map_or(&[][..], |last| &last.manifest.sections);
         let mut files = initial_files(sections);
         files.extend(self.earlier_files(&stored, history.as_ref()).await?);
         files.extend(told_files(&entries));
-        let hooks = self.store.hook_runs(workspace_id, turn_id).await?;
-        let hooks = hooks.into_iter().map(|run| readable("hook run", run.record));
         Ok(TurnExplanation {
             turn: self.turn_view(workspace_id, turn_id).await?.turn,
             files,
             sources: sections.iter().flat_map(sources).collect(),
             sections: sections.iter().map(explained_section).collect(),
-            hooks: hooks.collect::<Result<_, _>>()?,
+            hooks: self.store.hook_runs(workspace_id, turn_id).await?,
             tools: tools(&entries),
+            approvals: self.store.approvals(workspace_id, turn_id).await?,
             history,
             rounds,
         })
@@ -67,13 +61,11 @@ impl Agent {
 }
 
 /// What was sent of earlier turns, as it was when the model was last asked.
-fn sent_history(items: &[TurnItem]) -> Result<Option<ExplainedHistory>, AgentError> {
-    let last = items.iter().rfind(|item| item.kind == CONTEXT);
-    last.map(|item| readable("context", item.content.clone())).transpose()
-}
-
-fn readable<T: DeserializeOwned>(what: &'static str, stored: Value) -> Result<T, AgentError> {
-    serde_json::from_value(stored).map_err(|error| AgentError::Stored { what, message: error.to_string() })
+fn sent_history(items: &[StoredItem]) -> Option<ExplainedHistory> {
+    items.iter().rev().find_map(|stored| match &stored.item {
+        TurnItem::Context(history) => Some(*history),
+        TurnItem::Message(_) => None,
+    })
 }
 
 fn explained_section(section: &PromptManifestSection) -> ExplainedSection {
@@ -103,7 +95,7 @@ fn initial_files(sections: &[PromptManifestSection]) -> Vec<ExplainedFile> {
 }
 
 /// The files that messages told of.
-fn told_files(entries: &[Entry]) -> impl Iterator<Item = ExplainedFile> + '_ {
+fn told_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFile> + '_ {
     let attached = entries.iter().flat_map(|entry| &entry.reminders);
     attached.flat_map(|attached| {
         let (files, removed): (&[ReminderFile], &[std::path::PathBuf]) = match &attached.reminder {
@@ -133,7 +125,7 @@ fn sources(section: &PromptManifestSection) -> Vec<ExplainedSource> {
     sources.map(|source| ExplainedSource { section_id: section.id.clone(), source }).collect()
 }
 
-fn tools(entries: &[Entry]) -> Vec<ExplainedTool> {
+fn tools(entries: &[TurnMessage]) -> Vec<ExplainedTool> {
     let calls = entries.iter().flat_map(|entry| entry.message.tool_calls());
     calls
         .map(|call| {

@@ -1,22 +1,20 @@
 //! A turn that this process holds: what it is about was loaded once, and only the holder of its lease writes to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hooks::TurnContext;
 use prompt::CompiledPrompt;
-use protocol::prompt::PromptDiagnostic;
-use protocol::{TurnId, TurnStatus, Version, WorkspaceId};
+use protocol::message::{TurnItem, TurnMessage};
+use protocol::prompt::{PromptDiagnostic, RoundRequest};
+use protocol::{ContentHash, Session, Turn, TurnId, TurnStatus, Version, WorkspaceId};
 use provider::{Block, Message, ModelName, Provider};
-use serde_json::{Value, json};
-use store::{BeginRound, FinishTurn, NewTurnItem, StoreError, Turn, TurnEnd, TurnEvent};
+use store::{BeginRound, FinishTurn, StoreError, TurnEnd, TurnEvent};
 
-use crate::entry::Entry;
 use crate::error::AgentError;
 use crate::preparation::Agent;
-use crate::records::to_row;
 use crate::running::RunningTurn;
 use crate::subject::Subject;
 use crate::summary::Summariser;
@@ -36,10 +34,12 @@ pub(crate) struct HeldTurn {
     pub(crate) running: RunningTurn,
     /// Items that are written with whatever is written next. Locked while they are: who has the lock knows what is
     /// stored already.
-    pending: Arc<tokio::sync::Mutex<Vec<NewTurnItem>>>,
+    pending: Arc<tokio::sync::Mutex<Vec<TurnItem>>>,
     touched: Mutex<BTreeSet<PathBuf>>,
     /// What hooks are told, once the first phases have run.
     context: Mutex<Option<TurnContext>>,
+    /// Digests of the prompt's texts that are stored with an earlier round.
+    brought: Mutex<HashSet<ContentHash>>,
 }
 
 /// Who is asked, and who summarises.
@@ -50,7 +50,7 @@ pub(crate) struct TurnModel {
 }
 
 /// The session of a thread after a turn that ended well, and the version it is based on.
-pub(crate) type SessionAfter = Option<(Value, Version)>;
+pub(crate) type SessionAfter = Option<(Session, Version)>;
 
 /// How a turn ended.
 pub(crate) enum Outcome {
@@ -90,6 +90,7 @@ impl HeldTurn {
             pending: Arc::default(),
             touched: Mutex::default(),
             context: Mutex::default(),
+            brought: Mutex::default(),
         }
     }
 
@@ -120,21 +121,17 @@ impl HeldTurn {
     }
 
     /// Writes items with the next thing that is written: each commit costs a model's time.
-    pub(crate) async fn add_later(&self, items: impl IntoIterator<Item = NewTurnItem>) {
+    pub(crate) async fn add_later(&self, items: impl IntoIterator<Item = TurnItem>) {
         self.pending.lock().await.extend(items);
     }
 
     /// Adds items to the turn, and logs what happened.
-    pub(crate) async fn add(
-        &self,
-        items: Vec<NewTurnItem>,
-        events: Vec<TurnEvent>,
-    ) -> Result<(), AgentError> {
+    pub(crate) async fn add(&self, items: Vec<TurnItem>, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
-            let all = pending.iter().cloned().chain(items).collect();
-            agent.store.add_turn_items(&turn.workspace_id, &turn.id, &agent.node, all, events).await?;
+            let all: Vec<TurnItem> = pending.iter().cloned().chain(items).collect();
+            agent.store.add_turn_items(&turn.workspace_id, &turn.id, &agent.node, &all, events).await?;
             pending.clear();
             Ok(())
         })
@@ -160,23 +157,27 @@ impl HeldTurn {
         &self,
         round: u32,
         compiled: &CompiledPrompt,
+        request: RoundRequest,
         about_tools: &[PromptDiagnostic],
     ) -> Result<(), AgentError> {
         let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
-        let record = agent.round_record(round, compiled, about_tools)?;
+        let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let record = agent.round_record(round, compiled, Some(request), about_tools, &brought);
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
             let runs = agent.records.take(&turn.id);
-            let hook_runs = runs.iter().map(to_row).collect();
-            let record = BeginRound { items: pending.clone(), hook_runs, ..record };
+            let record = BeginRound { items: pending.clone(), hook_runs: runs.clone(), ..record };
             let begun = agent.store.begin_round(&turn.workspace_id, &turn.id, &agent.node, record).await;
             match begun {
-                Ok(_) => pending.clear(),
+                Ok(()) => pending.clear(),
                 Err(_) => agent.records.put_back(&turn.id, runs),
             }
-            Ok(begun.map(drop)?)
+            Ok(begun?)
         })
-        .await
+        .await?;
+        let digests = compiled.sections.iter().map(|section| section.sha256.clone());
+        self.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(digests);
+        Ok(())
     }
 
     /// Writes the end, and tries again while the database is away: the lease keeps the turn ours until then.
@@ -186,33 +187,18 @@ impl HeldTurn {
             let text = self.pending_text(&last).await;
             last.extend(text);
         }
-        let usage = Some(json!(self.running.usage()));
-        let finish = match outcome {
-            Outcome::Completed(session) => {
-                FinishTurn { end: TurnEnd::Completed, error: None, usage, session: session.clone() }
-            }
-            Outcome::Failed(error) => FinishTurn {
-                end: TurnEnd::Failed,
-                error: Some(json!(turn_error(error))),
-                usage,
-                session: None,
-            },
-            Outcome::Cancelled => FinishTurn { end: TurnEnd::Cancelled, error: None, usage, session: None },
+        let end = match outcome {
+            Outcome::Completed(session) => TurnEnd::Completed { session: session.clone() },
+            Outcome::Failed(error) => TurnEnd::Failed(turn_error(error)),
+            Outcome::Cancelled => TurnEnd::Cancelled,
         };
+        let finish = FinishTurn { end, usage: Some(self.running.usage()), items: last.clone() };
         let (agent, actor) = (&self.agent, self.subject.actor.as_deref());
         let deadline = tokio::time::Instant::now() + LEASE;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
         loop {
-            let (last, finish) = (last.clone(), finish.clone());
-            let finished = agent.store.finish_turn_with(
-                self.workspace_id(),
-                self.id(),
-                &agent.node,
-                last,
-                finish,
-                actor,
-            );
-            match finished.await {
+            let (workspace_id, finish) = (self.workspace_id(), finish.clone());
+            match agent.store.finish_turn(workspace_id, self.id(), &agent.node, finish, actor).await {
                 Ok(_) => return self.running.text_stored(),
                 Err(StoreError::Unavailable(_) | StoreError::DiskFull) if may_wait() => {
                     tokio::time::sleep(WRITE_AGAIN).await;
@@ -226,23 +212,21 @@ impl HeldTurn {
     }
 
     /// What a model was saying when it was stopped.
-    async fn pending_text(&self, pending: &[NewTurnItem]) -> Option<NewTurnItem> {
+    async fn pending_text(&self, pending: &[TurnItem]) -> Option<TurnItem> {
         let text = self.running.pending_text()?;
         // It may have been stopped just when this had been stored, or was about to be with the end.
         let last = match pending.last() {
-            Some(item) => Entry::read(&item.kind, item.content.clone()).ok().flatten(),
+            Some(item) => Some(item.clone()),
             None => {
                 let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.ok();
-                stored.and_then(|items| Some(Entry::all(items).ok()?.pop()?.0))
+                stored.and_then(|mut items| Some(items.pop()?.item))
             }
         };
-        if last.is_some_and(|entry| entry.message.text() == text) {
+        if let Some(TurnItem::Message(last)) = last
+            && last.message.text() == text
+        {
             return None;
         }
-        let item = Entry::new(Message::assistant(vec![Block::text(text)])).item();
-        item.inspect_err(
-            |error| tracing::warn!(%error, turn = %self.id(), "a model's words could not be kept"),
-        )
-        .ok()
+        Some(TurnItem::Message(TurnMessage::new(Message::assistant(vec![Block::text(text)]))))
     }
 }

@@ -3,23 +3,21 @@
 //! The window over them moves rarely, because whatever moves it breaks the prefix that a provider has cached: past the
 //! limit of entries half of them go at once, and what no longer fits is summarised down to much less than the limit.
 
+use protocol::message::{TurnItem, TurnMessage};
 use protocol::turn::ExplainedHistory;
-use protocol::{TokenUsage, TurnId, Version};
+use protocol::{TokenUsage, Turn, TurnId, Version};
 use provider::Message;
-use serde_json::json;
-use store::{NewTurnItem, StoredHistory, Turn, TurnEvent, TurnItem};
+use store::{StoredHistory, StoredItem, TurnEvent};
 
-use crate::entry::{Entry, message_tokens};
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::preparation::Agent;
+use crate::turn_message::{message_tokens, sent_tokens};
 
 /// Most stored messages that are sent again.
 const MAX_ENTRIES: usize = 200;
 /// With less room than this a summary would say nothing, and what it replaces would be lost.
 const MIN_SUMMARY_BUDGET: usize = 2_000;
-/// The kind of turn item that says what was sent of earlier turns.
-pub(crate) const CONTEXT: &str = "context";
 
 /// Shares of the budget, in hundredths.
 pub(crate) mod share {
@@ -58,7 +56,7 @@ pub(crate) struct History {
 pub(crate) struct PastTurn {
     pub(crate) id: TurnId,
     pub(crate) ordinal: u64,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TurnMessage>,
     pub(crate) tokens: usize,
 }
 
@@ -66,10 +64,10 @@ impl History {
     /// The messages, oldest first.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let summary = self.summary.as_deref().map(|text| Message::user(prompt::notes::summary(text)));
-        summary.into_iter().chain(self.entries().map(Entry::as_sent)).collect()
+        summary.into_iter().chain(self.entries().map(TurnMessage::as_sent)).collect()
     }
 
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &TurnMessage> {
         self.turns.iter().flat_map(|turn| &turn.entries)
     }
 
@@ -156,7 +154,7 @@ impl HeldTurn {
             turns: Vec::new(),
             usage: TokenUsage::default(),
         };
-        history.turns = self.agent.past_turns(items)?;
+        history.turns = self.agent.past_turns(items);
         let before = history.through;
         history.leave_out_past_limit();
         if history.through > before {
@@ -239,16 +237,15 @@ impl HeldTurn {
 
 impl Agent {
     /// Keeps what was sent of earlier turns, for whoever asks why.
-    pub(crate) fn context_item(&self, history: &History, budget: usize) -> NewTurnItem {
-        let explained = ExplainedHistory {
+    pub(crate) fn context_item(&self, history: &History, budget: usize) -> TurnItem {
+        TurnItem::Context(ExplainedHistory {
             left_out_through: history.through,
             summarised: history.summary.is_some(),
             turns: history.turns.len() as u64,
             entries: history.count() as u64,
             tokens: self.history_tokens(history) as u64,
             budget_tokens: budget as u64,
-        };
-        NewTurnItem { kind: CONTEXT.to_owned(), content: json!(explained) }
+        })
     }
 
     pub(crate) fn history_tokens(&self, history: &History) -> usize {
@@ -260,15 +257,15 @@ impl Agent {
     /// The completed turns of a thread before one and after an ordinal, oldest first.
     pub(crate) async fn completed_turns(&self, turn: &Turn, after: u64) -> Result<Vec<PastTurn>, AgentError> {
         let (workspace_id, thread_id) = (&turn.workspace_id, &turn.thread_id);
-        self.past_turns(self.store.completed_items(workspace_id, thread_id, after, turn.ordinal).await?)
+        let items = self.store.completed_items(workspace_id, thread_id, after, turn.ordinal).await?;
+        Ok(self.past_turns(items))
     }
 
-    fn past_turns(&self, items: Vec<(u64, TurnItem)>) -> Result<Vec<PastTurn>, AgentError> {
+    fn past_turns(&self, items: Vec<(u64, StoredItem)>) -> Vec<PastTurn> {
         let mut turns: Vec<PastTurn> = Vec::new();
         for (ordinal, item) in items {
-            let turn_id = item.turn_id.clone();
-            let Some(entry) = Entry::of(item)? else { continue };
-            let tokens = entry.tokens(&self.counter);
+            let (TurnItem::Message(entry), turn_id) = (item.item, item.turn_id) else { continue };
+            let tokens = sent_tokens(&self.counter, &entry);
             match turns.last_mut().filter(|turn| turn.ordinal == ordinal) {
                 Some(turn) => {
                     turn.entries.push(entry);
@@ -277,6 +274,6 @@ impl Agent {
                 None => turns.push(PastTurn { id: turn_id, ordinal, entries: vec![entry], tokens }),
             }
         }
-        Ok(turns)
+        turns
     }
 }

@@ -1,12 +1,12 @@
 //! What is kept of a prompt, so that it can be shown again and compared with another one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use prompt::{CompiledPrompt, Rebuilt, blame, rebuild};
-use protocol::prompt::{PromptBlame, PromptDiagnostic, PromptManifest};
+use protocol::prompt::{PromptBlame, PromptDiagnostic, PromptManifest, RoundManifest, RoundRequest};
 use protocol::{ContentHash, Timestamp, TurnId, WorkspaceId};
-use store::{BeginRound, PromptText, SaveManifest, TurnEvent};
+use store::{BeginRound, PromptText, TurnEvent};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
@@ -35,31 +35,30 @@ impl Agent {
         round: u32,
         compiled: &CompiledPrompt,
     ) -> Result<(), AgentError> {
-        let record = self.round_record(round, compiled, &[])?;
-        self.store.begin_round(workspace_id, turn_id, owner, record).await?;
-        Ok(())
+        let record = self.round_record(round, compiled, None, &[], &HashSet::new());
+        Ok(self.store.begin_round(workspace_id, turn_id, owner, record).await?)
     }
 
-    /// What is recorded of a round's prompt, and of tools that are missing in it.
+    /// What is recorded of a round's prompt, of its request, and of tools that are missing in it. Texts that an earlier
+    /// round of the turn has brought are not brought again.
     pub(crate) fn round_record(
         &self,
         round: u32,
         compiled: &CompiledPrompt,
+        request: Option<RoundRequest>,
         about_tools: &[PromptDiagnostic],
-    ) -> Result<BeginRound, AgentError> {
-        let mut manifest = compiled.manifest.clone();
+        brought: &HashSet<ContentHash>,
+    ) -> BeginRound {
+        let mut manifest = PromptManifest { request, ..compiled.manifest.clone() };
         manifest.diagnostics.extend_from_slice(about_tools);
         let sections = compiled.sections.iter().filter(|_| self.settings.prompt.keep_texts);
         let texts = sections
+            .filter(|section| !brought.contains(&section.sha256))
             .map(|section| PromptText { sha256: section.sha256.clone(), content: section.text.to_string() });
-        let manifest = SaveManifest {
-            round,
-            manifest: serde_json::to_value(&manifest).map_err(broken)?,
-            fingerprint: compiled.manifest.fingerprints.full.to_string(),
-        };
+        let manifest = RoundManifest { round, manifest };
         let events = vec![TurnEvent::ManifestKept { round }];
         let (items, hook_runs) = (Vec::new(), Vec::new());
-        Ok(BeginRound { manifest, texts: texts.collect(), items, hook_runs, events })
+        BeginRound { manifest, texts: texts.collect(), items, hook_runs, events }
     }
 
     /// The manifest of a round of a turn; of the last round when none is named.
@@ -75,7 +74,7 @@ impl Agent {
             None => manifests.into_iter().next_back(),
         };
         let missing = || AgentError::NoManifest { turn_id: turn_id.to_string(), round };
-        serde_json::from_value(found.ok_or_else(missing)?.manifest).map_err(broken)
+        Ok(found.ok_or_else(missing)?.manifest)
     }
 
     /// A past prompt, byte for byte, proven by its fingerprints.
@@ -133,10 +132,6 @@ impl Agent {
         let digests: Vec<ContentHash> = sections.map(|section| section.sha256.clone()).collect();
         Ok(self.store.prompt_texts(workspace_id, &digests).await?)
     }
-}
-
-fn broken(error: serde_json::Error) -> AgentError {
-    AgentError::Stored { what: "manifest", message: error.to_string() }
 }
 
 fn ago(age: Duration) -> Timestamp {

@@ -1,11 +1,10 @@
 //! Whose is it? Every method that names a turn or a thread finds it here, in its workspace and in no other.
 
-use protocol::{ThreadId, TurnId, WorkspaceId};
-use store::{Turn, TurnPage};
+use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
+use store::TurnPage;
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
-use crate::view::to_protocol;
 
 impl Agent {
     /// A turn that must be one of this thread.
@@ -29,9 +28,8 @@ impl Agent {
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
         page: TurnPage,
-    ) -> Result<Vec<protocol::Turn>, AgentError> {
-        let turns = self.store.turns(workspace_id, thread_id, page).await?;
-        turns.into_iter().map(to_protocol).collect()
+    ) -> Result<Vec<Turn>, AgentError> {
+        Ok(self.store.turns(workspace_id, thread_id, page).await?)
     }
 
     /// Decides about a call that waits, and says what counts.
@@ -44,6 +42,6 @@ impl Agent {
         actor: Option<&str>,
     ) -> Result<bool, AgentError> {
         let answered = self.store.answer_approval(workspace_id, turn_id, call_id, allow, actor).await?;
-        Ok(answered.allowed.unwrap_or(false))
+        Ok(answered.decision.is_some_and(|decision| decision.allowed))
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use instructions::Resolver;
 use prompt::CompiledPrompt;
+use protocol::message::{TurnItem, TurnMessage};
 use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, Message, SystemParts};
 use tools::{RoundContext, ToolContext, ToolLimits};
 
 use crate::approvals::TurnApprovals;
-use crate::entry::{Entry, message_tokens};
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, SessionAfter};
 use crate::history::{CompactionReason, History};
@@ -17,6 +17,7 @@ use crate::preparation::{Agent, Prepared};
 use crate::round_tools::RoundTools;
 use crate::task::blocking;
 use crate::thread_session::ThreadSession;
+use crate::turn_message::{message_tokens, sent_tokens};
 
 /// What a turn's first round is asked with.
 pub(crate) struct TurnPlan {
@@ -26,7 +27,7 @@ pub(crate) struct TurnPlan {
     /// Tokens that earlier turns may have.
     pub(crate) budget: usize,
     /// The message that opens the turn.
-    pub(crate) opening: Entry,
+    pub(crate) opening: TurnMessage,
     /// Finds instruction files as the model moves; none without a directory.
     pub(crate) resolver: Option<Resolver>,
     session: Option<ThreadSession>,
@@ -34,10 +35,10 @@ pub(crate) struct TurnPlan {
 
 impl TurnPlan {
     /// The session as it is saved when the turn has ended well.
-    pub(crate) fn session_after(&self) -> Result<SessionAfter, AgentError> {
+    pub(crate) fn session_after(&self) -> SessionAfter {
         match (&self.session, &self.resolver) {
-            (Some(session), Some(resolver)) => session.after(resolver).map(Some),
-            _ => Ok(None),
+            (Some(session), Some(resolver)) => Some(session.after(resolver)),
+            _ => None,
         }
     }
 }
@@ -54,12 +55,13 @@ impl HeldTurn {
         let history = self.history(budget, CompactionReason::TurnStart).await?;
         self.running.spend(history.usage);
         if let Some(session) = &mut session {
-            session.session.keep_delivered(history.entries().flat_map(Entry::reminders), []);
+            session.session.keep_delivered(history.entries().flat_map(TurnMessage::reminders), []);
             agent.compare_session(session).await?;
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
-        let opening = Entry::opening(&self.stored.input, reminder, &prepared.compiled.turn_text);
-        self.add_later([agent.context_item(&history, budget), opening.item()?]).await;
+        let opening = TurnMessage::opening(&self.stored.input, reminder, &prepared.compiled.turn_text);
+        let items = [agent.context_item(&history, budget), TurnItem::Message(opening.clone())];
+        self.add_later(items).await;
         // The first round's record takes the opening to the store; nothing is asked without it.
         session.iter_mut().for_each(ThreadSession::confirm);
         let resolver = session.as_ref().map(|session| session.resolver(agent));
@@ -104,7 +106,10 @@ impl HeldTurn {
         let agent = &self.agent;
         let fixed = usize::try_from(compiled.manifest.prefix_tokens()).unwrap_or(usize::MAX)
             + agent.tool_tokens(tools)
-            + Entry::opening(&self.stored.input, None, &compiled.turn_text).tokens(&agent.counter);
+            + sent_tokens(
+                &agent.counter,
+                &TurnMessage::opening(&self.stored.input, None, &compiled.turn_text),
+            );
         let settings = &agent.settings.turns;
         let room = settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens);
         room.checked_sub(fixed).ok_or(AgentError::TooLong { tokens: fixed, room })

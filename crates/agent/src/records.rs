@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hooks::{Contributed, HookRun, Recorder};
 use protocol::TurnId;
-use store::{NewHookRun, Store};
+use store::Store;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
@@ -96,7 +96,7 @@ async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
         let mut waiting = Vec::new();
         for entry in entries.drain(..) {
             match entry {
-                Entry::Run(run) => runs.push(to_row(&run)),
+                Entry::Run(run) => runs.push(*run),
                 Entry::Written(sender) => waiting.push(sender),
             }
         }
@@ -111,21 +111,5 @@ async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
         for sender in waiting {
             let _ = sender.send(());
         }
-    }
-}
-
-pub(crate) fn to_row(run: &HookRun) -> NewHookRun {
-    NewHookRun {
-        workspace_id: run.workspace_id.clone(),
-        thread_id: run.thread_id.clone(),
-        turn_id: run.turn_id.clone(),
-        package_id: run.package_id.clone(),
-        hook_id: run.hook_id.clone(),
-        subscription_id: run.subscription_id.clone(),
-        phase: run.phase.name().to_owned(),
-        status: run.status.name().to_owned(),
-        started_at: run.started_at,
-        duration_us: run.duration_us,
-        record: serde_json::json!(run),
     }
 }

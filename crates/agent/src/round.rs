@@ -2,19 +2,21 @@
 
 use futures_util::StreamExt as _;
 use prompt::notes;
-use protocol::ToolCall;
+use protocol::message::{TurnItem, TurnMessage};
+use protocol::prompt::{RoundNote, RoundRequest, RoundTool};
+use protocol::{ContentHash, ToolCall};
 use provider::{
     Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, ProviderError, StopReason, ToolChoice,
 };
 use store::TurnEvent;
 
 use crate::call_ids;
-use crate::entry::{self, Entry};
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::history::CompactionReason;
 use crate::plan::TurnPlan;
 use crate::tool_executor::ToolExecutor;
+use crate::turn_message::{self, sent_tokens};
 
 /// How often a model whose answer was cut off is told to go on.
 const MAX_CONTINUATIONS: u32 = 3;
@@ -27,12 +29,14 @@ pub(crate) struct Rounds<'a> {
     /// What is sent but for its messages, which are those of the history and `entries`.
     request: ChatRequest,
     /// The messages of this turn.
-    entries: Vec<Entry>,
+    entries: Vec<TurnMessage>,
     spent: Spent,
     /// Pieces of the answer so far.
     deltas: u64,
     /// Whether a provider has said that the request is too long.
     shortened: bool,
+    /// What the next round is told because of the last one.
+    notes: Vec<RoundNote>,
 }
 
 /// What a turn has used of its budgets.
@@ -62,7 +66,8 @@ impl<'a> Rounds<'a> {
         let executor = ToolExecutor::new(plan.resolver.clone());
         let entries = vec![plan.opening.clone()];
         let spent = Spent::default();
-        Self { turn, plan, executor, request, entries, spent, deltas: 0, shortened: false }
+        let notes = Vec::new();
+        Self { turn, plan, executor, request, entries, spent, deltas: 0, shortened: false, notes }
     }
 
     /// Asks until there is an answer, and gives the plan back.
@@ -102,9 +107,24 @@ impl<'a> Rounds<'a> {
             let more = agent.tool_tokens(&self.request.tools).saturating_sub(before);
             self.plan.budget = self.plan.budget.saturating_sub(more);
         }
+        let request = self.round_request();
         let TurnPlan { prepared, tools, .. } = &self.plan;
-        self.turn.record(round, &prepared.compiled, tools.diagnostics()).await?;
+        self.turn.record(round, &prepared.compiled, request, tools.diagnostics()).await?;
         Ok(kind)
+    }
+
+    /// What the round's record says besides its prompt.
+    fn round_request(&mut self) -> RoundRequest {
+        let tools = self.request.tools.iter().map(|spec| {
+            let described = serde_json::to_string(spec).unwrap_or_default();
+            RoundTool { name: spec.name.clone(), sha256: ContentHash::of(described) }
+        });
+        RoundRequest {
+            mode: self.turn.subject.thread.mode,
+            tools: tools.collect(),
+            tool_choice: self.request.tool_choice,
+            notes: std::mem::take(&mut self.notes),
+        }
     }
 
     /// Stores the model's calls, runs them, and stores their results for the next round.
@@ -123,9 +143,11 @@ impl<'a> Rounds<'a> {
             || self.spent.calls >= max_calls
             || self.is_full(&batch.entry);
         if is_next_last {
+            self.notes.push(RoundNote::FinalAnswer);
             batch.entry.message.blocks.push(Block::text(notes::final_answer()));
             self.spent.calls = self.spent.calls.max(max_calls);
         } else if batch.recoverable {
+            self.notes.push(RoundNote::Retry);
             batch.entry.message.blocks.push(Block::text(notes::retry_instruction()));
         }
         let events = std::mem::take(&mut batch.events);
@@ -145,7 +167,8 @@ impl<'a> Rounds<'a> {
             StopReason::MaxOutputTokens | StopReason::ContextFull if can_continue => {
                 self.spent.continuations += 1;
                 self.push(response.message, Vec::new()).await?;
-                let hint = Entry::new(Message::user(notes::recovery_continuation()));
+                self.notes.push(RoundNote::Continuation);
+                let hint = TurnMessage::new(Message::user(notes::recovery_continuation()));
                 self.add(hint, Vec::new()).await?;
                 Ok(Next::Ask)
             }
@@ -172,8 +195,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// Whether the turn itself has become so long that only an answer still fits.
-    fn is_full(&self, next: &Entry) -> bool {
-        self.own_tokens() + next.tokens(&self.turn.agent.counter) > self.plan.budget
+    fn is_full(&self, next: &TurnMessage) -> bool {
+        self.own_tokens() + sent_tokens(&self.turn.agent.counter, next) > self.plan.budget
     }
 
     /// Tokens that this turn may still add; earlier turns give way to it.
@@ -183,11 +206,11 @@ impl<'a> Rounds<'a> {
 
     /// Tokens of this turn's messages; its opening was taken from the budget before.
     fn own_tokens(&self) -> usize {
-        self.entries.iter().skip(1).map(|entry| entry.tokens(&self.turn.agent.counter)).sum()
+        self.entries.iter().skip(1).map(|entry| sent_tokens(&self.turn.agent.counter, entry)).sum()
     }
 
     fn has_no_answer(&self) -> bool {
-        entry::answer(&self.entries).is_none()
+        turn_message::answer(&self.entries).is_none()
     }
 
     /// Asks once; once in a turn a request that is too long is shortened and sent again.
@@ -198,7 +221,7 @@ impl<'a> Rounds<'a> {
         }
         loop {
             let earlier = self.plan.history.messages().into_iter();
-            self.request.messages = earlier.chain(self.entries.iter().map(Entry::as_sent)).collect();
+            self.request.messages = earlier.chain(self.entries.iter().map(TurnMessage::as_sent)).collect();
             let error = match self.listen().await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
@@ -224,7 +247,7 @@ impl<'a> Rounds<'a> {
         let item = self.turn.agent.context_item(&self.plan.history, self.plan.budget);
         self.turn.add(vec![item], Vec::new()).await?;
         if let Some(resolver) = &self.plan.resolver {
-            let reminders = self.plan.history.entries().chain(&self.entries).flat_map(Entry::reminders);
+            let reminders = self.plan.history.entries().chain(&self.entries).flat_map(TurnMessage::reminders);
             resolver.keep_delivered(reminders, []);
         }
         Ok(is_shorter)
@@ -234,7 +257,7 @@ impl<'a> Rounds<'a> {
         let (turn, provider) = (self.turn, &self.turn.model.provider);
         let mut stream = provider.chat(&self.request);
         // All pieces together are the answer, which parts what was said in different rounds.
-        let mut joint = if self.has_no_answer() { "" } else { entry::JOINT };
+        let mut joint = if self.has_no_answer() { "" } else { turn_message::JOINT };
         while let Some(event) = stream.next().await {
             match event? {
                 ChatEvent::TextDelta { text } if text.is_empty() => {}
@@ -266,7 +289,7 @@ impl<'a> Rounds<'a> {
     async fn push(&mut self, message: Message, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         // A message without anything in it is one that no provider takes back.
         if !message.blocks.is_empty() {
-            self.add(Entry::new(message), events).await?;
+            self.add(TurnMessage::new(message), events).await?;
         }
         self.turn.running.text_stored();
         Ok(())
@@ -275,16 +298,16 @@ impl<'a> Rounds<'a> {
     /// Takes the model's last words, which are stored with the turn's end. Until then they count as pending text.
     async fn push_last(&mut self, message: Message) -> Result<(), AgentError> {
         if !message.blocks.is_empty() {
-            let entry = Entry::new(message);
-            self.turn.add_later([entry.item()?]).await;
+            let entry = TurnMessage::new(message);
+            self.turn.add_later([TurnItem::Message(entry.clone())]).await;
             self.entries.push(entry);
         }
         Ok(())
     }
 
     /// Stores a message of this turn, and logs what happened with it.
-    async fn add(&mut self, entry: Entry, events: Vec<TurnEvent>) -> Result<(), AgentError> {
-        self.turn.add(vec![entry.item()?], events).await?;
+    async fn add(&mut self, entry: TurnMessage, events: Vec<TurnEvent>) -> Result<(), AgentError> {
+        self.turn.add(vec![TurnItem::Message(entry.clone())], events).await?;
         self.entries.push(entry);
         Ok(())
     }

@@ -44,18 +44,20 @@ impl RoundTools {
         let offers = join_all(self.sources.iter().map(|source| source.offer(round, self.offer_time))).await;
         let mut toolbox = Toolbox::new();
         let mut problems = Vec::new();
-        for (index, (source, offered)) in self.sources.iter_mut().zip(offers).enumerate() {
+        for (source, offered) in self.sources.iter_mut().zip(offers) {
+            let name = source.source.name().to_owned();
             match offered {
                 Ok(offered) => source.last = offered,
-                Err(problem) => problems.push(format!("source {} of tools {problem}", index + 1)),
+                Err(problem) => problems.push(format!("the source of tools `{name}` {problem}")),
             }
             let refused = toolbox.extend(source.last.clone());
-            problems.extend(refused.iter().map(|refused| format!("a tool is left out: {refused}")));
+            let left_out = |refused| format!("a tool of the source `{name}` is left out: {refused}");
+            problems.extend(refused.iter().map(left_out));
         }
         for problem in &problems {
             tracing::warn!(turn = %round.turn_id, "{problem}");
         }
-        let omitted = |problem| PromptDiagnostic::new(PromptDiagnosticCode::SectionOmitted, problem);
+        let omitted = |problem| PromptDiagnostic::new(PromptDiagnosticCode::ToolsOmitted, problem);
         self.diagnostics = problems.into_iter().map(omitted).collect();
         let is_changed = !toolbox.is_same(&self.toolbox);
         if is_changed {
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     /// What a source does in rounds 1, 2 and so on.
-    struct Does(&'static [Deed]);
+    struct Does(String, &'static [Deed]);
 
     #[derive(Clone, Copy)]
     enum Deed {
@@ -109,8 +111,12 @@ mod tests {
     }
 
     impl ToolSource for Does {
+        fn name(&self) -> &str {
+            &self.0
+        }
+
         fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
-            match self.0[round.round as usize - 1] {
+            match self.1[round.round as usize - 1] {
                 Deed::Offers => Box::pin(async { Toolbox::files() }),
                 Deed::Panics => panic!("on purpose"),
                 Deed::Hangs => Box::pin(std::future::pending()),
@@ -119,7 +125,10 @@ mod tests {
     }
 
     fn tools(sources: &[&'static [Deed]]) -> RoundTools {
-        let sources = sources.iter().map(|deeds| Arc::new(Does(deeds)) as Arc<dyn ToolSource>).collect();
+        let sources = sources.iter().enumerate().map(|(index, deeds)| {
+            Arc::new(Does(format!("test-{}", index + 1), deeds)) as Arc<dyn ToolSource>
+        });
+        let sources = sources.collect();
         let tools = RoundTools::new(sources, ToolContext::without_directory());
         RoundTools { offer_time: Duration::from_millis(50), ..tools }
     }
@@ -147,9 +156,10 @@ mod tests {
         assert_eq!((tools.specs().len(), said(&tools).len()), (Toolbox::files().specs().count(), 0));
         let first = tools.specs();
         assert!(!tools.refresh(&round(2)).await);
-        assert_eq!(said(&tools), ["source 1 of tools panicked; its last tools are kept"]);
+        assert_eq!(said(&tools), ["the source of tools `test-1` panicked; its last tools are kept"]);
         assert!(!tools.refresh(&round(3)).await);
-        assert_eq!(said(&tools), ["source 1 of tools did not answer within 50ms; its last tools are kept"]);
+        let late = "the source of tools `test-1` did not answer within 50ms; its last tools are kept";
+        assert_eq!(said(&tools), [late]);
         assert_eq!(tools.specs(), first);
     }
 
@@ -161,8 +171,11 @@ mod tests {
         let files = Toolbox::files().specs().count();
         assert_eq!(tools.specs().len(), files);
         let said = said(&tools);
-        assert!(said[0].starts_with("source 1 of tools did not answer"), "{said:?}");
-        assert_eq!(said[1], "source 2 of tools panicked; its tools are left out");
-        assert_eq!(said.iter().filter(|it| it.starts_with("a tool is left out: ")).count(), files);
+        assert!(said[0].starts_with("the source of tools `test-1` did not answer"), "{said:?}");
+        assert_eq!(said[1], "the source of tools `test-2` panicked; its tools are left out");
+        assert_eq!(
+            said.iter().filter(|it| it.starts_with("a tool of the source `test-4` is left out: ")).count(),
+            files
+        );
     }
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use instructions::{FileReader, Reminder, Resolver, ResumeDifference, Session};
 use protocol::{ThreadId, Version, WorkspaceId};
-use serde_json::Value;
-use store::SessionSave;
+use store::StoreError;
 
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
@@ -43,8 +42,8 @@ impl ThreadSession {
     }
 
     /// What is saved when the turn has ended well.
-    pub(crate) fn after(&self, resolver: &Resolver) -> Result<(Value, Version), AgentError> {
-        Ok((written(&resolver.session())?, self.version))
+    pub(crate) fn after(&self, resolver: &Resolver) -> (Session, Version) {
+        (resolver.session(), self.version)
     }
 }
 
@@ -61,12 +60,13 @@ impl Agent {
             return Ok(None);
         };
         if stored == Version(0) {
-            let state = written(&session)?;
             let (workspace_id, thread_id) = (&subject.workspace.id, &subject.thread.id);
-            let version = match self.store.save_session(workspace_id, thread_id, &state, stored).await? {
-                SessionSave::Saved(saved) => saved.version,
-                SessionSave::Changed(_) => return Err(AgentError::LeaseLost),
-            };
+            let version =
+                match self.store.save_session(workspace_id, thread_id, session.clone(), stored).await {
+                    Ok(saved) => saved.version,
+                    Err(StoreError::SessionChanged { .. }) => return Err(AgentError::LeaseLost),
+                    Err(error) => return Err(error.into()),
+                };
             return Ok(Some(ThreadSession { session, version, directory, difference: None, is_new: true }));
         }
         Ok(Some(ThreadSession { session, version: stored, directory, difference: None, is_new: false }))
@@ -101,11 +101,7 @@ impl Agent {
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
     ) -> Result<Option<protocol::ThreadSession>, AgentError> {
-        let Some(stored) = self.store.session(workspace_id, thread_id).await? else { return Ok(None) };
-        let state = instructions::parse_session(stored.state.to_string().as_bytes())
-            .map_err(|error| AgentError::Stored { what: "session", message: format!("{error:?}") })?;
-        let store::Session { thread_id, version, updated_at, .. } = stored;
-        Ok(Some(protocol::ThreadSession { thread_id, version, updated_at, state }))
+        Ok(self.store.session(workspace_id, thread_id).await?)
     }
 
     /// A thread's session as it is stored, and what its next turn would be told of the disk.
@@ -124,9 +120,4 @@ impl Agent {
         let difference = self.difference(&stored.state, &directory).await?;
         Ok((Some(stored), difference.reminder()))
     }
-}
-
-fn written(session: &Session) -> Result<Value, AgentError> {
-    serde_json::to_value(session)
-        .map_err(|error| AgentError::Stored { what: "session", message: error.to_string() })
 }

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use futures_util::future::join_all;
 use instructions::{Announcement, InlineRoom, Purpose, Reminder, Resolver, SystemReminderType};
+use protocol::message::{AttachedReminder, TurnMessage};
 use protocol::{Hint, ToolCall};
 use provider::{Message, ToolResult};
 use store::TurnEvent;
 use tools::{Access, CheckedCall, Router, ToolOutput};
 
-use crate::entry::{Attached, Entry};
 use crate::error::AgentError;
 use crate::task::blocking;
 
@@ -27,7 +27,7 @@ pub(crate) struct ToolExecutor {
 /// The results of the calls of one answer.
 pub(crate) struct ToolBatch {
     /// All results in one message, in the order of the calls.
-    pub(crate) entry: Entry,
+    pub(crate) entry: TurnMessage,
     pub(crate) events: Vec<TurnEvent>,
     /// Whether a call failed that the model could make better.
     pub(crate) recoverable: bool,
@@ -174,11 +174,12 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
             reminders: output.reminders.iter().map(Reminder::kind).collect(),
         });
         let attached = output.reminders.into_iter();
-        reminders.extend(attached.map(|reminder| Attached { call_id: Some(call.id.clone()), reminder }));
+        reminders
+            .extend(attached.map(|reminder| AttachedReminder { call_id: Some(call.id.clone()), reminder }));
         let result = ToolResult::new(call.id, output.text);
         results.push(if output.is_error { result.failed() } else { result });
     }
-    let entry = Entry { message: Message::results(results), reminders };
+    let entry = TurnMessage { message: Message::results(results), reminders };
     ToolBatch { entry, events, recoverable, touched: Vec::new(), announcements: Vec::new() }
 }
 

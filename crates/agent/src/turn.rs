@@ -9,10 +9,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hooks::{Phase, TurnContext};
 use protocol::method::TurnStartParams;
-use protocol::{Hint as _, Timestamp, TurnError, TurnId, TurnStatus, WorkspaceId};
+use protocol::{Hint as _, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
-use serde_json::json;
-use store::{Lease, NewTurn, StoreError, Turn};
+use store::{Lease, NewTurn, StoreError};
 
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
@@ -192,7 +191,7 @@ impl Agent {
     pub async fn fail_dead_turns(&self) -> Result<usize, AgentError> {
         let error = turn_error(&AgentError::GatewayGone);
         let living = self.running.ids();
-        Ok(self.store.fail_expired_turns(Timestamp::now(), SWEEP, &living, &json!(error)).await?.len())
+        Ok(self.store.fail_expired_turns(Timestamp::now(), SWEEP, &living, &error).await?.len())
     }
 
     fn lease(&self) -> Lease {
@@ -240,7 +239,7 @@ impl HeldTurn {
     async fn answer(&self, loaded: Result<(), AgentError>) -> Result<SessionAfter, AgentError> {
         loaded?;
         let plan = self.plan().await?;
-        Rounds::new(self, plan).run().await?.session_after()
+        Ok(Rounds::new(self, plan).run().await?.session_after())
     }
 
     /// Renews the lease; ends only when the turn must.
@@ -257,9 +256,9 @@ impl HeldTurn {
         let mut renewed = tokio::time::Instant::now();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            match agent.store.turn(workspace_id, turn_id).await {
-                Ok(turn) if turn.status != TurnStatus::Running => return Stopped::LeaseLost,
-                Ok(turn) if turn.stop_requested_at.is_some() => return Stopped::BySomebody,
+            match agent.store.turn_hold(workspace_id, turn_id).await {
+                Ok(hold) if hold.status != TurnStatus::Running => return Stopped::LeaseLost,
+                Ok(hold) if hold.stop_requested_at.is_some() => return Stopped::BySomebody,
                 _ => {}
             }
             if renewed.elapsed() < RENEWAL {
@@ -267,7 +266,9 @@ impl HeldTurn {
             }
             renewed = tokio::time::Instant::now();
             match agent.store.renew_lease(workspace_id, turn_id, &agent.lease()).await {
-                Err(StoreError::InvalidState(_)) => return Stopped::LeaseLost,
+                Err(StoreError::TurnEnded { .. } | StoreError::NotHolder { .. }) => {
+                    return Stopped::LeaseLost;
+                }
                 Err(error) => tracing::warn!(%error, turn = %turn_id, "a lease could not be renewed"),
                 Ok(()) => {}
             }

@@ -64,7 +64,11 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
             data.what = Some(what);
             data.id = Some(name);
         }),
-        StoreError::InvalidState(_) | StoreError::TurnRunning { .. } => invalid_state(message),
+        StoreError::InvalidState(_)
+        | StoreError::TurnEnded { .. }
+        | StoreError::NotHolder { .. }
+        | StoreError::SessionChanged { .. }
+        | StoreError::TurnRunning { .. } => invalid_state(message),
         StoreError::InvalidValue { .. } => Error::invalid_params(message),
         StoreError::LogPruned { oldest, .. } => {
             error(ErrorKind::LogPruned, message, |data| data.oldest_seq = Some(oldest))
@@ -80,6 +84,10 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
                 "the database does not answer at the moment; try again",
                 InternalReason::DatabaseUnavailable,
             )
+        }
+        StoreError::Unreadable { .. } => {
+            tracing::error!(error = %message, "what is stored cannot be read");
+            internal(message, InternalReason::Stored)
         }
         StoreError::Database(_) => {
             tracing::error!(error = %message, "the database failed");

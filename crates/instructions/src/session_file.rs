@@ -169,11 +169,13 @@ impl Drop for PreparedSession<'_> {
 }
 
 /// Why a text is not a session.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ParseError {
     /// It is of another version of the format.
+    #[error("it has the format {0}, this version knows {SCHEMA}")]
     Schema(u64),
     /// It is no session at all.
+    #[error("{0}")]
     Malformed(String),
 }
 

@@ -109,6 +109,7 @@ impl Compiler {
             sections,
             diagnostics,
             hook_sources,
+            request: None,
         };
         CompiledPrompt { stable_text, session_text, turn_text, full_text, sections: texts, manifest }
     }

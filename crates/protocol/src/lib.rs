@@ -38,6 +38,7 @@ pub mod hook;
 pub mod id;
 pub mod limits;
 pub mod local;
+pub mod message;
 pub mod method;
 mod nearest;
 pub mod notification;
@@ -65,7 +66,7 @@ pub use number::{Sequence, Version};
 pub use session::ThreadSession;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
-pub use tool::{ApprovalRequest, MalformedArguments, ToolCall, ToolSpec, TurnApproval};
+pub use tool::{ApprovalDecision, ApprovalRequest, MalformedArguments, ToolCall, ToolSpec, TurnApproval};
 pub use tree::{Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
 pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStatus};
 
@@ -74,5 +75,5 @@ pub use instructions::{
     AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Block, BlockRole, ContentHash, Decision,
     Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, InitialChain, InstructionFile,
     LoadedVersion, Outcome, Reminder, ReminderFile, ResolvedAgents, ResolvedFile, Session,
-    SystemReminderType, hex,
+    SystemReminderType, hex, parse_session,
 };

@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-use crate::ContentHash;
 use crate::hook::ContributionKind;
+use crate::{ContentHash, ThreadMode};
 
 /// How much of a prompt is made. Each profile has what the ones before it have.
 #[derive(
@@ -217,6 +217,8 @@ pub enum PromptDiagnosticCode {
     SectionTruncated,
     /// A section, or something else a hook contributed, is left out.
     SectionOmitted,
+    /// A source of tools did not say what it offers, or a tool of it cannot be offered.
+    ToolsOmitted,
     /// A hook failed.
     HookFailed,
     /// A hook took too long.
@@ -318,6 +320,69 @@ pub struct PromptManifest {
     pub diagnostics: Vec<PromptDiagnostic>,
     /// What hooks brought.
     pub hook_sources: Vec<PromptHookSource>,
+    /// What the model was asked with besides; absent in a preview, and in records of the first version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RoundRequest>,
+}
+
+/// What a round's request has besides its prompt and its messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundRequest {
+    /// How the thread answers.
+    pub mode: ThreadMode,
+    /// The tools that the model was shown, in their order.
+    pub tools: Vec<RoundTool>,
+    /// Whether it could call them.
+    pub tool_choice: ToolChoice,
+    /// What it was told at the end of the messages because of the round before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<RoundNote>,
+}
+
+/// A tool that a model was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundTool {
+    /// What it is called by.
+    pub name: String,
+    /// SHA-256 of its description and schema, as JSON.
+    pub sha256: ContentHash,
+}
+
+/// Whether tools may be called.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// No tool may be called, though they are listed.
+    None,
+    /// At least one must be called.
+    Required,
+}
+
+/// A sentence of ours that a round ends with, for the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundNote {
+    /// The budget is spent: answer now.
+    FinalAnswer,
+    /// A call failed that could be made better.
+    Retry,
+    /// The answer was cut off: go on.
+    Continuation,
+    /// A note of another version of Foreword.
+    #[serde(other)]
+    Other,
+}
+
+/// The record of one round's prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundManifest {
+    /// The round.
+    pub round: u32,
+    /// The record.
+    pub manifest: PromptManifest,
 }
 
 impl PromptManifest {

@@ -120,7 +120,9 @@ pub struct ApprovalRequest {
     pub rule: String,
 }
 
-/// An approval that a call waits for, and until when.
+/// A question about a call: asked, and at some time decided, or over.
+///
+/// [`ApprovalRequest`] is apart because the tool that asks knows nothing of times and people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnApproval {
     /// What is asked.
@@ -130,6 +132,21 @@ pub struct TurnApproval {
     pub requested_at: crate::Timestamp,
     /// When the answer is no because nobody answered.
     pub expires_at: crate::Timestamp,
+    /// What was decided; absent while the call waits, and when nobody answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<ApprovalDecision>,
+}
+
+/// What was decided about a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalDecision {
+    /// Whether it may run.
+    pub allowed: bool,
+    /// Who decided; absent for somebody without a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    /// When.
+    pub decided_at: crate::Timestamp,
 }
 
 #[cfg(test)]

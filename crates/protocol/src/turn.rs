@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hook::HookRun;
 use crate::prompt::{PromptSource, Stability};
-use crate::tool::ToolCall;
+use crate::tool::{ToolCall, TurnApproval};
 use crate::{ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// How far a turn is.
@@ -209,6 +209,9 @@ pub struct TurnExplanation {
     pub hooks: Vec<HookRun>,
     /// Tools that were called.
     pub tools: Vec<ExplainedTool>,
+    /// Calls that somebody was asked about, and what was decided by whom.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<TurnApproval>,
     /// What the model saw of earlier turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<ExplainedHistory>,

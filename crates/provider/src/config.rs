@@ -6,20 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use serde::{Deserialize, Serialize};
 
-use crate::RetryPolicy;
 use crate::key::{KeyFileError, key_from_file};
-
-/// Which API a provider speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProviderKind {
-    Anthropic,
-    Openai,
-    /// Chat Completions, as Ollama, vLLM, llama.cpp, OpenRouter and many others speak it.
-    OpenaiCompatible,
-}
+use crate::{ProviderKind, RetryPolicy};
 
 /// A provider that everybody has, once there is a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

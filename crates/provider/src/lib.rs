@@ -53,14 +53,16 @@ mod rules;
 mod secret;
 mod sse;
 
-pub use config::{BuiltIn, ProviderConfig, ProviderKind, ProviderSettings, ResponseLimits, Timeouts};
+pub use config::{BuiltIn, ProviderConfig, ProviderSettings, ResponseLimits, Timeouts};
 pub use error::{ErrorKind, ProviderError};
 pub use key::{KeyFileError, key_from_file};
-pub use message::{Block, Message, Reasoning, ToolResult};
 pub use model_name::{ModelName, ModelNameError, Providers};
+/// What is said, which the store keeps.
+pub use protocol::message::{Block, Message, ProviderKind, Reasoning, ToolResult};
+pub use protocol::prompt::ToolChoice;
 pub use protocol::{MessageRole, TokenUsage, ToolCall, ToolSpec};
 pub use provider::{ChatStream, Provider};
-pub use request::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts, ToolChoice};
+pub use request::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts};
 pub use response::{ChatEvent, ChatResponse, PartialResponse, StopReason};
 pub use retry::RetryPolicy;
 pub use rules::{CacheRules, ModelRules, ReasoningRules};

@@ -3,7 +3,7 @@
 use protocol::ToolSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::Message;
+use crate::{Message, ToolChoice};
 
 /// How many tokens a model may write when nobody said.
 pub const DEFAULT_MAX_OUTPUT_TOKENS: u32 = 16_000;
@@ -61,18 +61,6 @@ impl SystemParts {
         let parts = [self.stable.as_str(), self.session.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
-}
-
-/// Whether tools may be called.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolChoice {
-    #[default]
-    Auto,
-    /// No tool may be called, though they are listed.
-    None,
-    /// At least one must be called.
-    Required,
 }
 
 /// How hard a model should think.

@@ -1,107 +1,58 @@
 //! Approvals: tool calls that wait for somebody to decide.
 
-use protocol::{ErrorSubject, Timestamp, TurnId, TurnStatus, WorkspaceId};
-use serde_json::Value;
+use protocol::{
+    ApprovalDecision, ApprovalRequest, ErrorSubject, Timestamp, TurnApproval, TurnId, TurnStatus, WorkspaceId,
+};
 
-use crate::column::{enum_str, values};
+use crate::column::{to_json, values};
+use crate::lease::{self, TurnHold};
 use crate::on::{Columns, On};
 use crate::turn_event::TurnEvent;
-use crate::{Store, StoreError, lease, name, turn};
+use crate::{Store, StoreError, name, turn};
 
 /// The columns that [`read_approval`] reads.
 macro_rules! approval_columns {
     () => {
-        "turn_id, call_id, request, requested_at, expires_at, allowed, decided_at, decided_by"
+        "request, requested_at, expires_at, allowed, decided_by, decided_at"
     };
 }
 
-fn read_approval(mut row: Columns<'_>) -> Result<Approval, StoreError> {
-    Ok(Approval {
-        turn_id: row.next()?,
-        call_id: row.next()?,
-        request: row.next()?,
-        requested_at: row.next()?,
-        expires_at: row.next()?,
-        allowed: row.next()?,
-        decided_at: row.next()?,
-        decided_by: row.next()?,
-    })
-}
-
-/// A tool call that waits for somebody to decide.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewApproval {
-    /// The call.
-    pub call_id: String,
-    /// The tool.
-    pub tool: String,
-    /// What the call would do.
-    pub request: Value,
-    /// Until when it can be decided.
-    pub expires_at: Timestamp,
-}
-
-/// An approval as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approval {
-    /// The turn.
-    pub turn_id: TurnId,
-    /// The call.
-    pub call_id: String,
-    /// What the call would do.
-    pub request: Value,
-    /// When it was asked for.
-    pub requested_at: Timestamp,
-    /// Until when it can be decided.
-    pub expires_at: Timestamp,
-    /// What was decided.
-    pub allowed: Option<bool>,
-    /// When it was decided.
-    pub decided_at: Option<Timestamp>,
-    /// Who decided.
-    pub decided_by: Option<String>,
+fn read_approval(mut row: Columns<'_>) -> Result<TurnApproval, StoreError> {
+    let (request, requested_at, expires_at) = (row.json("approval")?, row.next()?, row.next()?);
+    let (allowed, decided_by): (Option<bool>, _) = (row.next()?, row.next()?);
+    let decided_at: Option<Timestamp> = row.next()?;
+    let decision = allowed.zip(decided_at);
+    let decision = decision.map(|(allowed, decided_at)| ApprovalDecision { allowed, decided_by, decided_at });
+    Ok(TurnApproval { request, requested_at, expires_at, decision })
 }
 
 impl Store {
-    /// Asks for the approval of a call in a turn that `owner` runs; of one call only the last request counts.
+    /// Asks for the approval of a call in a turn that `owner` runs, until a moment; of one call only the last request
+    /// counts.
     pub async fn request_approval(
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
         owner: &str,
-        new: NewApproval,
-    ) -> Result<Approval, StoreError> {
+        request: ApprovalRequest,
+        expires_at: Timestamp,
+    ) -> Result<TurnApproval, StoreError> {
         const INSERT: &str =
             "INSERT INTO turn_approval (workspace_id, turn_id, call_id, request, requested_at,
             expires_at) VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT (turn_id, call_id) DO UPDATE SET request = excluded.request,
                 requested_at = excluded.requested_at, expires_at = excluded.expires_at, allowed = NULL,
                 decided_at = NULL, decided_by = NULL";
-        name::check("call_id", &new.call_id)?;
-        let event = TurnEvent::ApprovalRequested { call_id: new.call_id.clone(), tool: new.tool };
-        let approval = Approval {
-            turn_id: turn_id.clone(),
-            call_id: new.call_id,
-            request: new.request,
-            requested_at: Timestamp::now(),
-            expires_at: new.expires_at,
-            allowed: None,
-            decided_at: None,
-            decided_by: None,
-        };
-        let workspace = workspace_id.clone();
+        name::check("call_id", &request.call_id)?;
+        let event =
+            TurnEvent::ApprovalRequested { call_id: request.call_id.clone(), tool: request.tool.clone() };
+        let text = to_json(&request)?;
+        let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
         self.write_turn(workspace_id, turn_id, owner, vec![event], async move |on: &mut On<'_>| {
-            let request = approval.request.to_string();
-            let values = values![
-                &workspace,
-                &approval.turn_id,
-                &approval.call_id,
-                &request,
-                approval.requested_at,
-                approval.expires_at,
-            ];
+            let requested_at = Timestamp::now();
+            let values = values![&workspace, &turn, &request.call_id, &text, requested_at, expires_at];
             on.execute(INSERT, values).await?;
-            Ok(approval)
+            Ok(TurnApproval { request, requested_at, expires_at, decision: None })
         })
         .await
     }
@@ -114,7 +65,7 @@ impl Store {
         call_id: &str,
         allow: bool,
         actor: Option<&str>,
-    ) -> Result<Approval, StoreError> {
+    ) -> Result<TurnApproval, StoreError> {
         const PRESENT: &str = concat!(
             "SELECT ",
             approval_columns!(),
@@ -126,20 +77,21 @@ impl Store {
         let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
         let (call_id, actor) = (call_id.to_owned(), actor.map(str::to_owned));
         self.write(async move |on: &mut On<'_>| {
-            let turn = lease::lock_turn(on, &workspace_id, &turn_id).await?;
+            let (_, hold) = lease::lock_turn(on, &workspace_id, &turn_id).await?;
             let present = on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
             let present = present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, &call_id))?;
-            match present.allowed {
-                Some(allowed) if allowed == allow => return Ok(present),
-                Some(allowed) => return Err(decided_otherwise(&call_id, allowed)),
+            match &present.decision {
+                Some(decision) if decision.allowed == allow => return Ok(present),
+                Some(decision) => return Err(decided_otherwise(&call_id, decision.allowed)),
                 None => {}
             }
             let now = Timestamp::now();
-            check_waits(&turn, &present, now)?;
+            check_waits(&turn_id, &hold, &present, now)?;
             let values = values![i64::from(allow), now, &actor, &turn_id, &call_id];
             on.execute(DECIDE, values).await?;
             on.wake_everywhere(&workspace_id).await?;
-            Ok(Approval { allowed: Some(allow), decided_at: Some(now), decided_by: actor, ..present })
+            let decision = ApprovalDecision { allowed: allow, decided_by: actor, decided_at: now };
+            Ok(TurnApproval { decision: Some(decision), ..present })
         })
         .await
     }
@@ -149,7 +101,7 @@ impl Store {
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
-    ) -> Result<Vec<Approval>, StoreError> {
+    ) -> Result<Vec<TurnApproval>, StoreError> {
         const APPROVALS: &str = concat!(
             "SELECT ",
             approval_columns!(),
@@ -167,15 +119,17 @@ impl Store {
     }
 }
 
-fn check_waits(turn: &turn::Turn, approval: &Approval, now: Timestamp) -> Result<(), StoreError> {
-    let Approval { turn_id, call_id, .. } = approval;
-    if turn.status != TurnStatus::Running {
-        return Err(StoreError::InvalidState(format!(
-            "turn `{turn_id}` has ended, so call `{call_id}` waits for nobody: it is {}",
-            enum_str(turn.status)
-        )));
+fn check_waits(
+    turn_id: &TurnId,
+    hold: &TurnHold,
+    approval: &TurnApproval,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if hold.status != TurnStatus::Running {
+        return Err(StoreError::TurnEnded { turn_id: turn_id.clone(), status: hold.status });
     }
     if approval.expires_at <= now {
+        let call_id = &approval.request.call_id;
         return Err(StoreError::InvalidState(format!(
             "call `{call_id}` of turn `{turn_id}` no longer waits for approval: its time is over"
         )));

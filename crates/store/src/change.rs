@@ -11,7 +11,6 @@ use crate::{Store, StoreError};
 pub enum Wake {
     /// This workspace's change log, or what was asked of its running turns.
     Workspace(WorkspaceId),
-    /// The access tokens.
     Tokens,
     /// Anything: notifications may have been lost.
     Everything,

@@ -130,7 +130,7 @@ impl FromColumn for u64 {
     type Column = i64;
 
     fn from_column(column: i64) -> Result<Self, StoreError> {
-        Ok(u64::try_from(column).unwrap_or(0))
+        u64::try_from(column).map_err(|_| out_of_range(column))
     }
 }
 
@@ -138,8 +138,13 @@ impl FromColumn for u32 {
     type Column = i64;
 
     fn from_column(column: i64) -> Result<Self, StoreError> {
-        Ok(u32::try_from(column).unwrap_or(u32::MAX))
+        u32::try_from(column).map_err(|_| out_of_range(column))
     }
+}
+
+/// A wrong number is never shown for one that cannot be right: somebody would trust it.
+fn out_of_range(column: i64) -> StoreError {
+    StoreError::unreadable("number", format!("{column} is out of its range"))
 }
 
 /// 0 or 1: the two databases have no boolean in common.
@@ -167,29 +172,20 @@ impl FromColumn for ContentHash {
     }
 }
 
-impl FromColumn for serde_json::Value {
-    type Column = String;
-
-    fn from_column(column: String) -> Result<Self, StoreError> {
-        from_json(&column)
-    }
-}
-
 impl FromColumn for AgentsConfig {
     type Column = String;
 
     fn from_column(column: String) -> Result<Self, StoreError> {
-        from_json(&column)
+        from_json("settings of a workspace", &column)
     }
 }
 
-fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, StoreError> {
-    serde_json::from_str(text)
-        .map_err(|error| StoreError::Database(format!("unreadable JSON is stored: {error}")))
+pub(crate) fn from_json<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::unreadable(what, error))
 }
 
 pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Database(error.to_string()))
+    serde_json::to_string(value).map_err(StoreError::database)
 }
 
 macro_rules! text_columns {
@@ -198,8 +194,8 @@ macro_rules! text_columns {
             type Column = String;
 
             fn from_column(column: String) -> Result<Self, StoreError> {
-                let unreadable = StoreError::Database(format!("`{column}` is stored where an id belongs"));
-                Self::try_from(column).map_err(|_| unreadable)
+                let unreadable = format!("`{column}` is stored where one belongs");
+                Self::try_from(column).map_err(|_| StoreError::unreadable("id", unreadable))
             }
         }
 
@@ -231,7 +227,7 @@ macro_rules! number_columns {
             type Column = i64;
 
             fn from_column(column: i64) -> Result<Self, StoreError> {
-                Ok(<$name>::from_column(column))
+                u64::from_column(column).map(Self)
             }
         }
 
@@ -268,7 +264,7 @@ enum_columns!(
 fn parse_enum<T: DeserializeOwned>(column: &str) -> Result<T, StoreError> {
     let text: serde::de::value::StrDeserializer<'_, serde::de::value::Error> = column.into_deserializer();
     T::deserialize(text)
-        .map_err(|_| StoreError::Database(format!("`{column}` is not a known word of its column")))
+        .map_err(|_| StoreError::unreadable("word", format!("`{column}` is not known in its column")))
 }
 
 /// The word that a value is stored as: the one it has on the wire.

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Statements {
     /// Statements, without those that begin and end transactions.
     pub statements: u64,
-    /// Transactions that write.
     pub transactions: u64,
 }
 

@@ -21,7 +21,6 @@ const WAKES: usize = 1024;
 /// Where the data is.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Database {
-    /// An SQLite file.
     Sqlite(PathBuf),
     /// A PostgreSQL server, as a `postgres://` address.
     Postgres(String),
@@ -106,10 +105,13 @@ impl Store {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        if let Engine::Sqlite(sqlite) = &self.inner.engine {
-            sqlite.check_file()?;
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.ping().await,
+            Engine::Postgres(_) => {
+                self.read(async |on: &mut On<'_>| on.all("SELECT 'here'", &[], |_| Ok(())).await.map(drop))
+                    .await
+            }
         }
-        self.read(async |on: &mut On<'_>| on.all("SELECT 'here'", &[], |_| Ok(())).await.map(drop)).await
     }
 
     /// Closes every connection; an SQLite file is left without a write-ahead log.
@@ -136,11 +138,11 @@ impl Store {
 
     /// Runs a change in a transaction, and answers when it is committed. An error leaves no trace.
     ///
-    /// The change awaits nothing but its connection.
+    /// The change awaits nothing but its connection. It can be cloned because PostgreSQL may have to run it again.
     pub(crate) async fn write<T, F>(&self, change: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
         self.inner.counter.count_transaction();
         match &self.inner.engine {

@@ -44,20 +44,18 @@ pub(crate) fn read_document(mut row: Columns<'_>) -> Result<Document, StoreError
     })
 }
 
-/// A text to save.
+/// A text to save. Of `DocumentSaveParams` it differs in its scope, which every function about documents takes.
 #[derive(Debug, Clone)]
 pub struct SaveDocument {
-    /// Where.
     pub scope: Scope,
     /// The text as the client sent it.
     pub content: String,
     /// The version the client last saw; 0: no document may exist; none: whatever there is.
     pub expected_version: Option<Version>,
-    /// Why.
     pub reason: SaveReason,
 }
 
-/// What a save led to.
+/// What a save led to. A client is told of warnings besides, which the gateway's settings decide, and not of `changed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     /// The document as it now is.
@@ -110,16 +108,13 @@ impl Store {
         expected_version: Option<Version>,
         actor: Option<&str>,
     ) -> Result<Saved, StoreError> {
+        // A revision never changes, so it is read and hashed before anybody has to wait.
+        let text = Text::new(&self.revision(scope, version).await?.content)?;
         let scope = scope.clone();
         let workspace_id = scope.workspace_id.clone();
         self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
             let live = write.live_document(&scope).await?;
-            let content =
-                in_scope!(scope, "SELECT content FROM thread_agents_doc_revision WHERE", "AND version = $3");
-            let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
-            let content: Option<String> = write.on.one_by_key(content, values, |mut row| row.next()).await?;
-            let content = content.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))?;
-            write.put(&scope, live, Text::new(&content)?, expected_version, RevisionReason::Restore).await
+            write.put(&scope, live, text, expected_version, RevisionReason::Restore).await
         })
         .await
     }

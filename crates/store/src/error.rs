@@ -1,6 +1,11 @@
 //! What can go wrong in the store, told apart so that a caller can answer each clearly.
 
-use protocol::{Document, ErrorSubject, Sequence, Version};
+use std::error::Error;
+use std::sync::Arc;
+
+use protocol::{Document, ErrorSubject, Sequence, ThreadId, TurnId, TurnStatus, Version};
+
+use crate::column::enum_str;
 
 /// Why an operation of the store failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -28,35 +33,43 @@ pub enum StoreError {
     AlreadyExists {
         /// What has the name.
         what: ErrorSubject,
-        /// The name.
         name: String,
     },
     /// The thing exists, but its state does not allow this.
     #[error("{0}")]
     InvalidState(String),
+    /// The turn has ended, so nothing is added to it and nobody decides about it.
+    #[error("turn `{turn_id}` has ended: it is {}", enum_str(status))]
+    TurnEnded { turn_id: TurnId, status: TurnStatus },
+    /// Another gateway runs the turn.
+    #[error("turn `{turn_id}` is run by `{}`, not by `{owner}`", holder.as_deref().unwrap_or("nobody"))]
+    NotHolder {
+        turn_id: TurnId,
+        /// Who runs it, where that is known.
+        holder: Option<String>,
+        owner: String,
+    },
+    /// Somebody else has saved the thread's session.
+    #[error(
+        "the session of thread `{thread_id}` was changed by somebody else: it is no longer at version {expected}"
+    )]
+    SessionChanged { thread_id: ThreadId, expected: Version },
     /// The thread has a turn that runs, so no other one can begin.
     #[error(
         "{} of thread `{thread_id}` is still running; wait for its end, or cancel it",
         turn_or_another(.turn_id.as_deref())
     )]
     TurnRunning {
-        /// The thread.
         thread_id: String,
         /// The turn that runs, where it is known.
         turn_id: Option<String>,
     },
     /// A value is not acceptable.
     #[error("`{field}` {reason}")]
-    InvalidValue {
-        /// Which value.
-        field: &'static str,
-        /// Why not.
-        reason: String,
-    },
+    InvalidValue { field: &'static str, reason: String },
     /// A text is over its limit.
     #[error("the text has {actual} bytes, the limit is {limit}")]
     TooLarge {
-        /// Most bytes.
         limit: usize,
         /// How many there were.
         actual: usize,
@@ -76,11 +89,17 @@ pub enum StoreError {
     DiskFull,
     /// The database does not answer.
     #[error("the database does not answer: {0}")]
-    Unavailable(String),
+    Unavailable(#[source] Cause),
+    /// What is stored is not what this version writes.
+    #[error("the stored {what} cannot be read: {source}")]
+    Unreadable { what: &'static str, source: Cause },
     /// Anything else the database said.
     #[error("the database failed: {0}")]
-    Database(String),
+    Database(#[source] Cause),
 }
+
+/// What a driver or the system said. Shared, because a transaction that is lost fails every job in it.
+pub type Cause = Arc<dyn Error + Send + Sync>;
 
 fn why_pruned(since: Sequence, oldest: Sequence, newest: Sequence) -> String {
     if since > newest {
@@ -101,13 +120,34 @@ impl StoreError {
         StoreError::InvalidValue { field, reason: reason.into() }
     }
 
+    pub(crate) fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        StoreError::Unavailable(cause.into().into())
+    }
+
+    pub(crate) fn database(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        StoreError::Database(cause.into().into())
+    }
+
+    pub(crate) fn unreadable(what: &'static str, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        StoreError::Unreadable { what, source: cause.into().into() }
+    }
+
     /// The same for another job of a transaction that was lost.
     pub(crate) fn for_another(&self) -> Self {
         match self {
             StoreError::DiskFull => StoreError::DiskFull,
-            StoreError::Unavailable(reason) => StoreError::Unavailable(reason.clone()),
-            error => StoreError::Database(error.to_string()),
+            StoreError::Unavailable(cause) => StoreError::Unavailable(Arc::clone(cause)),
+            StoreError::Database(cause) => StoreError::Database(Arc::clone(cause)),
+            error => StoreError::database(error.to_string()),
         }
+    }
+
+    /// Whether PostgreSQL gave up on a transaction only because of others that ran beside it.
+    pub(crate) fn is_retryable(&self) -> bool {
+        let StoreError::Database(cause) = self else { return false };
+        let Some(sqlx::Error::Database(database)) = cause.downcast_ref::<sqlx::Error>() else { return false };
+        // deadlock_detected, serialization_failure
+        database.code().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001"))
     }
 }
 
@@ -122,8 +162,8 @@ impl From<rusqlite::Error> for StoreError {
                 | Code::SystemIoFailure
                 | Code::CannotOpen
                 | Code::ReadOnly,
-            ) => StoreError::Unavailable(error.to_string()),
-            _ => StoreError::Database(error.to_string()),
+            ) => StoreError::unavailable(error),
+            _ => StoreError::database(error),
         }
     }
 }
@@ -132,15 +172,15 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
             sqlx::Error::Database(database) => {
-                let code = database.code().unwrap_or_default();
-                match code.as_ref() {
+                let code = database.code().unwrap_or_default().into_owned();
+                match code.as_str() {
                     // disk_full
                     "53100" => StoreError::DiskFull,
                     // Connection exceptions, operator intervention, too many connections.
                     code if code.starts_with("08") || code.starts_with("57P") || code == "53300" => {
-                        StoreError::Unavailable(database.message().to_owned())
+                        StoreError::unavailable(error)
                     }
-                    _ => StoreError::Database(database.message().to_owned()),
+                    _ => StoreError::database(error),
                 }
             }
             sqlx::Error::Io(_)
@@ -148,8 +188,8 @@ impl From<sqlx::Error> for StoreError {
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed
-            | sqlx::Error::Protocol(_) => StoreError::Unavailable(error.to_string()),
-            _ => StoreError::Database(error.to_string()),
+            | sqlx::Error::Protocol(_) => StoreError::unavailable(error),
+            _ => StoreError::database(error),
         }
     }
 }

@@ -7,10 +7,9 @@ use crate::on::On;
 use crate::scope::in_scope;
 use crate::{Scope, Store, StoreError, folder};
 
-/// Which part of a history is wanted.
+/// Which part of a history is wanted. `DocumentHistoryParams` is what a client asks for; here the limit is decided.
 #[derive(Debug, Clone, Copy)]
 pub struct HistoryPage {
-    /// Most revisions.
     pub limit: u64,
     /// Only versions below this one.
     pub before: Option<Version>,

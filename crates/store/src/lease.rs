@@ -1,24 +1,68 @@
 //! Leases: which gateway runs a turn, and when the others may take it for dead.
 
-use protocol::{ErrorSubject, Timestamp, TurnId, TurnStatus, WorkspaceId};
-use serde_json::Value;
+use protocol::{ErrorSubject, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 
-use crate::column::{enum_str, values};
-use crate::on::On;
-use crate::turn::{EndGuard, FinishTurn, Turn, TurnEnd, read_turn, turn_columns};
+use crate::column::values;
+use crate::on::{Columns, On};
+use crate::turn::{EndGuard, EndTurn, FinishTurn, TurnEnd, read_turn, turn_columns};
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError};
 
 /// A gateway's claim on a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// The gateway.
     pub owner: String,
     /// Until when the turn counts as alive.
     pub expires_at: Timestamp,
 }
 
+/// What gateways know of a turn between them. It is apart from [`Turn`], which people are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnHold {
+    pub status: TurnStatus,
+    /// Who runs it, or ran it last.
+    pub owner: Option<String>,
+    /// Until when it counts as alive; none when it has ended.
+    pub expires_at: Option<Timestamp>,
+    pub stop_requested_at: Option<Timestamp>,
+}
+
+/// The columns that [`read_hold`] reads.
+macro_rules! hold_columns {
+    () => {
+        "turn.status, turn.lease_owner, turn.lease_expires_at, turn.stop_requested_at"
+    };
+}
+
+pub(crate) fn read_hold(row: &mut Columns<'_>) -> Result<TurnHold, StoreError> {
+    Ok(TurnHold {
+        status: row.next()?,
+        owner: row.next()?,
+        expires_at: row.next()?,
+        stop_requested_at: row.next()?,
+    })
+}
+
 impl Store {
+    /// Who runs a turn, until when, and whether it was asked to stop.
+    pub async fn turn_hold(
+        &self,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+    ) -> Result<TurnHold, StoreError> {
+        const HOLD: &str =
+            concat!("SELECT ", hold_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
+        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let values = values![&turn_id, &workspace_id];
+            match on.one_by_key(HOLD, values, |mut row| read_hold(&mut row)).await? {
+                Some(hold) => Ok(hold),
+                None => Err(on.missing(&workspace_id, ErrorSubject::Turn, &turn_id).await),
+            }
+        })
+        .await
+    }
+
     /// Keeps a turn alive; refused once it has ended, or is not `lease.owner`'s.
     pub async fn renew_lease(
         &self,
@@ -34,8 +78,10 @@ impl Store {
             if on.execute(RENEW, values).await? == 1 {
                 return Ok(());
             }
-            check_held(&lock_turn(on, &workspace_id, &turn_id).await?, &lease.owner)?;
-            Err(StoreError::InvalidState(format!("turn `{turn_id}` changed hands; ask again")))
+            let (turn, hold) = lock_turn(on, &workspace_id, &turn_id).await?;
+            check_held(&turn.id, &hold, &lease.owner)?;
+            // It was ours when it was looked at again, so the update must have found it: it changed hands in between.
+            Err(StoreError::NotHolder { turn_id, holder: None, owner: lease.owner })
         })
         .await
     }
@@ -50,7 +96,10 @@ impl Store {
             " FROM turn WHERE turn.status = 'running' AND lease_expires_at <= $1
             ORDER BY lease_expires_at LIMIT $2"
         );
-        self.read(async move |on: &mut On<'_>| on.all(EXPIRED, values![now, limit], read_turn).await).await
+        self.read(async move |on: &mut On<'_>| {
+            on.all(EXPIRED, values![now, limit], |mut row| read_turn(&mut row)).await
+        })
+        .await
     }
 
     /// Fails the turns that [`Store::expired_turns`] finds, and answers with those that were failed here.
@@ -62,7 +111,7 @@ impl Store {
         now: Timestamp,
         limit: u64,
         living: &[TurnId],
-        error: &Value,
+        error: &TurnError,
     ) -> Result<Vec<Turn>, StoreError> {
         let mut failed = Vec::new();
         for expired in self.expired_turns(now, limit).await? {
@@ -77,13 +126,13 @@ impl Store {
         &self,
         expired: Turn,
         now: Timestamp,
-        error: Value,
+        error: TurnError,
     ) -> Result<Option<Turn>, StoreError> {
-        let finish = FinishTurn { end: TurnEnd::Failed, error: Some(error), usage: None, session: None };
+        let end = EndTurn::new(FinishTurn::new(TurnEnd::Failed(error)))?;
         // A renewal does not wait for the workspace: whether the lease is over is asked again by the statement.
         let workspace_id = expired.workspace_id.clone();
         self.write_workspace(&workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            write.end_turn(&expired.id, &finish, &EndGuard::ExpiredAt(now)).await
+            write.end_turn(&expired.id, &end, &EndGuard::ExpiredAt(now)).await
         })
         .await
     }
@@ -96,8 +145,8 @@ pub(crate) async fn lock_held_turn(
     turn_id: &TurnId,
     owner: &str,
 ) -> Result<Turn, StoreError> {
-    let turn = lock_turn(on, workspace_id, turn_id).await?;
-    check_held(&turn, owner)?;
+    let (turn, hold) = lock_turn(on, workspace_id, turn_id).await?;
+    check_held(turn_id, &hold, owner)?;
     Ok(turn)
 }
 
@@ -106,7 +155,7 @@ pub(crate) async fn lock_turn(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
-) -> Result<Turn, StoreError> {
+) -> Result<(Turn, TurnHold), StoreError> {
     if on.is_postgres() {
         // First the workspace and then the turn, as everybody else: what is inserted for the turn needs the
         // workspace's row too, and who ends the turn has locked that one already.
@@ -123,32 +172,37 @@ pub(crate) async fn lock_turn_of_locked(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
-) -> Result<Turn, StoreError> {
-    const TURN: &str = concat!("SELECT ", turn_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
+) -> Result<(Turn, TurnHold), StoreError> {
+    const TURN: &str = concat!(
+        "SELECT ",
+        turn_columns!(),
+        ", ",
+        hold_columns!(),
+        " FROM turn WHERE id = $1 AND workspace_id = $2"
+    );
     const LOCK: &str = concat!(
         "SELECT ",
         turn_columns!(),
+        ", ",
+        hold_columns!(),
         " FROM turn WHERE id = $1 AND workspace_id = $2 FOR NO KEY UPDATE"
     );
     let select = if on.is_postgres() { LOCK } else { TURN };
-    match on.one_by_key(select, values![turn_id, workspace_id], read_turn).await? {
+    let read = |mut row: Columns<'_>| Ok((read_turn(&mut row)?, read_hold(&mut row)?));
+    match on.one_by_key(select, values![turn_id, workspace_id], read).await? {
         Some(turn) => Ok(turn),
         None => Err(on.missing(workspace_id, ErrorSubject::Turn, turn_id).await),
     }
 }
 
 /// Refuses a turn that has ended, or that another runs.
-pub(crate) fn check_held(turn: &Turn, owner: &str) -> Result<(), StoreError> {
-    if turn.status != TurnStatus::Running {
-        let status = enum_str(turn.status);
-        return Err(StoreError::InvalidState(format!("turn `{}` has ended: it is {status}", turn.id)));
+pub(crate) fn check_held(turn_id: &TurnId, hold: &TurnHold, owner: &str) -> Result<(), StoreError> {
+    if hold.status != TurnStatus::Running {
+        return Err(StoreError::TurnEnded { turn_id: turn_id.clone(), status: hold.status });
     }
-    match turn.lease_owner.as_deref() {
-        Some(holder) if holder == owner => Ok(()),
-        holder => Err(StoreError::InvalidState(format!(
-            "turn `{}` is run by `{}`, not by `{owner}`",
-            turn.id,
-            holder.unwrap_or("nobody")
-        ))),
+    if hold.owner.as_deref() == Some(owner) {
+        return Ok(());
     }
+    let (holder, owner) = (hold.owner.clone(), owner.to_owned());
+    Err(StoreError::NotHolder { turn_id: turn_id.clone(), holder, owner })
 }

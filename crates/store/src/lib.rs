@@ -5,6 +5,11 @@
 //! last writes what happened to the change log under that number and those after it. So changes of one workspace
 //! happen one after another, and a lower number never becomes visible after a higher one.
 
+#![expect(
+    missing_docs,
+    reason = "it is published to nobody: fields and variants are documented where their name does not say it"
+)]
+
 mod approval;
 mod change;
 mod column;
@@ -40,26 +45,20 @@ mod turn_item;
 mod workspace;
 mod write;
 
-pub use approval::{Approval, NewApproval};
 pub use change::{Change, Wake};
 pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};
 pub use document::{SaveDocument, Saved};
-pub use error::StoreError;
+pub use error::{Cause, StoreError};
 pub use history::HistoryPage;
-pub use hook_run::{HookRun, NewHookRun};
-pub use lease::Lease;
-pub use manifest::{PromptManifest, SaveManifest};
+pub use lease::{Lease, TurnHold};
 pub use prompt_text::PromptText;
 pub use round::{BeginRound, StoredHistory, TurnSubject};
 pub use scope::Scope;
-pub use session::{Session, SessionSave};
-pub use thread::NewThread;
 pub use thread_context::ThreadContext;
 pub use token::{NewToken, hash_secret};
-pub use turn::{FinishTurn, NewTurn, Turn, TurnEnd, TurnPage};
+pub use turn::{FinishTurn, NewTurn, TurnEnd, TurnPage};
 pub use turn_event::TurnEvent;
-pub use turn_item::{NewTurnItem, TurnItem};
-pub use workspace::{NewWorkspace, WorkspaceChanges};
+pub use turn_item::StoredItem;
 
 pub use resolution::RESOLVE_FOR_THREAD;

@@ -55,9 +55,7 @@ pub(crate) async fn migrate(on: &mut On<'_>) -> Result<(), StoreError> {
     let applied: Vec<String> =
         on.all("SELECT version FROM seaql_migrations", &[], |mut row| row.next()).await?;
     if applied.iter().any(|name| MIGRATIONS.iter().all(|migration| migration.name != name)) {
-        return Err(StoreError::Database(
-            "its schema is of a newer version of foreword; use that version".to_owned(),
-        ));
+        return Err(StoreError::database("its schema is of a newer version of foreword; use that version"));
     }
     for migration in MIGRATIONS.iter().filter(|migration| applied.iter().all(|name| name != migration.name)) {
         on.script(migration.both).await?;

@@ -8,11 +8,12 @@ use std::borrow::Cow;
 
 use futures_util::TryStreamExt as _;
 use rusqlite::types::{FromSql, ToSql, ToSqlOutput, ValueRef};
+use serde::de::DeserializeOwned;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::{Arguments as _, AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
 
 use crate::change::Wake;
-use crate::column::{FromColumn, Value};
+use crate::column::{FromColumn, Value, from_json};
 use crate::{StoreError, listener};
 
 /// A connection on which a job runs, inside of a transaction unless the job reads with one statement only.
@@ -52,10 +53,6 @@ impl<'c> On<'c> {
     /// Lets the transaction leave no trace although the job succeeds.
     pub(crate) fn discard(&mut self) {
         self.left.discarded = true;
-    }
-
-    pub(crate) fn is_discarded(&self) -> bool {
-        self.left.discarded
     }
 
     /// Runs statements without values or answers.
@@ -258,6 +255,18 @@ impl Columns<'_> {
         let column = self.row.get(self.next)?;
         self.next += 1;
         T::from_column(column)
+    }
+
+    /// A value that is stored as JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&mut self, what: &'static str) -> Result<T, StoreError> {
+        from_json(what, &self.next::<String>()?)
+    }
+
+    pub(crate) fn optional_json<T: DeserializeOwned>(
+        &mut self,
+        what: &'static str,
+    ) -> Result<Option<T>, StoreError> {
+        self.next::<Option<String>>()?.map(|text| from_json(what, &text)).transpose()
     }
 
     /// Leaves out what is not there: a LEFT JOIN that found nothing has no id in this column.

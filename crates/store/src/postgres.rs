@@ -18,6 +18,8 @@ const CONNECTIONS: u32 = 16;
 const ACQUIRE_TIME: Duration = Duration::from_secs(5);
 /// A connection that was idle for longer is tried before it is used.
 const TRUSTED_IDLE_TIME: Duration = Duration::from_millis(500);
+/// How often a transaction that deadlocked or could not be serialised is run in all.
+const ATTEMPTS: u32 = 4;
 /// All reads of such a transaction see the moment of the first.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
@@ -57,7 +59,24 @@ impl Postgres {
         Ok(Self { pool, wakes, listener })
     }
 
+    /// Runs a change in a transaction. One that was given up because of others beside it left no trace, and is run again
+    /// as a whole.
     pub(crate) async fn write<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
+    where
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Clone,
+    {
+        for attempt in 1..ATTEMPTS {
+            match self.write_once(counter, change.clone()).await {
+                Err(error) if error.is_retryable() => {
+                    tracing::debug!(%error, attempt, "a transaction is run again");
+                }
+                outcome => return outcome,
+            }
+        }
+        self.write_once(counter, change).await
+    }
+
+    async fn write_once<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {

@@ -6,17 +6,14 @@ use protocol::{ContentHash, Timestamp, WorkspaceId};
 
 use crate::column::{Value, values};
 use crate::on::{MAX_ROWS, On, numbered};
+use crate::retention::OldRows;
 use crate::{Store, StoreError, name};
-
-/// A text that was used more recently than this is not marked as used again.
-const USE_IS_NEWS_AFTER_MILLISECONDS: i64 = 60 * 60 * 1000;
 
 /// A text and the digest that it is asked for by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptText {
     /// SHA-256 of the text.
     pub sha256: ContentHash,
-    /// The text.
     pub content: String,
 }
 
@@ -28,32 +25,13 @@ impl PromptText {
     }
 }
 
-impl Store {
-    /// Keeps texts, or marks those that are there as used: all of them, or none.
-    ///
-    /// A text that was used within the last hour is not even written to.
-    pub async fn put_prompt_texts(
-        &self,
-        workspace_id: &WorkspaceId,
-        texts: &[PromptText],
-    ) -> Result<(), StoreError> {
-        let mut wanted = in_order(texts)?;
-        let stale = Timestamp::now().milliseconds() - USE_IS_NEWS_AFTER_MILLISECONDS;
-        let (workspace, digests) = (workspace_id.clone(), wanted.keys().cloned().collect::<Vec<_>>());
-        let fresh = self.read(async move |on: &mut On<'_>| {
-            on.sequence(&workspace).await?;
-            used_since(on, &workspace, &digests, stale).await
-        });
-        for fresh in fresh.await? {
-            wanted.remove(&fresh);
-        }
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let workspace = workspace_id.clone();
-        self.write(async move |on: &mut On<'_>| put(on, &workspace, &wanted).await).await
-    }
+const PROMPT_TEXTS: OldRows = OldRows {
+    delete: "DELETE FROM prompt_text WHERE (workspace_id, sha256) IN",
+    select: "SELECT workspace_id, sha256 FROM prompt_text WHERE last_used_at < $1",
+    order: "workspace_id, sha256",
+};
 
+impl Store {
     /// The texts with these digests; one that is not kept, or no longer, is absent.
     pub async fn prompt_texts(
         &self,
@@ -83,16 +61,7 @@ impl Store {
         workspace_id: Option<&WorkspaceId>,
         older_than: Timestamp,
     ) -> Result<u64, StoreError> {
-        let workspace_id = workspace_id.cloned();
-        self.write(async move |on: &mut On<'_>| match &workspace_id {
-            Some(workspace_id) => {
-                on.sequence(workspace_id).await?;
-                let delete = "DELETE FROM prompt_text WHERE last_used_at < $1 AND workspace_id = $2";
-                on.execute(delete, values![older_than, workspace_id]).await
-            }
-            None => on.execute("DELETE FROM prompt_text WHERE last_used_at < $1", values![older_than]).await,
-        })
-        .await
+        self.prune(&PROMPT_TEXTS, workspace_id, older_than).await
     }
 }
 
@@ -106,24 +75,6 @@ fn by_digest<'a>(
     (format!("{select} FROM prompt_text WHERE workspace_id = $1 AND sha256 IN ({numbers})"), values)
 }
 
-/// Those of the digests whose texts are there and were used after a moment.
-async fn used_since(
-    on: &mut On<'_>,
-    workspace_id: &WorkspaceId,
-    digests: &[ContentHash],
-    since: i64,
-) -> Result<Vec<ContentHash>, StoreError> {
-    let mut found = Vec::new();
-    for batch in digests.chunks(MAX_ROWS) {
-        // The moment is compared here: SQLite would rather look through all texts of the workspace since then.
-        let (select, values) = by_digest("SELECT sha256, last_used_at", workspace_id, batch);
-        let rows: Vec<(ContentHash, i64)> =
-            on.all(select, &values, |mut row| Ok((row.next()?, row.next()?))).await?;
-        found.extend(rows.into_iter().filter(|(_, used)| *used >= since).map(|(sha256, _)| sha256));
-    }
-    Ok(found)
-}
-
 /// Texts that are what their digests say: in order, so that of two gateways neither waits for a row of the other's,
 /// and each only once.
 pub(crate) fn in_order(texts: &[PromptText]) -> Result<BTreeMap<ContentHash, String>, StoreError> {
@@ -135,7 +86,7 @@ pub(crate) fn in_order(texts: &[PromptText]) -> Result<BTreeMap<ContentHash, Str
     Ok(wanted)
 }
 
-/// Keeps texts, or marks those as used whose last use was long ago.
+/// Keeps texts, or marks those as used whose last use was more than an hour ago.
 pub(crate) async fn put(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
@@ -143,18 +94,16 @@ pub(crate) async fn put(
 ) -> Result<(), StoreError> {
     const INSERT: &str =
         "INSERT INTO prompt_text (workspace_id, sha256, content, chars, last_used_at) VALUES";
+    // Compared with the new mark, which is bound: a time in the text would make every statement a new one.
+    const USED: &str = "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at
+        WHERE prompt_text.last_used_at < excluded.last_used_at - 3600000";
     let now = Timestamp::now();
-    let stale = now.milliseconds() - USE_IS_NEWS_AFTER_MILLISECONDS;
     let mut rows: Vec<Value<'_>> = Vec::with_capacity(texts.len() * 5);
     for (sha256, content) in texts {
         let characters = content.chars().count() as u64;
         rows.extend_from_slice(values![workspace_id, sha256, content, characters, now]);
     }
-    let used = format!(
-        "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at
-        WHERE prompt_text.last_used_at < {stale}"
-    );
-    on.insert(INSERT, 5, &rows, &used).await
+    on.insert(INSERT, 5, &rows, USED).await
 }
 
 fn check(text: &PromptText) -> Result<(), StoreError> {

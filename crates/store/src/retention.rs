@@ -6,6 +6,24 @@ use crate::column::values;
 use crate::on::On;
 use crate::{Store, StoreError};
 
+/// Rows that one write forgets.
+const BATCH: usize = 1_000;
+
+/// Which rows of a table are old at the moment `$1`, and in which order they are forgotten.
+pub(crate) struct OldRows {
+    pub(crate) delete: &'static str,
+    pub(crate) select: &'static str,
+    pub(crate) order: &'static str,
+}
+
+/// A turn at a time, because later rounds refer to earlier ones.
+const MANIFESTS: OldRows = OldRows {
+    delete: "DELETE FROM prompt_manifest WHERE turn_id IN",
+    select: "SELECT id FROM turn WHERE turn.status <> 'running'
+        AND id IN (SELECT turn_id FROM prompt_manifest GROUP BY turn_id HAVING max(created_at) < $1)",
+    order: "id",
+};
+
 impl Store {
     /// Forgets the changes that happened before a moment, of one workspace or of all, and says how many. Nothing else
     /// is lost with them: whoever follows from an older number has to read everything anew.
@@ -23,19 +41,42 @@ impl Store {
         };
         let mut pruned = 0;
         for workspace_id in workspaces {
-            // Numbers grow with time, so that only what goes is looked at, up to the first that stays.
-            let first = "SELECT seq FROM change_log WHERE workspace_id = $1 AND changed_at >= $2 ORDER BY seq LIMIT 1";
-            let delete = "DELETE FROM change_log WHERE workspace_id = $1 AND seq < $2";
-            pruned += self
-                .write(async move |on: &mut On<'_>| {
-                    let stays: Option<i64> = on
-                        .one_by_key(first, values![&workspace_id, older_than], |mut row| row.next())
-                        .await?;
-                    on.execute(delete, values![&workspace_id, stays.unwrap_or(i64::MAX)]).await
-                })
-                .await?;
+            pruned += self.prune_changes_of(workspace_id, older_than).await?;
         }
         Ok(pruned)
+    }
+
+    async fn prune_changes_of(
+        &self,
+        workspace_id: WorkspaceId,
+        older_than: Timestamp,
+    ) -> Result<u64, StoreError> {
+        // Numbers grow with time, so that only what goes is looked at, up to the first that stays.
+        const STAYS: &str =
+            "SELECT seq FROM change_log WHERE workspace_id = $1 AND changed_at >= $2 ORDER BY seq LIMIT 1";
+        let of = workspace_id.clone();
+        let stays: Option<i64> = self
+            .read(async move |on: &mut On<'_>| {
+                on.one_by_key(STAYS, values![&of, older_than], |mut row| row.next()).await
+            })
+            .await?;
+        // The oldest first, and none is left out: whoever follows believes that nothing is missing after the oldest.
+        let lock = if self.is_postgres() { " FOR UPDATE" } else { "" };
+        let sql = format!(
+            "DELETE FROM change_log WHERE workspace_id = $1 AND seq IN (SELECT seq FROM change_log
+                WHERE workspace_id = $1 AND seq < $2 ORDER BY seq LIMIT {BATCH}{lock})"
+        );
+        let before = stays.unwrap_or(i64::MAX);
+        let mut pruned = 0;
+        loop {
+            let (sql, of) = (sql.clone(), workspace_id.clone());
+            let batch =
+                self.write(async move |on: &mut On<'_>| on.execute(sql, values![&of, before]).await).await?;
+            pruned += batch;
+            if batch == 0 {
+                return Ok(pruned);
+            }
+        }
     }
 
     /// Checks that nothing is missing after a sequence number, and answers with the newest one.
@@ -65,25 +106,44 @@ impl Store {
         .await
     }
 
-    /// Forgets the manifests of ended turns that were made before a moment, of one workspace or of all, and says how
+    /// Forgets the manifests of ended turns whose last one was made before a moment, of one workspace or of all, and says how
     /// many.
     pub async fn prune_manifests(
         &self,
         workspace_id: Option<&WorkspaceId>,
         older_than: Timestamp,
     ) -> Result<u64, StoreError> {
-        const ALL: &str = "DELETE FROM prompt_manifest WHERE created_at < $1
-            AND turn_id NOT IN (SELECT id FROM turn WHERE turn.status = 'running')";
-        const OF_ONE: &str = "DELETE FROM prompt_manifest WHERE created_at < $1 AND workspace_id = $2
-            AND turn_id NOT IN (SELECT id FROM turn WHERE turn.status = 'running')";
-        let workspace_id = workspace_id.cloned();
-        self.write(async move |on: &mut On<'_>| match &workspace_id {
-            Some(workspace_id) => {
-                on.sequence(workspace_id).await?;
-                on.execute(OF_ONE, values![older_than, workspace_id]).await
+        self.prune(&MANIFESTS, workspace_id, older_than).await
+    }
+
+    /// Deletes old rows a batch a write, so that no other writer waits for all of them.
+    pub(crate) async fn prune(
+        &self,
+        rows: &OldRows,
+        workspace_id: Option<&WorkspaceId>,
+        older_than: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let OldRows { delete, select, order } = *rows;
+        if let Some(workspace_id) = workspace_id {
+            self.sequence(workspace_id).await?;
+        }
+        let of_workspace = if workspace_id.is_some() { " AND workspace_id = $2" } else { "" };
+        // A row that another gateway forgets or uses just now is left to it.
+        let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
+        let sql = format!("{delete} ({select}{of_workspace} ORDER BY {order} LIMIT {BATCH}{lock})");
+        let mut pruned = 0;
+        loop {
+            let (sql, workspace_id) = (sql.clone(), workspace_id.cloned());
+            let batch = self
+                .write(async move |on: &mut On<'_>| match &workspace_id {
+                    Some(workspace_id) => on.execute(sql, values![older_than, workspace_id]).await,
+                    None => on.execute(sql, values![older_than]).await,
+                })
+                .await?;
+            pruned += batch;
+            if batch == 0 {
+                return Ok(pruned);
             }
-            None => on.execute(ALL, values![older_than]).await,
-        })
-        .await
+        }
     }
 }

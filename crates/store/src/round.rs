@@ -2,68 +2,61 @@
 //! question and its answer.
 //!
 //! The start is written by [`Store::create_turn`], before it is answered; the round's proof by [`Store::begin_round`],
-//! before a model is asked; the answer with the end, by [`Store::finish_turn_with`].
+//! before a model is asked; the answer with the end, by [`Store::finish_turn`].
 
+use protocol::hook::HookRun;
+use protocol::message::TurnItem;
+use protocol::prompt::RoundManifest;
 use protocol::{ErrorSubject, Thread, ThreadId, TurnId, Workspace, WorkspaceId};
 
 use crate::column::values;
-use crate::hook_run::{self, NewHookRun};
-use crate::manifest::{self, SaveManifest};
+use crate::manifest::Inserted;
 use crate::on::{Columns, On};
-use crate::prompt_text::{self, PromptText};
-use crate::session::{Session, read_session};
+use crate::prompt_text::PromptText;
 use crate::thread::{read_thread, thread_columns};
 use crate::thread_context::{self, ThreadContext};
 use crate::turn_event::TurnEvent;
-use crate::turn_item::{self, NewTurnItem, TurnItem};
+use crate::turn_item::StoredItem;
 use crate::workspace::{read_workspace, workspace_columns};
-use crate::{PromptManifest, Store, StoreError};
+use crate::{Store, StoreError, hook_run, manifest, prompt_text, turn_item};
 
 /// What a turn is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnSubject {
-    /// The workspace.
     pub workspace: Workspace,
-    /// The thread, an archived one too.
+    /// An archived one too.
     pub thread: Thread,
-    /// What the thread carries from its earlier turns.
-    pub session: Option<Session>,
 }
 
 /// What is sent of a thread's earlier turns.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StoredHistory {
     /// Which turns are left out, and what stands for them.
     pub context: Option<ThreadContext>,
     /// The items of the completed turns that are not, each with the ordinal of its turn, in order.
-    pub items: Vec<(u64, TurnItem)>,
+    pub items: Vec<(u64, StoredItem)>,
 }
 
 /// What is kept of a round before a model is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BeginRound {
     /// The hooks that ran since the round before.
-    pub hook_runs: Vec<NewHookRun>,
+    pub hook_runs: Vec<HookRun>,
     /// Items that open the turn, or go between its rounds.
-    pub items: Vec<NewTurnItem>,
-    /// The texts that the manifest names.
+    pub items: Vec<TurnItem>,
+    /// The texts that the manifest names, and that no earlier round of the turn has brought.
     pub texts: Vec<PromptText>,
-    /// What the prompt is made of.
-    pub manifest: SaveManifest,
-    /// What the log tells of.
+    pub manifest: RoundManifest,
     pub events: Vec<TurnEvent>,
 }
 
 fn read_subject(mut row: Columns<'_>) -> Result<TurnSubject, StoreError> {
-    Ok(TurnSubject {
-        workspace: read_workspace(&mut row)?,
-        thread: read_thread(&mut row)?,
-        session: if row.is_null()? { None } else { Some(read_session(&mut row)?) },
-    })
+    Ok(TurnSubject { workspace: read_workspace(&mut row)?, thread: read_thread(&mut row)? })
 }
 
 impl Store {
-    /// A workspace, one of its threads, where it is and what it carries.
+    /// A workspace, one of its threads, and where it is. Not its session: until the turn is written, another may end and
+    /// save a later one.
     pub async fn turn_subject(
         &self,
         workspace_id: &WorkspaceId,
@@ -74,9 +67,8 @@ impl Store {
             workspace_columns!(),
             ", ",
             thread_columns!(),
-            ", s.thread_id, s.state, s.version, s.updated_at
-            FROM workspace w JOIN thread t ON t.workspace_id = w.id
-            LEFT JOIN thread_placement p ON p.thread_id = t.id LEFT JOIN session s ON s.thread_id = t.id
+            " FROM workspace w JOIN thread t ON t.workspace_id = w.id
+            LEFT JOIN thread_placement p ON p.thread_id = t.id
             WHERE w.id = $1 AND t.id = $2"
         );
         let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
@@ -97,7 +89,7 @@ impl Store {
         before: u64,
     ) -> Result<StoredHistory, StoreError> {
         let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| {
+        self.read_snapshot(async move |on: &mut On<'_>| {
             let context = thread_context::find(on, &workspace_id, &thread_id).await?;
             let after = context.as_ref().map_or(0, |context| context.through);
             let items = turn_item::completed_items(on, &workspace_id, &thread_id, after, before).await?;
@@ -115,27 +107,24 @@ impl Store {
         turn_id: &TurnId,
         owner: &str,
         round: BeginRound,
-    ) -> Result<PromptManifest, StoreError> {
+    ) -> Result<(), StoreError> {
         let BeginRound { hook_runs, items, texts, manifest, events } = round;
-        hook_runs.iter().try_for_each(hook_run::check)?;
-        turn_item::check(&items)?;
-        manifest::check(&manifest)?;
-        let texts = prompt_text::in_order(&texts)?;
         for run in &hook_runs {
             if run.workspace_id.as_ref() != Some(workspace_id) || run.turn_id.as_ref() != Some(turn_id) {
                 return Err(StoreError::invalid("hook_runs", format!("must belong to turn `{turn_id}`")));
             }
         }
+        let (hook_runs, items) = (hook_run::prepare(hook_runs)?, turn_item::prepare(&items)?);
+        let (manifest, texts) = (manifest::prepare(manifest)?, prompt_text::in_order(&texts)?);
         let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
         self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
-            let kept = manifest::insert(on, &workspace, &turn, manifest).await?;
-            if on.is_discarded() {
-                return Ok(kept);
+            if manifest::insert(on, &workspace, &turn, &manifest).await? == Inserted::Before {
+                on.discard();
+                return Ok(());
             }
             prompt_text::put(on, &workspace, &texts).await?;
             hook_run::insert(on, &hook_runs).await?;
-            turn_item::insert(on, &workspace, &turn, items).await?;
-            Ok(kept)
+            turn_item::insert(on, &workspace, &turn, &items).await
         })
         .await
     }

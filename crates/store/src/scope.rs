@@ -5,7 +5,6 @@ use protocol::{FolderId, WorkspaceId};
 /// A workspace's root, or one of its folders.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Scope {
-    /// The workspace.
     pub workspace_id: WorkspaceId,
     /// The folder; none for the root.
     pub folder_id: Option<FolderId>,

@@ -49,7 +49,6 @@ struct Done {
     keep: bool,
     wakes: Vec<Wake>,
     bytes: usize,
-    /// Why it failed.
     error: Option<StoreError>,
     /// Answers the caller, when it is known what became of the transaction.
     answer: Answer,
@@ -63,7 +62,7 @@ impl Sqlite {
         let path = path.to_owned();
         tokio::task::spawn_blocking(move || Self::open_now(path, wakes))
             .await
-            .map_err(|error| StoreError::Unavailable(error.to_string()))?
+            .map_err(StoreError::unavailable)?
     }
 
     fn open_now(path: PathBuf, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
@@ -130,8 +129,20 @@ impl Sqlite {
         answered.await.map_err(|_| closed())?
     }
 
-    pub(crate) fn check_file(&self) -> Result<(), StoreError> {
-        self.file.check()
+    /// Whether the file is still the one that was opened, and can be read. A disk may take its time to say so, which is
+    /// why a reader asks it.
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        let (sender, answered) = oneshot::channel();
+        let file = Arc::clone(&self.file);
+        let job: ReadJob = Box::new(move |connection| {
+            let reads = connection.map_err(StoreError::for_another).and_then(|connection| {
+                file.check()?;
+                connection.query_row("SELECT 1", [], |_| Ok(())).map_err(StoreError::from)
+            });
+            let _ = sender.send(reads);
+        });
+        self.readers.send(job).await?;
+        answered.await.map_err(|_| closed())?
     }
 
     /// Ends the threads when what waits is done; the writer goes last and leaves no write-ahead log behind.
@@ -160,14 +171,14 @@ where
     counter.count(left.statements);
     let outcome = match outcome {
         Ok(Some(outcome)) => outcome,
-        Ok(None) => Err(StoreError::Database("a job of the store waited for something else".to_owned())),
-        Err(_) => Err(StoreError::Database("a job of the store panicked".to_owned())),
+        Ok(None) => Err(StoreError::database("a job of the store waited for something else")),
+        Err(_) => Err(StoreError::database("a job of the store panicked")),
     };
     (outcome, left)
 }
 
 fn closed() -> StoreError {
-    StoreError::Unavailable("it was closed".to_owned())
+    StoreError::unavailable("it was closed")
 }
 
 /// A way to threads that take jobs from it.
@@ -205,7 +216,7 @@ fn spawn(
         drop(running);
     };
     let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(run);
-    spawned.map(drop).map_err(|error| StoreError::Unavailable(error.to_string()))
+    spawned.map(drop).map_err(StoreError::unavailable)
 }
 
 struct Writer {
@@ -286,9 +297,7 @@ fn run_all(
         bytes += finished.bytes;
         done.push(finished);
         if connection.is_autocommit() {
-            return Err(
-                error.unwrap_or_else(|| StoreError::Database("it ended a transaction by itself".to_owned()))
-            );
+            return Err(error.unwrap_or_else(|| StoreError::database("it ended a transaction by itself")));
         }
         if !keep {
             execute(connection, "ROLLBACK TO job")?;
@@ -378,7 +387,7 @@ impl OpenedFile {
         if identity(&self.path) == self.identity {
             return Ok(());
         }
-        Err(StoreError::Unavailable(format!(
+        Err(StoreError::unavailable(format!(
             "{} was moved, replaced or deleted while it was open; put it back, or restart the gateway",
             self.path.display()
         )))

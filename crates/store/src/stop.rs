@@ -1,10 +1,10 @@
 //! Stops: a turn is asked to end, and whoever runs it hears of that.
 
-use protocol::{Timestamp, TurnId, TurnStatus, WorkspaceId};
+use protocol::{Timestamp, Turn, TurnId, TurnStatus, WorkspaceId};
 
 use crate::column::values;
 use crate::on::On;
-use crate::{Store, StoreError, Turn, lease};
+use crate::{Store, StoreError, lease};
 
 impl Store {
     /// Asks a running turn to stop, whoever runs it, and wakes the workspace; a turn that has ended is left alone.
@@ -19,15 +19,14 @@ impl Store {
         let (workspace_id, id) = (workspace_id.clone(), turn_id.clone());
         let (turn, is_news) = self
             .write(async move |on: &mut On<'_>| {
-                let turn = lease::lock_turn(on, &workspace_id, &id).await?;
-                if turn.status != TurnStatus::Running || turn.stop_requested_at.is_some() {
+                let (turn, hold) = lease::lock_turn(on, &workspace_id, &id).await?;
+                if hold.status != TurnStatus::Running || hold.stop_requested_at.is_some() {
                     return Ok((turn, false));
                 }
-                let now = Timestamp::now();
                 let stop = "UPDATE turn SET stop_requested_at = $1 WHERE id = $2";
-                on.execute(stop, values![now, &id]).await?;
+                on.execute(stop, values![Timestamp::now(), &id]).await?;
                 on.wake_everywhere(&workspace_id).await?;
-                Ok((Turn { stop_requested_at: Some(now), ..turn }, true))
+                Ok((turn, true))
             })
             .await?;
         if is_news {

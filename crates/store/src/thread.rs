@@ -1,36 +1,26 @@
 //! Threads and where they stand.
 
+use protocol::method::ThreadCreateParams;
 use protocol::notification::TreeChange;
-use protocol::{ErrorSubject, FolderId, Thread, ThreadId, ThreadMode, Timestamp, WorkspaceId};
+use protocol::{ErrorSubject, FolderId, Thread, ThreadId, Timestamp, WorkspaceId};
 
 use crate::column::{enum_str, values};
 use crate::on::{Columns, On};
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError, name};
 
-/// What a new thread has.
-#[derive(Debug, Clone)]
-pub struct NewThread {
-    /// The folder it stands in; none for the workspace root.
-    pub folder_id: Option<FolderId>,
-    /// What people call it.
-    pub title: String,
-    /// How it answers.
-    pub mode: ThreadMode,
-}
-
 impl Store {
     /// Makes a thread.
     pub async fn create_thread(
         &self,
-        workspace_id: &WorkspaceId,
-        new: NewThread,
+        new: ThreadCreateParams,
         actor: Option<&str>,
     ) -> Result<Thread, StoreError> {
         const INSERT: &str = "INSERT INTO thread (id, workspace_id, title, mode, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $5, $5)";
         name::check("title", &new.title)?;
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+        let workspace_id = new.workspace_id.clone();
+        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
             if let Some(folder_id) = &new.folder_id {
                 write.folder(folder_id).await?;
             }

@@ -9,7 +9,6 @@ use crate::{Store, StoreError, name, thread};
 /// A thread's context as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadContext {
-    /// The thread.
     pub thread_id: ThreadId,
     /// Turns up to this ordinal are left out of requests.
     pub through: u64,
@@ -22,23 +21,6 @@ pub struct ThreadContext {
 }
 
 impl Store {
-    /// A thread's context, if it has one; without one nothing is left out.
-    pub async fn thread_context(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-    ) -> Result<Option<ThreadContext>, StoreError> {
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let found = find(on, &workspace_id, &thread_id).await?;
-            if found.is_none() {
-                thread::find_or_missing(on, &workspace_id, &thread_id).await?;
-            }
-            Ok(found)
-        })
-        .await
-    }
-
     /// Saves a thread's context over the version that it is based on; 0 means that there is none yet.
     ///
     /// None says that somebody else saved in between, and that nothing was written.

@@ -32,7 +32,6 @@ fn read_token(row: &mut Columns<'_>) -> Result<AccessToken, StoreError> {
 pub struct NewToken {
     /// Its name, unique among tokens that are not revoked.
     pub name: String,
-    /// What it allows.
     pub role: Role,
     /// The only workspace it may touch.
     pub workspace_id: Option<WorkspaceId>,

@@ -21,25 +21,8 @@ const DOCUMENTS: &str = "SELECT id, folder_id, status, content_sha256, version, 
     FROM thread_agents_doc WHERE workspace_id = $1 AND status IN ('draft', 'active') ORDER BY id";
 
 impl Store {
-    /// Folders, threads, placements and document summaries, and the sequence number they are true for.
-    pub async fn tree(&self, workspace_id: &WorkspaceId) -> Result<ThreadTreeResult, StoreError> {
-        let workspace_id = workspace_id.clone();
-        self.read_snapshot(async move |on: &mut On<'_>| {
-            let of = values![&workspace_id];
-            Ok(ThreadTreeResult {
-                seq: on.sequence(&workspace_id).await?,
-                folders: on.all(FOLDERS, of, |row| folder(&workspace_id, row)).await?,
-                threads: on.all(THREADS, of, |row| thread(&workspace_id, row)).await?,
-                placements: on.all(PLACEMENTS, of, |row| placement(&workspace_id, row)).await?,
-                agents_docs: on.all(DOCUMENTS, of, |row| document(&workspace_id, row)).await?,
-                more: Vec::new(),
-                workspace_id: workspace_id.clone(),
-            })
-        })
-        .await
-    }
-
-    /// The same as JSON, written while the rows arrive: a large tree is in memory once, and only as the answer.
+    /// Folders, threads, placements and document summaries, and the sequence number they are true for, as the JSON of a
+    /// [`ThreadTreeResult`]. It is written while the rows arrive: a large tree is in memory once, and only as the answer.
     pub async fn tree_json(&self, workspace_id: &WorkspaceId) -> Result<Vec<u8>, StoreError> {
         let workspace_id = workspace_id.clone();
         self.read_snapshot(async move |on: &mut On<'_>| {
@@ -287,7 +270,7 @@ async fn rows<T: Serialize>(
 }
 
 fn write(json: &mut Vec<u8>, value: &impl Serialize) -> Result<(), StoreError> {
-    serde_json::to_writer(json, value).map_err(|error| StoreError::Database(error.to_string()))
+    serde_json::to_writer(json, value).map_err(StoreError::database)
 }
 
 fn folder(workspace_id: &WorkspaceId, mut row: Columns<'_>) -> Result<Folder, StoreError> {

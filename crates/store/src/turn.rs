@@ -1,26 +1,30 @@
 //! Turns: begun under a lease, ended once, and kept whatever becomes of their thread.
 
-use protocol::{ErrorSubject, ThreadId, Timestamp, TurnId, TurnStatus, Version, WorkspaceId};
-use serde_json::Value;
+use protocol::message::TurnItem;
+use protocol::{
+    ErrorSubject, Session, ThreadId, Timestamp, TokenUsage, Turn, TurnError, TurnId, TurnStatus, Version,
+    WorkspaceId,
+};
 
-use crate::column::{enum_str, values};
+use crate::column::{enum_str, to_json, values};
 use crate::lease::{self, Lease};
 use crate::on::{Columns, On};
-use crate::turn_item::{self, NewTurnItem};
+use crate::session;
+use crate::turn_item;
 use crate::write::WorkspaceWrite;
-use crate::{Store, StoreError, name, session, thread};
+use crate::{Store, StoreError, name, thread};
 
 /// The columns that [`read_turn`] reads.
 macro_rules! turn_columns {
     () => {
         "turn.id, turn.workspace_id, turn.thread_id, turn.ordinal, turn.status, turn.input, turn.model, turn.cwd,
-        turn.error, turn.usage, turn.lease_owner, turn.lease_expires_at, turn.created_at, turn.finished_at,
-        turn.created_by, turn.stop_requested_at"
+        turn.error, turn.usage, turn.created_at, turn.finished_at, turn.created_by"
     };
 }
 pub(crate) use turn_columns;
 
-pub(crate) fn read_turn(mut row: Columns<'_>) -> Result<Turn, StoreError> {
+/// The answer is among the turn's items, and not read here.
+pub(crate) fn read_turn(row: &mut Columns<'_>) -> Result<Turn, StoreError> {
     Ok(Turn {
         id: row.next()?,
         workspace_id: row.next()?,
@@ -28,110 +32,101 @@ pub(crate) fn read_turn(mut row: Columns<'_>) -> Result<Turn, StoreError> {
         ordinal: row.next()?,
         status: row.next()?,
         input: row.next()?,
+        answer: None,
         model: row.next()?,
         cwd: row.next()?,
-        error: row.next()?,
-        usage: row.next()?,
-        lease_owner: row.next()?,
-        lease_expires_at: row.next()?,
+        error: row.optional_json("error of a turn")?,
+        usage: row.optional_json("usage of a turn")?,
         created_at: row.next()?,
         finished_at: row.next()?,
         created_by: row.next()?,
-        stop_requested_at: row.next()?,
     })
 }
 
-/// A turn as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
-    /// Identifies the turn.
-    pub id: TurnId,
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// The thread.
-    pub thread_id: ThreadId,
-    /// Counts the thread's turns from 1.
-    pub ordinal: u64,
-    /// How far it is.
-    pub status: TurnStatus,
-    /// What was asked.
-    pub input: String,
-    /// The model it was asked of, as `provider/model`.
-    pub model: Option<String>,
-    /// The directory it works in.
-    pub cwd: Option<String>,
-    /// Why it has no answer.
-    pub error: Option<Value>,
-    /// What it cost.
-    pub usage: Option<Value>,
-    /// Who runs it, or ran it last.
-    pub lease_owner: Option<String>,
-    /// Until when it counts as alive; none when it has ended.
-    pub lease_expires_at: Option<Timestamp>,
-    /// When it began.
-    pub created_at: Timestamp,
-    /// When it ended.
-    pub finished_at: Option<Timestamp>,
-    /// Who asked.
-    pub created_by: Option<String>,
-    /// When it was asked to stop.
-    pub stop_requested_at: Option<Timestamp>,
-}
-
-/// What a new turn has.
+/// What a new turn has. It is not `TurnStartParams`: the gateway has chosen the model, and runs it under a lease.
 #[derive(Debug, Clone)]
 pub struct NewTurn {
-    /// The thread.
     pub thread_id: ThreadId,
-    /// What is asked.
     pub input: String,
-    /// The model it is asked of.
     pub model: Option<String>,
-    /// The directory it works in.
     pub cwd: Option<String>,
-    /// Who runs it, and until when it counts as alive.
     pub lease: Lease,
 }
 
-/// How a turn ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// How a turn ends: a [`TurnStatus`] with what only that one has.
+#[derive(Debug, Clone, PartialEq)]
 pub enum TurnEnd {
-    /// With its answer.
-    Completed,
-    /// Without one.
-    Failed,
-    /// Because somebody stopped it.
+    /// With its answer, and what the thread carries on from here, over the version that it is based on.
+    Completed {
+        session: Option<(Session, Version)>,
+    },
+    Failed(TurnError),
     Cancelled,
 }
 
 impl TurnEnd {
-    /// The status of a turn that has ended so.
-    pub fn status(self) -> TurnStatus {
+    pub fn status(&self) -> TurnStatus {
         match self {
-            TurnEnd::Completed => TurnStatus::Completed,
-            TurnEnd::Failed => TurnStatus::Failed,
+            TurnEnd::Completed { .. } => TurnStatus::Completed,
+            TurnEnd::Failed(_) => TurnStatus::Failed,
             TurnEnd::Cancelled => TurnStatus::Cancelled,
+        }
+    }
+
+    fn error(&self) -> Option<&TurnError> {
+        match self {
+            TurnEnd::Failed(error) => Some(error),
+            TurnEnd::Completed { .. } | TurnEnd::Cancelled => None,
+        }
+    }
+
+    fn session(&self) -> Option<&(Session, Version)> {
+        match self {
+            TurnEnd::Completed { session } => session.as_ref(),
+            TurnEnd::Failed(_) | TurnEnd::Cancelled => None,
         }
     }
 }
 
 /// The end of a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FinishTurn {
-    /// How it ended.
     pub end: TurnEnd,
-    /// Why it has no answer.
-    pub error: Option<Value>,
-    /// What it cost.
-    pub usage: Option<Value>,
-    /// What the thread carries on from here, and the version of the session that it is based on.
-    pub session: Option<(Value, Version)>,
+    pub usage: Option<TokenUsage>,
+    /// The turn's last items: they are added with the end, or not at all.
+    pub items: Vec<TurnItem>,
 }
 
-/// Which of a thread's turns are wanted.
+impl FinishTurn {
+    /// An end without costs and last words.
+    pub fn new(end: TurnEnd) -> Self {
+        Self { end, usage: None, items: Vec::new() }
+    }
+}
+
+/// An end as it is written. It is made before the job, because while a job runs no other one writes.
+#[derive(Clone)]
+pub(crate) struct EndTurn {
+    finish: FinishTurn,
+    error: Option<String>,
+    usage: Option<String>,
+    session: Option<String>,
+}
+
+impl EndTurn {
+    pub(crate) fn new(finish: FinishTurn) -> Result<Self, StoreError> {
+        Ok(Self {
+            error: finish.end.error().map(to_json).transpose()?,
+            usage: finish.usage.as_ref().map(to_json).transpose()?,
+            session: finish.end.session().map(|(state, _)| to_json(state)).transpose()?,
+            finish,
+        })
+    }
+}
+
+/// Which of a thread's turns are wanted. `TurnListParams` is what a client asks for; here the limit is decided.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnPage {
-    /// Most turns.
     pub limit: u64,
     /// Only turns whose ordinal is below this one.
     pub before: Option<u64>,
@@ -150,7 +145,7 @@ impl Store {
         new.cwd.as_deref().map_or(Ok(()), |cwd| name::check_path("cwd", cwd))?;
         name::check("lease_owner", &new.lease.owner)?;
         self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let turn = write.insert_turn(new).await?;
+            let turn = write.insert_turn(&new).await?;
             write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
             Ok(turn)
         })
@@ -166,49 +161,26 @@ impl Store {
         finish: FinishTurn,
         actor: Option<&str>,
     ) -> Result<Turn, StoreError> {
-        self.finish_turn_with(workspace_id, turn_id, owner, Vec::new(), finish, actor).await
-    }
-
-    /// The same, with the turn's last items: they are added with the end, or not at all.
-    pub async fn finish_turn_with(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        owner: &str,
-        items: Vec<NewTurnItem>,
-        finish: FinishTurn,
-        actor: Option<&str>,
-    ) -> Result<Turn, StoreError> {
-        turn_item::check(&items)?;
+        let items = turn_item::prepare(&finish.items)?;
+        let end = EndTurn::new(finish)?;
         let (turn_id, owner) = (turn_id.clone(), owner.to_owned());
         self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            if let Some(turn) = write.end_turn(&turn_id, &finish, &EndGuard::Owner(owner.clone())).await? {
-                if !items.is_empty() {
-                    turn_item::insert(write.on, &write.workspace_id, &turn_id, items).await?;
-                }
+            if let Some(turn) = write.end_turn(&turn_id, &end, &EndGuard::Owner(owner.clone())).await? {
+                turn_item::insert(write.on, &write.workspace_id, &turn_id, &items).await?;
                 return Ok(turn);
             }
-            let before = find_or_missing(write.on, &write.workspace_id, &turn_id).await?;
-            if before.status == finish.end.status()
-                && before.lease_owner.as_deref() == Some(&*owner)
-                && (&before.error, &before.usage) == (&finish.error, &finish.usage)
-                && write.has_saved(&before.thread_id, finish.session.as_ref()).await?
-            {
-                return Ok(before);
-            }
-            lease::check_held(&before, &owner)?;
-            Err(StoreError::InvalidState(format!("turn `{turn_id}` was ended by somebody else")))
+            write.ended_before(&turn_id, &owner, &end.finish).await
         })
         .await
     }
 
-    /// One turn.
+    /// One turn, without its answer.
     pub async fn turn(&self, workspace_id: &WorkspaceId, turn_id: &TurnId) -> Result<Turn, StoreError> {
         let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
         self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &turn_id).await).await
     }
 
-    /// A thread's turns, newest first; those of an archived thread too.
+    /// A thread's turns, newest first, without their answers; those of an archived thread too.
     pub async fn turns(
         &self,
         workspace_id: &WorkspaceId,
@@ -225,7 +197,8 @@ impl Store {
         self.read(async move |on: &mut On<'_>| {
             thread::find_or_missing(on, &workspace_id, &thread_id).await?;
             let before = page.before.unwrap_or(u64::MAX);
-            on.all(TURNS, values![&workspace_id, &thread_id, before, page.limit], read_turn).await
+            let values = values![&workspace_id, &thread_id, before, page.limit];
+            on.all(TURNS, values, |mut row| read_turn(&mut row)).await
         })
         .await
     }
@@ -240,14 +213,17 @@ pub(crate) enum EndGuard {
 }
 
 impl WorkspaceWrite<'_, '_> {
-    async fn insert_turn(&mut self, new: NewTurn) -> Result<Turn, StoreError> {
-        const INSERT: &str = "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd,
-            lease_owner, lease_expires_at, created_at, created_by)
+    async fn insert_turn(&mut self, new: &NewTurn) -> Result<Turn, StoreError> {
+        const INSERT: &str = concat!(
+            "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd, lease_owner,
+                lease_expires_at, created_at, created_by)
             SELECT $1, $2, t.id, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = t.id), 'running',
                 $4, $5, $6, $7, $8, $9, $10
             FROM thread t WHERE t.id = $3 AND t.workspace_id = $2 AND t.archived_at IS NULL
             ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
-            RETURNING ordinal";
+            RETURNING ",
+            turn_columns!()
+        );
         let id = TurnId::new();
         let values = values![
             &id,
@@ -261,38 +237,20 @@ impl WorkspaceWrite<'_, '_> {
             self.now,
             &self.actor,
         ];
-        let ordinal = self.on.one_by_key(INSERT, values, |mut row| row.next()).await?;
-        let Some(ordinal) = ordinal else {
-            self.live_thread(&new.thread_id).await?;
-            let running = "SELECT id FROM turn WHERE thread_id = $1 AND turn.status = 'running'";
-            let turn_id = self.on.one_by_key(running, values![&new.thread_id], |mut row| row.next()).await?;
-            return Err(StoreError::TurnRunning { thread_id: new.thread_id.to_string(), turn_id });
-        };
-        Ok(Turn {
-            id,
-            workspace_id: self.workspace_id.clone(),
-            thread_id: new.thread_id,
-            ordinal,
-            status: TurnStatus::Running,
-            input: new.input,
-            model: new.model,
-            cwd: new.cwd,
-            error: None,
-            usage: None,
-            lease_owner: Some(new.lease.owner),
-            lease_expires_at: Some(new.lease.expires_at),
-            created_at: self.now,
-            finished_at: None,
-            created_by: self.actor.clone(),
-            stop_requested_at: None,
-        })
+        if let Some(turn) = self.on.one_by_key(INSERT, values, |mut row| read_turn(&mut row)).await? {
+            return Ok(turn);
+        }
+        self.live_thread(&new.thread_id).await?;
+        let running = "SELECT id FROM turn WHERE thread_id = $1 AND turn.status = 'running'";
+        let turn_id = self.on.one_by_key(running, values![&new.thread_id], |mut row| row.next()).await?;
+        Err(StoreError::TurnRunning { thread_id: new.thread_id.to_string(), turn_id })
     }
 
     /// Ends a running turn and logs it; none says that the guard does not hold, and that nothing was written.
     pub(crate) async fn end_turn(
         &mut self,
         turn_id: &TurnId,
-        finish: &FinishTurn,
+        end: &EndTurn,
         guard: &EndGuard,
     ) -> Result<Option<Turn>, StoreError> {
         const END: &str = concat!(
@@ -306,31 +264,50 @@ impl WorkspaceWrite<'_, '_> {
             EndGuard::Owner(owner) => (Some(owner.as_str()), None),
             EndGuard::ExpiredAt(now) => (None, Some(*now)),
         };
-        let status = enum_str(finish.end.status());
-        let error = finish.error.as_ref().map(Value::to_string);
-        let usage = finish.usage.as_ref().map(Value::to_string);
-        let values =
-            values![&status, &error, &usage, self.now, turn_id, &self.workspace_id, owner, expired_at];
-        let Some(turn) = self.on.one_by_key(END, values, read_turn).await? else { return Ok(None) };
-        if let Some((state, expected)) = &finish.session {
-            let thread_id = &turn.thread_id;
-            let saved = session::write(self.on, &self.workspace_id, thread_id, state, *expected).await?;
-            saved.ok_or_else(|| {
-                StoreError::InvalidState(format!(
-                    "the session of thread `{thread_id}` was changed by somebody else: it is no longer at version \
-                     {expected}"
-                ))
-            })?;
+        let status = enum_str(end.finish.end.status());
+        let values = values![
+            &status,
+            &end.error,
+            &end.usage,
+            self.now,
+            turn_id,
+            &self.workspace_id,
+            owner,
+            expired_at
+        ];
+        let ended = self.on.one_by_key(END, values, |mut row| read_turn(&mut row)).await?;
+        let Some(turn) = ended else { return Ok(None) };
+        if let (Some((_, expected)), Some(text)) = (end.finish.end.session(), &end.session) {
+            session::write(self.on, &self.workspace_id, &turn.thread_id, text, *expected).await?;
         }
         self.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
         Ok(Some(turn))
+    }
+
+    /// The turn if it was ended like this before, or why it cannot be ended now.
+    async fn ended_before(
+        &mut self,
+        turn_id: &TurnId,
+        owner: &str,
+        finish: &FinishTurn,
+    ) -> Result<Turn, StoreError> {
+        let (turn, hold) = lease::lock_turn_of_locked(self.on, &self.workspace_id, turn_id).await?;
+        let is_same = turn.status == finish.end.status()
+            && hold.owner.as_deref() == Some(owner)
+            && (turn.error.as_ref(), turn.usage) == (finish.end.error(), finish.usage);
+        if is_same && self.has_saved(&turn.thread_id, finish.end.session()).await? {
+            return Ok(turn);
+        }
+        lease::check_held(turn_id, &hold, owner)?;
+        // Held and running, and yet the update did not find it: it was ended in between.
+        Err(StoreError::TurnEnded { turn_id: turn_id.clone(), status: turn.status })
     }
 
     /// Whether the session that a turn ends with is the thread's already, or was until a later one.
     async fn has_saved(
         &mut self,
         thread_id: &ThreadId,
-        session: Option<&(Value, Version)>,
+        session: Option<&(Session, Version)>,
     ) -> Result<bool, StoreError> {
         let Some((state, expected)) = session else { return Ok(true) };
         let present = session::find(self.on, &self.workspace_id, thread_id).await?;
@@ -348,7 +325,7 @@ pub(crate) async fn find_or_missing(
     turn_id: &TurnId,
 ) -> Result<Turn, StoreError> {
     const TURN: &str = concat!("SELECT ", turn_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
-    match on.one_by_key(TURN, values![turn_id, workspace_id], read_turn).await? {
+    match on.one_by_key(TURN, values![turn_id, workspace_id], |mut row| read_turn(&mut row)).await? {
         Some(turn) => Ok(turn),
         None => Err(on.missing(workspace_id, ErrorSubject::Turn, turn_id).await),
     }

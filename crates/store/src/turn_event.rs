@@ -4,13 +4,16 @@ use protocol::notification::{
     ContextCompressed, ContextCompressing, TurnApprovalRequested, TurnManifestKept, TurnToolFinished,
     TurnToolStarted,
 };
-use protocol::{TurnId, WorkspaceId};
+use protocol::{Turn, TurnId, WorkspaceId};
 
 use crate::on::On;
 use crate::write::WorkspaceWrite;
-use crate::{Store, StoreError, Turn, lease};
+use crate::{Store, StoreError, lease};
 
 /// Something that happened in a running turn, for the change log.
+///
+/// The notifications say the same with the number, workspace, thread and turn, which are not known before the log is
+/// written; so an event is what they are made from, and no second notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEvent {
     /// A model is asked, with a prompt whose manifest is kept.
@@ -19,30 +22,17 @@ pub enum TurnEvent {
         round: u32,
     },
     /// A tool was called by the model.
-    ToolStarted {
-        /// The call.
-        call_id: String,
-        /// The tool.
-        tool: String,
-    },
+    ToolStarted { call_id: String, tool: String },
     /// A tool has answered.
     ToolFinished {
-        /// The call.
         call_id: String,
-        /// The tool.
         tool: String,
-        /// Whether it failed.
         is_error: bool,
         /// Types of the reminders at the end of its result.
         reminders: Vec<protocol::SystemReminderType>,
     },
     /// A tool call waits for somebody to decide.
-    ApprovalRequested {
-        /// The call.
-        call_id: String,
-        /// The tool.
-        tool: String,
-    },
+    ApprovalRequested { call_id: String, tool: String },
     /// Earlier turns no longer fit and are being summarised.
     ContextCompressing,
     /// Earlier turns were left out of what the model reads.
@@ -78,7 +68,7 @@ impl Store {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
         let (workspace_id, turn_id, owner) = (workspace_id.clone(), turn_id.clone(), owner.to_owned());
         self.write(async move |on: &mut On<'_>| {
@@ -88,8 +78,8 @@ impl Store {
             }
             // The number first: it locks the workspace's row, and everybody locks that one before a turn's.
             let mut write = WorkspaceWrite::begin(on, workspace_id, None).await?;
-            let turn = lease::lock_turn_of_locked(write.on, &write.workspace_id, &turn_id).await?;
-            lease::check_held(&turn, &owner)?;
+            let (turn, hold) = lease::lock_turn_of_locked(write.on, &write.workspace_id, &turn_id).await?;
+            lease::check_held(&turn_id, &hold, &owner)?;
             write.actor.clone_from(&turn.created_by);
             let value = change(write.on).await?;
             for event in events {

@@ -1,55 +1,42 @@
 //! Items of a turn: what was said and done, in the order it happened.
 
+use protocol::message::TurnItem;
 use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
-use serde_json::Value;
 
-use crate::column::values;
+use crate::column::{to_json, values};
 use crate::on::{Columns, MAX_ROWS, On, numbered};
 use crate::turn_event::TurnEvent;
-use crate::{Store, StoreError, name, turn};
+use crate::{Store, StoreError, turn};
+
+const MESSAGE: &str = "message";
+const CONTEXT: &str = "context";
 
 /// The columns that [`read_item`] reads.
 macro_rules! item_columns {
     () => {
-        "turn_item.id, turn_item.turn_id, turn_item.ordinal, turn_item.kind, turn_item.content, turn_item.created_at"
+        "turn_item.turn_id, turn_item.ordinal, turn_item.created_at, turn_item.kind, turn_item.content"
     };
 }
 
-fn read_item(row: &mut Columns<'_>) -> Result<TurnItem, StoreError> {
-    Ok(TurnItem {
-        id: row.next()?,
-        turn_id: row.next()?,
-        ordinal: row.next()?,
-        kind: row.next()?,
-        content: row.next()?,
-        created_at: row.next()?,
-    })
+/// None is an item of a kind that this version does not know: a later one may have been here, and has kept it.
+fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, StoreError> {
+    let (turn_id, ordinal, created_at) = (row.next()?, row.next()?, row.next()?);
+    let item = match row.next::<String>()?.as_str() {
+        MESSAGE => TurnItem::Message(row.json("message")?),
+        CONTEXT => TurnItem::Context(row.json("context of a turn")?),
+        _ => return Ok(None),
+    };
+    Ok(Some(StoredItem { turn_id, ordinal, created_at, item }))
 }
 
-/// An item as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TurnItem {
-    /// Identifies the item.
-    pub id: TurnItemId,
-    /// The turn.
+/// An item, and where and since when it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredItem {
     pub turn_id: TurnId,
     /// Counts the turn's items from 1.
     pub ordinal: u64,
-    /// What it is.
-    pub kind: String,
-    /// The item itself.
-    pub content: Value,
-    /// When it was added.
     pub created_at: Timestamp,
-}
-
-/// What a new item has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewTurnItem {
-    /// What it is.
-    pub kind: String,
-    /// The item itself.
-    pub content: Value,
+    pub item: TurnItem,
 }
 
 impl Store {
@@ -59,13 +46,13 @@ impl Store {
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
         owner: &str,
-        items: Vec<NewTurnItem>,
+        items: &[TurnItem],
         events: Vec<TurnEvent>,
-    ) -> Result<Vec<TurnItem>, StoreError> {
-        check(&items)?;
+    ) -> Result<(), StoreError> {
+        let rows = prepare(items)?;
         let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
         self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
-            insert(on, &workspace, &turn, items).await
+            insert(on, &workspace, &turn, &rows).await
         })
         .await
     }
@@ -78,7 +65,7 @@ impl Store {
         thread_id: &ThreadId,
         after: u64,
         before: u64,
-    ) -> Result<Vec<(u64, TurnItem)>, StoreError> {
+    ) -> Result<Vec<(u64, StoredItem)>, StoreError> {
         let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
         self.read(async move |on: &mut On<'_>| {
             completed_items(on, &workspace_id, &thread_id, after, before).await
@@ -91,7 +78,7 @@ impl Store {
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
-    ) -> Result<Vec<TurnItem>, StoreError> {
+    ) -> Result<Vec<StoredItem>, StoreError> {
         const ITEMS: &str = concat!(
             "SELECT ",
             item_columns!(),
@@ -104,7 +91,7 @@ impl Store {
             if items.is_empty() {
                 turn::find_or_missing(on, &workspace_id, &turn_id).await?;
             }
-            Ok(items)
+            Ok(items.into_iter().flatten().collect())
         })
         .await
     }
@@ -116,7 +103,7 @@ pub(crate) async fn completed_items(
     thread_id: &ThreadId,
     after: u64,
     before: u64,
-) -> Result<Vec<(u64, TurnItem)>, StoreError> {
+) -> Result<Vec<(u64, StoredItem)>, StoreError> {
     const COMPLETED: &str = concat!(
         "SELECT turn.ordinal, ",
         item_columns!(),
@@ -125,14 +112,31 @@ pub(crate) async fn completed_items(
             AND turn.ordinal > $3 AND turn.ordinal < $4
         ORDER BY turn.ordinal, turn_item.ordinal"
     );
-    on.all(COMPLETED, values![workspace_id, thread_id, after, before], |mut row| {
-        Ok((row.next()?, read_item(&mut row)?))
-    })
-    .await
+    let values = values![workspace_id, thread_id, after, before];
+    let items = on.all(COMPLETED, values, |mut row| {
+        let ordinal = row.next()?;
+        Ok(read_item(&mut row)?.map(|item| (ordinal, item)))
+    });
+    Ok(items.await?.into_iter().flatten().collect())
 }
 
-pub(crate) fn check(items: &[NewTurnItem]) -> Result<(), StoreError> {
-    items.iter().try_for_each(|item| name::check("kind", &item.kind))
+/// An item as it is written.
+#[derive(Clone)]
+pub(crate) struct ItemRow {
+    id: TurnItemId,
+    kind: &'static str,
+    content: String,
+}
+
+pub(crate) fn prepare(items: &[TurnItem]) -> Result<Vec<ItemRow>, StoreError> {
+    let rows = items.iter().map(|item| {
+        let (kind, content) = match item {
+            TurnItem::Message(message) => (MESSAGE, to_json(message)?),
+            TurnItem::Context(context) => (CONTEXT, to_json(context)?),
+        };
+        Ok(ItemRow { id: TurnItemId::new(), kind, content })
+    });
+    rows.collect()
 }
 
 /// Adds items to the end of a turn, whose row is locked.
@@ -140,40 +144,23 @@ pub(crate) async fn insert(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
-    items: Vec<NewTurnItem>,
-) -> Result<Vec<TurnItem>, StoreError> {
+    rows: &[ItemRow],
+) -> Result<(), StoreError> {
     let created_at = Timestamp::now();
-    let mut inserted: Vec<TurnItem> = items
-        .into_iter()
-        .map(|NewTurnItem { kind, content }| TurnItem {
-            id: TurnItemId::new(),
-            turn_id: turn_id.clone(),
-            ordinal: 0,
-            kind,
-            content,
-            created_at,
-        })
-        .collect();
-    for batch in inserted.chunks_mut(MAX_ROWS) {
-        let contents: Vec<String> = batch.iter().map(|item| item.content.to_string()).collect();
+    for batch in rows.chunks(MAX_ROWS) {
         let mut values = values![workspace_id, turn_id, created_at].to_vec();
-        for (number, (item, content)) in (1_u64..).zip(batch.iter().zip(&contents)) {
-            values.extend_from_slice(values![&item.id, number, &item.kind, content]);
+        for (number, row) in (1_u64..).zip(batch) {
+            values.extend_from_slice(values![&row.id, number, row.kind, &row.content]);
         }
         let rows = (0..batch.len()).map(|row| format!("({})", numbered(row * 4 + 4, 4)));
         let insert = format!(
             "INSERT INTO turn_item (id, workspace_id, turn_id, ordinal, kind, content, created_at)
             SELECT v.column1, $1, $2, last.ordinal + v.column2, v.column3, v.column4, $3
             FROM (VALUES {}) v,
-                (SELECT coalesce(max(ordinal), 0) AS ordinal FROM turn_item WHERE turn_id = $2) last
-            RETURNING ordinal",
+                (SELECT coalesce(max(ordinal), 0) AS ordinal FROM turn_item WHERE turn_id = $2) last",
             rows.collect::<Vec<_>>().join(", ")
         );
-        let ordinals: Vec<u64> = on.all(insert, &values, |mut row| row.next()).await?;
-        let first = ordinals.into_iter().min().unwrap_or(1);
-        for (ordinal, item) in (first..).zip(batch) {
-            item.ordinal = ordinal;
-        }
+        on.execute(insert, &values).await?;
     }
-    Ok(inserted)
+    Ok(())
 }

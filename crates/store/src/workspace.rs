@@ -1,5 +1,6 @@
 //! Workspaces.
 
+use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::notification::TreeChange;
 use protocol::{AgentsConfig, ErrorSubject, Sequence, Workspace, WorkspaceId};
 
@@ -28,33 +29,11 @@ pub(crate) fn read_workspace(row: &mut Columns<'_>) -> Result<Workspace, StoreEr
     })
 }
 
-/// What a new workspace has.
-#[derive(Debug, Clone, Default)]
-pub struct NewWorkspace {
-    /// What people call it.
-    pub name: String,
-    /// The directory its threads work in.
-    pub root_path: Option<String>,
-    /// How files on disk are found in it.
-    pub agents: Option<AgentsConfig>,
-}
-
-/// What changes about a workspace; what is absent stays.
-#[derive(Debug, Clone, Default)]
-pub struct WorkspaceChanges {
-    /// What people call it.
-    pub name: Option<String>,
-    /// The directory its threads work in.
-    pub root_path: Option<String>,
-    /// How files on disk are found in it.
-    pub agents: Option<AgentsConfig>,
-}
-
 impl Store {
     /// Makes a workspace.
     pub async fn create_workspace(
         &self,
-        new: NewWorkspace,
+        new: WorkspaceCreateParams,
         actor: Option<&str>,
     ) -> Result<Workspace, StoreError> {
         const INSERT: &str =
@@ -71,7 +50,7 @@ impl Store {
             write.on.execute(INSERT, values![&id, &new.name, &new.root_path, &agents, first, now]).await?;
             write.tree_changed(TreeChange::WorkspaceCreated, None, None)?;
             write.finish().await?;
-            let NewWorkspace { name, root_path, agents } = new;
+            let WorkspaceCreateParams { name, root_path, agents } = new;
             Ok(Workspace { id, name, root_path, agents, created_at: now, updated_at: now })
         })
         .await
@@ -80,8 +59,7 @@ impl Store {
     /// Changes a workspace's own fields.
     pub async fn update_workspace(
         &self,
-        workspace_id: &WorkspaceId,
-        changes: WorkspaceChanges,
+        changes: WorkspaceUpdateParams,
         actor: Option<&str>,
     ) -> Result<Workspace, StoreError> {
         const UPDATE: &str =
@@ -89,7 +67,8 @@ impl Store {
         changes.name.as_deref().map_or(Ok(()), |name| name::check("name", name))?;
         changes.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
         agents_column(changes.agents.as_ref())?;
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+        let workspace_id = changes.workspace_id.clone();
+        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
             let before = find(write.on, &write.workspace_id).await?;
             let mut after = before.clone();
             after.name = changes.name.unwrap_or(after.name);

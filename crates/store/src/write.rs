@@ -46,7 +46,7 @@ impl Store {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: AsyncFnOnce(&mut WorkspaceWrite<'_, '_>) -> Result<T, StoreError> + Send + 'static,
+        F: AsyncFnOnce(&mut WorkspaceWrite<'_, '_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
         let (workspace_id, actor) = (workspace_id.clone(), actor.map(str::to_owned));
         self.write(async move |on: &mut On<'_>| {

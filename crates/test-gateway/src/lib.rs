@@ -78,7 +78,7 @@ impl TestGateway {
         };
         let prepared = agent.prepare(&request).await?;
         agent.record(workspace_id, &turn.id, "test-gateway", 1, &prepared.compiled).await?;
-        let finish = FinishTurn { end: TurnEnd::Completed, error: None, usage: None, session: None };
+        let finish = FinishTurn::new(TurnEnd::Completed { session: None });
         store.finish_turn(workspace_id, &turn.id, "test-gateway", finish, None).await?;
         Ok(turn.id)
     }

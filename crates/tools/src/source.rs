@@ -32,6 +32,9 @@ pub struct RoundContext {
 /// tools than in the round before, but a changed list costs the prefix that a provider has cached: offer the same
 /// [`Toolbox`], cloned, as long as nothing changed.
 pub trait ToolSource: Send + Sync + 'static {
+    /// What it is called where it fails: `files`, `shell`, a server's name.
+    fn name(&self) -> &str;
+
     /// The tools for this round. The model waits for it, so what takes long belongs into the background.
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox>;
 }
@@ -53,6 +56,10 @@ impl Default for FileTools {
 }
 
 impl ToolSource for FileTools {
+    fn name(&self) -> &str {
+        "files"
+    }
+
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         ready(in_directory(&self.0, round)).boxed()
     }
@@ -72,6 +79,10 @@ impl ShellTools {
 }
 
 impl ToolSource for ShellTools {
+    fn name(&self) -> &str {
+        "shell"
+    }
+
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         ready(in_directory(&self.0, round)).boxed()
     }

@@ -1,7 +1,8 @@
 //! What benchmarks put into a workspace, the same for all of them.
 
+use protocol::method::{ThreadCreateParams, WorkspaceCreateParams};
 use protocol::{FolderId, SaveReason, ThreadId, ThreadMode, WorkspaceId};
-use store::{NewThread, NewWorkspace, SaveDocument, Scope, Store};
+use store::{SaveDocument, Scope, Store};
 
 pub const ACTOR: &str = "benchmark";
 /// How deeply folders are nested.
@@ -37,7 +38,7 @@ impl DeepThread {
 }
 
 pub async fn workspace(store: &Store) -> anyhow::Result<WorkspaceId> {
-    let new = NewWorkspace { name: "benchmark".to_owned(), ..NewWorkspace::default() };
+    let new = WorkspaceCreateParams { name: "benchmark".to_owned(), ..WorkspaceCreateParams::default() };
     Ok(store.create_workspace(new, Some(ACTOR)).await?.id)
 }
 
@@ -58,8 +59,9 @@ pub async fn thread(
     number: usize,
 ) -> anyhow::Result<ThreadId> {
     let title = format!("What the thread number {number} is about");
-    let new = NewThread { folder_id: folder_id.cloned(), title, mode: ThreadMode::Chat };
-    Ok(store.create_thread(workspace_id, new, Some(ACTOR)).await?.id)
+    let (workspace_id, folder_id) = (workspace_id.clone(), folder_id.cloned());
+    let new = ThreadCreateParams { workspace_id, folder_id, title, mode: ThreadMode::Chat };
+    Ok(store.create_thread(new, Some(ACTOR)).await?.id)
 }
 
 /// A save whose text differs from that of every other number.

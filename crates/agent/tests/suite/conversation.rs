@@ -6,11 +6,11 @@ use std::time::Duration;
 use agent::{Agent, AgentSettings, TurnListener};
 use futures_util::future::BoxFuture;
 use hooks::HookPackage;
-use protocol::method::{TurnGetResult, TurnStartParams};
+use protocol::method::{ThreadCreateParams, TurnGetResult, TurnStartParams, WorkspaceCreateParams};
 use protocol::{ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
 use provider::{Provider, ProviderConfig, ProviderKind};
 use scripted_model::{ScriptedModel, Wire};
-use store::{Database, NewThread, NewWorkspace, Store};
+use store::{Database, Store};
 use tools::ToolSource;
 
 pub(crate) struct Conversation {
@@ -53,10 +53,15 @@ impl Conversation {
         settings.default_model = Some("scripted/model".to_owned());
         let agent = Agent::new(store.clone(), settings, packages).unwrap();
         let agent = Arc::new(sources.into_iter().fold(agent, Agent::with_tools));
-        let new = NewWorkspace { name: "w".to_owned(), root_path: None, agents: None };
+        let new = WorkspaceCreateParams { name: "w".to_owned(), root_path: None, agents: None };
         let workspace_id = store.create_workspace(new, None).await.unwrap().id;
-        let new = NewThread { folder_id: None, title: "t".to_owned(), mode: ThreadMode::Chat };
-        let thread_id = store.create_thread(&workspace_id, new, None).await.unwrap().id;
+        let new = ThreadCreateParams {
+            workspace_id: workspace_id.clone(),
+            folder_id: None,
+            title: "t".to_owned(),
+            mode: ThreadMode::Chat,
+        };
+        let thread_id = store.create_thread(new, None).await.unwrap().id;
         Self { store, agent, model, workspace_id, thread_id, _directory: directory }
     }
 

@@ -3,8 +3,8 @@
 use std::os::unix::fs::symlink;
 
 use agent::AgentError;
+use protocol::method::WorkspaceUpdateParams;
 use serde_json::json;
-use store::WorkspaceChanges;
 
 use crate::fixture::{World, section};
 
@@ -119,7 +119,8 @@ async fn a_directory_that_is_written_with_dots_has_the_same_bounds() {
     world.write(".git/HEAD", "");
     for name in ["repo/", "repo/.", "outside/../repo", "repo/a/.."] {
         let root_path = Some(format!("{}/{name}", world.path("").to_str().unwrap()));
-        world.change(WorkspaceChanges { root_path, ..WorkspaceChanges::default() }).await;
+        let unchanged = WorkspaceUpdateParams::unchanged(world.workspace.clone());
+        world.change(WorkspaceUpdateParams { root_path, ..unchanged }).await;
         for cwd in [None, Some("."), Some("a")] {
             let chain = world.chain(cwd).await;
             assert!(chain.contains("At the root.") && !chain.contains("secret"), "{name} {cwd:?}: {chain}");

@@ -7,11 +7,11 @@ use std::time::Duration;
 use agent::{Agent, AgentError, AgentSettings, PromptRequest};
 use hooks::HookPackage;
 use prompt::CompiledPrompt;
+use protocol::hook::HookRun;
+use protocol::method::{ThreadCreateParams, WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::prompt::{PromptDiagnostic, PromptManifest};
 use protocol::{AgentsConfig, SaveReason, ThreadMode, Timestamp, TurnId, WorkspaceId};
-use store::{
-    Database, HookRun, Lease, NewThread, NewTurn, NewWorkspace, SaveDocument, Scope, Store, WorkspaceChanges,
-};
+use store::{Database, Lease, NewTurn, SaveDocument, Scope, Store};
 
 /// Who runs the turns.
 pub(crate) const OWNER: &str = "test";
@@ -38,7 +38,7 @@ impl World {
         let base = directory.path().canonicalize().unwrap();
         let store = Store::open(database).await.unwrap();
         let root = base.join("repo");
-        let new = NewWorkspace {
+        let new = WorkspaceCreateParams {
             name: "w".to_owned(),
             root_path: Some(root.to_str().unwrap().to_owned()),
             agents: None,
@@ -91,17 +91,23 @@ impl World {
     /// Says how instruction files are found, as the protocol spells it.
     pub(crate) async fn configure(&self, agents: serde_json::Value) {
         let agents: AgentsConfig = serde_json::from_value(agents).unwrap();
-        self.change(WorkspaceChanges { agents: Some(agents), ..WorkspaceChanges::default() }).await;
+        let unchanged = WorkspaceUpdateParams::unchanged(self.workspace.clone());
+        self.change(WorkspaceUpdateParams { agents: Some(agents), ..unchanged }).await;
     }
 
-    pub(crate) async fn change(&self, changes: WorkspaceChanges) {
-        self.store.update_workspace(&self.workspace, changes, None).await.unwrap();
+    pub(crate) async fn change(&self, changes: WorkspaceUpdateParams) {
+        self.store.update_workspace(changes, None).await.unwrap();
     }
 
     /// A new thread, in which nothing runs.
     pub(crate) async fn thread(&self) -> PromptRequest {
-        let new = NewThread { folder_id: None, title: "t".to_owned(), mode: ThreadMode::Chat };
-        let thread = self.store.create_thread(&self.workspace, new, None).await.unwrap();
+        let new = ThreadCreateParams {
+            workspace_id: self.workspace.clone(),
+            folder_id: None,
+            title: "t".to_owned(),
+            mode: ThreadMode::Chat,
+        };
+        let thread = self.store.create_thread(new, None).await.unwrap();
         PromptRequest {
             workspace_id: self.workspace.clone(),
             thread_id: thread.id,

@@ -1,13 +1,14 @@
 //! The records of hooks.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use std::time::Duration;
 
 use agent::DOCUMENT_HOOK;
 use hooks::{
-    BackgroundJob, ContributionKind, Execution, HookContext, HookPackage, HookSubscription, Phase,
-    PromptSection,
+    BackgroundJob, ContributionKind, Execution, FailurePolicy, HookContext, HookPackage, HookSubscription,
+    Phase, PromptSection, RunStatus,
 };
 use serde_json::json;
 use tokio::sync::Notify;
@@ -25,12 +26,12 @@ async fn our_own_hook_is_recorded_without_what_it_brought() {
     let runs = world.hook_runs(&agent, &turn).await;
     assert_eq!(runs.len(), 1);
     let run = &runs[0];
-    assert_eq!((run.hook_id.as_str(), run.status.as_str()), (DOCUMENT_HOOK, "completed"));
+    assert_eq!((run.hook_id.as_str(), run.status), (DOCUMENT_HOOK, RunStatus::Completed));
     assert_eq!(run.package_id, "foreword.prompt.agents_doc");
     assert_eq!(run.thread_id.as_ref(), Some(&request.thread_id));
-    assert_eq!(run.record["contributions"], json!({ "prompt_section": 1 }));
-    assert_eq!(run.record["failure"], "fail_closed");
-    assert!(!run.record.to_string().contains("the text of"), "{}", run.record);
+    assert_eq!(run.contributions, BTreeMap::from([(ContributionKind::PromptSection, 1)]));
+    assert_eq!(run.failure, FailurePolicy::FailClosed);
+    assert!(!format!("{run:?}").contains("the text of"), "{run:?}");
 }
 
 #[tokio::test]
@@ -55,7 +56,7 @@ async fn a_hook_in_the_background_delays_nothing_and_is_recorded() {
     release.notify_one();
     let runs = world.hook_runs(&agent, &turn).await;
     let run = runs.iter().find(|run| run.hook_id == "slow").unwrap();
-    assert_eq!(run.status, "completed");
+    assert_eq!(run.status, RunStatus::Completed);
 }
 
 /// A preview belongs to no turn; that its hooks ran is recorded all the same.

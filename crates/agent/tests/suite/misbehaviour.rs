@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use agent::AgentError;
 use hooks::{
     ContributionKind, FailureCause, FailurePolicy, Hook, HookContext, HookError, HookFailure, HookPackage,
-    HookResult, HookSubscription, Phase, Policy, PromptSection,
+    HookResult, HookSubscription, Phase, Policy, PromptSection, RunStatus,
 };
 use protocol::prompt::PromptDiagnostic;
 
@@ -99,7 +99,7 @@ async fn the_prompt_is_there_and_says_what_is_missing() {
             let twice = said.iter().find(|it| it.message.matches(hook_id).count() > 1);
             assert_eq!(twice, None, "a hook is named once");
             let run = runs.iter().find(|run| run.hook_id == *hook_id).unwrap();
-            assert_eq!((run.status.as_str(), run.phase.as_str()), (*status, phase.name()), "{deed:?}");
+            assert_eq!((run.status.name(), run.phase), (*status, phase), "{deed:?}");
         }
         assert_eq!(runs.len(), DEEDS.len() + 2, "also the good one and our own, in {phase}");
         let everything = format!("{manifest:?} {runs:?}");
@@ -133,8 +133,8 @@ async fn a_hook_that_must_not_fail_is_named_with_its_phase() {
             assert!(!message.contains("abcdefghijklmnop"), "{message}");
             let runs = world.hook_runs(&agent, &turn).await;
             let run = runs.iter().find(|run| run.hook_id == *hook_id).unwrap();
-            assert_ne!(run.status, "completed", "{deed:?} in {phase}");
-            assert!(!run.record.to_string().contains("abcdefghijklmnop"), "{}", run.record);
+            assert_ne!(run.status, RunStatus::Completed, "{deed:?} in {phase}");
+            assert!(!format!("{run:?}").contains("abcdefghijklmnop"), "{run:?}");
         }
     }
 }

@@ -4,8 +4,8 @@ use std::fs;
 
 use agent::AgentError;
 use protocol::Version;
-use serde_json::json;
-use store::{SessionSave, WorkspaceChanges};
+use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
+use store::StoreError;
 
 use crate::fixture::{World, section};
 
@@ -26,9 +26,8 @@ async fn files_that_change_do_not_change_a_session_that_was_saved() {
     let next = agent.prepare(&request).await.unwrap().compiled;
     assert!(section(&next, "agents_context").unwrap().contains("Changed before"));
 
-    let state = serde_json::to_value(&session.session).unwrap();
-    let saved = world.store.save_session(&world.workspace, &request.thread_id, &state, session.stored).await;
-    assert!(matches!(saved.unwrap(), SessionSave::Saved(_)));
+    let (thread_id, state) = (&request.thread_id, session.session.clone());
+    world.store.save_session(&world.workspace, thread_id, state, session.stored).await.unwrap();
     fs::remove_file(world.path("repo/AGENTS.md")).unwrap();
     for cwd in [None, Some("a".to_owned())] {
         let mut request = request.clone();
@@ -49,16 +48,18 @@ async fn files_that_change_do_not_change_a_session_that_was_saved() {
 async fn a_session_that_cannot_be_read_is_an_error_that_says_so() {
     let world = World::new().await;
     let request = world.thread().await;
-    let state = json!({ "schema": 99 });
-    world.store.save_session(&world.workspace, &request.thread_id, &state, Version(0)).await.unwrap();
+    let mut session = world.agent().prepare(&request).await.unwrap().session.unwrap().session;
+    session.schema = 99;
+    world.store.save_session(&world.workspace, &request.thread_id, session, Version(0)).await.unwrap();
     let error = world.agent().prepare(&request).await.unwrap_err();
-    assert!(matches!(error, AgentError::Stored { what: "session", .. }), "{error}");
+    let unreadable = matches!(error, AgentError::Store(StoreError::Unreadable { what: "session", .. }));
+    assert!(unreadable, "{error}");
 }
 
 #[tokio::test]
 async fn without_a_directory_there_is_no_session() {
     let world = World::new().await;
-    let new = store::NewWorkspace { name: "elsewhere".to_owned(), ..store::NewWorkspace::default() };
+    let new = WorkspaceCreateParams { name: "elsewhere".to_owned(), ..WorkspaceCreateParams::default() };
     let workspace = world.store.create_workspace(new, None).await.unwrap().id;
     let world = world.in_workspace(workspace);
     let prepared = world.agent().prepare(&world.thread().await).await.unwrap();
@@ -66,7 +67,10 @@ async fn without_a_directory_there_is_no_session() {
     assert_eq!(section(&prepared.compiled, "agents_guidance"), None, "there are no files to treat");
     assert!(matches!(world.prompt_in(Some("/")).await, Err(AgentError::NoDirectory)));
     world
-        .change(WorkspaceChanges { root_path: Some("/no/such/place".to_owned()), ..Default::default() })
+        .change(WorkspaceUpdateParams {
+            root_path: Some("/no/such/place".to_owned()),
+            ..WorkspaceUpdateParams::unchanged(world.workspace.clone())
+        })
         .await;
     let error = world.prompt().await.unwrap_err();
     assert!(error.to_string().starts_with("cannot work in /no/such/place: "), "{error}");

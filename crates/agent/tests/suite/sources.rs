@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use protocol::TurnStatus;
-use protocol::prompt::PromptManifest;
+use protocol::prompt::{PromptDiagnosticCode, PromptManifest, RoundNote};
 use scripted_model::Answer;
 use serde_json::{Value, json};
 use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, ToolSpec, Toolbox};
@@ -48,6 +48,10 @@ impl Growing {
 }
 
 impl ToolSource for Growing {
+    fn name(&self) -> &str {
+        "growing"
+    }
+
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         Box::pin(async move {
             // A source may have to wait for somebody.
@@ -86,6 +90,15 @@ async fn a_chat_without_a_directory_can_have_tools_that_change_between_rounds() 
     assert_eq!(lists, [vec!["ping"], vec!["ping", "pong"], vec!["ping", "pong"]]);
     let manifests = chat.store.manifests(&chat.workspace_id, &ended.turn.id).await.unwrap();
     assert_eq!(manifests.len(), 3, "one a round");
+    let offered: Vec<Vec<&str>> = manifests
+        .iter()
+        .map(|round| round.manifest.request.as_ref().unwrap())
+        .map(|request| request.tools.iter().map(|tool| tool.name.as_str()).collect())
+        .collect();
+    assert_eq!(offered, lists);
+    let notes: Vec<&[RoundNote]> =
+        manifests.iter().map(|round| round.manifest.request.as_ref().unwrap().notes.as_slice()).collect();
+    assert_eq!(notes, [&[][..], &[], &[RoundNote::Retry]]);
     let asked = source.asked.lock().unwrap();
     assert_eq!(asked.iter().map(|round| round.round).collect::<Vec<_>>(), [1, 2, 3]);
     assert!(asked.iter().all(|round| round.actor.as_deref() == Some("ada") && round.directory.is_none()));
@@ -95,6 +108,10 @@ async fn a_chat_without_a_directory_can_have_tools_that_change_between_rounds() 
 struct Broken;
 
 impl ToolSource for Broken {
+    fn name(&self) -> &str {
+        "broken"
+    }
+
     fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         panic!("on purpose")
     }
@@ -110,6 +127,9 @@ async fn the_manifest_of_a_round_says_which_tools_are_missing() {
     let manifest: PromptManifest =
         chat.agent.manifest(&chat.workspace_id, &ended.turn.id, Some(1)).await.unwrap();
     let said: Vec<&str> = manifest.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
-    assert!(said.contains(&"source 2 of tools panicked; its tools are left out"), "{said:?}");
-    assert!(said.iter().any(|it| it.starts_with("a tool is left out: ") && it.contains("ping")), "{said:?}");
+    assert!(said.contains(&"the source of tools `broken` panicked; its tools are left out"), "{said:?}");
+    let taken = "a tool of the source `growing` is left out: ";
+    assert!(said.iter().any(|it| it.starts_with(taken) && it.contains("ping")), "{said:?}");
+    let codes = manifest.diagnostics.iter().filter(|it| it.code == PromptDiagnosticCode::ToolsOmitted);
+    assert_eq!(codes.count(), 2, "{:?}", manifest.diagnostics);
 }

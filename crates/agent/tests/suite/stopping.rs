@@ -22,6 +22,10 @@ struct Holding {
 }
 
 impl ToolSource for Holding {
+    fn name(&self) -> &str {
+        "holding"
+    }
+
     fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         Box::pin(async {
             let connection = rusqlite::Connection::open(&self.database).unwrap();
@@ -61,7 +65,7 @@ async fn what_is_being_written_when_a_turn_is_stopped_is_written_once() {
         "it was being written"
     );
     let items = chat.store.turn_items(&chat.workspace_id, &turn_id).await.unwrap();
-    let openings = items.iter().filter(|item| item.content.to_string().contains("once")).count();
+    let openings = items.iter().filter(|stored| format!("{:?}", stored.item).contains("once")).count();
     assert_eq!((items.len(), openings), (2, 1), "{items:#?}");
     let runs = chat.store.hook_runs(&chat.workspace_id, &turn_id).await.unwrap();
     assert_eq!(runs.iter().filter(|run| run.hook_id == DOCUMENT_HOOK).count(), 1);
@@ -72,10 +76,16 @@ async fn what_is_being_written_when_a_turn_is_stopped_is_written_once() {
 struct Ending(OnceLock<Store>);
 
 impl ToolSource for Ending {
+    fn name(&self) -> &str {
+        "ending"
+    }
+
     fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         Box::pin(async {
             let later = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 3_600_000);
-            let failed = self.0.get().unwrap().fail_expired_turns(later, 1, &[], &json!({})).await.unwrap();
+            let gone = json!({ "kind": "interrupted", "message": "gone" });
+            let gone: protocol::TurnError = serde_json::from_value(gone).unwrap();
+            let failed = self.0.get().unwrap().fail_expired_turns(later, 1, &[], &gone).await.unwrap();
             assert_eq!(failed.len(), 1);
             Toolbox::new()
         })

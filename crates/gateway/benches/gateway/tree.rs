@@ -44,7 +44,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let memory = Memory::of_first_answer(&served, &client, &params).await?;
 
     let store = Store::open(&Database::Sqlite(database)).await?;
-    let tree = store.tree(&workspace_id).await?;
+    let tree = store.tree_part(params.clone()).await?;
     let first_screen = ThreadTreeParams { depth: Some(2), thread_limit: Some(20), ..params.clone() };
     let folder_id = tree.folders.first().map(|folder| folder.id.clone());
     let page = ThreadListParams { workspace_id: workspace_id.clone(), folder_id, after: None, limit: 50 };

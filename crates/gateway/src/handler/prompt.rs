@@ -7,11 +7,11 @@ use prompt::RebuildError;
 use protocol::error::{ErrorData, ErrorKind, ErrorSubject, Hint as _, InternalReason};
 use protocol::method::{
     PromptDiffParams, PromptDiffResult, PromptPreviewParams, PromptRebuildParams, PromptResult,
-    RoundManifest, TurnGetParams, TurnManifestResult,
+    TurnGetParams, TurnManifestResult,
 };
 use rpc::Error;
 
-use crate::error::{error, from_store, internal};
+use crate::error::{error, from_store};
 use crate::router::Context;
 
 pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Result<PromptResult, Error> {
@@ -76,16 +76,7 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
 
 pub(crate) async fn manifest(context: Context, params: TurnGetParams) -> Result<TurnManifestResult, Error> {
     let found = context.shared.store.manifests(&params.workspace_id, &params.turn_id).await;
-    let manifests = found.map_err(from_store)?.into_iter().map(|round| {
-        let manifest = serde_json::from_value(round.manifest).map_err(unreadable)?;
-        Ok(RoundManifest { round: round.round, manifest })
-    });
-    Ok(TurnManifestResult { manifests: manifests.collect::<Result<_, Error>>()? })
-}
-
-fn unreadable(failure: serde_json::Error) -> Error {
-    tracing::error!(error = %failure, "a manifest cannot be read");
-    internal("a manifest cannot be read; the gateway's log has the details", InternalReason::Manifest)
+    Ok(TurnManifestResult { manifests: found.map_err(from_store)? })
 }
 
 /// What the agent said, for the wire.
@@ -113,7 +104,7 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         AgentError::NoManifest { .. } | AgentError::Rebuild(RebuildError::Missing { .. }) => {
             ErrorKind::NotFound
         }
-        AgentError::Store(_) | AgentError::Stored { .. } | AgentError::Rebuild(_) => ErrorKind::InternalError,
+        AgentError::Store(_) | AgentError::Rebuild(_) => ErrorKind::InternalError,
     };
     if let AgentError::Store(failure) = failure {
         return from_store(failure);
@@ -140,7 +131,6 @@ fn add_details(data: &mut ErrorData, failure: &AgentError) {
             data.status = failure.status;
             data.retryable = Some(failure.retryable);
         }
-        AgentError::Stored { .. } => data.reason = Some(InternalReason::Stored),
         AgentError::NoManifest { turn_id, .. } => {
             data.what = Some(ErrorSubject::Manifest);
             data.id = Some(turn_id.clone());

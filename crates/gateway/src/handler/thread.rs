@@ -4,15 +4,13 @@ use protocol::method::{
     ThreadCreateParams, ThreadGetParams, ThreadMoveParams, ThreadRenameParams, ThreadResult,
 };
 use rpc::Error;
-use store::NewThread;
 
 use crate::error::from_store;
 use crate::router::Context;
 
 pub(crate) async fn create(context: Context, params: ThreadCreateParams) -> Result<ThreadResult, Error> {
-    let new = NewThread { folder_id: params.folder_id, title: params.title, mode: params.mode };
     let store = &context.shared.store;
-    let thread = store.create_thread(&params.workspace_id, new, context.actor()).await.map_err(from_store)?;
+    let thread = store.create_thread(params, context.actor()).await.map_err(from_store)?;
     Ok(ThreadResult { thread })
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     let listener = Arc::new(ConnectionListener { outgoing: context.peer.outgoing().cloned() });
     let actor = context.actor().map(str::to_owned);
     let turn = context.shared.agent.start_turn(params, actor, listener).await.map_err(from_agent)?;
-    Ok(TurnResult { turn: agent::to_protocol(turn).map_err(from_agent)? })
+    Ok(TurnResult { turn })
 }
 
 pub(crate) async fn get(context: Context, params: TurnGetParams) -> Result<TurnGetResult, Error> {

@@ -5,7 +5,6 @@ use protocol::method::{
     WorkspaceUpdateParams,
 };
 use rpc::Error;
-use store::{NewWorkspace, WorkspaceChanges};
 
 use crate::error::{from_store, other_workspace};
 use crate::router::Context;
@@ -17,8 +16,8 @@ pub(crate) async fn create(
     if context.peer.actor.workspace_id.is_some() {
         return Err(other_workspace(None));
     }
-    let new = NewWorkspace { name: params.name, root_path: params.root_path, agents: params.agents };
-    let workspace = context.shared.store.create_workspace(new, context.actor()).await.map_err(from_store)?;
+    let store = &context.shared.store;
+    let workspace = store.create_workspace(params, context.actor()).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
 }
 
@@ -26,10 +25,8 @@ pub(crate) async fn update(
     context: Context,
     params: WorkspaceUpdateParams,
 ) -> Result<WorkspaceResult, Error> {
-    let changes = WorkspaceChanges { name: params.name, root_path: params.root_path, agents: params.agents };
     let store = &context.shared.store;
-    let workspace =
-        store.update_workspace(&params.workspace_id, changes, context.actor()).await.map_err(from_store)?;
+    let workspace = store.update_workspace(params, context.actor()).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
 }
 

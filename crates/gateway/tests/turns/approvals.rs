@@ -47,7 +47,13 @@ async fn a_write_waits_for_a_yes() {
     assert_eq!(other.ok("turn/approve", &answer).await, json!({ "allowed": true }));
     assert_eq!(stage.ended(&turn).await["turn"]["answer"], "Written.");
     assert_eq!(stage.read("a.txt"), "new");
-    assert_eq!(stage.get(&turn).await["approvals"], json!([]));
+    let after = stage.get(&turn).await;
+    assert_eq!(after["approvals"], json!([]));
+    let decided = &after["decided"][0];
+    assert_eq!((&decided["call_id"], &decided["decision"]["allowed"]), (&json!("call_1"), &json!(true)));
+    assert_eq!(decided["decision"]["decided_by"], "owner");
+    let explained = other.ok("turn/explain", stage.with(json!({ "turn_id": turn }))).await;
+    assert_eq!(explained["explanation"]["approvals"], json!([decided]));
     // The turn is over: to say the same again is fine, to change one's mind is not.
     other.ok("turn/approve", &answer).await;
     let no = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false }));

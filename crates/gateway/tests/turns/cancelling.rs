@@ -80,9 +80,13 @@ async fn a_turn_of_a_dead_gateway_is_failed_and_one_of_a_living_gateway_is_left_
     let store = gateway.gateway().store().clone();
     let mut turns = Vec::new();
     for milliseconds in [-1_000, 60_000] {
-        let thread =
-            store::NewThread { folder_id: None, title: "t".to_owned(), mode: protocol::ThreadMode::Chat };
-        let thread = store.create_thread(&workspace, thread, None).await.unwrap().id;
+        let thread = protocol::method::ThreadCreateParams {
+            workspace_id: workspace.clone(),
+            folder_id: None,
+            title: "t".to_owned(),
+            mode: protocol::ThreadMode::Chat,
+        };
+        let thread = store.create_thread(thread, None).await.unwrap().id;
         let expires_at = protocol::Timestamp::now().milliseconds() + milliseconds;
         let expires_at = protocol::Timestamp::from_milliseconds(expires_at);
         let lease = store::Lease { owner: "another gateway".to_owned(), expires_at };

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::prompt::RoundManifest;
 use crate::prompt::{PromptBlame, PromptManifest};
 use crate::{ThreadId, TurnId, WorkspaceId};
 
@@ -73,15 +74,6 @@ pub struct PromptRebuildParams {
     /// The round; absent: the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-}
-
-/// The record of one round's prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RoundManifest {
-    /// The round.
-    pub round: u32,
-    /// The record.
-    pub manifest: PromptManifest,
 }
 
 /// Answers with the records of a turn's prompts.

@@ -64,6 +64,9 @@ pub struct TurnGetResult {
     pub steps: Vec<TurnStep>,
     /// Calls that wait for somebody to decide.
     pub approvals: Vec<TurnApproval>,
+    /// Calls that were decided about, and by whom.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<TurnApproval>,
 }
 
 /// Answers with turns.

@@ -13,7 +13,7 @@ fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AgentsCo
 }
 
 /// Takes a workspace's fields.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceCreateParams {
     /// What people call it.
@@ -41,6 +41,13 @@ pub struct WorkspaceUpdateParams {
     /// How AGENTS.md files on disk are found in it; replaces the old settings.
     #[serde(default, deserialize_with = "checked", skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsConfig>,
+}
+
+impl WorkspaceUpdateParams {
+    /// Changes nothing of a workspace yet.
+    pub fn unchanged(workspace_id: WorkspaceId) -> Self {
+        Self { workspace_id, name: None, root_path: None, agents: None }
+    }
 }
 
 /// Takes a workspace.

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Context as _;
 use measure::{Comparison, Effort, ResidentMemory, Rounds, Table, show_bytes, show_count, show_ratio};
 use protocol::WorkspaceId;
-use protocol::method::ThreadTreeResult;
+use protocol::method::{ThreadTreeParams, ThreadTreeResult};
 use store::{Database, Store};
 
 use crate::bare::{Bare, values};
@@ -24,7 +24,7 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
     let mut bare = Bare::connect(&fresh.database).await?;
     size.fill(&mut bare, &workspace_id).await?;
 
-    let tree = store.tree(&workspace_id).await?;
+    let tree = store.tree_part(ThreadTreeParams::whole(workspace_id.clone())).await?;
     let bytes = serde_json::to_vec(&tree)?.len();
     check(&tree, size)?;
     let figures = Comparison::against("JSON serialisation alone", async || {
@@ -32,15 +32,15 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
         Ok(())
     })
     .with("bare SELECTs, rows decoded", async || select(&mut bare, &workspace_id).await)
-    .with("Store::tree", async || {
-        std::hint::black_box(store.tree(&workspace_id).await?);
+    .with("Store::tree_json", async || {
+        std::hint::black_box(store.tree_json(&workspace_id).await?);
         Ok(())
     })
     .run(Rounds { warm_up: effort.choose(1, 2), measured: effort.choose(5, 20) })
     .await?;
     store.close().await;
 
-    let over_select = figures.of("Store::tree").median().as_secs_f64()
+    let over_select = figures.of("Store::tree_json").median().as_secs_f64()
         / figures.of("bare SELECTs, rows decoded").median().as_secs_f64();
     println!(
         "## {}: the tree of {} folders, {} threads, {} documents\n\n{figures}\nStore::tree is {} the bare \
@@ -99,7 +99,7 @@ pub(crate) async fn print_memory(address: &str, workspace_id: &str) -> anyhow::R
     let store = Store::open(&address.parse()?).await?;
     let memory = ResidentMemory::own();
     let before = memory.now()?;
-    let tree = store.tree(&workspace_id.parse()?).await?;
+    let tree = store.tree_part(ThreadTreeParams::whole(workspace_id.parse()?)).await?;
     let (read, kept) = (memory.peak()?, memory.now()?);
     memory.reset_peak();
     let text = serde_json::to_vec(&tree)?;

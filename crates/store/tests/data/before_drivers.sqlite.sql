@@ -76,7 +76,7 @@ CREATE TABLE hook_run (
     record TEXT NOT NULL,
     CHECK (workspace_id IS NOT NULL OR (thread_id IS NULL AND turn_id IS NULL))
 );
-INSERT INTO "hook_run" VALUES('01a1e135-45ac-73e6-8427-2851db237572','01a1e135-458a-7605-b657-713607783e77','01a1e135-45a1-773e-a141-08147b2be3f7','01a1e135-45aa-738e-9709-7c53fa3396c8','p','h','s','turn.pre_prompt_compile','succeeded',1794779727275,12,'{"z":1,"a":[true,null]}');
+INSERT INTO "hook_run" VALUES('01a1e135-45ac-73e6-8427-2851db237572','01a1e135-458a-7605-b657-713607783e77','01a1e135-45a1-773e-a141-08147b2be3f7','01a1e135-45aa-738e-9709-7c53fa3396c8','p','h','s','turn.pre_prompt_compile','completed',1794779727275,12,'{"workspace_id":"01a1e135-458a-7605-b657-713607783e77","thread_id":"01a1e135-45a1-773e-a141-08147b2be3f7","turn_id":"01a1e135-45aa-738e-9709-7c53fa3396c8","package_id":"p","hook_id":"h","subscription_id":"s","phase":"turn.pre_prompt_compile","execution":"blocking","failure":"fail_closed","visibility":"internal","started_at_ms":1794779727275,"duration_us":12,"status":"completed","contributions":{"prompt_section":1},"refused":0,"bytes":9,"error_preview":null}');
 CREATE TABLE prompt_manifest (
     workspace_id TEXT NOT NULL REFERENCES workspace (id),
     turn_id TEXT NOT NULL REFERENCES turn (id),
@@ -86,7 +86,7 @@ CREATE TABLE prompt_manifest (
     created_at BIGINT NOT NULL,
     PRIMARY KEY (turn_id, round)
 );
-INSERT INTO "prompt_manifest" VALUES('01a1e135-458a-7605-b657-713607783e77','01a1e135-45aa-738e-9709-7c53fa3396c8',1,'{"compiler_version":"1","sections":[]}','f1',1794779727279);
+INSERT INTO "prompt_manifest" VALUES('01a1e135-458a-7605-b657-713607783e77','01a1e135-45aa-738e-9709-7c53fa3396c8',1,'{"compiler_version":"1.1","profile":"full","sections":[],"fingerprints":{"stable":"s1","session":"s2","turn":"t1","dynamic":"d1","full":"f1"},"diagnostics":[],"hook_sources":[]}','f1',1794779727279);
 CREATE TABLE prompt_text (
     workspace_id TEXT NOT NULL REFERENCES workspace (id),
     sha256 TEXT NOT NULL,
@@ -109,7 +109,7 @@ CREATE TABLE session (
     version BIGINT NOT NULL CHECK (version > 0),
     updated_at BIGINT NOT NULL
 );
-INSERT INTO "session" VALUES('01a1e135-45a1-773e-a141-08147b2be3f7','01a1e135-458a-7605-b657-713607783e77','{"schema":1,"cwd":"/project"}',1,1794779727288);
+INSERT INTO "session" VALUES('01a1e135-45a1-773e-a141-08147b2be3f7','01a1e135-458a-7605-b657-713607783e77','{"schema":1,"profile":"codex","cwd":"/project","markers":[".git"],"initial":{"files":[]},"covered_dirs":[],"loaded_versions":{}}',1,1794779727288);
 CREATE TABLE thread (
     id TEXT PRIMARY KEY,
     workspace_id TEXT NOT NULL REFERENCES workspace (id),
@@ -204,8 +204,8 @@ CREATE TABLE turn (
     CHECK (status <> 'running' OR (lease_owner IS NOT NULL AND lease_expires_at IS NOT NULL)),
     CHECK ((status = 'running') = (finished_at IS NULL))
 );
-INSERT INTO "turn" VALUES('01a1e135-45aa-738e-9709-7c53fa3396c8','01a1e135-458a-7605-b657-713607783e77','01a1e135-45a1-773e-a141-08147b2be3f7',1,'completed','what now?','anthropic/claude','/project/src',NULL,'{"input_tokens":12,"output_tokens":3}','gateway-1',NULL,1794779727273,1794779727287,'ada',NULL);
-INSERT INTO "turn" VALUES('01a1e135-45ba-775c-ab63-4d96e9d8ea6b','01a1e135-458a-7605-b657-713607783e77','01a1e135-45a1-773e-a141-08147b2be3f7',2,'failed','and then?','anthropic/claude','/project/src','{"kind":"provider_failed"}',NULL,'gateway-1',NULL,1794779727290,1794779727292,'ada',NULL);
+INSERT INTO "turn" VALUES('01a1e135-45aa-738e-9709-7c53fa3396c8','01a1e135-458a-7605-b657-713607783e77','01a1e135-45a1-773e-a141-08147b2be3f7',1,'completed','what now?','anthropic/claude','/project/src',NULL,'{"input":12,"output":3,"cached_read":4,"cached_write":0}','gateway-1',NULL,1794779727273,1794779727287,'ada',NULL);
+INSERT INTO "turn" VALUES('01a1e135-45ba-775c-ab63-4d96e9d8ea6b','01a1e135-458a-7605-b657-713607783e77','01a1e135-45a1-773e-a141-08147b2be3f7',2,'failed','and then?','anthropic/claude','/project/src','{"kind":"provider_failed","message":"the provider failed","provider":"anthropic","status":503,"retryable":true}',NULL,'gateway-1',NULL,1794779727290,1794779727292,'ada',NULL);
 INSERT INTO "turn" VALUES('01a1e135-45e4-7292-92a7-5e833d5531bb','01a1e135-458a-7605-b657-713607783e77','01a1e135-45a2-767a-b89b-bbe10f00b596',1,'running','still?','anthropic/claude','/project/src',NULL,NULL,'gateway-1',4000000000000,1794779727321,NULL,NULL,1794779727365);
 CREATE TABLE turn_approval (
     workspace_id TEXT NOT NULL REFERENCES workspace (id),
@@ -220,7 +220,7 @@ CREATE TABLE turn_approval (
     PRIMARY KEY (turn_id, call_id),
     CHECK ((allowed IS NULL) = (decided_at IS NULL))
 );
-INSERT INTO "turn_approval" VALUES('01a1e135-458a-7605-b657-713607783e77','01a1e135-45aa-738e-9709-7c53fa3396c8','c2','{"path":"x"}',1794779727283,4000000000000,1,1794779727284,'ada');
+INSERT INTO "turn_approval" VALUES('01a1e135-458a-7605-b657-713607783e77','01a1e135-45aa-738e-9709-7c53fa3396c8','c2','{"call_id":"c2","tool":"write_file","arguments":{"path":"x"},"paths":["x"],"rule":"permissions.write = ask"}',1794779727283,4000000000000,1,1794779727284,'ada');
 CREATE TABLE turn_item (
     id TEXT PRIMARY KEY,
     workspace_id TEXT NOT NULL REFERENCES workspace (id),
@@ -230,8 +230,8 @@ CREATE TABLE turn_item (
     content TEXT NOT NULL,
     created_at BIGINT NOT NULL
 );
-INSERT INTO "turn_item" VALUES('01a1e135-45b1-767a-85ef-3809b698acf4','01a1e135-458a-7605-b657-713607783e77','01a1e135-45aa-738e-9709-7c53fa3396c8',1,'user','{"text":"what now?"}',1794779727281);
-INSERT INTO "turn_item" VALUES('01a1e135-45b1-767a-85ef-380a14292885','01a1e135-458a-7605-b657-713607783e77','01a1e135-45aa-738e-9709-7c53fa3396c8',2,'assistant','{"text":"this"}',1794779727281);
+INSERT INTO "turn_item" VALUES('01a1e135-45b1-767a-85ef-3809b698acf4','01a1e135-458a-7605-b657-713607783e77','01a1e135-45aa-738e-9709-7c53fa3396c8',1,'message','{"message":{"role":"user","blocks":[{"type":"text","text":"what now?"}]}}',1794779727281);
+INSERT INTO "turn_item" VALUES('01a1e135-45b1-767a-85ef-380a14292885','01a1e135-458a-7605-b657-713607783e77','01a1e135-45aa-738e-9709-7c53fa3396c8',2,'message','{"message":{"role":"assistant","blocks":[{"type":"text","text":"this"}]}}',1794779727281);
 CREATE TABLE workspace (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,

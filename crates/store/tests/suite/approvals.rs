@@ -1,36 +1,45 @@
 //! Approvals: asked for by who runs the turn, decided once, by anybody, in time.
 
 use protocol::notification::TurnStarted;
-use serde_json::json;
-use store::{Approval, NewApproval, StoreError, Turn, TurnEnd, TurnEvent, Wake};
+use protocol::{ApprovalRequest, Timestamp, Turn, TurnApproval};
+use serde_json::{Map, json};
+use store::{StoreError, TurnEnd, TurnEvent, Wake};
 
 use crate::fixture::{
-    Engine, Fixture, OWNER, Told, assert_invalid, assert_invalid_state, assert_not_found, from_now, run,
+    Engine, Fixture, OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, assert_not_found,
+    assert_not_holder, completed, from_now, run,
 };
 use crate::wakes::{another_that_listens, heard};
 
-fn approval(call_id: &str, milliseconds: i64) -> NewApproval {
-    NewApproval {
+/// A question, and until when it can be answered.
+fn approval(call_id: &str, milliseconds: i64) -> (ApprovalRequest, Timestamp) {
+    let request = ApprovalRequest {
         call_id: call_id.to_owned(),
         tool: "bash".to_owned(),
-        request: json!({ "command": "a secret\u{0}" }),
-        expires_at: from_now(milliseconds),
-    }
+        arguments: Map::from_iter([("command".to_owned(), json!("a secret\u{0}"))]),
+        paths: Vec::new(),
+        rule: "permissions.shell = ask".to_owned(),
+    };
+    (request, from_now(milliseconds))
+}
+
+fn is_allowed(approval: &TurnApproval) -> bool {
+    approval.decision.as_ref().is_some_and(|decision| decision.allowed)
 }
 
 async fn begin(given: &Fixture) -> Turn {
     given.turn(&given.thread(None, "thread").await).await
 }
 
-async fn request(given: &Fixture, turn: &Turn, new: NewApproval) -> Approval {
-    given.store.request_approval(&given.workspace, &turn.id, OWNER, new).await.unwrap()
+async fn request(given: &Fixture, turn: &Turn, new: (ApprovalRequest, Timestamp)) -> TurnApproval {
+    given.store.request_approval(&given.workspace, &turn.id, OWNER, new.0, new.1).await.unwrap()
 }
 
-async fn answer(given: &Fixture, turn: &Turn, call: &str, allow: bool) -> Result<Approval, StoreError> {
+async fn answer(given: &Fixture, turn: &Turn, call: &str, allow: bool) -> Result<TurnApproval, StoreError> {
     given.store.answer_approval(&given.workspace, &turn.id, call, allow, Some("ada")).await
 }
 
-async fn approvals(given: &Fixture, turn: &Turn) -> Vec<Approval> {
+async fn approvals(given: &Fixture, turn: &Turn) -> Vec<TurnApproval> {
     given.store.approvals(&given.workspace, &turn.id).await.unwrap()
 }
 
@@ -39,11 +48,10 @@ both_databases!(an_approval_is_kept_as_it_was_asked_for_and_told_without_what_it
     let seq = given.seq().await;
     let new = approval("call-1", 60_000);
     let asked = request(given, &turn, new.clone()).await;
-    assert_eq!((&asked.turn_id, &asked.call_id, &asked.request), (&turn.id, &new.call_id, &new.request));
-    assert_eq!((asked.expires_at, asked.allowed, asked.decided_at), (new.expires_at, None, None));
-    assert_eq!(asked.decided_by, None);
+    let (question, expires_at) = new;
+    assert_eq!((&asked.request, asked.expires_at, &asked.decision), (&question, expires_at, &None));
     assert_eq!(approvals(given, &turn).await, [asked]);
-    let event = TurnEvent::ApprovalRequested { call_id: new.call_id, tool: new.tool };
+    let event = TurnEvent::ApprovalRequested { call_id: question.call_id, tool: question.tool };
     let (workspace_id, thread_id, turn_id) = (given.workspace.clone(), turn.thread_id, turn.id);
     let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id };
     assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
@@ -60,23 +68,25 @@ both_databases!(approvals_are_listed_oldest_first, async |given| {
         request(given, &turn, approval(call, 60_000)).await;
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
     }
-    let calls: Vec<_> = approvals(given, &turn).await.into_iter().map(|approval| approval.call_id).collect();
+    let calls: Vec<_> =
+        approvals(given, &turn).await.into_iter().map(|approval| approval.request.call_id).collect();
     assert_eq!(calls, ["c", "a", "b"]);
 });
 
 both_databases!(only_who_runs_a_turn_asks_and_only_while_it_runs, async |given| {
     let turn = begin(given).await;
     let ask = async |owner: &str, call: &str| {
-        given.store.request_approval(&given.workspace, &turn.id, owner, approval(call, 60_000)).await
+        let (question, expires_at) = approval(call, 60_000);
+        given.store.request_approval(&given.workspace, &turn.id, owner, question, expires_at).await
     };
     let seq = given.seq().await;
-    assert_invalid_state(ask("gateway-2", "call").await);
+    assert_not_holder(ask("gateway-2", "call").await);
     for bad in ["", "a\0b"] {
         assert_invalid(ask(OWNER, bad).await, "call_id");
     }
     assert_eq!(given.seq().await, seq);
-    given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
-    assert_invalid_state(ask(OWNER, "call").await);
+    given.finish(&turn.id, completed()).await.unwrap();
+    assert_ended(ask(OWNER, "call").await);
     assert_eq!(approvals(given, &turn).await, []);
 });
 
@@ -88,10 +98,10 @@ both_databases!(a_decision_is_kept_and_wakes_without_a_place_in_the_log, async |
         let mut wakes = given.store.wakes();
         let decided = answer(given, &turn, call, allow).await.unwrap();
         heard(&mut wakes, &Wake::Workspace(given.workspace.clone())).await;
-        assert_eq!((decided.allowed, decided.decided_by.as_deref()), (Some(allow), Some("ada")));
-        assert!(decided.decided_at.is_some_and(|decided| decided >= asked.requested_at));
-        let undecided = Approval { allowed: None, decided_at: None, decided_by: None, ..decided.clone() };
-        assert_eq!(undecided, asked);
+        let decision = decided.decision.clone().unwrap();
+        assert_eq!((decision.allowed, decision.decided_by.as_deref()), (allow, Some("ada")));
+        assert!(decision.decided_at >= asked.requested_at);
+        assert_eq!(TurnApproval { decision: None, ..decided.clone() }, asked);
         assert!(approvals(given, &turn).await.contains(&decided));
         assert_eq!(given.seq().await, seq);
         assert_eq!(given.told_after(seq).await, []);
@@ -108,8 +118,8 @@ both_databases!(a_decision_stands, async |given| {
         assert_invalid_state(answer(given, &turn, call, !allow).await);
         assert!(approvals(given, &turn).await.contains(&decided));
     }
-    given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
-    assert_eq!(answer(given, &turn, "yes", true).await.unwrap().allowed, Some(true));
+    given.finish(&turn.id, completed()).await.unwrap();
+    assert!(is_allowed(&answer(given, &turn, "yes", true).await.unwrap()));
 });
 
 both_databases!(of_two_decisions_exactly_one_stands, async |given| {
@@ -137,13 +147,14 @@ both_databases!(of_two_decisions_exactly_one_stands, async |given| {
 both_databases!(a_call_that_is_asked_for_again_is_undecided, async |given| {
     let turn = begin(given).await;
     request(given, &turn, approval("call", 60_000)).await;
-    let undecided = NewApproval { request: json!("second"), ..approval("call", 70_000) };
-    let second = request(given, &turn, undecided).await;
+    let (question, expires_at) = approval("call", 70_000);
+    let question = ApprovalRequest { tool: "second".to_owned(), ..question };
+    let second = request(given, &turn, (question, expires_at)).await;
     assert_eq!(approvals(given, &turn).await, [second]);
     answer(given, &turn, "call", false).await.unwrap();
     let third = request(given, &turn, approval("call", 80_000)).await;
     assert_eq!(approvals(given, &turn).await, [third]);
-    assert_eq!(answer(given, &turn, "call", true).await.unwrap().allowed, Some(true));
+    assert!(is_allowed(&answer(given, &turn, "call", true).await.unwrap()));
 });
 
 both_databases!(what_was_never_asked_for_is_not_found, async |given| {
@@ -152,7 +163,7 @@ both_databases!(what_was_never_asked_for_is_not_found, async |given| {
     request(given, &other, approval("call", 60_000)).await;
     assert_not_found(answer(given, &turn, "call", true).await, "approval", "call");
     assert_invalid(answer(given, &turn, "a\0b", true).await, "call_id");
-    assert_eq!(approvals(given, &other).await[0].allowed, None);
+    assert_eq!(approvals(given, &other).await[0].decision, None);
 });
 
 both_databases!(what_is_over_cannot_be_decided, async |given| {
@@ -162,7 +173,7 @@ both_databases!(what_is_over_cannot_be_decided, async |given| {
     let open = request(given, &turn, approval("open", 60_000)).await;
     given.finish(&turn.id, TurnEnd::Cancelled).await.unwrap();
     for allow in [true, false] {
-        assert_invalid_state(answer(given, &turn, "open", allow).await);
+        assert_ended(answer(given, &turn, "open", allow).await);
     }
     let kept = approvals(given, &turn).await;
     assert!(kept.len() == 2 && kept.contains(&late) && kept.contains(&open), "{kept:?}");
@@ -176,7 +187,7 @@ fn on_postgres_a_decision_wakes_another_store() {
         let (another, mut wakes) = another_that_listens(given).await;
         answer(given, &turn, "call", true).await.unwrap();
         heard(&mut wakes, &Wake::Workspace(given.workspace.clone())).await;
-        assert_eq!(another.approvals(&given.workspace, &turn.id).await.unwrap()[0].allowed, Some(true));
+        assert!(is_allowed(&another.approvals(&given.workspace, &turn.id).await.unwrap()[0]));
         another.close().await;
     });
 }

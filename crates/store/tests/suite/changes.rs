@@ -1,8 +1,8 @@
 //! The change log: one row for each change, numbered without gaps, and nothing for what changed nothing.
 
+use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
 use protocol::{FolderId, Sequence, ThreadId, Version};
-use store::{NewWorkspace, WorkspaceChanges};
 
 use crate::fixture::{Fixture, Told, new_thread, text};
 
@@ -46,8 +46,11 @@ both_databases!(a_workspace_begins_its_log_with_number_1, async |given| {
 
 both_databases!(every_change_of_the_tree_is_told, async |given| {
     let (store, workspace) = (&given.store, &given.workspace);
-    let changes = WorkspaceChanges { name: Some("other".to_owned()), ..WorkspaceChanges::default() };
-    store.update_workspace(workspace, changes, None).await.unwrap();
+    let changes = WorkspaceUpdateParams {
+        name: Some("other".to_owned()),
+        ..WorkspaceUpdateParams::unchanged(given.workspace.clone())
+    };
+    store.update_workspace(changes, None).await.unwrap();
     assert_tree_changed(given, TreeChange::WorkspaceUpdated, None, None).await;
     let outer = given.folder(None, "outer").await;
     assert_tree_changed(given, TreeChange::FolderCreated, Some(&outer), None).await;
@@ -191,11 +194,11 @@ both_databases!(every_workspace_counts_for_itself, async |given| {
     given.folder(None, "folder").await;
     let elsewhere = given.another_workspace().await;
     given.store.save_document(text(&store::Scope::root(elsewhere.clone()), "text"), None).await.unwrap();
-    given.store.create_thread(&elsewhere, new_thread(None, "thread"), None).await.unwrap();
+    given.store.create_thread(new_thread(&elsewhere, None, "thread"), None).await.unwrap();
     assert_eq!(given.store.sequence(&elsewhere).await.unwrap(), Sequence(3));
     assert_eq!(given.seq().await, Sequence(2));
     assert_eq!(given.told_after(Sequence(0)).await.len(), 2);
-    let new = NewWorkspace { name: "third".to_owned(), ..NewWorkspace::default() };
+    let new = WorkspaceCreateParams { name: "third".to_owned(), ..WorkspaceCreateParams::default() };
     let third = given.store.create_workspace(new, None).await.unwrap().id;
     assert_eq!(given.store.sequence(&third).await.unwrap(), Sequence(1));
 });

@@ -7,7 +7,7 @@ use protocol::{SaveReason, Sequence, Version};
 use store::{SaveDocument, Scope, Store, StoreError};
 use tokio::task::JoinSet;
 
-use crate::fixture::{conflict, new_thread, text};
+use crate::fixture::{Engine, Fixture, OWNER, conflict, message, new_thread, run, said, text};
 
 async fn save_over(store: Store, scope: Scope, content: String, version: u64) -> Result<u64, StoreError> {
     let save = SaveDocument { expected_version: Some(Version(version)), ..text(&scope, &content) };
@@ -191,7 +191,7 @@ both_databases!(nothing_is_left_in_a_folder_that_is_deleted_meanwhile, async |gi
         let save = save_over(another.clone(), given.scope(&folder), "text".to_owned(), 0);
         let save = tokio::spawn(save);
         let delete = tokio::spawn(async move { store.delete_folder(&workspace, &id, None).await });
-        let thread = another.create_thread(&given.workspace, new_thread(Some(&folder), "thread"), None).await;
+        let thread = another.create_thread(new_thread(&given.workspace, Some(&folder), "thread"), None).await;
         delete.await.unwrap().unwrap();
         if let Err(error) = save.await.unwrap() {
             assert!(
@@ -209,7 +209,7 @@ both_databases!(nothing_is_left_in_a_folder_that_is_deleted_meanwhile, async |gi
             ),
         }
     }
-    let tree = given.store.tree(&given.workspace).await.unwrap();
+    let tree = given.tree().await;
     assert_eq!((tree.folders, tree.placements, tree.agents_docs), (vec![], vec![], vec![]));
     another.close().await;
 });
@@ -231,3 +231,43 @@ both_databases!(a_save_that_is_given_up_happens_whole_or_not_at_all, async |give
     let told: Vec<_> = given.told_after(before).await.iter().map(|told| told.seq().0 - before.0).collect();
     assert_eq!(told, (1..=last).collect::<Vec<_>>());
 });
+
+/// Makes the next statements that add an item to a turn fail as PostgreSQL fails one of two that wait for each other.
+async fn fail_items(given: &Fixture, times: u32, code: &str) {
+    let connection = given.connection().await;
+    // A sequence counts attempts: what it gave out is not taken back with the transaction.
+    let trigger = format!(
+        "CREATE SEQUENCE IF NOT EXISTS attempts;
+        SELECT setval('attempts', 1, false);
+        CREATE OR REPLACE FUNCTION fail_item() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF nextval('attempts') <= {times} THEN RAISE EXCEPTION 'on purpose' USING ERRCODE = '{code}'; END IF;
+            RETURN NEW;
+        END $$;
+        CREATE OR REPLACE TRIGGER fail_item BEFORE INSERT ON turn_item FOR EACH ROW EXECUTE FUNCTION fail_item()"
+    );
+    connection.execute(&trigger).await.unwrap();
+    connection.close().await;
+}
+
+#[test]
+fn on_postgres_a_transaction_that_lost_against_others_is_run_again() {
+    run(Engine::Postgres, async |given| {
+        let turn = given.turn(&given.thread(None, "thread").await).await.id;
+        let add = async |text: &str| {
+            given.store.add_turn_items(&given.workspace, &turn, OWNER, &[message(text)], vec![]).await
+        };
+        for code in ["40P01", "40001"] {
+            fail_items(given, 3, code).await;
+            add(code).await.unwrap();
+        }
+        assert_eq!(given.items(&turn).await.iter().map(said).collect::<Vec<_>>(), ["40P01", "40001"]);
+        // Not for ever, and not for any other reason.
+        fail_items(given, 100, "40P01").await;
+        assert!(matches!(add("never").await, Err(StoreError::Database(_))));
+        assert_eq!(given.column("SELECT CAST(last_value AS TEXT) FROM attempts").await, ["4"]);
+        fail_items(given, 1, "23514").await;
+        assert!(matches!(add("never").await, Err(StoreError::Database(_))));
+        assert_eq!(given.column("SELECT CAST(last_value AS TEXT) FROM attempts").await, ["1"]);
+        assert_eq!(given.items(&turn).await.len(), 2);
+    });
+}

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use protocol::Version;
-use store::{Database, HistoryPage, NewWorkspace, Scope, Store, StoreError, Wake};
+use protocol::method::WorkspaceCreateParams;
+use store::{Database, HistoryPage, Scope, Store, StoreError, Wake};
 use test_postgres::{Options, test_cluster};
 
 use crate::fixture::{Engine, assert_unavailable, run, text};
@@ -133,7 +134,7 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let store = Store::open(&Database::Sqlite(disk.path().join("foreword.db"))).await.unwrap();
-        let new = NewWorkspace { name: "main".to_owned(), ..NewWorkspace::default() };
+        let new = WorkspaceCreateParams { name: "main".to_owned(), ..WorkspaceCreateParams::default() };
         let root = Scope::root(store.create_workspace(new, None).await.unwrap().id);
         store.save_document(text(&root, "before"), None).await.unwrap();
         let filler = disk.fill();
@@ -166,7 +167,7 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged_to_many_at_once() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let store = Store::open(&Database::Sqlite(disk.path().join("foreword.db"))).await.unwrap();
-        let new = NewWorkspace { name: "main".to_owned(), ..NewWorkspace::default() };
+        let new = WorkspaceCreateParams { name: "main".to_owned(), ..WorkspaceCreateParams::default() };
         let workspace = store.create_workspace(new, None).await.unwrap().id;
         let mut scopes = Vec::new();
         for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
@@ -223,7 +224,7 @@ fn a_postgres_that_goes_away_and_comes_back_needs_no_reopening() {
     runtime.block_on(async {
         let store = Store::open(&database).await.unwrap();
         let another = Store::open(&database).await.unwrap();
-        let new = NewWorkspace { name: "main".to_owned(), ..NewWorkspace::default() };
+        let new = WorkspaceCreateParams { name: "main".to_owned(), ..WorkspaceCreateParams::default() };
         let root = Scope::root(store.create_workspace(new, None).await.unwrap().id);
         store.save_document(text(&root, "before"), None).await.unwrap();
         let mut wakes = another.wakes();

@@ -2,19 +2,23 @@
 
 use std::time::Duration;
 
+use protocol::message::{Message, TurnItem, TurnMessage};
+use protocol::method::{ThreadCreateParams, ThreadTreeParams, ThreadTreeResult, WorkspaceCreateParams};
 use protocol::notification::{
     ContextCompressed, ContextCompressing, DocumentChanged, Notification as _, TreeChanged,
     TurnApprovalRequested, TurnCancelled, TurnCompleted, TurnFailed, TurnManifestKept, TurnStarted,
     TurnToolFinished, TurnToolStarted,
 };
+use protocol::prompt::{PromptFingerprints, PromptManifest, PromptProfile, RoundManifest};
 use protocol::{
-    Document, FolderId, RevisionSummary, SaveReason, Sequence, ThreadId, ThreadMode, Timestamp, TurnId,
-    TurnStatus, Version, WorkspaceId,
+    ContentHash, Document, FolderId, RevisionSummary, SaveReason, Sequence, Session, ThreadId, ThreadMode,
+    Timestamp, Turn, TurnError, TurnId, TurnStatus, Version, WorkspaceId,
 };
+use serde_json::json;
 use sqlx::Connection as _;
 use store::{
-    Database, FinishTurn, HistoryPage, Lease, NewThread, NewTurn, NewWorkspace, SaveDocument, Saved, Scope,
-    Store, StoreError, Turn, TurnEnd, TurnEvent,
+    BeginRound, Database, FinishTurn, HistoryPage, Lease, NewTurn, PromptText, SaveDocument, Saved, Scope,
+    Store, StoreError, StoredItem, ThreadContext, TurnEnd, TurnEvent,
 };
 use test_postgres::{TestDatabase, test_database};
 use tokio::runtime::Runtime;
@@ -228,7 +232,7 @@ impl Fixture {
     }
 
     pub(crate) async fn thread(&self, folder: Option<&FolderId>, title: &str) -> ThreadId {
-        self.store.create_thread(&self.workspace, new_thread(folder, title), None).await.unwrap().id
+        self.store.create_thread(new_thread(&self.workspace, folder, title), None).await.unwrap().id
     }
 
     /// Begins a turn that [`OWNER`] runs.
@@ -238,7 +242,20 @@ impl Fixture {
 
     /// Ends a turn that [`OWNER`] runs.
     pub(crate) async fn finish(&self, turn: &TurnId, end: TurnEnd) -> Result<Turn, StoreError> {
-        self.store.finish_turn(&self.workspace, turn, OWNER, ended(end), None).await
+        self.store.finish_turn(&self.workspace, turn, OWNER, FinishTurn::new(end), None).await
+    }
+
+    pub(crate) async fn items(&self, turn: &TurnId) -> Vec<StoredItem> {
+        self.store.turn_items(&self.workspace, turn).await.unwrap()
+    }
+
+    /// What stands for a thread's earlier turns.
+    pub(crate) async fn context(&self, thread: &ThreadId) -> Option<ThreadContext> {
+        self.store.stored_history(&self.workspace, thread, 1).await.unwrap().context
+    }
+
+    pub(crate) async fn tree(&self) -> ThreadTreeResult {
+        whole_tree(&self.store, &self.workspace).await.unwrap()
     }
 
     /// Saves whatever is there before.
@@ -367,8 +384,13 @@ pub(crate) fn text(scope: &Scope, content: &str) -> SaveDocument {
     }
 }
 
-pub(crate) fn new_thread(folder: Option<&FolderId>, title: &str) -> NewThread {
-    NewThread { folder_id: folder.cloned(), title: title.to_owned(), mode: ThreadMode::Chat }
+pub(crate) fn new_thread(
+    workspace: &WorkspaceId,
+    folder: Option<&FolderId>,
+    title: &str,
+) -> ThreadCreateParams {
+    let (workspace_id, folder_id) = (workspace.clone(), folder.cloned());
+    ThreadCreateParams { workspace_id, folder_id, title: title.to_owned(), mode: ThreadMode::Chat }
 }
 
 /// Who runs the turns of most tests.
@@ -394,12 +416,89 @@ pub(crate) fn from_now(milliseconds: i64) -> Timestamp {
     Timestamp::from_milliseconds(Timestamp::now().milliseconds() + milliseconds)
 }
 
-pub(crate) fn ended(end: TurnEnd) -> FinishTurn {
-    FinishTurn { end, error: None, usage: None, session: None }
+/// An end without a session.
+pub(crate) fn completed() -> TurnEnd {
+    TurnEnd::Completed { session: None }
+}
+
+pub(crate) fn failed() -> TurnEnd {
+    TurnEnd::Failed(failure("it failed"))
+}
+
+pub(crate) fn failure(message: &str) -> TurnError {
+    serde_json::from_value(json!({ "kind": "provider_failed", "message": message })).unwrap()
+}
+
+pub(crate) fn message(text: &str) -> TurnItem {
+    TurnItem::Message(TurnMessage::new(Message::user(text)))
+}
+
+/// What a message says.
+#[track_caller]
+pub(crate) fn said(stored: &StoredItem) -> String {
+    match &stored.item {
+        TurnItem::Message(message) => message.message.text(),
+        TurnItem::Context(_) => panic!("{stored:?} is no message"),
+    }
+}
+
+/// A session that differs from others in its directory.
+pub(crate) fn session(cwd: &str) -> Session {
+    let session = json!({
+        "schema": 1, "profile": "codex", "cwd": cwd, "markers": [".git"],
+        "initial": { "files": [] }, "covered_dirs": [], "loaded_versions": {},
+    });
+    protocol::parse_session(session.to_string().as_bytes()).unwrap()
+}
+
+pub(crate) fn manifest(round: u32, fingerprint: &str) -> RoundManifest {
+    let part = || ContentHash::from_stored("part".to_owned());
+    let full = ContentHash::from_stored(fingerprint.to_owned());
+    let fingerprints =
+        PromptFingerprints { stable: part(), session: part(), turn: part(), dynamic: part(), full };
+    let manifest = PromptManifest {
+        compiler_version: "1".to_owned(),
+        profile: PromptProfile::Full,
+        sections: Vec::new(),
+        fingerprints,
+        diagnostics: Vec::new(),
+        hook_sources: Vec::new(),
+        request: None,
+    };
+    RoundManifest { round, manifest }
+}
+
+/// A round of which nothing but its manifest is kept.
+pub(crate) fn bare_round(round: u32, fingerprint: &str) -> BeginRound {
+    BeginRound {
+        hook_runs: Vec::new(),
+        items: Vec::new(),
+        texts: Vec::new(),
+        manifest: manifest(round, fingerprint),
+        events: Vec::new(),
+    }
+}
+
+/// Keeps texts as the first round of a turn does.
+pub(crate) async fn put_texts(
+    store: &Store,
+    workspace: &WorkspaceId,
+    texts: Vec<PromptText>,
+) -> Result<(), StoreError> {
+    let thread = store.create_thread(new_thread(workspace, None, "texts"), None).await.unwrap().id;
+    let turn = store.create_turn(workspace, new_turn(&thread), None).await.unwrap().id;
+    store.begin_round(workspace, &turn, OWNER, BeginRound { texts, ..bare_round(1, "f") }).await
+}
+
+pub(crate) async fn whole_tree(
+    store: &Store,
+    workspace: &WorkspaceId,
+) -> Result<ThreadTreeResult, StoreError> {
+    store.tree_part(ThreadTreeParams::whole(workspace.clone())).await
 }
 
 async fn make_workspace(store: &Store, name: &str) -> WorkspaceId {
-    let new = NewWorkspace { name: name.to_owned(), ..NewWorkspace::default() };
+    let new = WorkspaceCreateParams { name: name.to_owned(), ..WorkspaceCreateParams::default() };
     store.create_workspace(new, None).await.unwrap().id
 }
 
@@ -443,6 +542,26 @@ pub(crate) fn assert_invalid_state<T>(result: Result<T, StoreError>) {
     match result {
         Err(StoreError::InvalidState(_)) => {}
         Err(error) => panic!("not an invalid state: {error:?}"),
+        Ok(_) => panic!("it was accepted"),
+    }
+}
+
+/// Checks that it was too late for it.
+#[track_caller]
+pub(crate) fn assert_ended<T>(result: Result<T, StoreError>) {
+    match result {
+        Err(StoreError::TurnEnded { .. }) => {}
+        Err(error) => panic!("the turn has not ended: {error:?}"),
+        Ok(_) => panic!("it was accepted"),
+    }
+}
+
+/// Checks that another gateway runs the turn.
+#[track_caller]
+pub(crate) fn assert_not_holder<T>(result: Result<T, StoreError>) {
+    match result {
+        Err(StoreError::NotHolder { .. }) => {}
+        Err(error) => panic!("it is its own: {error:?}"),
         Ok(_) => panic!("it was accepted"),
     }
 }

@@ -1,10 +1,11 @@
 //! Leases: a turn whose gateway died is failed by another one, and no other turn is.
 
-use protocol::{Timestamp, TurnId, TurnStatus};
-use serde_json::json;
-use store::{Lease, NewTurn, NewTurnItem, StoreError, Turn, TurnEnd};
+use protocol::{Timestamp, Turn, TurnId, TurnStatus};
+use store::{Lease, NewTurn, StoreError, TurnHold};
 
-use crate::fixture::{Fixture, OWNER, assert_invalid_state, from_now, lease, new_turn};
+use crate::fixture::{
+    Fixture, OWNER, assert_ended, assert_not_holder, completed, failure, from_now, lease, message, new_turn,
+};
 
 /// Begins a turn, in a thread of its own, whose lease is over in some milliseconds.
 async fn begin(given: &Fixture, milliseconds: i64) -> Turn {
@@ -19,19 +20,21 @@ fn ids(turns: &[Turn]) -> Vec<TurnId> {
 
 both_databases!(a_lease_is_renewed_by_who_holds_it, async |given| {
     let turn = begin(given, 1000).await;
-    let longer = lease(OWNER, 90_000);
+    let hold = async || given.store.turn_hold(&given.workspace, &turn.id).await.unwrap();
+    let (before, longer) = (hold().await, lease(OWNER, 90_000));
     given.store.renew_lease(&given.workspace, &turn.id, &longer).await.unwrap();
-    let renewed = given.store.turn(&given.workspace, &turn.id).await.unwrap();
-    assert_eq!(renewed, Turn { lease_expires_at: Some(longer.expires_at), ..turn.clone() });
+    let renewed = hold().await;
+    assert_eq!(renewed, TurnHold { expires_at: Some(longer.expires_at), ..before });
     let stolen = Lease { owner: "gateway-2".to_owned(), ..lease("", 500_000) };
-    assert_invalid_state(given.store.renew_lease(&given.workspace, &turn.id, &stolen).await);
-    assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), renewed);
+    assert_not_holder(given.store.renew_lease(&given.workspace, &turn.id, &stolen).await);
+    assert_eq!(hold().await, renewed);
+    assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), turn);
 });
 
 both_databases!(a_turn_that_has_ended_has_no_lease_to_renew, async |given| {
     let turn = begin(given, 1000).await;
-    let ended = given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
-    assert_invalid_state(given.store.renew_lease(&given.workspace, &turn.id, &lease(OWNER, 90_000)).await);
+    let ended = given.finish(&turn.id, completed()).await.unwrap();
+    assert_ended(given.store.renew_lease(&given.workspace, &turn.id, &lease(OWNER, 90_000)).await);
     assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), ended);
 });
 
@@ -39,11 +42,12 @@ both_databases!(only_running_turns_whose_lease_is_over_have_expired, async |give
     let (older, newer) = (begin(given, -60_000).await, begin(given, -30_000).await);
     begin(given, 60_000).await;
     let ended = begin(given, -60_000).await;
-    given.finish(&ended.id, TurnEnd::Completed).await.unwrap();
+    given.finish(&ended.id, completed()).await.unwrap();
     let now = Timestamp::now();
     assert_eq!(ids(&given.store.expired_turns(now, 10).await.unwrap()), ids(&[older.clone(), newer.clone()]));
     assert_eq!(ids(&given.store.expired_turns(now, 1).await.unwrap()), ids(std::slice::from_ref(&older)));
-    let at_the_moment = older.lease_expires_at.unwrap();
+    let hold = given.store.turn_hold(&given.workspace, &older.id).await.unwrap();
+    let at_the_moment = hold.expires_at.unwrap();
     assert_eq!(ids(&given.store.expired_turns(at_the_moment, 10).await.unwrap()), ids(&[older]));
     assert_eq!(given.store.expired_turns(from_now(-120_000), 10).await.unwrap(), []);
 });
@@ -51,7 +55,7 @@ both_databases!(only_running_turns_whose_lease_is_over_have_expired, async |give
 both_databases!(expired_turns_are_failed_once_with_the_reason, async |given| {
     let (dead, alive) = (begin(given, -1).await, begin(given, 60_000).await);
     let seq = given.seq().await;
-    let reason = json!({ "kind": "abandoned" });
+    let reason = failure("abandoned");
     let failed = given.store.fail_expired_turns(Timestamp::now(), 10, &[], &reason).await.unwrap();
     assert_eq!(ids(&failed), ids(std::slice::from_ref(&dead)));
     assert_eq!((failed[0].status, failed[0].error.as_ref()), (TurnStatus::Failed, Some(&reason)));
@@ -59,25 +63,31 @@ both_databases!(expired_turns_are_failed_once_with_the_reason, async |given| {
     assert_eq!(given.seq().await, seq.next());
     assert_eq!(given.store.fail_expired_turns(Timestamp::now(), 10, &[], &reason).await.unwrap(), []);
     assert_eq!(given.store.turn(&given.workspace, &alive.id).await.unwrap(), alive);
-    assert_invalid_state(given.finish(&dead.id, TurnEnd::Completed).await);
+    assert_ended(given.finish(&dead.id, completed()).await);
     assert_eq!(given.turn(&dead.thread_id).await.ordinal, 2);
 });
 
 both_databases!(expired_turns_of_every_workspace_are_failed, async |given| {
     let elsewhere = given.another_workspace().await;
-    let thread = crate::fixture::new_thread(None, "thread");
-    let thread = given.store.create_thread(&elsewhere, thread, None).await.unwrap().id;
+    let thread = crate::fixture::new_thread(&elsewhere, None, "thread");
+    let thread = given.store.create_thread(thread, None).await.unwrap().id;
     let new = NewTurn { lease: lease(OWNER, -2000), ..new_turn(&thread) };
     let there = given.store.create_turn(&elsewhere, new, None).await.unwrap();
     let here = begin(given, -1000).await;
-    let failed = given.store.fail_expired_turns(Timestamp::now(), 10, &[], &json!(null)).await.unwrap();
+    let failed =
+        given.store.fail_expired_turns(Timestamp::now(), 10, &[], &failure("abandoned")).await.unwrap();
     assert_eq!(ids(&failed), ids(&[there, here]));
 });
 
 both_databases!(a_turn_that_runs_although_its_lease_is_over_is_spared, async |given| {
     let turn = begin(given, -1000).await;
     let sweep = async |living: &[protocol::TurnId]| {
-        given.store.fail_expired_turns(Timestamp::now(), 10, living, &json!(null)).await.unwrap().len()
+        given
+            .store
+            .fail_expired_turns(Timestamp::now(), 10, living, &failure("abandoned"))
+            .await
+            .unwrap()
+            .len()
     };
     assert_eq!(sweep(std::slice::from_ref(&turn.id)).await, 0);
     assert_eq!(sweep(&[]).await, 1);
@@ -86,9 +96,12 @@ both_databases!(a_turn_that_runs_although_its_lease_is_over_is_spared, async |gi
 both_databases!(a_turn_whose_lease_is_over_is_still_its_owners_until_it_is_failed, async |given| {
     let turn = begin(given, -1000).await;
     given.store.renew_lease(&given.workspace, &turn.id, &lease(OWNER, 60_000)).await.unwrap();
-    assert_eq!(given.store.fail_expired_turns(Timestamp::now(), 10, &[], &json!(null)).await.unwrap(), []);
+    assert_eq!(
+        given.store.fail_expired_turns(Timestamp::now(), 10, &[], &failure("abandoned")).await.unwrap(),
+        []
+    );
     let late = begin(given, -1000).await;
-    given.finish(&late.id, TurnEnd::Completed).await.unwrap();
+    given.finish(&late.id, completed()).await.unwrap();
 });
 
 both_databases!(of_an_end_and_a_failure_exactly_one_happens, async |given| {
@@ -97,15 +110,15 @@ both_databases!(of_an_end_and_a_failure_exactly_one_happens, async |given| {
         let turn = begin(given, -1000).await;
         let sweeper = another.clone();
         let sweep = tokio::spawn(async move {
-            sweeper.fail_expired_turns(Timestamp::now(), 10, &[], &json!("abandoned")).await
+            sweeper.fail_expired_turns(Timestamp::now(), 10, &[], &failure("abandoned")).await
         });
-        let ended = given.finish(&turn.id, TurnEnd::Completed).await;
+        let ended = given.finish(&turn.id, completed()).await;
         let failed = sweep.await.unwrap().unwrap();
         let status = given.store.turn(&given.workspace, &turn.id).await.unwrap().status;
         match ended {
             Ok(_) => assert_eq!((status, failed.len()), (TurnStatus::Completed, 0), "round {round}"),
             refused => {
-                assert_invalid_state(refused);
+                assert_ended(refused);
                 assert_eq!((status, failed.len()), (TurnStatus::Failed, 1), "round {round}");
             }
         }
@@ -119,7 +132,7 @@ both_databases!(of_two_sweepers_each_turn_is_failed_by_one, async |given| {
         begin(given, -1000).await;
     }
     let sweep = |store: store::Store| async move {
-        store.fail_expired_turns(Timestamp::now(), 100, &[], &json!("abandoned")).await.unwrap().len()
+        store.fail_expired_turns(Timestamp::now(), 100, &[], &failure("abandoned")).await.unwrap().len()
     };
     let (one, two) = (tokio::spawn(sweep(given.store.clone())), tokio::spawn(sweep(another.clone())));
     assert_eq!(one.await.unwrap() + two.await.unwrap(), 10);
@@ -132,12 +145,12 @@ both_databases!(adding_to_a_turn_and_failing_it_never_wait_for_each_other, async
         let turn = begin(given, -1000).await;
         let (adder, workspace) = (another.clone(), given.workspace.clone());
         let add = tokio::spawn(async move {
-            let item = NewTurnItem { kind: "message".to_owned(), content: json!("text") };
-            adder.add_turn_items(&workspace, &turn.id, OWNER, vec![item; 100], Vec::new()).await
+            let items = vec![message("text"); 100];
+            adder.add_turn_items(&workspace, &turn.id, OWNER, &items, Vec::new()).await
         });
-        given.store.fail_expired_turns(Timestamp::now(), 10, &[], &json!("abandoned")).await.unwrap();
+        given.store.fail_expired_turns(Timestamp::now(), 10, &[], &failure("abandoned")).await.unwrap();
         match add.await.unwrap() {
-            Ok(_) | Err(StoreError::InvalidState(_)) => {}
+            Ok(()) | Err(StoreError::TurnEnded { .. }) => {}
             Err(error) => panic!("round {round}: {error:?}"),
         }
     }

@@ -1,83 +1,72 @@
-//! Manifests: one a round, and the newest of a thread.
+//! Manifests: one a round, and each only once.
 
+use protocol::ThreadMode;
 use protocol::TurnId;
-use serde_json::json;
-use store::{PromptManifest, SaveManifest, StoreError, TurnEnd};
+use protocol::prompt::{RoundManifest, RoundRequest, ToolChoice};
+use store::{BeginRound, StoreError};
 
-use crate::fixture::{Fixture, OWNER, assert_invalid, assert_invalid_state};
+use crate::fixture::{
+    Fixture, OWNER, assert_ended, assert_invalid, assert_invalid_state, assert_not_holder, bare_round,
+    completed, manifest,
+};
 
-fn manifest(round: u32, fingerprint: &str) -> SaveManifest {
-    SaveManifest {
-        round,
-        manifest: json!({ "sections": [fingerprint] }),
-        fingerprint: fingerprint.to_owned(),
-    }
+async fn begin(given: &Fixture, turn: &TurnId, manifest: RoundManifest) -> Result<(), StoreError> {
+    let round = BeginRound { manifest, ..bare_round(0, "") };
+    given.store.begin_round(&given.workspace, turn, OWNER, round).await
 }
 
-async fn save(given: &Fixture, turn: &TurnId, save: SaveManifest) -> Result<PromptManifest, StoreError> {
-    given.store.save_manifest(&given.workspace, turn, OWNER, save, Vec::new()).await
+async fn manifests(given: &Fixture, turn: &TurnId) -> Vec<RoundManifest> {
+    given.store.manifests(&given.workspace, turn).await.unwrap()
 }
 
 both_databases!(a_turn_has_its_manifests_by_round, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    assert_eq!(given.store.manifests(&given.workspace, &turn).await.unwrap(), []);
-    let second = save(given, &turn, manifest(2, "b")).await.unwrap();
-    let first = save(given, &turn, manifest(0, "a")).await.unwrap();
-    assert_eq!((first.round, first.fingerprint.as_str()), (0, "a"));
-    assert_eq!(first.manifest, json!({ "sections": ["a"] }));
-    assert_eq!(given.store.manifests(&given.workspace, &turn).await.unwrap(), [first, second]);
+    assert_eq!(manifests(given, &turn).await, []);
+    begin(given, &turn, manifest(2, "b")).await.unwrap();
+    begin(given, &turn, manifest(0, "a")).await.unwrap();
+    assert_eq!(manifests(given, &turn).await, [manifest(0, "a"), manifest(2, "b")]);
 });
 
 both_databases!(the_same_manifest_again_changes_nothing_and_another_is_refused, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    let saved = save(given, &turn, manifest(1, "a")).await.unwrap();
-    assert_eq!(save(given, &turn, manifest(1, "a")).await.unwrap(), saved);
-    assert_invalid_state(save(given, &turn, manifest(1, "b")).await);
-    assert_eq!(given.store.manifests(&given.workspace, &turn).await.unwrap(), [saved]);
+    begin(given, &turn, manifest(1, "a")).await.unwrap();
+    begin(given, &turn, manifest(1, "a")).await.unwrap();
+    assert_invalid_state(begin(given, &turn, manifest(1, "b")).await);
+    assert_eq!(manifests(given, &turn).await, [manifest(1, "a")]);
+});
+
+both_databases!(rounds_with_the_same_manifest_store_it_once, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await.id;
+    let mut last = manifest(4, "a");
+    last.manifest.request = Some(RoundRequest {
+        mode: ThreadMode::Agent,
+        tools: Vec::new(),
+        tool_choice: ToolChoice::None,
+        notes: Vec::new(),
+    });
+    let rounds = [manifest(1, "a"), manifest(2, "a"), manifest(3, "a"), last];
+    for round in &rounds {
+        begin(given, &turn, round.clone()).await.unwrap();
+        begin(given, &turn, round.clone()).await.unwrap();
+    }
+    assert_eq!(manifests(given, &turn).await, rounds);
+    let stored = given.column("SELECT manifest FROM prompt_manifest ORDER BY round").await;
+    assert_eq!(stored[1..3], [r#"{"same_as_round":1}"#; 2]);
+    assert!(stored[0].len() > 100 && stored[3].len() > 100, "{stored:?}");
 });
 
 both_databases!(a_manifest_is_saved_by_who_runs_the_turn_while_it_runs, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    let stranger =
-        given.store.save_manifest(&given.workspace, &turn, "gateway-2", manifest(1, "a"), vec![]).await;
-    assert_invalid_state(stranger);
-    given.finish(&turn, TurnEnd::Completed).await.unwrap();
-    assert_invalid_state(save(given, &turn, manifest(1, "a")).await);
-    assert_eq!(given.store.manifests(&given.workspace, &turn).await.unwrap(), []);
+    let stranger = given.store.begin_round(&given.workspace, &turn, "gateway-2", bare_round(1, "a")).await;
+    assert_not_holder(stranger);
+    given.finish(&turn, completed()).await.unwrap();
+    assert_ended(begin(given, &turn, manifest(1, "a")).await);
+    assert_eq!(manifests(given, &turn).await, []);
 });
 
 both_databases!(a_fingerprint_is_one_word_or_none, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     for bad in ["", "a\0b"] {
-        assert_invalid(save(given, &turn, manifest(1, bad)).await, "fingerprint");
-    }
-});
-
-both_databases!(the_newest_manifest_is_of_the_newest_turn_that_has_one, async |given| {
-    let thread = given.thread(None, "thread").await;
-    let other = given.turn(&given.thread(None, "other").await).await.id;
-    save(given, &other, manifest(9, "other")).await.unwrap();
-    let newest = async |before| {
-        let latest = given.store.latest_manifest(&given.workspace, &thread, before).await.unwrap();
-        latest.map(|manifest| manifest.fingerprint)
-    };
-    assert_eq!(newest(None).await, None);
-    for fingerprints in [vec!["1.1", "1.2"], vec![], vec!["3.1"], vec![]] {
-        let turn = given.turn(&thread).await.id;
-        for (round, fingerprint) in (1..).zip(fingerprints) {
-            save(given, &turn, manifest(round, fingerprint)).await.unwrap();
-        }
-        given.finish(&turn, TurnEnd::Completed).await.unwrap();
-    }
-    for (before, expected) in [
-        (None, Some("3.1")),
-        (Some(u64::MAX), Some("3.1")),
-        (Some(4), Some("3.1")),
-        (Some(3), Some("1.2")),
-        (Some(2), Some("1.2")),
-        (Some(1), None),
-        (Some(0), None),
-    ] {
-        assert_eq!(newest(before).await.as_deref(), expected, "{before:?}");
+        assert_invalid(begin(given, &turn, manifest(1, bad)).await, "fingerprint");
     }
 });

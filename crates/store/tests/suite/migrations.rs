@@ -1,13 +1,14 @@
 //! A database of an older version: brought up to date with all it holds.
 
-use protocol::method::ThreadTreeParams;
+use protocol::hook::{Phase, RunStatus};
 use protocol::{
     ContentHash, RevisionReason, SaveReason, Sequence, ThreadId, TurnStatus, Version, WorkspaceId,
 };
-use serde_json::json;
 use store::{FinishTurn, HistoryPage, SaveDocument, Scope, Store, TurnEnd, TurnPage, hash_secret};
 
-use crate::fixture::{Connection, Engine, empty_database, new_turn, open_connection};
+use crate::fixture::{
+    Connection, Engine, empty_database, new_turn, open_connection, said, session, whole_tree,
+};
 
 /// The first migration as it was released.
 const SPINE: &str = include_str!("../../src/migration/m0001_spine.sql");
@@ -64,7 +65,7 @@ fn old_data() -> String {
 async fn assert_old_data(store: &Store, workspace: &WorkspaceId, thread: &ThreadId) {
     let found = store.workspace(workspace).await.unwrap();
     assert_eq!((found.name.as_str(), found.root_path.as_deref()), ("old", Some("/project")));
-    let tree = store.tree(workspace).await.unwrap();
+    let tree = whole_tree(store, workspace).await.unwrap();
     assert_eq!((tree.folders.len(), tree.threads.len(), tree.placements.len()), (1, 1, 1));
     let scope = Scope::folder(workspace.clone(), tree.folders[0].id.clone());
     let document = store.document(&scope).await.unwrap().0.unwrap();
@@ -125,11 +126,11 @@ fn second_version_is_brought_up_to_date(engine: Engine) {
         let store = Store::open(&database).await.unwrap();
         let (workspace, thread, turn) = ("w".parse().unwrap(), "t".parse().unwrap(), "u".parse().unwrap());
         assert_old_data(&store, &workspace, &thread).await;
-        assert_eq!(store.turn(&workspace, &turn).await.unwrap().stop_requested_at, None);
+        assert_eq!(store.turn_hold(&workspace, &turn).await.unwrap().stop_requested_at, None);
         assert_eq!(store.approvals(&workspace, &turn).await.unwrap(), []);
-        assert_eq!(store.thread_context(&workspace, &thread).await.unwrap(), None);
-        let stopped = store.request_stop(&workspace, &turn, None).await.unwrap();
-        assert_eq!(store.turn(&workspace, &turn).await.unwrap(), stopped);
+        assert_eq!(store.stored_history(&workspace, &thread, 9).await.unwrap().context, None);
+        store.request_stop(&workspace, &turn, None).await.unwrap();
+        assert!(store.turn_hold(&workspace, &turn).await.unwrap().stop_requested_at.is_some());
         store.close().await;
     });
 }
@@ -169,7 +170,8 @@ fn an_interrupted_migration_of_postgres_is_done_by_the_next_start() {
     an_interrupted_migration_leaves_no_trace(Engine::Postgres);
 }
 
-/// Databases that were filled by the last version that used SeaORM, through every function that writes.
+/// Databases that were filled by the last version that used SeaORM, through every function that writes. What it took as
+/// JSON is here as the agent of that version wrote it.
 const BEFORE_DRIVERS: [(Engine, &str); 2] = [
     (Engine::Sqlite, include_str!("../data/before_drivers.sqlite.sql")),
     (Engine::Postgres, include_str!("../data/before_drivers.postgres.sql")),
@@ -203,9 +205,7 @@ async fn assert_all_of_it(store: &Store) {
     assert_eq!(workspace.root_path.as_deref(), Some("/project"));
     assert_eq!(workspace.agents.as_ref().unwrap().enabled, Some(true));
 
-    let tree = store.tree(id).await.unwrap();
-    let whole = ThreadTreeParams::whole(id.clone());
-    assert_eq!(store.tree_part(whole).await.unwrap(), tree);
+    let tree = whole_tree(store, id).await.unwrap();
     let names: Vec<_> = tree.folders.iter().map(|folder| folder.name.as_str()).collect();
     assert_eq!(
         (names, tree.threads.len(), tree.placements.len(), tree.agents_docs.len()),
@@ -239,26 +239,36 @@ async fn assert_all_of_it(store: &Store) {
     let statuses: Vec<_> = turns.iter().map(|turn| (turn.ordinal, turn.status)).collect();
     assert_eq!(statuses, [(2, TurnStatus::Failed), (1, TurnStatus::Completed)]);
     let turn = &turns[1];
-    assert_eq!(turn.usage, Some(json!({ "input_tokens": 12, "output_tokens": 3 })));
-    assert_eq!(turns[0].error, Some(json!({ "kind": "provider_failed" })));
-    let items: Vec<_> =
-        store.turn_items(id, &turn.id).await.unwrap().into_iter().map(|item| item.content).collect();
-    assert_eq!(items, [json!({ "text": "what now?" }), json!({ "text": "this" })]);
+    let usage = turn.usage.unwrap();
+    assert_eq!((usage.input, usage.output, usage.cached_read), (12, 3, 4));
+    assert_eq!(turns[0].error.as_ref().unwrap().message, "the provider failed");
+    let items = store.turn_items(id, &turn.id).await.unwrap();
+    assert_eq!(items.iter().map(said).collect::<Vec<_>>(), ["what now?", "this"]);
     let manifests = store.manifests(id, &turn.id).await.unwrap();
-    assert_eq!((manifests.len(), manifests[0].fingerprint.as_str()), (1, "f1"));
-    assert_eq!(store.hook_runs(id, &turn.id).await.unwrap()[0].record, json!({ "z": 1, "a": [true, null] }));
+    assert_eq!((manifests.len(), manifests[0].manifest.fingerprints.full.as_str()), (1, "f1"));
+    let run = &store.hook_runs(id, &turn.id).await.unwrap()[0];
+    assert_eq!(
+        (run.hook_id.as_str(), run.phase, run.status),
+        ("h", Phase::PrePromptCompile, RunStatus::Completed)
+    );
     let approval = &store.approvals(id, &turn.id).await.unwrap()[0];
-    assert_eq!((approval.allowed, approval.decided_by.as_deref()), (Some(true), Some("ada")));
-    let session = store.session(id, thread).await.unwrap().unwrap();
-    assert_eq!((session.version, session.state), (Version(1), json!({ "schema": 1, "cwd": "/project" })));
-    let context = store.thread_context(id, thread).await.unwrap().unwrap();
+    let decision = approval.decision.as_ref().unwrap();
+    assert_eq!((decision.allowed, decision.decided_by.as_deref()), (true, Some("ada")));
+    assert_eq!(
+        (approval.request.call_id.as_str(), approval.request.paths.as_slice()),
+        ("c2", &["x".to_owned()][..])
+    );
+    let saved = store.session(id, thread).await.unwrap().unwrap();
+    assert_eq!((saved.version, saved.state), (Version(1), session("/project")));
+    let context = store.stored_history(id, thread, 9).await.unwrap().context.unwrap();
     assert_eq!(context.summary.as_deref(), Some("a summary"));
     let text = ContentHash::of("a prompt's text");
     assert_eq!(store.prompt_texts(id, std::slice::from_ref(&text)).await.unwrap()[&text], "a prompt's text");
 
     let running = &store.turns(id, loose, TurnPage { limit: 1, before: None }).await.unwrap()[0];
-    assert!(running.status == TurnStatus::Running && running.stop_requested_at.is_some());
-    let end = FinishTurn { end: TurnEnd::Cancelled, error: None, usage: None, session: None };
+    let hold = store.turn_hold(id, &running.id).await.unwrap();
+    assert!(running.status == TurnStatus::Running && hold.stop_requested_at.is_some());
+    let end = FinishTurn::new(TurnEnd::Cancelled);
     store.finish_turn(id, &running.id, "gateway-1", end, None).await.unwrap();
     let seq = store.sequence(id).await.unwrap();
     let log = store.changes_after(id, Sequence(0), 1000).await.unwrap();

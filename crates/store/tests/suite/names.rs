@@ -1,7 +1,8 @@
 //! What things may be called.
 
+use protocol::method::{ThreadCreateParams, WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::{Role, ThreadMode};
-use store::{NewThread, NewToken, NewWorkspace, WorkspaceChanges, hash_secret};
+use store::{NewToken, hash_secret};
 
 use crate::fixture::{Fixture, assert_invalid, new_thread};
 
@@ -13,13 +14,16 @@ async fn assert_refused_everywhere(given: &Fixture, name: &str) {
     let folder = given.folder(None, "folder").await;
     let thread = given.thread(None, "thread").await;
     let seq = given.seq().await;
-    let new = NewWorkspace { name: name.to_owned(), ..NewWorkspace::default() };
+    let new = WorkspaceCreateParams { name: name.to_owned(), ..WorkspaceCreateParams::default() };
     assert_invalid(store.create_workspace(new, None).await, "name");
-    let changes = WorkspaceChanges { name: Some(name.to_owned()), ..WorkspaceChanges::default() };
-    assert_invalid(store.update_workspace(workspace, changes, None).await, "name");
+    let changes = WorkspaceUpdateParams {
+        name: Some(name.to_owned()),
+        ..WorkspaceUpdateParams::unchanged(given.workspace.clone())
+    };
+    assert_invalid(store.update_workspace(changes, None).await, "name");
     assert_invalid(store.create_folder(workspace, None, name, None).await, "name");
     assert_invalid(store.rename_folder(workspace, &folder, name, None).await, "name");
-    assert_invalid(store.create_thread(workspace, new_thread(None, name), None).await, "title");
+    assert_invalid(store.create_thread(new_thread(workspace, None, name), None).await, "title");
     assert_invalid(store.rename_thread(workspace, &thread, name, None).await, "title");
     assert_invalid(store.create_token(new_token(name), None).await, "name");
     assert_eq!(given.seq().await, seq);
@@ -49,12 +53,12 @@ both_databases!(names_of_201_characters_are_refused, async |given| {
 both_databases!(names_of_200_characters_are_kept_as_they_are, async |given| {
     let (store, workspace) = (&given.store, &given.workspace);
     let longest = format!(" {} ", "\u{1f600}".repeat(198));
-    let new = NewWorkspace { name: longest.clone(), ..NewWorkspace::default() };
+    let new = WorkspaceCreateParams { name: longest.clone(), ..WorkspaceCreateParams::default() };
     assert_eq!(store.create_workspace(new, None).await.unwrap().name, longest);
     let folder = given.folder(None, &longest).await;
     assert_eq!(store.folder(workspace, &folder).await.unwrap().name, longest);
-    let new = NewThread { folder_id: None, title: longest.clone(), mode: ThreadMode::Agent };
-    let thread = store.create_thread(workspace, new, None).await.unwrap();
+    let new = ThreadCreateParams { mode: ThreadMode::Agent, ..new_thread(workspace, None, &longest) };
+    let thread = store.create_thread(new, None).await.unwrap();
     assert_eq!(store.thread(workspace, &thread.id).await.unwrap().title, longest);
     store.create_token(new_token(&longest), None).await.unwrap();
     assert_eq!(store.token_by_name(&longest).await.unwrap().name, longest);

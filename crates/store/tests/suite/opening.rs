@@ -7,12 +7,11 @@ both_databases!(what_was_written_is_there_after_reopening, async |given| {
     given.thread(Some(&folder), "thread").await;
     given.save(&given.scope(&folder), "old").await;
     let document = given.save(&given.scope(&folder), "new").await;
-    let (tree, history) =
-        (given.store.tree(&given.workspace).await.unwrap(), given.history(&given.scope(&folder)).await);
+    let (tree, history) = (given.tree().await, given.history(&given.scope(&folder)).await);
     let seq = given.seq().await;
     given.store.close().await;
     let reopened = given.another_store().await;
-    assert_eq!(reopened.tree(&given.workspace).await.unwrap(), tree);
+    assert_eq!(crate::fixture::whole_tree(&reopened, &given.workspace).await.unwrap(), tree);
     assert_eq!(reopened.document(&given.scope(&folder)).await.unwrap().0, Some(document));
     let page = store::HistoryPage { limit: 50, before: None };
     assert_eq!(reopened.history(&given.scope(&folder), page).await.unwrap(), history);
@@ -34,7 +33,9 @@ both_databases!(a_schema_of_a_newer_version_is_refused, async |given| {
     connection.execute(newer).await.unwrap();
     connection.close().await;
     match Store::open(&given.database).await {
-        Err(StoreError::Database(message)) => assert!(message.contains("newer version"), "{message}"),
+        Err(error @ StoreError::Database(_)) => {
+            assert!(error.to_string().contains("newer version"), "{error}")
+        }
         Err(error) => panic!("{error:?}"),
         Ok(_) => panic!("it was opened"),
     }

@@ -3,7 +3,7 @@
 use protocol::{ContentHash, WorkspaceId};
 use store::PromptText;
 
-use crate::fixture::{Fixture, assert_invalid, from_now};
+use crate::fixture::{Fixture, assert_invalid, from_now, put_texts};
 
 const MINUTE: i64 = 60_000;
 
@@ -12,7 +12,7 @@ fn texts(contents: &[&str]) -> Vec<PromptText> {
 }
 
 async fn put(given: &Fixture, contents: &[&str]) {
-    given.store.put_prompt_texts(&given.workspace, &texts(contents)).await.unwrap();
+    put_texts(&given.store, &given.workspace, texts(contents)).await.unwrap();
 }
 
 /// Those of the texts that are kept.
@@ -48,12 +48,11 @@ both_databases!(texts_are_found_by_their_digest, async |given| {
 
 both_databases!(a_text_under_another_digest_is_refused_with_all_the_others, async |given| {
     let mut wrong = PromptText { sha256: ContentHash::of("other"), content: "text".to_owned() };
-    let refused =
-        given.store.put_prompt_texts(&given.workspace, &[PromptText::new("good"), wrong.clone()]).await;
-    assert_invalid(refused, "sha256");
+    let put = |texts| put_texts(&given.store, &given.workspace, texts);
+    assert_invalid(put(vec![PromptText::new("good"), wrong.clone()]).await, "sha256");
     wrong.sha256 = ContentHash::from_stored(ContentHash::of("text").as_str().to_uppercase());
-    assert_invalid(given.store.put_prompt_texts(&given.workspace, &[wrong]).await, "sha256");
-    assert_invalid(given.store.put_prompt_texts(&given.workspace, &texts(&["a\0b"])).await, "content");
+    assert_invalid(put(vec![wrong]).await, "sha256");
+    assert_invalid(put(texts(&["a\0b"])).await, "content");
     assert_eq!(kept(given, &given.workspace, &["good", "text", "other"]).await, [""; 0]);
 });
 
@@ -103,11 +102,11 @@ both_databases!(workspaces_share_no_texts, async |given| {
     let elsewhere = given.another_workspace().await;
     put(given, &["text"]).await;
     assert_eq!(kept(given, &elsewhere, &["text"]).await, [""; 0]);
-    given.store.put_prompt_texts(&elsewhere, &texts(&["text"])).await.unwrap();
+    put_texts(&given.store, &elsewhere, texts(&["text"])).await.unwrap();
     let soon = from_now(MINUTE);
     assert_eq!(given.store.prune_prompt_texts(Some(&elsewhere), soon).await.unwrap(), 1);
     assert_eq!(kept(given, &given.workspace, &["text"]).await, ["text"]);
-    given.store.put_prompt_texts(&elsewhere, &texts(&["text"])).await.unwrap();
+    put_texts(&given.store, &elsewhere, texts(&["text"])).await.unwrap();
     assert_eq!(given.store.prune_prompt_texts(None, soon).await.unwrap(), 2);
 });
 
@@ -119,7 +118,7 @@ both_databases!(the_same_texts_can_be_put_by_many_at_once, async |given| {
         let workspace = given.workspace.clone();
         let mut many: Vec<_> = (0..50).map(|number| PromptText::new(number.to_string())).collect();
         many.rotate_left(round);
-        putting.spawn(async move { store.put_prompt_texts(&workspace, &many).await });
+        putting.spawn(async move { put_texts(&store, &workspace, many).await });
     }
     for put in putting.join_all().await {
         put.unwrap();

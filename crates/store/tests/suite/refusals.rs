@@ -1,13 +1,15 @@
 //! Ids that name nothing here: never made, deleted, or of another workspace.
 
+use protocol::ApprovalRequest;
+use protocol::method::WorkspaceUpdateParams;
 use protocol::{FolderId, ThreadId, Timestamp, TurnId, Version, WorkspaceId};
-use serde_json::json;
-use store::{
-    HistoryPage, NewApproval, PromptText, SaveManifest, Scope, StoreError, TurnEnd, TurnEvent, TurnPage,
-    WorkspaceChanges,
-};
+use serde_json::Map;
+use store::{FinishTurn, HistoryPage, PromptText, Scope, StoreError, TurnEvent, TurnPage};
 
-use crate::fixture::{Fixture, OWNER, ended, from_now, lease, new_thread, new_turn, text};
+use crate::fixture::{
+    Fixture, OWNER, bare_round, completed, from_now, lease, message, new_thread, new_turn, session, text,
+    whole_tree,
+};
 
 const PAGE: HistoryPage = HistoryPage { limit: 50, before: None };
 
@@ -25,7 +27,7 @@ async fn uses_of_folder(
         ("rename", store.rename_folder(workspace, folder, "x", None).await.err()),
         ("move", store.move_folder(workspace, folder, None, None).await.err()),
         ("delete", store.delete_folder(workspace, folder, None).await.err()),
-        ("create thread", store.create_thread(workspace, new_thread(Some(folder), "x"), None).await.err()),
+        ("create thread", store.create_thread(new_thread(workspace, Some(folder), "x"), None).await.err()),
     ]);
     uses
 }
@@ -59,12 +61,10 @@ async fn uses_of_thread(
         ("resolve", store.resolve_for_thread(workspace, thread).await.err()),
         ("begin turn", store.create_turn(workspace, new_turn(thread), None).await.err()),
         ("turns", store.turns(workspace, thread, TurnPage { limit: 50, before: None }).await.err()),
-        ("latest manifest", store.latest_manifest(workspace, thread, None).await.err()),
         ("session", store.session(workspace, thread).await.err()),
-        ("save session", store.save_session(workspace, thread, &json!({}), Version(0)).await.err()),
-        ("context", store.thread_context(workspace, thread).await.err()),
+        ("save session", store.save_session(workspace, thread, session("/"), Version(0)).await.err()),
         ("save context", store.save_thread_context(workspace, thread, 1, None, Version(0)).await.err()),
-        ("save session again", store.save_session(workspace, thread, &json!({}), Version(1)).await.err()),
+        ("save session again", store.save_session(workspace, thread, session("/"), Version(1)).await.err()),
     ]
 }
 
@@ -75,27 +75,29 @@ async fn uses_of_turn(
     turn: &TurnId,
 ) -> Vec<(&'static str, Option<StoreError>)> {
     let store = &given.store;
-    let manifest = SaveManifest { round: 1, manifest: json!({}), fingerprint: "f".to_owned() };
-    let end = ended(TurnEnd::Completed);
+    let end = FinishTurn::new(completed());
     let told = || vec![TurnEvent::ContextCompressing];
-    let approval = NewApproval {
+    let question = ApprovalRequest {
         call_id: "call".to_owned(),
         tool: "bash".to_owned(),
-        request: json!({}),
-        expires_at: from_now(60_000),
+        arguments: Map::new(),
+        paths: Vec::new(),
+        rule: "permissions.shell = ask".to_owned(),
     };
+    let soon = from_now(60_000);
     vec![
         ("get", store.turn(workspace, turn).await.err()),
         ("finish", store.finish_turn(workspace, turn, OWNER, end, None).await.err()),
         ("renew", store.renew_lease(workspace, turn, &lease(OWNER, 1000)).await.err()),
-        ("add items", store.add_turn_items(workspace, turn, OWNER, Vec::new(), Vec::new()).await.err()),
+        ("hold", store.turn_hold(workspace, turn).await.err()),
+        ("add items", store.add_turn_items(workspace, turn, OWNER, &[], Vec::new()).await.err()),
         ("items", store.turn_items(workspace, turn).await.err()),
-        ("save manifest", store.save_manifest(workspace, turn, OWNER, manifest, Vec::new()).await.err()),
+        ("begin round", store.begin_round(workspace, turn, OWNER, bare_round(1, "f")).await.err()),
         ("manifests", store.manifests(workspace, turn).await.err()),
-        ("add items and tell", store.add_turn_items(workspace, turn, OWNER, vec![], told()).await.err()),
+        ("add items and tell", store.add_turn_items(workspace, turn, OWNER, &[], told()).await.err()),
         ("tell", store.log_turn_events(workspace, turn, OWNER, told()).await.err()),
         ("tell nothing", store.log_turn_events(workspace, turn, OWNER, Vec::new()).await.err()),
-        ("request approval", store.request_approval(workspace, turn, OWNER, approval).await.err()),
+        ("request approval", store.request_approval(workspace, turn, OWNER, question, soon).await.err()),
         ("answer approval", store.answer_approval(workspace, turn, "call", true, None).await.err()),
         ("approvals", store.approvals(workspace, turn).await.err()),
         ("stop", store.request_stop(workspace, turn, None).await.err()),
@@ -179,11 +181,10 @@ both_databases!(an_unknown_turn_is_not_found_anywhere, async |given| {
 
 both_databases!(a_turn_of_another_workspace_is_not_found_anywhere, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
-    let item = store::NewTurnItem { kind: "message".to_owned(), content: json!("text") };
-    given.store.add_turn_items(&given.workspace, &turn.id, OWNER, vec![item], Vec::new()).await.unwrap();
-    let manifest = SaveManifest { round: 1, manifest: json!({}), fingerprint: "f".to_owned() };
-    given.store.save_manifest(&given.workspace, &turn.id, OWNER, manifest, Vec::new()).await.unwrap();
-    given.store.save_session(&given.workspace, &turn.thread_id, &json!({}), Version(0)).await.unwrap();
+    let items = [message("text")];
+    given.store.add_turn_items(&given.workspace, &turn.id, OWNER, &items, Vec::new()).await.unwrap();
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, bare_round(1, "f")).await.unwrap();
+    given.store.save_session(&given.workspace, &turn.thread_id, session("/"), Version(0)).await.unwrap();
     let elsewhere = given.another_workspace().await;
     let uses = uses_of_turn(given, &elsewhere, &turn.id).await;
     assert_all_not_found(uses, "turn", turn.id.as_str());
@@ -202,18 +203,21 @@ both_databases!(in_an_unknown_workspace_it_is_the_workspace_that_is_not_found, a
     uses.extend(uses_of_thread(given, &unknown, &thread).await);
     uses.extend(uses_of_turn(given, &unknown, &given.turn(&thread).await.id).await);
     let texts = [PromptText::new("text")];
-    let changes = WorkspaceChanges { name: Some("x".to_owned()), ..WorkspaceChanges::default() };
+    let changes = WorkspaceUpdateParams {
+        name: Some("x".to_owned()),
+        ..WorkspaceUpdateParams::unchanged(unknown.clone())
+    };
     uses.extend([
         ("workspace", store.workspace(&unknown).await.err()),
-        ("update", store.update_workspace(&unknown, changes, None).await.err()),
-        ("tree", store.tree(&unknown).await.err()),
+        ("update", store.update_workspace(changes, None).await.err()),
+        ("tree", whole_tree(store, &unknown).await.err()),
+        ("tree as JSON", store.tree_json(&unknown).await.err()),
         ("sequence", store.sequence(&unknown).await.err()),
-        ("put texts", store.put_prompt_texts(&unknown, &texts).await.err()),
         ("texts", store.prompt_texts(&unknown, &[texts[0].sha256.clone()]).await.err()),
         ("prune texts", store.prune_prompt_texts(Some(&unknown), Timestamp::now()).await.err()),
         ("prune hook runs", store.prune_hook_runs(Some(&unknown), Timestamp::now()).await.err()),
         ("create folder", store.create_folder(&unknown, None, "x", None).await.err()),
-        ("create thread", store.create_thread(&unknown, new_thread(None, "x"), None).await.err()),
+        ("create thread", store.create_thread(new_thread(&unknown, None, "x"), None).await.err()),
     ]);
     assert_all_not_found(uses, "workspace", unknown.as_str());
 });

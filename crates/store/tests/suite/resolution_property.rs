@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
+use protocol::method::WorkspaceCreateParams;
 use protocol::{FolderId, ResolvedDocument, ThreadId, Version, WorkspaceId};
-use store::{NewWorkspace, Scope, Store, StoreError};
+use store::{Scope, Store, StoreError};
 
 use crate::fixture::{Engine, in_time, new_thread, text, with_runtime};
 
@@ -218,8 +219,8 @@ impl Pair<'_> {
             }
             Step::CreateThread { folder } => {
                 let folder = self.model.pick_place(folder);
-                let new = new_thread(self.model.id(folder).as_ref(), "thread");
-                let id = self.store.create_thread(&self.workspace, new, None).await?.id;
+                let new = new_thread(&self.workspace, self.model.id(folder).as_ref(), "thread");
+                let id = self.store.create_thread(new, None).await?.id;
                 self.model.threads.push(ModelThread { id, folder, archived: false });
             }
             Step::MoveThread { thread, folder } => {
@@ -306,7 +307,7 @@ impl Pair<'_> {
 }
 
 async fn compare(store: &Store, steps: &[Step]) -> Result<(), StoreError> {
-    let new = NewWorkspace { name: "model".to_owned(), ..NewWorkspace::default() };
+    let new = WorkspaceCreateParams { name: "model".to_owned(), ..WorkspaceCreateParams::default() };
     let workspace = store.create_workspace(new, None).await?.id;
     let mut pair = Pair { store, workspace, model: Model::default(), counter: 0 };
     for step in steps {

@@ -1,10 +1,9 @@
 //! Forgetting what is old: the change log and manifests. Hook runs and prompt texts have tests of their own.
 
 use protocol::{Sequence, Timestamp};
-use serde_json::json;
-use store::{SaveManifest, StoreError, TurnEnd};
+use store::StoreError;
 
-use crate::fixture::{Fixture, OWNER, assert_not_found, from_now};
+use crate::fixture::{Fixture, OWNER, assert_not_found, bare_round, completed, from_now};
 
 /// Makes it look as if what happened up to a sequence number had happened an hour ago.
 async fn age_changes(given: &Fixture, through: Sequence) {
@@ -13,6 +12,15 @@ async fn age_changes(given: &Fixture, through: Sequence) {
     let aged = format!(
         "UPDATE change_log SET changed_at = {then} WHERE workspace_id = '{workspace}' AND seq <= {through}"
     );
+    connection.execute(&aged).await.unwrap();
+    connection.close().await;
+}
+
+/// Makes it look as if the first round of every turn had begun an hour ago.
+async fn age_first_round(given: &Fixture) {
+    let then = from_now(-3_600_000).milliseconds();
+    let connection = given.connection().await;
+    let aged = format!("UPDATE prompt_manifest SET created_at = {then} WHERE round = 1");
     connection.execute(&aged).await.unwrap();
     connection.close().await;
 }
@@ -63,20 +71,25 @@ both_databases!(old_changes_are_forgotten_and_whoever_needs_them_is_told, async 
 });
 
 both_databases!(old_manifests_of_ended_turns_are_forgotten, async |given| {
-    let manifest = || SaveManifest { round: 1, manifest: json!({}), fingerprint: "f".to_owned() };
     let mut turns = Vec::new();
     for title in ["ended", "running"] {
         let turn = given.turn(&given.thread(None, title).await).await.id;
-        given.store.save_manifest(&given.workspace, &turn, OWNER, manifest(), vec![]).await.unwrap();
+        for round in [1, 2] {
+            let round = bare_round(round, "f");
+            given.store.begin_round(&given.workspace, &turn, OWNER, round).await.unwrap();
+        }
         turns.push(turn);
     }
-    given.finish(&turns[0], TurnEnd::Completed).await.unwrap();
+    given.finish(&turns[0], completed()).await.unwrap();
     let count = async |turn| given.store.manifests(&given.workspace, turn).await.unwrap().len();
     assert_eq!(given.store.prune_manifests(None, from_now(-60_000)).await.unwrap(), 0);
     let another = given.another_workspace().await;
     assert_eq!(given.store.prune_manifests(Some(&another), from_now(60_000)).await.unwrap(), 0);
-    assert_eq!(given.store.prune_manifests(Some(&given.workspace), from_now(60_000)).await.unwrap(), 1);
-    assert_eq!((count(&turns[0]).await, count(&turns[1]).await), (0, 1));
+    age_first_round(given).await;
+    let hour_ago = from_now(-60_000);
+    assert_eq!(given.store.prune_manifests(None, hour_ago).await.unwrap(), 0, "the second refers to it");
+    assert_eq!(given.store.prune_manifests(Some(&given.workspace), from_now(60_000)).await.unwrap(), 2);
+    assert_eq!((count(&turns[0]).await, count(&turns[1]).await), (0, 2));
     let unknown = "unknown".parse().unwrap();
     assert_not_found(
         given.store.prune_manifests(Some(&unknown), Timestamp::now()).await,

@@ -1,43 +1,21 @@
 //! A turn in as few statements as it takes: its subject, its history, what a round begins with, and the end with the
 //! answer.
 
-use protocol::{Sequence, Timestamp, Version};
-use serde_json::json;
-use store::{
-    BeginRound, FinishTurn, NewHookRun, NewTurnItem, PromptText, SaveManifest, SessionSave, Statements, Turn,
-    TurnEnd, TurnEvent,
-};
+use protocol::{Sequence, TokenUsage, Turn, Version};
+use store::{BeginRound, FinishTurn, PromptText, Statements, TurnEnd, TurnEvent};
 
 use crate::fixture::{
-    Fixture, OWNER, Told, assert_invalid, assert_invalid_state, assert_not_found, ended, new_turn,
+    Fixture, OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, assert_not_found,
+    assert_not_holder, completed, failed, from_now, manifest, message, new_turn,
 };
-
-fn item(text: &str) -> NewTurnItem {
-    NewTurnItem { kind: "message".to_owned(), content: json!({ "text": text }) }
-}
-
-fn hook_run(turn: &Turn) -> NewHookRun {
-    NewHookRun {
-        workspace_id: Some(turn.workspace_id.clone()),
-        thread_id: Some(turn.thread_id.clone()),
-        turn_id: Some(turn.id.clone()),
-        package_id: "package".to_owned(),
-        hook_id: "hook".to_owned(),
-        subscription_id: "subscription".to_owned(),
-        phase: "turn.pre_prompt_compile".to_owned(),
-        status: "succeeded".to_owned(),
-        started_at: Timestamp::now(),
-        duration_us: 7,
-        record: json!({}),
-    }
-}
+use crate::hook_runs::run_of;
 
 fn round(turn: &Turn) -> BeginRound {
     BeginRound {
-        hook_runs: vec![hook_run(turn)],
-        items: vec![item("context"), item("question")],
+        hook_runs: vec![run_of(turn, "hook", from_now(0))],
+        items: vec![message("context"), message("question")],
         texts: vec![PromptText::new("stable"), PromptText::new("session"), PromptText::new("stable")],
-        manifest: SaveManifest { round: 1, manifest: json!({ "sections": [] }), fingerprint: "f".to_owned() },
+        manifest: manifest(1, "f"),
         events: vec![TurnEvent::ManifestKept { round: 1 }],
     }
 }
@@ -50,19 +28,14 @@ async fn kept(given: &Fixture, turn: &Turn) -> (Vec<u64>, usize, usize) {
     (items.iter().map(|item| item.ordinal).collect(), manifests.len(), runs.len())
 }
 
-both_databases!(a_subject_is_a_workspace_a_thread_its_place_and_what_it_carries, async |given| {
+both_databases!(a_subject_is_a_workspace_a_thread_and_its_place, async |given| {
     let folder = given.folder(None, "folder").await;
     let (loose, placed) = (given.thread(None, "loose").await, given.thread(Some(&folder), "placed").await);
     for thread in [&loose, &placed] {
         let subject = given.store.turn_subject(&given.workspace, thread).await.unwrap();
         assert_eq!(subject.workspace, given.store.workspace(&given.workspace).await.unwrap());
         assert_eq!(subject.thread, given.store.thread(&given.workspace, thread).await.unwrap());
-        assert_eq!(subject.session, None);
     }
-    let saved = given.store.save_session(&given.workspace, &placed, &json!({ "cwd": "/" }), Version(0)).await;
-    let SessionSave::Saved(session) = saved.unwrap() else { panic!("it was not saved") };
-    let subject = given.store.turn_subject(&given.workspace, &placed).await.unwrap();
-    assert_eq!(subject.session, Some(session));
     let (nowhere, elsewhere) = ("nowhere".parse().unwrap(), given.another_workspace().await);
     assert_not_found(given.store.turn_subject(&given.workspace, &nowhere).await, "thread", "nowhere");
     assert_not_found(given.store.turn_subject(&elsewhere, &placed).await, "thread", &placed);
@@ -73,9 +46,8 @@ both_databases!(a_subject_is_a_workspace_a_thread_its_place_and_what_it_carries,
 both_databases!(a_round_begins_with_all_that_is_kept_of_it, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let before = given.seq().await;
-    let kept_manifest =
-        given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
-    assert_eq!((kept_manifest.round, kept_manifest.fingerprint.as_str()), (1, "f"));
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
+    assert_eq!(given.store.manifests(&given.workspace, &turn.id).await.unwrap(), [manifest(1, "f")]);
     assert_eq!(kept(given, &turn).await, (vec![1, 2], 1, 1));
     let texts = [PromptText::new("stable").sha256, PromptText::new("session").sha256];
     assert_eq!(given.store.prompt_texts(&given.workspace, &texts).await.unwrap().len(), 2);
@@ -83,8 +55,8 @@ both_databases!(a_round_begins_with_all_that_is_kept_of_it, async |given| {
     assert!(matches!(told.as_slice(), [Told::Event(TurnEvent::ManifestKept { round: 1 }, _)]), "{told:?}");
     let second = BeginRound {
         hook_runs: vec![],
-        items: vec![item("retry")],
-        manifest: SaveManifest { round: 2, ..round(&turn).manifest },
+        items: vec![message("retry")],
+        manifest: manifest(2, "f"),
         ..round(&turn)
     };
     given.store.begin_round(&given.workspace, &turn.id, OWNER, second).await.unwrap();
@@ -93,13 +65,11 @@ both_databases!(a_round_begins_with_all_that_is_kept_of_it, async |given| {
 
 both_databases!(beginning_a_round_again_changes_nothing, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
-    let first = given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
     let seq = given.seq().await;
-    let again = given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
-    assert_eq!((again, given.seq().await), (first, seq));
-    assert_eq!(kept(given, &turn).await, (vec![1, 2], 1, 1));
-    let mut other = round(&turn);
-    other.manifest.fingerprint = "another".to_owned();
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
+    assert_eq!((kept(given, &turn).await, given.seq().await), ((vec![1, 2], 1, 1), seq));
+    let other = BeginRound { manifest: manifest(1, "another"), ..round(&turn) };
     assert_invalid_state(given.store.begin_round(&given.workspace, &turn.id, OWNER, other).await);
     assert_eq!((kept(given, &turn).await, given.seq().await), ((vec![1, 2], 1, 1), seq));
 });
@@ -109,18 +79,15 @@ both_databases!(a_round_that_is_refused_leaves_no_trace, async |given| {
     let turn = given.turn(&thread).await;
     let seq = given.seq().await;
     let begin = |owner, round| given.store.begin_round(&given.workspace, &turn.id, owner, round);
-    assert_invalid_state(begin("gateway-2", round(&turn)).await);
+    assert_not_holder(begin("gateway-2", round(&turn)).await);
     let mut foreign = round(&turn);
     foreign.hook_runs[0].turn_id = Some("another".parse().unwrap());
     assert_invalid(begin(OWNER, foreign).await, "hook_runs");
-    let mut blank = round(&turn);
-    blank.items[0].kind = String::new();
-    assert_invalid(begin(OWNER, blank).await, "kind");
     let mut changed = round(&turn);
     changed.texts[0].content.push('!');
     assert_invalid(begin(OWNER, changed).await, "sha256");
-    given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
-    assert_invalid_state(begin(OWNER, round(&turn)).await);
+    given.finish(&turn.id, completed()).await.unwrap();
+    assert_ended(begin(OWNER, round(&turn)).await);
     assert_eq!(kept(given, &turn).await, (vec![], 0, 0));
     assert_eq!(given.seq().await, seq.next());
 });
@@ -128,17 +95,17 @@ both_databases!(a_round_that_is_refused_leaves_no_trace, async |given| {
 both_databases!(the_last_items_are_added_with_the_end_once, async |given| {
     let thread = given.thread(None, "thread").await;
     let turn = given.turn(&thread).await;
-    let finish = |end| FinishTurn { usage: Some(json!({ "output_tokens": 1 })), ..ended(end) };
-    let end = |end| {
-        let (items, finish) = (vec![item("answer")], finish(end));
-        given.store.finish_turn_with(&given.workspace, &turn.id, OWNER, items, finish, Some("ada"))
+    let usage = Some(TokenUsage { output: 1, ..TokenUsage::default() });
+    let end = |end: TurnEnd| {
+        let finish = FinishTurn { end, usage, items: vec![message("answer")] };
+        given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, Some("ada"))
     };
-    let first = end(TurnEnd::Completed).await.unwrap();
+    let first = end(completed()).await.unwrap();
     let seq = given.seq().await;
     // The answer was lost, and it is asked for again.
-    assert_eq!(end(TurnEnd::Completed).await.unwrap(), first);
+    assert_eq!(end(completed()).await.unwrap(), first);
     assert_eq!((kept(given, &turn).await, given.seq().await), ((vec![1], 0, 0), seq));
-    assert_invalid_state(end(TurnEnd::Failed).await);
+    assert_ended(end(failed()).await);
     assert_eq!(kept(given, &turn).await, (vec![1], 0, 0));
     let history = given.store.stored_history(&given.workspace, &thread, 2).await.unwrap();
     assert_eq!((history.context, history.items.len()), (None, 1));
@@ -156,10 +123,8 @@ async fn question_and_answer(given: &Fixture, thread: &protocol::ThreadId) -> St
     given.store.resolve_for_thread(&given.workspace, thread).await.unwrap();
     given.store.stored_history(&given.workspace, thread, turn.ordinal).await.unwrap();
     given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
-    let finish = ended(TurnEnd::Completed);
-    let answer = vec![item("answer")];
-    let finished =
-        given.store.finish_turn_with(&given.workspace, &turn.id, OWNER, answer, finish, None).await;
+    let finish = FinishTurn { items: vec![message("answer")], ..FinishTurn::new(completed()) };
+    let finished = given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await;
     assert_eq!(finished.unwrap().thread_id, subject.thread.id);
     let after = given.store.statements();
     Statements {

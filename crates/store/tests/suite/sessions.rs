@@ -1,14 +1,18 @@
 //! Sessions: saved over the version that was read, or not at all.
 
-use protocol::Version;
-use serde_json::json;
-use store::{Session, SessionSave};
+use protocol::{ThreadId, Version};
+use store::StoreError;
 
+use crate::fixture::session;
+
+/// Checks that somebody else had saved.
 #[track_caller]
-fn saved(outcome: SessionSave) -> Session {
+fn assert_changed<T: std::fmt::Debug>(outcome: Result<T, StoreError>, thread: &ThreadId, version: u64) {
     match outcome {
-        SessionSave::Saved(session) => session,
-        SessionSave::Changed(present) => panic!("it was changed: {present:?}"),
+        Err(StoreError::SessionChanged { thread_id, expected }) => {
+            assert_eq!((thread_id, expected.0), (thread.clone(), version));
+        }
+        other => panic!("it was not changed: {other:?}"),
     }
 }
 
@@ -17,23 +21,22 @@ both_databases!(a_session_is_what_was_saved_last, async |given| {
     let (store, workspace) = (&given.store, &given.workspace);
     assert_eq!(store.session(workspace, &thread).await.unwrap(), None);
     for version in 0..3 {
-        let state = json!({ "seen": ["a\u{0}"], "turn": version });
-        let session = saved(store.save_session(workspace, &thread, &state, Version(version)).await.unwrap());
-        assert_eq!((&session.state, session.version), (&state, Version(version + 1)));
-        assert_eq!(store.session(workspace, &thread).await.unwrap(), Some(session));
+        let state = session(&format!("/project/{version}/✓"));
+        let saved = store.save_session(workspace, &thread, state.clone(), Version(version)).await.unwrap();
+        assert_eq!((&saved.state, saved.version), (&state, Version(version + 1)));
+        assert_eq!(store.session(workspace, &thread).await.unwrap(), Some(saved));
     }
 });
 
-both_databases!(another_version_than_expected_is_answered_with_what_there_is, async |given| {
+both_databases!(over_another_version_than_expected_nothing_is_saved, async |given| {
     let thread = given.thread(None, "thread").await;
     let (store, workspace) = (&given.store, &given.workspace);
-    let none = store.save_session(workspace, &thread, &json!(1), Version(1)).await.unwrap();
-    assert_eq!(none, SessionSave::Changed(None));
-    saved(store.save_session(workspace, &thread, &json!(1), Version(0)).await.unwrap());
-    let present = saved(store.save_session(workspace, &thread, &json!(2), Version(1)).await.unwrap());
+    let save = |cwd: &str, expected| store.save_session(workspace, &thread, session(cwd), Version(expected));
+    assert_changed(save("/1", 1).await, &thread, 1);
+    save("/1", 0).await.unwrap();
+    let present = save("/2", 1).await.unwrap();
     for expected in [0, 1, 3, u64::MAX] {
-        let refused = store.save_session(workspace, &thread, &json!(3), Version(expected)).await.unwrap();
-        assert_eq!(refused, SessionSave::Changed(Some(present.clone())), "{expected}");
+        assert_changed(save("/3", expected).await, &thread, expected);
     }
     assert_eq!(store.session(workspace, &thread).await.unwrap(), Some(present));
 });
@@ -44,19 +47,17 @@ both_databases!(of_two_saves_over_one_version_exactly_one_wins, async |given| {
     for version in 0..100 {
         let save = |store: &store::Store, name: &'static str| {
             let (store, workspace, thread) = (store.clone(), given.workspace.clone(), thread.clone());
-            tokio::spawn(async move {
-                store
-                    .save_session(&workspace, &thread, &json!([name, version]), Version(version))
-                    .await
-                    .unwrap()
-            })
+            let state = session(&format!("/{name}/{version}"));
+            tokio::spawn(
+                async move { store.save_session(&workspace, &thread, state, Version(version)).await },
+            )
         };
         let (one, two) = (save(&given.store, "one"), save(&another, "two"));
         match (one.await.unwrap(), two.await.unwrap()) {
-            (SessionSave::Saved(won), SessionSave::Changed(Some(seen)))
-            | (SessionSave::Changed(Some(seen)), SessionSave::Saved(won)) => {
-                assert_eq!(won, seen);
+            (Ok(won), lost @ Err(_)) | (lost @ Err(_), Ok(won)) => {
+                assert_changed(lost, &thread, version);
                 assert_eq!(won.version, Version(version + 1));
+                assert_eq!(given.store.session(&given.workspace, &thread).await.unwrap(), Some(won));
             }
             both => panic!("version {version}: {both:?}"),
         }
@@ -67,6 +68,17 @@ both_databases!(of_two_saves_over_one_version_exactly_one_wins, async |given| {
 both_databases!(a_save_changes_nothing_that_is_told, async |given| {
     let thread = given.thread(None, "thread").await;
     let seq = given.seq().await;
-    given.store.save_session(&given.workspace, &thread, &json!({}), Version(0)).await.unwrap();
+    given.store.save_session(&given.workspace, &thread, session("/"), Version(0)).await.unwrap();
     assert_eq!(given.seq().await, seq);
+});
+
+both_databases!(a_session_of_another_format_is_an_error_that_says_so, async |given| {
+    let thread = given.thread(None, "thread").await;
+    given.store.save_session(&given.workspace, &thread, session("/"), Version(0)).await.unwrap();
+    let connection = given.connection().await;
+    connection.execute(r#"UPDATE session SET state = '{"schema": 99}'"#).await.unwrap();
+    connection.close().await;
+    let error = given.store.session(&given.workspace, &thread).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreadable { what: "session", .. }), "{error:?}");
+    assert!(error.to_string().contains("99"), "{error}");
 });

@@ -7,13 +7,13 @@ use crate::fixture::assert_invalid;
 both_databases!(a_context_is_what_was_saved_last, async |given| {
     let thread = given.thread(None, "thread").await;
     let (store, workspace) = (&given.store, &given.workspace);
-    assert_eq!(store.thread_context(workspace, &thread).await.unwrap(), None);
+    assert_eq!(given.context(&thread).await, None);
     for (version, (through, summary)) in (0..).zip([(0, None), (3, Some("what was said\n✓")), (5, None)]) {
         let saved = store.save_thread_context(workspace, &thread, through, summary, Version(version)).await;
         let saved = saved.unwrap().unwrap();
         assert_eq!((&saved.thread_id, saved.through, saved.summary.as_deref()), (&thread, through, summary));
         assert_eq!(saved.version, Version(version + 1));
-        assert_eq!(store.thread_context(workspace, &thread).await.unwrap(), Some(saved));
+        assert_eq!(given.context(&thread).await, Some(saved));
     }
 });
 
@@ -29,7 +29,7 @@ both_databases!(over_another_version_than_expected_nothing_is_saved, async |give
     for expected in [0, 1, 3, u64::MAX] {
         assert_eq!(save(3, expected).await.unwrap(), None, "{expected}");
     }
-    assert_eq!(given.store.thread_context(&given.workspace, &thread).await.unwrap(), present);
+    assert_eq!(given.context(&thread).await, present);
 });
 
 both_databases!(of_two_contexts_over_one_version_exactly_one_is_saved, async |given| {
@@ -45,7 +45,7 @@ both_databases!(of_two_contexts_over_one_version_exactly_one_is_saved, async |gi
         let (one, two) = (save(&given.store, 1), save(&another, 2));
         match (one.await.unwrap(), two.await.unwrap()) {
             (Some(won), None) | (None, Some(won)) => {
-                let present = given.store.thread_context(&given.workspace, &thread).await.unwrap();
+                let present = given.context(&thread).await;
                 assert_eq!(present, Some(won));
             }
             both => panic!("version {version}: {both:?}"),
@@ -58,7 +58,7 @@ both_databases!(a_summary_that_no_database_could_hold_is_refused, async |given| 
     let thread = given.thread(None, "thread").await;
     let save = given.store.save_thread_context(&given.workspace, &thread, 1, Some("a\0b"), Version(0));
     assert_invalid(save.await, "summary");
-    assert_eq!(given.store.thread_context(&given.workspace, &thread).await.unwrap(), None);
+    assert_eq!(given.context(&thread).await, None);
 });
 
 both_databases!(a_context_changes_nothing_that_is_told, async |given| {

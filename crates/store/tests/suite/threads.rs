@@ -1,7 +1,7 @@
 //! Threads and where they stand.
 
 use protocol::ThreadMode;
-use store::NewThread;
+use protocol::method::ThreadCreateParams;
 
 use crate::fixture::assert_invalid_state;
 
@@ -9,8 +9,13 @@ both_databases!(a_thread_stands_where_it_was_made, async |given| {
     let (store, workspace) = (&given.store, &given.workspace);
     let folder = given.folder(None, "folder").await;
     for (folder_id, mode) in [(None, ThreadMode::Chat), (Some(folder), ThreadMode::Agent)] {
-        let new = NewThread { folder_id: folder_id.clone(), title: "thread".to_owned(), mode };
-        let thread = store.create_thread(workspace, new, None).await.unwrap();
+        let new = ThreadCreateParams {
+            workspace_id: workspace.clone(),
+            folder_id: folder_id.clone(),
+            title: "thread".to_owned(),
+            mode,
+        };
+        let thread = store.create_thread(new, None).await.unwrap();
         assert_eq!((&thread.folder_id, thread.mode), (&folder_id, mode));
         assert_eq!((thread.title.as_str(), thread.archived_at), ("thread", None));
         assert_eq!(store.thread(workspace, &thread.id).await.unwrap(), thread);

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use protocol::method::{ThreadListParams, ThreadTreeParams, ThreadTreeResult, TreeMore};
 use protocol::{FolderId, Placement, ThreadSummary};
 
-use crate::fixture::{assert_not_found, new_thread};
+use crate::fixture::{assert_not_found, new_thread, whole_tree};
 
 both_databases!(a_tree_holds_everything_that_is_there_oldest_first, async |given| {
     let (store, workspace) = (&given.store, &given.workspace);
     let outer = store.create_folder(workspace, None, "outer", None).await.unwrap();
     let inner = store.create_folder(workspace, Some(&outer.id), "inner", None).await.unwrap();
-    let placed = store.create_thread(workspace, new_thread(Some(&inner.id), "placed"), None).await.unwrap();
-    let loose = store.create_thread(workspace, new_thread(None, "loose"), None).await.unwrap();
+    let placed = store.create_thread(new_thread(workspace, Some(&inner.id), "placed"), None).await.unwrap();
+    let loose = store.create_thread(new_thread(workspace, None, "loose"), None).await.unwrap();
     let active = given.save(&given.root(), "text").await;
     let draft = given.save(&given.scope(&inner.id), "").await;
-    let tree = store.tree(workspace).await.unwrap();
+    let tree = given.tree().await;
     assert_eq!(tree.workspace_id, *workspace);
     assert_eq!(tree.seq, given.seq().await);
     assert_eq!(tree.folders, [outer, inner.clone()]);
@@ -40,7 +40,7 @@ both_databases!(a_tree_leaves_out_what_is_deleted_or_archived, async |given| {
     store.delete_folder(workspace, &deleted, None).await.unwrap();
     store.archive_thread(workspace, &thread, None).await.unwrap();
     given.archive(&given.root()).await;
-    let tree = store.tree(workspace).await.unwrap();
+    let tree = given.tree().await;
     let folders: Vec<_> = tree.folders.into_iter().map(|folder| folder.id).collect();
     assert_eq!(folders, [kept]);
     assert_eq!((tree.threads, tree.placements, tree.agents_docs), (vec![], vec![], vec![]));
@@ -50,7 +50,7 @@ both_databases!(a_tree_is_of_one_workspace, async |given| {
     let folder = given.folder(None, "folder").await;
     given.thread(Some(&folder), "thread").await;
     given.save(&given.scope(&folder), "text").await;
-    let tree = given.store.tree(&given.another_workspace().await).await.unwrap();
+    let tree = whole_tree(&given.store, &given.another_workspace().await).await.unwrap();
     assert_eq!((tree.folders, tree.threads), (vec![], vec![]));
     assert_eq!((tree.placements, tree.agents_docs), (vec![], vec![]));
     assert_eq!(tree.seq.0, 1);
@@ -63,13 +63,13 @@ both_databases!(rows_and_sequence_number_of_a_tree_are_of_one_moment, async |giv
     let writer = tokio::spawn(async move {
         for _ in 0..CHANGES / 2 {
             let folder = store.create_folder(&workspace, None, "folder", None).await.unwrap();
-            store.create_thread(&workspace, new_thread(Some(&folder.id), "thread"), None).await.unwrap();
+            store.create_thread(new_thread(&workspace, Some(&folder.id), "thread"), None).await.unwrap();
         }
     });
     let mut trees = 0;
     loop {
         let done = writer.is_finished();
-        let tree = given.store.tree(&given.workspace).await.unwrap();
+        let tree = given.tree().await;
         let rows = tree.folders.len() + tree.threads.len();
         assert_eq!(tree.seq.0, base + u64::try_from(rows).unwrap());
         assert_eq!(tree.placements.len(), tree.threads.len());
@@ -88,11 +88,15 @@ both_databases!(a_tree_as_json_is_the_same_tree, async |given| {
     given.thread(Some(&folder), "é").await;
     given.thread(None, "loose").await;
     given.save(&given.scope(&folder), "text").await;
-    let tree = given.store.tree(&given.workspace).await.unwrap();
+    let tree = given.tree().await;
     let json = given.store.tree_json(&given.workspace).await.unwrap();
     assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&tree).unwrap());
+    // `tree_json` spells these names: whoever adds one adds it there, too.
+    let ThreadTreeResult { workspace_id: _, seq: _, folders, threads, placements, agents_docs, more } = tree;
+    assert!(!folders.is_empty() && !threads.is_empty() && !placements.is_empty() && !agents_docs.is_empty());
+    assert_eq!(more, []);
     let empty = given.another_workspace().await;
-    let tree = given.store.tree(&empty).await.unwrap();
+    let tree = whole_tree(&given.store, &empty).await.unwrap();
     let json = given.store.tree_json(&empty).await.unwrap();
     assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&tree).unwrap());
 });
@@ -114,7 +118,7 @@ both_databases!(a_part_of_a_tree_counts_what_it_leaves_out, async |given| {
     given.save(&given.scope(&inner), "inner").await;
 
     let whole = ThreadTreeParams::whole(given.workspace.clone());
-    let tree = given.store.tree(&given.workspace).await.unwrap();
+    let tree = given.tree().await;
     let part = |change: fn(&mut ThreadTreeParams, FolderId), folder: &FolderId| {
         let mut params = whole.clone();
         change(&mut params, folder.clone());
@@ -234,7 +238,7 @@ both_databases!(a_part_of_a_tree_is_what_the_whole_has_there, async |given| {
     let elsewhere = given.another_workspace().await;
     store.create_folder(&elsewhere, None, "elsewhere", None).await.unwrap();
 
-    let tree = store.tree(workspace).await.unwrap();
+    let tree = given.tree().await;
     for folder_id in [None, Some(folders[0].clone()), Some(folders[6].clone())] {
         for depth in [None, Some(0), Some(1), Some(2), Some(9)] {
             for thread_limit in [None, Some(0), Some(1), Some(2), Some(100)] {

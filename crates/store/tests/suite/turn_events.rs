@@ -1,11 +1,13 @@
 //! What is told of a turn while it runs: with what it is told of, by who runs it, and only then.
 
 use protocol::notification::TurnStarted;
-use protocol::{Sequence, SystemReminderType};
-use serde_json::json;
-use store::{NewTurnItem, SaveManifest, StoreError, Turn, TurnEnd, TurnEvent, Wake};
+use protocol::{Sequence, SystemReminderType, Turn};
+use store::{BeginRound, StoreError, TurnEvent, Wake};
 
-use crate::fixture::{Fixture, OWNER, Told, assert_invalid, assert_invalid_state, lease, new_turn};
+use crate::fixture::{
+    Fixture, OWNER, Told, assert_ended, assert_invalid_state, assert_not_holder, bare_round, completed,
+    failure, lease, message, new_turn, said,
+};
 use crate::wakes::heard;
 
 fn started(call_id: &str) -> TurnEvent {
@@ -26,10 +28,6 @@ fn every_event() -> Vec<TurnEvent> {
         TurnEvent::ContextCompressing,
         TurnEvent::ContextCompressed { through: 3, summarised: true },
     ]
-}
-
-fn item(kind: &str) -> NewTurnItem {
-    NewTurnItem { kind: kind.to_owned(), content: json!("text") }
 }
 
 /// The events as the log tells them after a sequence number.
@@ -65,7 +63,7 @@ both_databases!(without_events_nothing_is_told, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let seq = given.seq().await;
     given.store.log_turn_events(&given.workspace, &turn, OWNER, Vec::new()).await.unwrap();
-    given.store.add_turn_items(&given.workspace, &turn, OWNER, vec![item("message")], vec![]).await.unwrap();
+    given.store.add_turn_items(&given.workspace, &turn, OWNER, &[message("text")], vec![]).await.unwrap();
     assert_eq!(given.seq().await, seq);
     assert_eq!(given.told_after(seq).await, []);
 });
@@ -74,13 +72,13 @@ both_databases!(only_who_runs_a_turn_tells_of_it_and_only_while_it_runs, async |
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let seq = given.seq().await;
     for events in [every_event(), Vec::new()] {
-        assert_invalid_state(given.store.log_turn_events(&given.workspace, &turn, "gateway-2", events).await);
+        assert_not_holder(given.store.log_turn_events(&given.workspace, &turn, "gateway-2", events).await);
     }
     assert_eq!(given.seq().await, seq);
-    given.finish(&turn, TurnEnd::Completed).await.unwrap();
+    given.finish(&turn, completed()).await.unwrap();
     let seq = given.seq().await;
     for events in [every_event(), Vec::new()] {
-        assert_invalid_state(given.store.log_turn_events(&given.workspace, &turn, OWNER, events).await);
+        assert_ended(given.store.log_turn_events(&given.workspace, &turn, OWNER, events).await);
     }
     assert_eq!(given.seq().await, seq);
     assert_eq!(given.told_after(seq).await, []);
@@ -89,15 +87,14 @@ both_databases!(only_who_runs_a_turn_tells_of_it_and_only_while_it_runs, async |
 both_databases!(items_and_events_are_one_change, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let seq = given.seq().await;
-    let add = async |owner: &str, kind: &str| {
+    let add = async |owner: &str| {
         let events = vec![started("call-1"), started("call-2")];
-        given.store.add_turn_items(&given.workspace, &turn.id, owner, vec![item(kind)], events).await
+        given.store.add_turn_items(&given.workspace, &turn.id, owner, &[message("text")], events).await
     };
-    assert_invalid(add(OWNER, "").await, "kind");
-    assert_invalid_state(add("gateway-2", "message").await);
-    assert_eq!(given.seq().await, seq);
-    let added = add(OWNER, "message").await.unwrap();
-    assert_eq!(given.store.turn_items(&given.workspace, &turn.id).await.unwrap(), added);
+    assert_not_holder(add("gateway-2").await);
+    assert_eq!((given.items(&turn.id).await, given.seq().await), (vec![], seq));
+    add(OWNER).await.unwrap();
+    assert_eq!(given.items(&turn.id).await.iter().map(said).collect::<Vec<_>>(), ["text"]);
     let events = vec![started("call-1"), started("call-2")];
     assert_eq!(given.told_after(seq).await, told(given, &turn, seq, events));
 });
@@ -107,11 +104,11 @@ both_databases!(a_manifest_is_told_of_once, async |given| {
     let seq = given.seq().await;
     let events = || vec![TurnEvent::ManifestKept { round: 2 }];
     let save = async |fingerprint: &str| {
-        let save = SaveManifest { round: 2, manifest: json!({}), fingerprint: fingerprint.to_owned() };
-        given.store.save_manifest(&given.workspace, &turn.id, OWNER, save, events()).await
+        let round = BeginRound { events: events(), ..bare_round(2, fingerprint) };
+        given.store.begin_round(&given.workspace, &turn.id, OWNER, round).await
     };
-    let saved = save("a").await.unwrap();
-    assert_eq!(save("a").await.unwrap(), saved);
+    save("a").await.unwrap();
+    save("a").await.unwrap();
     assert_invalid_state(save("b").await);
     assert_eq!(given.told_after(seq).await, told(given, &turn, seq, events()));
 });
@@ -124,16 +121,16 @@ both_databases!(telling_of_a_turn_and_failing_it_never_wait_for_each_other, asyn
         let turn = given.store.create_turn(&given.workspace, new, None).await.unwrap();
         let tell = |store: &store::Store, events: Vec<TurnEvent>| {
             let (store, workspace, turn) = (store.clone(), given.workspace.clone(), turn.id.clone());
-            let items = vec![item("message"); 50];
-            tokio::spawn(async move { store.add_turn_items(&workspace, &turn, OWNER, items, events).await })
+            let items = vec![message("text"); 50];
+            tokio::spawn(async move { store.add_turn_items(&workspace, &turn, OWNER, &items, events).await })
         };
         let adding =
             [tell(&another, every_event()), tell(&another, vec![]), tell(&given.store, every_event())];
         let now = protocol::Timestamp::now();
-        given.store.fail_expired_turns(now, 10, &[], &json!("abandoned")).await.unwrap();
+        given.store.fail_expired_turns(now, 10, &[], &failure("abandoned")).await.unwrap();
         for add in adding {
             match add.await.unwrap() {
-                Ok(_) | Err(StoreError::InvalidState(_)) => {}
+                Ok(()) | Err(StoreError::TurnEnded { .. }) => {}
                 Err(error) => panic!("round {round}: {error:?}"),
             }
         }

@@ -1,42 +1,60 @@
 //! Items of a turn: in order, all or none, and only from who runs it.
 
-use serde_json::{Value, json};
-use store::{NewTurnItem, TurnEnd};
+use protocol::message::TurnItem;
+use protocol::turn::ExplainedHistory;
+use store::TurnEnd;
 
-use crate::fixture::{OWNER, assert_invalid, assert_invalid_state};
+use crate::fixture::{OWNER, assert_ended, assert_not_holder, completed, failed, message, said};
 
-fn item(content: Value) -> NewTurnItem {
-    NewTurnItem { kind: "message".to_owned(), content }
+fn context() -> TurnItem {
+    TurnItem::Context(ExplainedHistory {
+        left_out_through: 1,
+        summarised: true,
+        turns: 2,
+        entries: 3,
+        tokens: 4,
+        budget_tokens: 5,
+    })
 }
 
 both_databases!(items_are_numbered_through_in_the_order_they_come, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    let add = async |items| {
-        given.store.add_turn_items(&given.workspace, &turn, OWNER, items, Vec::new()).await.unwrap()
+    let add = async |items: &[TurnItem]| {
+        given.store.add_turn_items(&given.workspace, &turn, OWNER, items, Vec::new()).await.unwrap();
     };
-    let mut added =
-        add(vec![item(json!({ "text": "a\u{0}✓", "b": 1, "a": [null, 1.5] })), item(json!("two"))]).await;
-    added.extend(add(vec![NewTurnItem { kind: "tool_call".to_owned(), content: json!(3) }]).await);
-    let numbers: Vec<_> = added.iter().map(|item| (item.ordinal, item.kind.as_str())).collect();
-    assert_eq!(numbers, [(1, "message"), (2, "message"), (3, "tool_call")]);
-    assert_eq!(added[0].content.to_string(), "{\"text\":\"a\\u0000✓\",\"b\":1,\"a\":[null,1.5]}");
-    assert_eq!(given.store.turn_items(&given.workspace, &turn).await.unwrap(), added);
+    let items = [context(), message("a\u{0}✓"), message("three")];
+    add(&items[..2]).await;
+    add(&items[2..]).await;
+    let stored = given.items(&turn).await;
+    assert_eq!(stored.iter().map(|stored| stored.ordinal).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(stored.iter().all(|stored| stored.turn_id == turn));
+    assert_eq!(stored.into_iter().map(|stored| stored.item).collect::<Vec<_>>(), items);
+});
+
+both_databases!(an_item_of_a_later_version_is_left_out, async |given| {
+    let turn = given.turn(&given.thread(None, "thread").await).await.id;
+    let items = [message("one"), message("two")];
+    given.store.add_turn_items(&given.workspace, &turn, OWNER, &items, Vec::new()).await.unwrap();
+    let connection = given.connection().await;
+    let later = "UPDATE turn_item SET kind = 'thought', content = 'of some kind' WHERE ordinal = 1";
+    connection.execute(later).await.unwrap();
+    connection.close().await;
+    assert_eq!(given.items(&turn).await.iter().map(said).collect::<Vec<_>>(), ["two"]);
 });
 
 both_databases!(items_of_completed_turns_come_in_one_answer, async |given| {
     let thread = given.thread(None, "thread").await;
-    let ends =
-        [TurnEnd::Completed, TurnEnd::Failed, TurnEnd::Completed, TurnEnd::Cancelled, TurnEnd::Completed];
+    let ends = [completed(), failed(), completed(), TurnEnd::Cancelled, completed()];
     for (number, end) in ends.into_iter().enumerate() {
         let turn = given.turn(&thread).await.id;
-        let items = vec![item(json!([number, 1])), item(json!([number, 2]))];
-        given.store.add_turn_items(&given.workspace, &turn, OWNER, items, Vec::new()).await.unwrap();
+        let items = [1, 2].map(|item| message(&format!("[{number},{item}]")));
+        given.store.add_turn_items(&given.workspace, &turn, OWNER, &items, Vec::new()).await.unwrap();
         given.finish(&turn, end).await.unwrap();
     }
     given.turn(&given.thread(None, "another thread").await).await;
     let between = async |after, before| {
         let items = given.store.completed_items(&given.workspace, &thread, after, before).await.unwrap();
-        items.into_iter().map(|(turn, item)| (turn, item.content.to_string())).collect::<Vec<_>>()
+        items.into_iter().map(|(turn, item)| (turn, said(&item))).collect::<Vec<_>>()
     };
     let expected = |turns: &[u64]| {
         let items =
@@ -50,42 +68,28 @@ both_databases!(items_of_completed_turns_come_in_one_answer, async |given| {
 
 both_databases!(no_items_are_no_items, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    assert_eq!(given.store.add_turn_items(&given.workspace, &turn, OWNER, vec![], vec![]).await.unwrap(), []);
-    assert_eq!(given.store.turn_items(&given.workspace, &turn).await.unwrap(), []);
+    given.store.add_turn_items(&given.workspace, &turn, OWNER, &[], vec![]).await.unwrap();
+    assert_eq!(given.items(&turn).await, []);
 });
 
 both_databases!(more_items_than_one_statement_takes_are_added_as_one, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    let many = (0..1201).map(|number| item(json!(number))).collect();
-    given.store.add_turn_items(&given.workspace, &turn, OWNER, many, Vec::new()).await.unwrap();
-    let items = given.store.turn_items(&given.workspace, &turn).await.unwrap();
-    let contents: Vec<_> = items.iter().map(|item| item.content.as_u64().unwrap()).collect();
-    assert_eq!(contents, (0..1201).collect::<Vec<_>>());
-    assert!(items.windows(2).all(|pair| pair[0].ordinal + 1 == pair[1].ordinal && pair[0].id < pair[1].id));
-});
-
-both_databases!(of_a_refused_batch_nothing_is_kept, async |given| {
-    let turn = given.turn(&given.thread(None, "thread").await).await.id;
-    for kind in ["", " ", "a\nb", "a\0b"] {
-        let bad = NewTurnItem { kind: kind.to_owned(), content: json!(2) };
-        let added = given
-            .store
-            .add_turn_items(&given.workspace, &turn, OWNER, vec![item(json!(1)), bad], Vec::new())
-            .await;
-        assert_invalid(added, "kind");
-    }
-    assert_eq!(given.store.turn_items(&given.workspace, &turn).await.unwrap(), []);
+    let many: Vec<_> = (0..1201).map(|number| message(&number.to_string())).collect();
+    given.store.add_turn_items(&given.workspace, &turn, OWNER, &many, Vec::new()).await.unwrap();
+    let items = given.items(&turn).await;
+    assert!(items.windows(2).all(|pair| pair[0].ordinal + 1 == pair[1].ordinal));
+    assert_eq!(items.into_iter().map(|stored| stored.item).collect::<Vec<_>>(), many);
 });
 
 both_databases!(only_who_runs_a_turn_adds_to_it_and_only_while_it_runs, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let add = async |owner: &str| {
-        given.store.add_turn_items(&given.workspace, &turn, owner, vec![item(json!(1))], Vec::new()).await
+        given.store.add_turn_items(&given.workspace, &turn, owner, &[message("1")], Vec::new()).await
     };
-    assert_invalid_state(add("gateway-2").await);
+    assert_not_holder(add("gateway-2").await);
     add(OWNER).await.unwrap();
-    given.finish(&turn, TurnEnd::Completed).await.unwrap();
-    assert_invalid_state(add(OWNER).await);
+    given.finish(&turn, completed()).await.unwrap();
+    assert_ended(add(OWNER).await);
     assert_eq!(given.store.turn_items(&given.workspace, &turn).await.unwrap().len(), 1);
 });
 
@@ -97,14 +101,14 @@ both_databases!(items_that_are_added_at_once_all_get_a_number, async |given| {
         let store = if number % 2 == 0 { given.store.clone() } else { another.clone() };
         let (workspace, turn) = (given.workspace.clone(), turn.clone());
         adding.spawn(async move {
-            let items = vec![item(json!(number)), item(json!(number))];
-            store.add_turn_items(&workspace, &turn, OWNER, items, Vec::new()).await.unwrap();
+            let items = [message(&number.to_string()), message(&number.to_string())];
+            store.add_turn_items(&workspace, &turn, OWNER, &items, Vec::new()).await.unwrap();
         });
     }
     adding.join_all().await;
     let items = given.store.turn_items(&given.workspace, &turn).await.unwrap();
     let numbers: Vec<_> = items.iter().map(|item| item.ordinal).collect();
     assert_eq!(numbers, (1..=40).collect::<Vec<_>>());
-    assert!(items.chunks(2).all(|pair| pair[0].content == pair[1].content));
+    assert!(items.chunks(2).all(|pair| pair[0].item == pair[1].item));
     another.close().await;
 });

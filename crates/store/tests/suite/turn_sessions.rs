@@ -1,13 +1,12 @@
 //! The end of a turn and the session it leaves: both, or neither.
 
 use protocol::{TurnStatus, Version};
-use serde_json::{Value, json};
 use store::{FinishTurn, StoreError, TurnEnd};
 
-use crate::fixture::{OWNER, assert_invalid_state, ended};
+use crate::fixture::{OWNER, assert_ended, assert_not_holder, session};
 
-fn ended_with(state: Value, expected: u64) -> FinishTurn {
-    FinishTurn { session: Some((state, Version(expected))), ..ended(TurnEnd::Completed) }
+fn ended_with(cwd: &str, expected: u64) -> FinishTurn {
+    FinishTurn::new(TurnEnd::Completed { session: Some((session(cwd), Version(expected))) })
 }
 
 both_databases!(a_turn_ends_with_its_session, async |given| {
@@ -15,11 +14,12 @@ both_databases!(a_turn_ends_with_its_session, async |given| {
     for version in 0..3 {
         let turn = given.turn(&thread).await;
         let seq = given.seq().await;
-        let finish = ended_with(json!({ "turn": version }), version);
+        let cwd = format!("/turn-{version}");
+        let finish = ended_with(&cwd, version);
         let ended = given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
         assert_eq!(ended.status, TurnStatus::Completed);
-        let session = given.store.session(&given.workspace, &thread).await.unwrap().unwrap();
-        assert_eq!((session.state, session.version), (json!({ "turn": version }), Version(version + 1)));
+        let saved = given.store.session(&given.workspace, &thread).await.unwrap().unwrap();
+        assert_eq!((saved.state, saved.version), (session(&cwd), Version(version + 1)));
         assert_eq!(given.seq().await, seq.next());
     }
 });
@@ -27,50 +27,50 @@ both_databases!(a_turn_ends_with_its_session, async |given| {
 both_databases!(a_session_that_somebody_else_changed_keeps_the_turn_from_ending, async |given| {
     let thread = given.thread(None, "thread").await;
     let turn = given.turn(&thread).await;
-    given.store.save_session(&given.workspace, &thread, &json!("other"), Version(0)).await.unwrap();
-    let session = given.store.session(&given.workspace, &thread).await.unwrap();
+    given.store.save_session(&given.workspace, &thread, session("/other"), Version(0)).await.unwrap();
+    let saved = given.store.session(&given.workspace, &thread).await.unwrap();
     let seq = given.seq().await;
     for expected in [0, 2, u64::MAX] {
-        let finish = ended_with(json!("mine"), expected);
+        let finish = ended_with("/mine", expected);
         match given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await {
-            Err(StoreError::InvalidState(message)) => {
-                assert!(message.contains("was changed by somebody else"), "{message}");
+            Err(StoreError::SessionChanged { thread_id, expected: refused }) => {
+                assert_eq!((thread_id, refused.0), (thread.clone(), expected));
             }
             other => panic!("{expected}: {other:?}"),
         }
     }
     assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), turn);
-    assert_eq!(given.store.session(&given.workspace, &thread).await.unwrap(), session);
+    assert_eq!(given.store.session(&given.workspace, &thread).await.unwrap(), saved);
     assert_eq!(given.seq().await, seq);
-    let finish = ended_with(json!("mine"), 1);
+    let finish = ended_with("/mine", 1);
     given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
 });
 
 both_databases!(ending_with_the_same_session_again_changes_nothing, async |given| {
     let thread = given.thread(None, "thread").await;
     let turn = given.turn(&thread).await;
-    let finish = async |state: Value, expected| {
-        let finish = ended_with(state, expected);
+    let finish = async |cwd: &str, expected| {
+        let finish = ended_with(cwd, expected);
         given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await
     };
-    let ended = finish(json!(1), 0).await.unwrap();
+    let ended = finish("/1", 0).await.unwrap();
     let seq = given.seq().await;
-    assert_eq!(finish(json!(1), 0).await.unwrap(), ended);
-    assert_invalid_state(finish(json!(2), 0).await);
-    assert_invalid_state(finish(json!(2), 1).await);
+    assert_eq!(finish("/1", 0).await.unwrap(), ended);
+    assert_ended(finish("/2", 0).await);
+    assert_ended(finish("/2", 1).await);
     // A later turn may have saved its own by the time that a lost answer is asked for again.
-    given.store.save_session(&given.workspace, &thread, &json!(3), Version(1)).await.unwrap();
-    assert_eq!(finish(json!(1), 0).await.unwrap(), ended);
-    let session = given.store.session(&given.workspace, &thread).await.unwrap().unwrap();
-    assert_eq!((session.state, session.version), (json!(3), Version(2)));
+    given.store.save_session(&given.workspace, &thread, session("/3"), Version(1)).await.unwrap();
+    assert_eq!(finish("/1", 0).await.unwrap(), ended);
+    let saved = given.store.session(&given.workspace, &thread).await.unwrap().unwrap();
+    assert_eq!((saved.state, saved.version), (session("/3"), Version(2)));
     assert_eq!(given.seq().await, seq);
 });
 
 both_databases!(who_does_not_run_a_turn_leaves_its_session_alone, async |given| {
     let thread = given.thread(None, "thread").await;
     let turn = given.turn(&thread).await;
-    let finish = ended_with(json!(1), 0);
+    let finish = ended_with("/1", 0);
     let stranger = given.store.finish_turn(&given.workspace, &turn.id, "gateway-2", finish, None).await;
-    assert_invalid_state(stranger);
+    assert_not_holder(stranger);
     assert_eq!(given.store.session(&given.workspace, &thread).await.unwrap(), None);
 });

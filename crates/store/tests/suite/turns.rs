@@ -1,11 +1,13 @@
 //! Turns: numbered by thread, one at a time, ended once.
 
 use protocol::notification::TurnStarted;
-use protocol::{Sequence, TurnStatus};
-use serde_json::json;
+use protocol::{Sequence, TokenUsage, TurnStatus};
 use store::{FinishTurn, NewTurn, StoreError, TurnEnd, TurnPage};
 
-use crate::fixture::{OWNER, Told, assert_invalid, assert_invalid_state, ended, new_turn, turn_running};
+use crate::fixture::{
+    OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, completed, failed, failure, new_turn,
+    turn_running,
+};
 
 const PAGE: TurnPage = TurnPage { limit: 100, before: None };
 
@@ -20,10 +22,9 @@ both_databases!(a_turn_begins_as_it_was_asked, async |given| {
     let turn = given.store.create_turn(&given.workspace, new.clone(), Some("ada")).await.unwrap();
     assert_eq!((turn.ordinal, turn.status), (1, TurnStatus::Running));
     assert_eq!((&turn.input, &turn.model, &turn.cwd), (&new.input, &new.model, &new.cwd));
-    assert_eq!(
-        (turn.lease_owner.as_deref(), turn.lease_expires_at),
-        (Some(OWNER), Some(new.lease.expires_at))
-    );
+    let hold = given.store.turn_hold(&given.workspace, &turn.id).await.unwrap();
+    assert_eq!((hold.status, hold.owner.as_deref()), (TurnStatus::Running, Some(OWNER)));
+    assert_eq!((hold.expires_at, hold.stop_requested_at), (Some(new.lease.expires_at), None));
     assert_eq!((&turn.error, &turn.usage, turn.finished_at), (&None, &None, None));
     assert_eq!((&turn.thread_id, turn.created_by.as_deref()), (&thread, Some("ada")));
     assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), turn);
@@ -35,7 +36,7 @@ both_databases!(every_thread_counts_its_turns_from_1, async |given| {
         for ordinal in 1..=3 {
             let turn = given.turn(&thread).await;
             assert_eq!(turn.ordinal, ordinal);
-            given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+            given.finish(&turn.id, completed()).await.unwrap();
         }
     }
 });
@@ -43,31 +44,29 @@ both_databases!(every_thread_counts_its_turns_from_1, async |given| {
 both_databases!(a_turn_ends_in_one_of_three_ways, async |given| {
     let thread = given.thread(None, "thread").await;
     for (end, status) in [
-        (TurnEnd::Completed, TurnStatus::Completed),
-        (TurnEnd::Failed, TurnStatus::Failed),
+        (completed(), TurnStatus::Completed),
+        (TurnEnd::Failed(failure("a\u{0}b")), TurnStatus::Failed),
         (TurnEnd::Cancelled, TurnStatus::Cancelled),
     ] {
         let turn = given.turn(&thread).await;
-        let finish = FinishTurn {
-            end,
-            error: Some(json!({ "kind": "provider_failed", "text": "a\u{0}b" })),
-            usage: Some(json!({ "input_tokens": 12, "cost": 0.25 })),
-            session: None,
-        };
-        let ended = given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish.clone(), None).await;
-        let ended = ended.unwrap();
-        assert_eq!((ended.status, &ended.error, &ended.usage), (status, &finish.error, &finish.usage));
+        let usage = Some(TokenUsage { input: 12, output: 3, ..TokenUsage::default() });
+        let finish = FinishTurn { usage, ..FinishTurn::new(end) };
+        let ended = given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
+        assert_eq!((ended.status, ended.usage), (status, usage));
+        let error = (status == TurnStatus::Failed).then(|| failure("a\u{0}b"));
+        assert_eq!(ended.error, error);
         assert!(ended.finished_at.is_some_and(|finished| finished >= ended.created_at));
-        assert_eq!((ended.lease_owner.as_deref(), ended.lease_expires_at), (Some(OWNER), None));
+        let hold = given.store.turn_hold(&given.workspace, &turn.id).await.unwrap();
+        assert_eq!((hold.status, hold.owner.as_deref(), hold.expires_at), (status, Some(OWNER), None));
         assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), ended);
     }
 });
 
 both_databases!(ending_a_turn_the_same_way_again_changes_nothing, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
-    let ended = given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+    let ended = given.finish(&turn.id, completed()).await.unwrap();
     let seq = given.seq().await;
-    assert_eq!(given.finish(&turn.id, TurnEnd::Completed).await.unwrap(), ended);
+    assert_eq!(given.finish(&turn.id, completed()).await.unwrap(), ended);
     assert_eq!(given.seq().await, seq);
 });
 
@@ -75,23 +74,20 @@ both_databases!(a_turn_that_has_ended_cannot_end_otherwise, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let ended = given.finish(&turn.id, TurnEnd::Cancelled).await.unwrap();
     let seq = given.seq().await;
-    assert_invalid_state(given.finish(&turn.id, TurnEnd::Completed).await);
-    let another = FinishTurn { usage: Some(json!(1)), ..crate::fixture::ended(TurnEnd::Cancelled) };
-    assert_invalid_state(given.store.finish_turn(&given.workspace, &turn.id, OWNER, another, None).await);
+    assert_ended(given.finish(&turn.id, completed()).await);
+    let another = FinishTurn { usage: Some(TokenUsage::default()), ..FinishTurn::new(TurnEnd::Cancelled) };
+    assert_ended(given.store.finish_turn(&given.workspace, &turn.id, OWNER, another, None).await);
     assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), ended);
     assert_eq!(given.seq().await, seq);
 });
 
 both_databases!(only_who_runs_a_turn_can_end_it, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
-    let finish = ended(TurnEnd::Completed);
+    let finish = FinishTurn::new(completed());
     let stranger = given.store.finish_turn(&given.workspace, &turn.id, "gateway-2", finish, None).await;
-    match stranger {
-        Err(StoreError::InvalidState(message)) => {
-            assert!(message.contains("is run by `gateway-1`"), "{message}")
-        }
-        other => panic!("{other:?}"),
-    }
+    let error = stranger.unwrap_err();
+    assert!(matches!(error, StoreError::NotHolder { .. }), "{error:?}");
+    assert!(error.to_string().contains("is run by `gateway-1`"), "{error}");
     assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), turn);
 });
 
@@ -105,7 +101,7 @@ both_databases!(a_thread_has_one_running_turn_at_a_time, async |given| {
     assert_eq!(turn_running(refused, &thread), Some(turn.id.to_string()));
     assert_eq!(given.seq().await, seq);
     given.turn(&other).await;
-    given.finish(&turn.id, TurnEnd::Failed).await.unwrap();
+    given.finish(&turn.id, failed()).await.unwrap();
     assert_eq!(given.turn(&thread).await.ordinal, 2);
 });
 
@@ -124,7 +120,7 @@ both_databases!(of_two_turns_that_begin_at_once_exactly_one_does, async |given| 
         };
         turn_running(lost, &thread);
         assert_eq!(won.ordinal, round);
-        given.finish(&won.id, TurnEnd::Completed).await.unwrap();
+        given.finish(&won.id, completed()).await.unwrap();
     }
     another.close().await;
 });
@@ -133,7 +129,7 @@ both_databases!(turns_are_listed_newest_first_in_pages, async |given| {
     let thread = given.thread(None, "thread").await;
     for _ in 0..5 {
         let turn = given.turn(&thread).await;
-        given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+        given.finish(&turn.id, completed()).await.unwrap();
     }
     let page = async |limit, before| {
         let page = TurnPage { limit, before };
@@ -158,7 +154,7 @@ both_databases!(an_archived_thread_keeps_its_turns_and_begins_no_more, async |gi
     let thread = given.thread(None, "thread").await;
     let turn = given.turn(&thread).await;
     given.store.archive_thread(&given.workspace, &thread, None).await.unwrap();
-    let ended = given.finish(&turn.id, TurnEnd::Completed).await.unwrap();
+    let ended = given.finish(&turn.id, completed()).await.unwrap();
     assert_invalid_state(given.store.create_turn(&given.workspace, new_turn(&thread), None).await);
     assert_eq!(given.store.turns(&given.workspace, &thread, PAGE).await.unwrap(), [ended]);
 });
@@ -184,8 +180,8 @@ both_databases!(a_turn_that_no_database_could_hold_is_refused, async |given| {
 both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
     let thread = given.thread(None, "thread").await;
     for (end, status) in [
-        (TurnEnd::Completed, TurnStatus::Completed),
-        (TurnEnd::Failed, TurnStatus::Failed),
+        (completed(), TurnStatus::Completed),
+        (failed(), TurnStatus::Failed),
         (TurnEnd::Cancelled, TurnStatus::Cancelled),
     ] {
         let seq = given.seq().await;
@@ -203,7 +199,7 @@ both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
 both_databases!(the_log_never_holds_what_was_asked, async |given| {
     let new = NewTurn { input: "a secret".to_owned(), ..new_turn(&given.thread(None, "thread").await) };
     let turn = given.store.create_turn(&given.workspace, new, None).await.unwrap();
-    let finish = FinishTurn { error: Some(json!("a secret")), ..ended(TurnEnd::Failed) };
+    let finish = FinishTurn::new(TurnEnd::Failed(failure("a secret")));
     given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
     let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
     assert!(changes.iter().all(|change| !change.params.contains("secret")));

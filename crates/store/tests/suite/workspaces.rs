@@ -1,7 +1,7 @@
 //! Workspaces.
 
 use protocol::AgentsConfig;
-use store::{NewWorkspace, WorkspaceChanges};
+use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 
 use crate::fixture::assert_invalid;
 
@@ -10,7 +10,7 @@ fn agents(json: &str) -> AgentsConfig {
 }
 
 both_databases!(a_workspace_has_what_it_was_made_with, async |given| {
-    let new = NewWorkspace {
+    let new = WorkspaceCreateParams {
         name: "one".to_owned(),
         root_path: Some("/srv/one".to_owned()),
         agents: Some(agents(r#"{"root":{"markers":[".git"]},"initial":{"maxFiles":3}}"#)),
@@ -27,14 +27,22 @@ both_databases!(workspaces_are_listed_oldest_first, async |given| {
 });
 
 both_databases!(an_update_changes_only_what_it_names, async |given| {
-    let update = async |changes| given.store.update_workspace(&given.workspace, changes, None).await.unwrap();
+    let update = async |changes| given.store.update_workspace(changes, None).await.unwrap();
     let before = given.store.workspace(&given.workspace).await.unwrap();
-    let changes = WorkspaceChanges { root_path: Some("/srv".to_owned()), ..WorkspaceChanges::default() };
+    let changes = WorkspaceUpdateParams {
+        root_path: Some("/srv".to_owned()),
+        ..WorkspaceUpdateParams::unchanged(given.workspace.clone())
+    };
     assert_eq!(update(changes).await.name, before.name);
-    let changes =
-        WorkspaceChanges { agents: Some(agents(r#"{"enabled":false}"#)), ..WorkspaceChanges::default() };
+    let changes = WorkspaceUpdateParams {
+        agents: Some(agents(r#"{"enabled":false}"#)),
+        ..WorkspaceUpdateParams::unchanged(given.workspace.clone())
+    };
     assert_eq!(update(changes).await.root_path.as_deref(), Some("/srv"));
-    let changes = WorkspaceChanges { name: Some("other".to_owned()), ..WorkspaceChanges::default() };
+    let changes = WorkspaceUpdateParams {
+        name: Some("other".to_owned()),
+        ..WorkspaceUpdateParams::unchanged(given.workspace.clone())
+    };
     let after = update(changes).await;
     assert_eq!((after.name.as_str(), after.root_path.as_deref()), ("other", Some("/srv")));
     assert_eq!(after.agents, Some(agents(r#"{"enabled":false}"#)));
@@ -45,8 +53,9 @@ both_databases!(an_update_to_what_is_there_changes_nothing, async |given| {
     let before = given.store.workspace(&given.workspace).await.unwrap();
     let seq = given.seq().await;
     for name in [None, Some(before.name.clone())] {
-        let changes = WorkspaceChanges { name, ..WorkspaceChanges::default() };
-        assert_eq!(given.store.update_workspace(&given.workspace, changes, None).await.unwrap(), before);
+        let changes =
+            WorkspaceUpdateParams { name, ..WorkspaceUpdateParams::unchanged(given.workspace.clone()) };
+        assert_eq!(given.store.update_workspace(changes, None).await.unwrap(), before);
     }
     assert_eq!(given.seq().await, seq);
 });
@@ -57,8 +66,9 @@ both_databases!(a_root_path_is_absolute_and_without_zero_bytes, async |given| {
         [("src", false), ("", false), ("/a\0b", false), (&*format!("{longest}x"), false), (&*longest, true)]
     {
         let root_path = Some(path.to_owned());
-        let changes = WorkspaceChanges { root_path, ..WorkspaceChanges::default() };
-        let updated = given.store.update_workspace(&given.workspace, changes, None).await;
+        let changes =
+            WorkspaceUpdateParams { root_path, ..WorkspaceUpdateParams::unchanged(given.workspace.clone()) };
+        let updated = given.store.update_workspace(changes, None).await;
         match acceptable {
             true => assert_eq!(updated.unwrap().root_path.as_deref(), Some(path)),
             false => assert_invalid(updated, "root_path"),
@@ -67,16 +77,19 @@ both_databases!(a_root_path_is_absolute_and_without_zero_bytes, async |given| {
 });
 
 both_databases!(a_zero_byte_in_agents_is_refused, async |given| {
-    let changes = WorkspaceChanges {
+    let changes = WorkspaceUpdateParams {
         agents: Some(agents(r#"{"root":{"markers":["a\u0000b"]}}"#)),
-        ..WorkspaceChanges::default()
+        ..WorkspaceUpdateParams::unchanged(given.workspace.clone())
     };
-    assert_invalid(given.store.update_workspace(&given.workspace, changes, None).await, "agents");
+    assert_invalid(given.store.update_workspace(changes, None).await, "agents");
 });
 
 both_databases!(a_backslash_before_u0000_in_agents_is_no_zero_byte, async |given| {
     let config = agents(r#"{"root":{"projectRootOverride":"C:\\u0000"}}"#);
-    let changes = WorkspaceChanges { agents: Some(config.clone()), ..WorkspaceChanges::default() };
-    let updated = given.store.update_workspace(&given.workspace, changes, None).await.unwrap();
+    let changes = WorkspaceUpdateParams {
+        agents: Some(config.clone()),
+        ..WorkspaceUpdateParams::unchanged(given.workspace.clone())
+    };
+    let updated = given.store.update_workspace(changes, None).await.unwrap();
     assert_eq!(updated.agents, Some(config));
 });

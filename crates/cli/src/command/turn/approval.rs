@@ -162,7 +162,7 @@ mod tests {
             rule: "permissions.write = ask".to_owned(),
         };
         let now = Timestamp::now();
-        let approval = TurnApproval { request, requested_at: now, expires_at: now };
+        let approval = TurnApproval { request, requested_at: now, expires_at: now, decision: None };
         let view = view(&approval);
         assert!(
             view.starts_with(

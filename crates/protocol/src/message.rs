@@ -1,0 +1,241 @@
+//! Messages: what was said, called and answered, in no provider's words.
+//!
+//! They are kept and replayed as history, so they serialise; what a provider wants to see again unchanged (its
+//! reasoning) is carried as a value that only its adapter looks into.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::turn::ExplainedHistory;
+use crate::{MessageRole, Reminder, ToolCall};
+
+/// Which API a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKind {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses.
+    Openai,
+    /// Chat Completions, as Ollama, vLLM, llama.cpp, OpenRouter and many others speak it.
+    OpenaiCompatible,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: MessageRole,
+    /// What, in order.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// Text.
+    Text {
+        /// The text itself.
+        text: String,
+    },
+    /// A tool is called.
+    ToolCall(ToolCall),
+    /// A tool has answered.
+    ToolResult(ToolResult),
+    /// The model has thought.
+    Reasoning(Reasoning),
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The call it answers.
+    pub call_id: String,
+    /// The texts of the answer, and what was appended to it.
+    pub blocks: Vec<String>,
+    /// Whether the tool failed.
+    #[serde(default)]
+    pub is_error: bool,
+}
+
+/// What a model thought, to be sent back to it within the turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reasoning {
+    /// Whose value it is; another kind of provider does not get it.
+    pub kind: ProviderKind,
+    /// The model that was asked; signatures are worth nothing to another.
+    pub model: String,
+    /// What may be shown of it; empty when the provider keeps it to itself.
+    pub text: String,
+    /// The provider's own block, signature and all. Only its adapter looks into it.
+    pub value: Value,
+}
+
+impl Message {
+    /// A user's message.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { role: MessageRole::User, blocks: vec![Block::text(text)] }
+    }
+
+    /// A model's message.
+    pub fn assistant(blocks: Vec<Block>) -> Self {
+        Self { role: MessageRole::Assistant, blocks }
+    }
+
+    /// The results of the calls of one message; all of them belong into one.
+    pub fn results(results: impl IntoIterator<Item = ToolResult>) -> Self {
+        Self { role: MessageRole::Tool, blocks: results.into_iter().map(Block::ToolResult).collect() }
+    }
+
+    /// Its text blocks, joined.
+    pub fn text(&self) -> String {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// Its tool calls.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+impl Block {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+impl ToolResult {
+    /// A result of one text.
+    pub fn new(call_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { call_id: call_id.into(), blocks: vec![text.into()], is_error: false }
+    }
+
+    /// The same as a failure.
+    pub fn failed(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
+}
+
+/// One thing that is kept of a turn, in its place.
+///
+/// People are shown a [`crate::turn::TurnStep`] instead: without a provider's own reasoning, and with reminders rendered
+/// beside what they belong to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnItem {
+    /// Something that was said, called or answered.
+    Message(TurnMessage),
+    /// What was sent of earlier turns, for whoever asks why.
+    Context(ExplainedHistory),
+}
+
+/// A message as it is kept. It is sent as [`TurnMessage::as_sent`] has it, now and in every later turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnMessage {
+    /// What is said, called and answered.
+    pub message: Message,
+    /// What the model is told besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reminders: Vec<AttachedReminder>,
+}
+
+/// A reminder, and where it stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttachedReminder {
+    /// The call at the end of whose result it stands; none: after what the user says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// The reminder.
+    pub reminder: Reminder,
+}
+
+impl TurnMessage {
+    /// A message that carries no reminders.
+    pub fn new(message: Message) -> Self {
+        Self { message, reminders: Vec::new() }
+    }
+
+    /// The message that opens a turn: what the user says, reminders, and what is of this turn alone.
+    pub fn opening(input: &str, reminder: Option<Reminder>, turn_text: &str) -> Self {
+        let mut message = Message::user(input);
+        if !turn_text.is_empty() {
+            message.blocks.push(Block::text(turn_text));
+        }
+        let reminders = reminder.map(|reminder| AttachedReminder { call_id: None, reminder });
+        Self { message, reminders: reminders.into_iter().collect() }
+    }
+
+    /// The message as a model reads it, reminders rendered.
+    pub fn as_sent(&self) -> Message {
+        let mut message = self.message.clone();
+        for block in &mut message.blocks {
+            if let Block::ToolResult(ToolResult { call_id, blocks, .. }) = block {
+                let own = self.reminders.iter().filter(|it| it.call_id.as_ref() == Some(call_id));
+                blocks.extend(own.map(|attached| attached.reminder.render()));
+            }
+        }
+        let others = self.reminders.iter().filter(|attached| attached.call_id.is_none());
+        let others = others.map(|attached| Block::text(attached.reminder.render()));
+        let after = message.blocks.len().min(1);
+        message.blocks.splice(after..after, others);
+        message
+    }
+
+    /// The reminders it carries.
+    pub fn reminders(&self) -> impl Iterator<Item = &Reminder> {
+        self.reminders.iter().map(|attached| &attached.reminder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trimmed(remedy: &str) -> Reminder {
+        Reminder::ToolOutputTrimmed { removed_bytes: 1, removed_lines: 1, remedy: remedy.to_owned() }
+    }
+
+    #[test]
+    fn reminders_stand_at_the_end_of_their_own_result() {
+        let message = Message::results([ToolResult::new("1", "one"), ToolResult::new("2", "two")]);
+        let attached = |call_id: &str| AttachedReminder {
+            call_id: Some(call_id.to_owned()),
+            reminder: trimmed(call_id),
+        };
+        let entry = TurnMessage { message, reminders: vec![attached("2")] };
+        let sent = entry.as_sent();
+        let results: Vec<&ToolResult> = sent
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::ToolResult(result) => Some(result),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(results[0].blocks, ["one"]);
+        assert_eq!(results[1].blocks, ["two".to_owned(), trimmed("2").render()]);
+    }
+
+    #[test]
+    fn what_is_of_the_turn_alone_stands_last_in_its_opening() {
+        let sent = TurnMessage::opening("do it", Some(trimmed("x")), "## Extra\nnow").as_sent();
+        let texts: Vec<String> = sent
+            .blocks
+            .iter()
+            .map(|block| match block {
+                Block::Text { text } => text.clone(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(texts, ["do it".to_owned(), trimmed("x").render(), "## Extra\nnow".to_owned()]);
+    }
+}
