@@ -155,7 +155,8 @@ impl<'a> Collected<'a> {
                 let file = input.bootstrap.files.iter().find(|file| file.kind.section_id == kind.id);
                 let Some(file) = file else { return };
                 let source = PromptSource::file(file.path.to_string_lossy(), file.sha256.clone());
-                let text = self.harmless(kind.id, &file.text);
+                // Lines that an editor left at the end would part this section from the next by more than a blank line.
+                let text = self.harmless(kind.id, file.text.trim_end());
                 self.push(input, kind, text, vec![source], None);
             }
             FilledBy::Session => {

@@ -126,3 +126,30 @@ fn a_zero_byte_is_shown_and_a_limit_beyond_all_bounds_is_none() -> anyhow::Resul
     assert!(codes.contains(&PromptDiagnosticCode::UnsafeText), "{codes:?}");
     Ok(())
 }
+
+#[test]
+fn blank_lines_at_the_end_of_a_file_do_not_reach_the_prompt() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let compiled = |text: &str| -> anyhow::Result<prompt::CompiledPrompt> {
+        for name in ["SOUL.md", "IDENTITY.md", "USER.md"] {
+            fs::write(directory.path().join(name), text)?;
+        }
+        let bootstrap = BootstrapFiles::read(directory.path(), &Budgets::default());
+        Ok(compile_prompt(&PromptCompileInput { bootstrap, ..PromptCompileInput::default() }))
+    };
+    let plain = compiled("\n  - First.\n\n- Second.")?;
+    assert!(
+        plain.stable_text.ends_with("## User Persona\n\n  - First.\n\n- Second."),
+        "{}",
+        plain.stable_text
+    );
+    for end in ["\n", "\n\n\n", "\r\n \r\n\t\n"] {
+        assert_eq!(
+            compiled(&format!("\n  - First.\n\n- Second.{end}"))?.stable_text,
+            plain.stable_text,
+            "{end:?}"
+        );
+    }
+    assert!(!compiled("\n \n")?.stable_text.contains("User Persona"));
+    Ok(())
+}
