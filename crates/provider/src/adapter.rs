@@ -29,6 +29,10 @@ pub(crate) trait Decoder: Send {
 
     /// The answer ended without the event that ends one. Whether that is all right depends on the API.
     fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault>;
+
+    /// Takes an answer that came as one value, as the API gives it to those who do not ask for a stream. Some proxies
+    /// also give it to those who do.
+    fn whole(&mut self, value: &Value, assembly: &mut Assembly) -> Result<(), Fault>;
 }
 
 /// Whether an answer is complete.

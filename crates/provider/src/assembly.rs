@@ -36,6 +36,8 @@ enum Slot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Arriving,
+    /// The provider says that it is complete, but its arguments may have been cut: only why the model stopped tells.
+    Ended,
     Complete,
 }
 
@@ -67,6 +69,11 @@ impl Assembly {
     /// Whether there is any of a text.
     pub(crate) fn has_text(&self, key: u64) -> bool {
         self.slots.iter().any(|(other, slot)| *other == key && matches!(slot, Slot::Text(_)))
+    }
+
+    /// Whether there is any of a reasoning.
+    pub(crate) fn has_reasoning(&self, key: u64) -> bool {
+        self.slots.iter().any(|(other, slot)| *other == key && matches!(slot, Slot::Reasoning { .. }))
     }
 
     /// More reasoning that may be shown.
@@ -104,7 +111,7 @@ impl Assembly {
             return Ok(());
         }
         let (call, progress) = self.call(key)?;
-        if *progress == Progress::Complete {
+        if *progress != Progress::Arriving {
             return Err(Fault::malformed("the answer adds arguments to a tool call that was complete"));
         }
         call.arguments.push_str(delta);
@@ -118,29 +125,44 @@ impl Assembly {
         self.call(key).ok().map(|(call, _)| call.arguments.as_str())
     }
 
-    /// A call is complete. To say it twice does no harm.
+    /// A call is complete, as the provider says. To say it twice does no harm.
     pub(crate) fn call_finished(&mut self, key: u64) -> Result<(), Fault> {
         let (call, progress) = self.call(key)?;
-        if std::mem::replace(progress, Progress::Complete) == Progress::Complete {
+        if *progress != Progress::Arriving {
             return Ok(());
         }
-        let call = call.clone();
-        if let Err(problem) = call.input() {
-            tracing::warn!(tool = %call.name, "a model wrote arguments that are not a JSON object: {}", problem.problem);
+        if has_arguments(call) {
+            *progress = Progress::Complete;
+            let call = call.clone();
+            self.events.push(ChatEvent::ToolCallFinished { call });
+        } else {
+            *progress = Progress::Ended;
         }
-        self.events.push(ChatEvent::ToolCallFinished { call });
         Ok(())
     }
 
-    /// All calls are complete, for APIs that do not say so of each.
-    pub(crate) fn all_calls_finished(&mut self) -> Result<(), Fault> {
-        let keys: Vec<u64> = self
-            .slots
-            .iter()
-            .filter(|(_, slot)| matches!(slot, Slot::Call(..)))
-            .map(|(key, _)| *key)
-            .collect();
-        keys.into_iter().try_for_each(|key| self.call_finished(key))
+    /// The answer is at its end, and why the model stopped is known: calls are complete, except those that a limit cut
+    /// off. Providers end the block of such a call like any other.
+    pub(crate) fn settle_calls(&mut self) {
+        let is_cut = matches!(self.stop, Some(StopReason::MaxOutputTokens | StopReason::ContextFull));
+        let last = self.slots.len().saturating_sub(1);
+        for (place, (_, slot)) in self.slots.iter_mut().enumerate() {
+            let Slot::Call(call, progress) = slot else { continue };
+            if *progress == Progress::Complete {
+                continue;
+            }
+            // Nothing at all is what some servers write for a tool without parameters.
+            let is_blank = call.arguments.trim().is_empty();
+            if is_cut && !has_arguments(call) && (!is_blank || place == last) {
+                *progress = Progress::Arriving;
+                continue;
+            }
+            if let Err(problem) = call.input() {
+                tracing::warn!(tool = %call.name, "a model wrote arguments that are not a JSON object: {}", problem.problem);
+            }
+            *progress = Progress::Complete;
+            self.events.push(ChatEvent::ToolCallFinished { call: call.clone() });
+        }
     }
 
     pub(crate) fn has_calls(&self) -> bool {
@@ -159,8 +181,8 @@ impl Assembly {
     pub(crate) fn into_response(self) -> ChatResponse {
         let (stop, usage) = (self.stop.clone().unwrap_or(StopReason::EndTurn), self.usage);
         let model = self.model.clone().unwrap_or_else(|| self.requested_model.clone());
-        let (message, _) = self.into_message();
-        ChatResponse { message, stop, usage, model }
+        let (message, unfinished_calls) = self.into_message();
+        ChatResponse { message, unfinished_calls, stop, usage, model }
     }
 
     /// What there is of an answer that broke off, if there is anything.
@@ -179,7 +201,7 @@ impl Assembly {
             match slot {
                 Slot::Text(text) => blocks.push(Block::Text { text }),
                 Slot::Call(call, Progress::Complete) => blocks.push(Block::ToolCall(call)),
-                Slot::Call(call, Progress::Arriving) => unfinished.push(call),
+                Slot::Call(call, _) => unfinished.push(call),
                 Slot::Reasoning { text, value } => {
                     let model = self.requested_model.clone();
                     blocks.push(Block::Reasoning(Reasoning { kind: self.kind, model, text, value }));
@@ -224,4 +246,9 @@ impl Assembly {
         self.slots.push((key, slot));
         Ok(())
     }
+}
+
+/// Whether a call has arguments, and all of them.
+fn has_arguments(call: &ToolCall) -> bool {
+    !call.arguments.trim().is_empty() && call.input().is_ok()
 }

@@ -90,6 +90,11 @@ fn classify(status: Option<u16>, value: &Value) -> Fault {
         (possible && said).then_some(ErrorKind::ContextTooLong)
     };
     let kind = word("code").or_else(|| word("type")).or_else(too_long).unwrap_or_else(|| of_status(status));
+    // A word for any failure says less than these statuses.
+    let kind = match (kind, of_status(status)) {
+        (ErrorKind::Server, busy @ (ErrorKind::Overloaded | ErrorKind::RateLimited)) => busy,
+        _ => kind,
+    };
     let title =
         TITLES.iter().find(|(titled, _)| *titled == kind).map_or("the provider failed", |(_, title)| title);
     if message.is_empty() { Fault::new(kind, title) } else { Fault::new(kind, format!("{title}: {message}")) }

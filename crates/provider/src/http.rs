@@ -29,6 +29,10 @@ pub(crate) struct Http {
 pub(crate) struct Answer {
     response: Response,
     reader: SseReader,
+    /// None until something has arrived that tells.
+    shape: Option<Shape>,
+    /// The bytes of a [`Shape::Json`].
+    whole: Vec<u8>,
     timeouts: Timeouts,
     /// How many bytes may still come, and how many might at first.
     left: (usize, usize),
@@ -36,11 +40,21 @@ pub(crate) struct Answer {
     deadline: Option<Instant>,
 }
 
-/// Whether more may come.
+/// What the bytes of an answer are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Events,
+    /// One value, from a server that does not stream though it was asked to.
+    Json,
+}
+
+/// Whether more may come.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum More {
     Perhaps,
     No,
+    /// No more, and these are all the bytes of an answer that is one JSON value.
+    Whole(Vec<u8>),
 }
 
 impl Http {
@@ -69,11 +83,18 @@ impl Http {
             Ok(Err(error)) => return Err(self.unsent(error)),
             Err(_) => return Err(too_late("the provider did not answer", self.timeouts.first_byte)),
         };
-        let reader = SseReader::new(self.limits.event_bytes);
-        let (limit, timeouts) = (self.limits.response_bytes, self.timeouts);
-        let answer = Answer { response, reader, timeouts, left: (limit, limit), deadline: Some(deadline) };
+        let limit = self.limits.response_bytes;
+        let mut answer = Answer {
+            response,
+            reader: SseReader::new(self.limits.event_bytes),
+            shape: None,
+            whole: Vec::new(),
+            timeouts: self.timeouts,
+            left: (limit, limit),
+            deadline: Some(deadline),
+        };
         if answer.response.status().is_success() {
-            answer.expect_events().map(|()| answer)
+            answer.read_content_type().map(|()| answer)
         } else {
             Err(answer.into_fault().await)
         }
@@ -105,23 +126,38 @@ impl Answer {
                 self.left.0 = left
                     .checked_sub(bytes.len())
                     .ok_or_else(|| Fault::malformed(format!("the answer is longer than {limit} bytes")))?;
-                self.reader.push(&bytes, events).map(|()| More::Perhaps)
+                self.push(&bytes, events).map(|()| More::Perhaps)
             }
+            Ok(None) if self.shape == Some(Shape::Json) => Ok(More::Whole(std::mem::take(&mut self.whole))),
             Ok(None) => Ok(More::No),
             Err(error) => Err(interrupted(&describe(error))),
         }
     }
 
-    /// Refuses what certainly is no stream; servers that name no type are given the benefit of the doubt.
-    fn expect_events(&self) -> Result<(), Fault> {
+    fn push(&mut self, bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), Fault> {
+        if self.shape.is_none() {
+            // No line of a stream begins like a value.
+            let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+            self.shape = first.map(|first| if *first == b'{' { Shape::Json } else { Shape::Events });
+        }
+        if self.shape == Some(Shape::Json) {
+            self.whole.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.reader.push(bytes, events)
+    }
+
+    /// Refuses what certainly is no answer; servers that name another type, or none, are given the benefit of the doubt.
+    fn read_content_type(&mut self) -> Result<(), Fault> {
         let kind = self.response.headers().get(reqwest::header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if ["application/json", "text/html"].iter().any(|other| kind.starts_with(other)) {
-            let fault = Fault::malformed(format!("the answer is {kind}, not a stream of events"));
-            Err(fault.with_hint("is the base URL that of the API?"))
-        } else {
-            Ok(())
+        if kind.starts_with("text/html") {
+            return Err(no_answer(kind));
         }
+        if kind.starts_with("application/json") {
+            self.shape = Some(Shape::Json);
+        }
+        Ok(())
     }
 
     /// What an error answer says.
@@ -140,6 +176,12 @@ impl Answer {
         fault.retry_after = asked;
         fault
     }
+}
+
+/// An answer without an error's status that is not one of the provider's API.
+pub(crate) fn no_answer(kind: &str) -> Fault {
+    Fault::malformed(format!("the answer is {kind}, not a stream of events"))
+        .with_hint("is the base URL that of the API?")
 }
 
 /// An answer that ended before it was complete.

@@ -46,10 +46,22 @@ pub enum ChatEvent {
 pub struct ChatResponse {
     /// What the model said, thought and called, to be appended to the messages as it is.
     pub message: Message,
+    /// Tool calls that a limit cut off: to be shown, never to be run. The message is without them.
+    #[serde(default)]
+    pub unfinished_calls: Vec<ToolCall>,
     pub stop: StopReason,
     pub usage: TokenUsage,
     /// The model that answered, as the provider names it.
     pub model: String,
+}
+
+impl ChatResponse {
+    /// Whether the model neither said nor called anything, whatever it may have thought.
+    pub fn is_empty(&self) -> bool {
+        self.unfinished_calls.is_empty()
+            && self.message.tool_calls().next().is_none()
+            && self.message.text().trim().is_empty()
+    }
 }
 
 /// What had arrived when a round broke off.

@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::adapter::{Decoder, Step};
 use crate::assembly::Assembly;
 use crate::error::Fault;
 use crate::http::{Answer, More};
 use crate::provider::Shared;
 use crate::sse::SseEvent;
-use crate::{ChatEvent, ProviderError};
+use crate::{ChatEvent, ProviderError, fault, http};
 
 /// A request under way. Nothing runs but inside [`Round::next`], so dropping it ends everything.
 pub(crate) struct Round {
@@ -107,6 +109,15 @@ impl Round {
 }
 
 impl Reading {
+    /// Reads an answer that came as one value.
+    fn whole(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let value: Value = serde_json::from_slice(bytes).map_err(|_| http::no_answer("application/json"))?;
+        if value.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(fault::of_event(&value));
+        }
+        self.decoder.whole(&value, &mut self.assembly)
+    }
+
     /// Waits for a piece of the answer and reads it.
     async fn step(&mut self) -> Result<Step, Fault> {
         let mut events: Vec<SseEvent> = Vec::new();
@@ -120,6 +131,7 @@ impl Reading {
         match more? {
             More::Perhaps => Ok(Step::GoOn),
             More::No => self.decoder.end(&mut self.assembly).map(|()| Step::Done),
+            More::Whole(bytes) => self.whole(&bytes).map(|()| Step::Done),
         }
     }
 }

@@ -11,3 +11,5 @@ mod retries;
 mod secrets;
 mod stage;
 mod streaming;
+mod unfinished;
+mod whole;

@@ -11,11 +11,8 @@ use crate::stage::{KINDS, Stage, hello, outcome};
 #[tokio::test]
 async fn busy_and_failing_providers_are_asked_again() {
     for &kind in KINDS {
-        let busy = [429, 500, 502, 503, 504, 529].map(|status| match status {
-            429 => Answer::rate_limited("0"),
-            status => Answer::failure(status),
-        });
-        for answer in busy {
+        let failures = [500, 502, 503, 504, 529].map(Answer::failure);
+        for answer in [Answer::rate_limited("0"), Answer::too_many_requests()].into_iter().chain(failures) {
             let stage = Stage::with(kind, [answer.clone(), answer, Answer::text("Hello.")]).await;
             let outcome = stage.ask().await;
             assert_eq!(outcome.response().message.text(), "Hello.", "{kind:?}");
@@ -36,6 +33,32 @@ async fn the_last_error_is_the_callers() {
         assert_eq!((error.kind, error.status, error.retryable), (ErrorKind::RateLimited, Some(429), true));
         assert_eq!((outcome.retries(), stage.model.requests().len()), (2, 3), "{kind:?}");
         assert!(error.to_string().starts_with("provider `tested`: HTTP 429: too many requests"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_says_what_kind_of_failure_it_is() {
+    let after = Some(Duration::from_secs(3600));
+    for &kind in KINDS {
+        for (answer, expected, retry_after) in [
+            (Answer::rate_limited("3600"), ErrorKind::RateLimited, after),
+            (Answer::too_many_requests(), ErrorKind::RateLimited, None),
+            (Answer::failure(529), ErrorKind::Overloaded, None),
+            (Answer::failure(529).header("retry-after", "3600"), ErrorKind::Overloaded, after),
+            (Answer::failure(503), ErrorKind::Overloaded, None),
+            (Answer::failure(500), ErrorKind::Server, None),
+            (Answer::text("x").cut_after_bytes(0), ErrorKind::Interrupted, None),
+        ] {
+            let stage = Stage::with(kind, [answer.clone(), answer.clone(), answer]).await;
+            let outcome = stage.ask().await;
+            let error = outcome.error();
+            assert_eq!(
+                (error.kind, error.retry_after, error.retryable),
+                (expected, retry_after, true),
+                "{kind:?} {error}"
+            );
+            assert_eq!(error.partial, None);
+        }
     }
 }
 

@@ -23,6 +23,14 @@ pub(crate) struct Script {
     pub(crate) deltas: usize,
     pub(crate) stop: Option<Stop>,
     pub(crate) tokens: Tokens,
+    pub(crate) form: Form,
+}
+
+/// How a message is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Stream,
+    Whole,
 }
 
 #[derive(Debug, Clone)]
@@ -62,7 +70,7 @@ pub struct Tokens {
     pub cached_read: u64,
     /// Written to a cache; only Anthropic says so.
     pub cached_write: u64,
-    /// Thought; Anthropic does not say.
+    /// Thought.
     pub reasoning: u64,
 }
 
@@ -90,7 +98,8 @@ impl Answer {
 
     pub fn empty() -> Self {
         let tokens = Tokens { input: 100, output: 20, cached_read: 60, cached_write: 0, reasoning: 5 };
-        Self::of(Content::Message(Script { parts: Vec::new(), deltas: 1, stop: None, tokens }))
+        let form = Form::Stream;
+        Self::of(Content::Message(Script { parts: Vec::new(), deltas: 1, stop: None, tokens, form }))
     }
 
     pub fn text(text: &str) -> Self {
@@ -115,6 +124,11 @@ impl Answer {
     /// Too many requests, and when to come back, as the header says it.
     pub fn rate_limited(retry_after: &str) -> Self {
         Self::of(Content::Error(ErrorAnswer::RateLimited)).header("retry-after", retry_after)
+    }
+
+    /// Too many requests, without a word about when to come back.
+    pub fn too_many_requests() -> Self {
+        Self::of(Content::Error(ErrorAnswer::RateLimited))
     }
 
     /// An account that has nothing left.
@@ -161,6 +175,11 @@ impl Answer {
     /// Every text comes in so many pieces.
     pub fn in_deltas(self, count: usize) -> Self {
         self.scripted(|script| script.deltas = count.max(1))
+    }
+
+    /// It comes as one JSON value, though a stream was asked for.
+    pub fn whole(self) -> Self {
+        self.scripted(|script| script.form = Form::Whole)
     }
 
     /// It stops for this reason.

@@ -12,7 +12,7 @@ use axum::response::Response;
 use futures_util::stream;
 
 use crate::Wire;
-use crate::answer::{Answer, Content, Delivery, Place};
+use crate::answer::{Answer, Content, Delivery, Form, Place};
 
 /// Long enough for the bytes before a cut to be sent; a server that breaks a connection forgets what it holds back.
 const BEFORE_A_CUT: Duration = Duration::from_millis(20);
@@ -33,6 +33,9 @@ struct Playback {
 
 pub(crate) async fn respond(answer: Answer, wire: Wire, abandoned: Arc<AtomicUsize>) -> Response {
     let (status, content_type, events) = match &answer.content {
+        Content::Message(script) if script.form == Form::Whole => {
+            (200, "application/json".to_owned(), vec![wire.whole(script).to_string().into_bytes()])
+        }
         Content::Message(script) => (200, "text/event-stream".to_owned(), wire.events(script)),
         Content::Error(error) => {
             let (status, body) = wire.error(*error);

@@ -46,6 +46,15 @@ impl Wire {
         }
     }
 
+    /// An answer as one value.
+    pub(crate) fn whole(self, script: &Script) -> Value {
+        match self {
+            Self::Anthropic => messages::whole(script),
+            Self::Openai => responses::whole(script),
+            Self::OpenaiCompatible => chat_completions::whole(script),
+        }
+    }
+
     /// An error's status and body.
     pub(crate) fn error(self, error: ErrorAnswer) -> (u16, Value) {
         match self {

@@ -156,6 +156,7 @@ struct RawUsage {
     written: u64,
     read: u64,
     output: u64,
+    thinking: u64,
 }
 
 impl Decoder for AnthropicDecoder {
@@ -163,23 +164,17 @@ impl Decoder for AnthropicDecoder {
         let value = parse(event)?;
         let index = number(&value, "/index").unwrap_or_default();
         match text(&value, "/type") {
-            "message_start" => {
-                assembly.model =
-                    Some(text(&value, "/message/model").to_owned()).filter(|model| !model.is_empty());
-                self.count(&value["message"]["usage"], assembly);
-            }
+            "message_start" => self.start(&value["message"], assembly),
             "content_block_start" => self.begin(index, &value["content_block"], assembly)?,
             "content_block_delta" => self.delta(index, &value["delta"], assembly)?,
             "content_block_stop" => self.finish(index, assembly)?,
             "message_delta" => {
-                if let Some(reason) = value.pointer("/delta/stop_reason").and_then(Value::as_str) {
-                    assembly.stop = Some(stop_reason(reason));
-                }
+                stop(&value["delta"], assembly);
                 self.count(&value["usage"], assembly);
             }
             "message_stop" => {
                 // Ends blocks that a careless proxy left open.
-                assembly.all_calls_finished()?;
+                assembly.settle_calls();
                 return Ok(Step::Done);
             }
             "error" => return Err(fault::of_event(&value)),
@@ -190,14 +185,40 @@ impl Decoder for AnthropicDecoder {
 
     /// Once the reason for stopping was said, only the word that it is over is missing.
     fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
-        match assembly.stop {
-            Some(_) => assembly.all_calls_finished(),
-            None => Err(http::interrupted("the connection was closed")),
+        if assembly.stop.is_none() {
+            return Err(http::interrupted("the connection was closed"));
         }
+        assembly.settle_calls();
+        Ok(())
+    }
+
+    fn whole(&mut self, message: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        let Some(blocks) = message["content"].as_array() else {
+            return Err(http::no_answer("another JSON"));
+        };
+        self.start(message, assembly);
+        for (index, block) in (0..).zip(blocks) {
+            self.begin(index, block, assembly)?;
+            self.finish(index, assembly)?;
+        }
+        stop(message, assembly);
+        assembly.settle_calls();
+        Ok(())
+    }
+}
+
+fn stop(value: &Value, assembly: &mut Assembly) {
+    if let Some(reason) = value["stop_reason"].as_str() {
+        assembly.stop = Some(stop_reason(reason));
     }
 }
 
 impl AnthropicDecoder {
+    fn start(&mut self, message: &Value, assembly: &mut Assembly) {
+        assembly.model = Some(text(message, "/model").to_owned()).filter(|model| !model.is_empty());
+        self.count(&message["usage"], assembly);
+    }
+
     fn begin(&mut self, index: u64, block: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
         let kind = match text(block, "/type") {
             "text" => {
@@ -263,6 +284,7 @@ impl AnthropicDecoder {
             ("/cache_creation_input_tokens", &mut raw.written),
             ("/cache_read_input_tokens", &mut raw.read),
             ("/output_tokens", &mut raw.output),
+            ("/output_tokens_details/thinking_tokens", &mut raw.thinking),
         ] {
             *field = number(usage, place).unwrap_or(*field);
         }
@@ -271,7 +293,7 @@ impl AnthropicDecoder {
             output: raw.output,
             cached_read: raw.read,
             cached_write: raw.written,
-            reasoning: 0,
+            reasoning: raw.thinking,
         };
     }
 }

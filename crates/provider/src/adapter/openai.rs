@@ -152,9 +152,8 @@ impl Decoder for OpenaiDecoder {
                 self.reasoning(index, &value, assembly)?;
             }
             "response.function_call_arguments.delta" => assembly.call_arguments(index, delta)?,
-            "response.output_item.done" => finish(index, &value["item"], assembly)?,
+            "response.output_item.done" => self.finish(index, &value["item"], assembly)?,
             "response.completed" | "response.incomplete" => {
-                assembly.all_calls_finished()?;
                 self.complete(&value["response"], assembly);
                 return Ok(Step::Done);
             }
@@ -167,6 +166,20 @@ impl Decoder for OpenaiDecoder {
 
     fn end(&mut self, _assembly: &mut Assembly) -> Result<(), Fault> {
         Err(http::interrupted("the connection was closed"))
+    }
+
+    fn whole(&mut self, response: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        let Some(items) = response["output"].as_array() else {
+            return Err(http::no_answer("another JSON"));
+        };
+        if text(response, "/status") == "failed" {
+            return Err(fault::of_event(response));
+        }
+        for (index, item) in (0..).zip(items) {
+            self.finish(index, item, assembly)?;
+        }
+        self.complete(response, assembly);
+        Ok(())
     }
 }
 
@@ -201,6 +214,42 @@ impl OpenaiDecoder {
             "" => StopReason::EndTurn,
             other => StopReason::Other(other.to_owned()),
         });
+        assembly.settle_calls();
+    }
+
+    /// An item is complete, and is there as a whole once more: what was not sent in pieces is taken from it.
+    fn finish(&mut self, index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        match text(item, "/type") {
+            "function_call" => {
+                if assembly.arguments(index).is_none() {
+                    begin(index, item, assembly)?;
+                } else if assembly.arguments(index) == Some("") {
+                    assembly.call_arguments(index, text(item, "/arguments"))?;
+                }
+                assembly.call_finished(index)
+            }
+            "message" if !assembly.has_text(index) => {
+                for part in item["content"].as_array().into_iter().flatten() {
+                    self.refused |= text(part, "/type") == "refusal";
+                    assembly.text(index, text(part, "/text"))?;
+                    assembly.text(index, text(part, "/refusal"))?;
+                }
+                Ok(())
+            }
+            "reasoning" => {
+                if !assembly.has_reasoning(index) {
+                    let parts = item["summary"].as_array().into_iter().flatten();
+                    let parts: Vec<&str> = parts.map(|part| text(part, "/text")).collect();
+                    assembly.reasoning(index, &parts.join("\n\n"))?;
+                }
+                // Without its encrypted content it is only a reference to something that was not stored.
+                if text(item, "/encrypted_content").is_empty() {
+                    return Ok(());
+                }
+                assembly.reasoning_value(index, returnable(item))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -209,29 +258,6 @@ fn begin(index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault>
         "function_call" => {
             assembly.call_started(index, text(item, "/call_id"), text(item, "/name"))?;
             assembly.call_arguments(index, text(item, "/arguments"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// An item is complete, and is there as a whole once more: what was not sent in pieces is taken from it.
-fn finish(index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
-    match text(item, "/type") {
-        "function_call" => {
-            if assembly.arguments(index).is_none() {
-                begin(index, item, assembly)?;
-            } else if assembly.arguments(index) == Some("") {
-                assembly.call_arguments(index, text(item, "/arguments"))?;
-            }
-            assembly.call_finished(index)
-        }
-        "message" if !assembly.has_text(index) => {
-            let parts = item["content"].as_array().into_iter().flatten();
-            parts.map(|part| text(part, "/text")).try_for_each(|text| assembly.text(index, text))
-        }
-        // Without its encrypted content it is only a reference to something that was not stored.
-        "reasoning" if !text(item, "/encrypted_content").is_empty() => {
-            assembly.reasoning_value(index, returnable(item))
         }
         _ => Ok(()),
     }

@@ -112,6 +112,7 @@ struct CompatibleDecoder {
     calls: Vec<(Option<u64>, String)>,
     reasoning: Option<&'static str>,
     details: Vec<Value>,
+    refused: bool,
     finished: bool,
 }
 
@@ -126,18 +127,7 @@ impl Decoder for CompatibleDecoder {
         if value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(fault::of_event(&value));
         }
-        if assembly.model.is_none() {
-            assembly.model = Some(text(&value, "/model").to_owned()).filter(|model| !model.is_empty());
-        }
-        if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
-            assembly.usage = self::usage(usage);
-        }
-        let choice = &value["choices"][0];
-        self.delta(&choice["delta"], assembly)?;
-        if let Some(reason) = choice["finish_reason"].as_str() {
-            self.finished = true;
-            assembly.stop = Some(stop_reason(reason));
-        }
+        self.take(&value, "delta", assembly)?;
         Ok(Step::GoOn)
     }
 
@@ -146,17 +136,47 @@ impl Decoder for CompatibleDecoder {
         if !self.finished {
             return Err(http::interrupted("the connection was closed"));
         }
-        assembly.all_calls_finished()?;
+        assembly.settle_calls();
         self.keep_reasoning(assembly)?;
-        // Some say `stop` though they have called tools.
-        if assembly.has_calls() && matches!(assembly.stop, None | Some(StopReason::EndTurn)) {
-            assembly.stop = Some(StopReason::ToolCalls);
+        if matches!(assembly.stop, None | Some(StopReason::EndTurn)) {
+            // Some say `stop` though they have called tools, and all of them though they refuse.
+            if assembly.has_calls() {
+                assembly.stop = Some(StopReason::ToolCalls);
+            } else if self.refused {
+                assembly.stop = Some(StopReason::Refused);
+            }
         }
         Ok(())
+    }
+
+    fn whole(&mut self, value: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
+        if !value["choices"][0]["message"].is_object() {
+            return Err(http::no_answer("another JSON"));
+        }
+        self.take(value, "message", assembly)?;
+        self.finished = true;
+        self.end(assembly)
     }
 }
 
 impl CompatibleDecoder {
+    /// A piece of an answer, or all of it: they differ only in the name under which the message is.
+    fn take(&mut self, value: &Value, message: &str, assembly: &mut Assembly) -> Result<(), Fault> {
+        if assembly.model.is_none() {
+            assembly.model = Some(text(value, "/model").to_owned()).filter(|model| !model.is_empty());
+        }
+        if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
+            assembly.usage = self::usage(usage);
+        }
+        let choice = &value["choices"][0];
+        self.delta(&choice[message], assembly)?;
+        if let Some(reason) = choice["finish_reason"].as_str() {
+            self.finished = true;
+            assembly.stop = Some(stop_reason(reason));
+        }
+        Ok(())
+    }
+
     fn delta(&mut self, delta: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
         // Only one of them: some servers say the same under both names.
         if let Some(field) =
@@ -171,6 +191,9 @@ impl CompatibleDecoder {
             self.detail(detail);
         }
         assembly.text(TEXT, text(delta, "/content"))?;
+        let refusal = text(delta, "/refusal");
+        self.refused |= !refusal.is_empty();
+        assembly.text(TEXT, refusal)?;
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             self.call(call, assembly)?;
         }
@@ -245,13 +268,24 @@ impl CompatibleDecoder {
 }
 
 fn usage(usage: &Value) -> TokenUsage {
-    let count = |place: &str| number(usage, place).unwrap_or_default();
+    // The largest, because proxies add the API's own names as zeros to those of the server behind them.
+    let count =
+        |places: &[&str]| places.iter().filter_map(|place| number(usage, place)).max().unwrap_or_default();
     TokenUsage {
-        input: count("/prompt_tokens"),
-        output: count("/completion_tokens"),
-        cached_read: count("/prompt_tokens_details/cached_tokens"),
-        cached_write: count("/prompt_tokens_details/cache_write_tokens"),
-        reasoning: count("/completion_tokens_details/reasoning_tokens"),
+        input: count(&["/prompt_tokens"]),
+        output: count(&["/completion_tokens"]),
+        // As OpenAI, DeepSeek, and what passes Anthropic's numbers on, say it.
+        cached_read: count(&[
+            "/prompt_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+            "/cache_read_input_tokens",
+        ]),
+        cached_write: count(&[
+            "/prompt_tokens_details/cache_write_tokens",
+            "/prompt_tokens_details/cache_creation_tokens",
+            "/cache_creation_input_tokens",
+        ]),
+        reasoning: count(&["/completion_tokens_details/reasoning_tokens"]),
     }
 }
 

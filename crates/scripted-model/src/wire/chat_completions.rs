@@ -43,21 +43,67 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
             }
         }
     }
-    let reason = match script.stop {
+    let last = json!([{ "index": 0, "delta": {}, "finish_reason": finish_reason(script) }]);
+    events.push(chunk(last, Value::Null));
+    events.push(chunk(json!([]), usage(script)));
+    events.push(b"data: [DONE]\n\n".to_vec());
+    events
+}
+
+pub(super) fn whole(script: &Script) -> Value {
+    let (mut text, mut calls, mut thought, mut details) =
+        (String::new(), Vec::new(), String::new(), Vec::new());
+    for part in &script.parts {
+        match part {
+            Part::Text(more) => text.push_str(more),
+            Part::ToolCall { id, name, arguments } => {
+                let function = json!({ "name": name, "arguments": arguments });
+                calls.push(json!({ "id": id, "type": "function", "function": function }));
+            }
+            Part::Reasoning { text, signature } => {
+                thought.push_str(text);
+                if !signature.is_empty() {
+                    details.push(
+                        json!({ "type": "reasoning.text", "index": 0, "text": text, "signature": signature }),
+                    );
+                }
+            }
+            Part::HiddenReasoning { data } => {
+                details.push(json!({ "type": "reasoning.encrypted", "index": 1, "data": data }));
+            }
+        }
+    }
+    let content = if text.is_empty() { Value::Null } else { json!(text) };
+    let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
+    for (name, value) in [
+        ("tool_calls", json!(calls)),
+        ("reasoning_content", json!(thought)),
+        ("reasoning_details", json!(details)),
+    ] {
+        if value != json!([]) && value != json!("") {
+            message[name] = value;
+        }
+    }
+    json!({ "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "scripted-model-1",
+        "choices": [{ "index": 0, "message": message, "finish_reason": finish_reason(script) }],
+        "usage": usage(script) })
+}
+
+fn finish_reason(script: &Script) -> &'static str {
+    match script.stop {
         Some(Stop::MaxOutputTokens) => "length",
         Some(Stop::Refused) => "content_filter",
         None if script.has_calls() => "tool_calls",
         None => "stop",
-    };
-    events.push(chunk(json!([{ "index": 0, "delta": {}, "finish_reason": reason }]), Value::Null));
+    }
+}
+
+fn usage(script: &Script) -> Value {
     let tokens = script.tokens;
-    let usage = json!({
+    json!({
         "prompt_tokens": tokens.input, "prompt_tokens_details": { "cached_tokens": tokens.cached_read },
         "completion_tokens": tokens.output, "completion_tokens_details": { "reasoning_tokens": tokens.reasoning },
-        "total_tokens": tokens.input + tokens.output });
-    events.push(chunk(json!([]), usage));
-    events.push(b"data: [DONE]\n\n".to_vec());
-    events
+        "total_tokens": tokens.input + tokens.output })
 }
 
 fn delta(delta: Value) -> Vec<u8> {

@@ -22,17 +22,47 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
         }
         events.push(event(json!({ "type": "content_block_stop", "index": index })));
     }
-    let reason = match script.stop {
+    let delta = json!({ "stop_reason": stop_reason(script), "stop_sequence": null });
+    let usage = json!({ "output_tokens": tokens.output,
+        "output_tokens_details": { "thinking_tokens": tokens.reasoning } });
+    events.push(event(json!({ "type": "message_delta", "delta": delta, "usage": usage })));
+    events.push(event(json!({ "type": "message_stop" })));
+    events
+}
+
+pub(super) fn whole(script: &Script) -> Value {
+    let tokens = script.tokens;
+    let uncached = tokens.input.saturating_sub(tokens.cached_read + tokens.cached_write);
+    let usage = json!({ "input_tokens": uncached, "cache_creation_input_tokens": tokens.cached_write,
+        "cache_read_input_tokens": tokens.cached_read, "output_tokens": tokens.output,
+        "output_tokens_details": { "thinking_tokens": tokens.reasoning } });
+    let content: Vec<Value> = script.parts.iter().map(whole_block).collect();
+    json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted-model-1",
+        "content": content, "stop_reason": stop_reason(script), "stop_sequence": null, "usage": usage })
+}
+
+fn whole_block(part: &Part) -> Value {
+    match part {
+        Part::Text(text) => json!({ "type": "text", "text": text }),
+        Part::ToolCall { id, name, arguments } => {
+            // The API has no place for arguments that are not an object.
+            let input: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
+            json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+        }
+        Part::Reasoning { text, signature } => {
+            json!({ "type": "thinking", "thinking": text, "signature": signature })
+        }
+        Part::HiddenReasoning { data } => json!({ "type": "redacted_thinking", "data": data }),
+    }
+}
+
+fn stop_reason(script: &Script) -> &'static str {
+    match script.stop {
         Some(Stop::MaxOutputTokens) => "max_tokens",
         Some(Stop::Refused) => "refusal",
         None if script.has_calls() => "tool_use",
         None => "end_turn",
-    };
-    let delta = json!({ "stop_reason": reason, "stop_sequence": null });
-    let usage = json!({ "output_tokens": tokens.output });
-    events.push(event(json!({ "type": "message_delta", "delta": delta, "usage": usage })));
-    events.push(event(json!({ "type": "message_stop" })));
-    events
+    }
 }
 
 /// How a block begins, and what is added to it.

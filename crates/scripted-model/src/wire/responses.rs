@@ -58,6 +58,13 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
     events
 }
 
+pub(super) fn whole(script: &Script) -> Value {
+    let output = script.parts.iter().enumerate().map(|(index, part)| item(index, part)).collect();
+    let (_, mut response) = finished(script, output);
+    response["error"] = Value::Null;
+    response
+}
+
 fn finished(script: &Script, output: Vec<Value>) -> (&'static str, Value) {
     let tokens = script.tokens;
     let usage = json!({
