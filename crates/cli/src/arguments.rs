@@ -283,6 +283,18 @@ pub(crate) enum Folder {
         #[command(flatten)]
         scope: InWorkspace,
     },
+    /// List deleted folders, the last one first
+    Deleted {
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Bring a deleted folder back, with the document it had
+    Restore {
+        /// Path it had (a/b) or id
+        folder: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,11 +1,15 @@
 //! What every command needs: directories, configuration, and a way to the gateway.
 
+mod folder;
+
+pub(crate) use folder::PastScope;
+
 use std::path::{Path, PathBuf};
 
-use client::{Client, Target, TreeModel};
+use client::{Client, Target};
 use instructions::path::normalise;
 use instructions::{FileSettings, Session as StoredSession, SessionFile};
-use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
+use protocol::method::{WorkspaceList, WorkspaceListParams};
 use protocol::{FolderId, ThreadId, TurnId, Workspace, WorkspaceId};
 use secrecy::SecretString;
 
@@ -130,45 +134,6 @@ impl Context {
             None => None,
         };
         Ok((workspace.id, folder))
-    }
-
-    /// The folder that was named by path or id; none for `/`, the root.
-    pub(crate) async fn folder_or_root(
-        &self,
-        client: &Client,
-        workspace_id: &WorkspaceId,
-        named: &str,
-    ) -> Result<Option<FolderId>, Failure> {
-        if !named.is_empty() && named.chars().all(|character| character == '/') {
-            return Ok(None);
-        }
-        self.folder(client, workspace_id, named).await.map(Some)
-    }
-
-    /// The folder that was named by path or id.
-    pub(crate) async fn folder(
-        &self,
-        client: &Client,
-        workspace_id: &WorkspaceId,
-        named: &str,
-    ) -> Result<FolderId, Failure> {
-        let params = ThreadTreeParams::without_threads(workspace_id.clone());
-        let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
-        if let Ok(id) = named.parse::<FolderId>()
-            && tree.folder(&id).is_some()
-        {
-            return Ok(id);
-        }
-        match tree.find(named).as_slice() {
-            [folder] => Ok(folder.id.clone()),
-            [] => Err(Failure::usage(format!("there is no folder `{named}`"))
-                .hint("`foreword folder list` shows those there are")),
-            several => {
-                let ids: Vec<&str> = several.iter().map(|folder| folder.id.as_str()).collect();
-                Err(Failure::usage(format!("several folders are called `{named}`"))
-                    .hint(format!("name one by its id: {}", ids.join(", "))))
-            }
-        }
     }
 }
 

@@ -88,9 +88,10 @@ fn alone_it_answers_tells_events_and_ends_with_its_input() {
     assert_eq!(saved["doc"]["updated_by"], "stdio");
     let event = parent.next();
     assert_eq!((&event["method"], &event["params"]["seq"]), (&json!("thread/agents_doc/changed"), &json!(2)));
+    assert_eq!(parent.next()["params"]["reason"], "agents_doc");
     // Other commands on this machine find it, and it hears of what they do.
     machine.run_with("doc save", "b").done();
-    assert_eq!(parent.next()["params"]["seq"], 3);
+    assert_eq!(parent.next()["params"]["seq"], 4);
     parent.send("no JSON");
     assert_eq!(parent.next()["error"]["code"], -32700);
     let (left, status) = parent.close();
@@ -123,6 +124,7 @@ fn beside_a_gateway_both_see_the_same() {
     parent.call("events/subscribe", json!({ "workspace_id": workspace }));
     machine.run_with("doc save", "from the command").done();
     assert_eq!(parent.next()["params"]["summary"]["version"], 1);
+    assert_eq!(parent.next()["params"]["reason"], "agents_doc");
     let got = parent.call("thread/agents_doc/get", json!({ "workspace_id": workspace }));
     assert_eq!(got["explicit"]["content"], "from the command");
     parent.call("thread/agents_doc/save", json!({ "workspace_id": workspace, "content": "from the parent" }));

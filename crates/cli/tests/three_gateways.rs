@@ -153,8 +153,9 @@ async fn a_killed_gateway_is_replaced_by_the_others_without_a_gap() {
     let newest = client.call::<ThreadTree>(&params).await.unwrap().seq;
     tell_last.send(Some(newest)).unwrap();
 
-    // Every save made one change, also the one whose answer was lost: nothing was saved twice.
-    assert_eq!(newest, Sequence((1 + WRITERS + WRITERS * SAVES) as u64));
+    // Every save made one change, also the one whose answer was lost: nothing was saved twice. Each writer's folder and its
+    // document appeared once.
+    assert_eq!(newest, Sequence((1 + 2 * WRITERS + WRITERS * SAVES) as u64));
     let gapless: Vec<Sequence> = (1..=newest.0).map(Sequence).collect();
     let mut told = Vec::new();
     for follower in followers {

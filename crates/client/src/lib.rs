@@ -19,7 +19,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`TreeModel`] arranges the answer of `thread/tree`. [`Editing`] is the state of one document that somebody edits: it
+//! [`TreeModel`] arranges the answer of `thread/tree`, [`DeletedFolders`] finds what is no longer in it. [`Editing`] is the state of one document that somebody edits: it
 //! knows what to save, over which version, and what a conflict means.
 //!
 //! ```
@@ -41,6 +41,7 @@
 #![warn(missing_docs)]
 
 mod connection;
+mod deleted;
 mod editing;
 mod error;
 mod events;
@@ -48,6 +49,7 @@ mod target;
 mod tree;
 
 pub use connection::Client;
+pub use deleted::DeletedFolders;
 pub use editing::{Editing, EditingState, Save};
 pub use error::ClientError;
 pub use events::{Event, Events};

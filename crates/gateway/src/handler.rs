@@ -28,6 +28,8 @@ pub(crate) fn router() -> Router {
         .on::<method::FolderRename, _>(folder::rename)
         .on::<method::FolderMove, _>(folder::move_to)
         .on::<method::FolderDelete, _>(folder::delete)
+        .on::<method::FolderDeleted, _>(folder::deleted)
+        .on::<method::FolderRestore, _>(folder::restore)
         .on::<method::ThreadCreate, _>(thread::create)
         .on::<method::ThreadGet, _>(thread::get)
         .on::<method::ThreadRename, _>(thread::rename)

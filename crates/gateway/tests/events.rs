@@ -14,10 +14,25 @@ use crate::support::{Socket, World, ask, metric, post, until};
 /// What [`World::new`] has already written to the log.
 const BEFORE: u64 = 3;
 
+/// The same, and that the root has a document: from then on a save is one change.
+const BEFORE_SAVES: u64 = BEFORE + 2;
+
 async fn start() -> (TestGateway, World) {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     (gateway, world)
+}
+
+/// With a document at the root, so that saves change it and nothing else.
+async fn start_with_document() -> (TestGateway, World) {
+    let (gateway, world) = start().await;
+    make_document(&gateway, &world).await;
+    (gateway, world)
+}
+
+async fn make_document(gateway: &TestGateway, world: &World) {
+    let params = world.with(json!({ "content": "first" }));
+    ask(&gateway.owner_in_memory(), "thread/agents_doc/save", params).await.unwrap();
 }
 
 /// Saves different texts one after another.
@@ -79,9 +94,16 @@ async fn a_document_change_is_told_without_its_text() {
         "effective_changed": true,
     });
     assert_eq!(saved, json!({ "jsonrpc": "2.0", "method": "thread/agents_doc/changed", "params": params }));
+    let appeared = socket.notification().await;
+    let params = json!({
+        "seq": BEFORE + 2, "workspace_id": world.workspace, "reason": "agents_doc", "folder_id": world.folder,
+    });
+    assert_eq!(appeared, json!({ "jsonrpc": "2.0", "method": "thread/tree/changed", "params": params }));
     let archived = socket.notification().await;
+    assert_eq!(socket.notification().await["params"]["reason"], "agents_doc", "it disappeared");
     assert!(archived["params"].get("summary").is_none(), "archived: {archived}");
     let restored = socket.notification().await;
+    assert_eq!(socket.notification().await["params"]["reason"], "agents_doc", "it is back");
     assert_eq!(restored["params"]["summary"]["version"], 3);
     let draft = socket.notification().await;
     assert_eq!(draft["params"]["effective_changed"], false, "a draft changes nothing for anybody");
@@ -111,6 +133,7 @@ async fn a_tree_change_is_told_with_its_reason() {
         ("thread/move", world.with(thread.clone()), "thread_moved", false, true),
         ("thread/archive", world.with(thread.clone()), "thread_archived", false, true),
         ("thread/folder/delete", world.with(folder.clone()), "folder_deleted", true, false),
+        ("thread/folder/restore", world.with(folder.clone()), "folder_restored", true, false),
         // Nothing changes, so nothing is told.
         ("workspace/update", world.with(json!({ "name": "new" })), "", false, false),
         ("thread/archive", world.with(thread.clone()), "", false, false),
@@ -151,7 +174,7 @@ async fn the_answer_comes_before_the_first_notification() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_was_cut_off_for_a_thousand_changes_gets_them_all() {
-    let (gateway, world) = start().await;
+    let (gateway, world) = start_with_document().await;
     let mut cut_off = Socket::owner(&gateway).await;
     cut_off.ok("events/subscribe", world.with(json!({}))).await;
     let mut stayed = Socket::owner(&gateway).await;
@@ -166,7 +189,7 @@ async fn a_client_that_was_cut_off_for_a_thousand_changes_gets_them_all() {
     let saving = save(&gateway, &world, 5..5 + count);
     let following = stayed.sequences(5 + usize::try_from(count).unwrap());
     let ((), seen) = tokio::join!(saving, following);
-    assert!(seen.into_iter().eq(BEFORE + 1..=newest), "who stayed sees each change once, in order");
+    assert!(seen.into_iter().eq(BEFORE_SAVES + 1..=newest), "who stayed sees each change once, in order");
 
     let mut back = Socket::owner(&gateway).await;
     let answer = back.ok("events/subscribe", world.with(json!({ "since": last_seen }))).await;
@@ -196,12 +219,12 @@ async fn since_says_what_is_already_known() {
     }
     // What is refused does not end what was there.
     save(&gateway, &world, 0..1).await;
-    assert_eq!(socket.sequences(1).await, [4]);
+    assert_eq!(socket.sequences(2).await, [4, 5]);
 }
 
 #[tokio::test]
 async fn everybody_who_follows_is_told_everything() {
-    let (gateway, world) = start().await;
+    let (gateway, world) = start_with_document().await;
     let reader = gateway.token("reader", Role::Reader, Some(world.workspace.parse().unwrap())).await.unwrap();
     let mut first = Socket::owner(&gateway).await;
     let mut second = Socket::connect(&gateway, &reader).await;
@@ -223,15 +246,17 @@ async fn everybody_who_follows_is_told_everything() {
 async fn workspaces_are_followed_one_by_one() {
     let (gateway, world) = start().await;
     let other = World::new(&gateway, "other").await;
+    make_document(&gateway, &other).await;
+    make_document(&gateway, &world).await;
     let mut socket = Socket::owner(&gateway).await;
     socket.ok("events/subscribe", world.with(json!({}))).await;
     save(&gateway, &other, 0..3).await;
     assert!(socket.is_quiet().await, "the other workspace is not followed");
-    socket.ok("events/subscribe", other.with(json!({ "since": BEFORE + 2 }))).await;
+    socket.ok("events/subscribe", other.with(json!({ "since": BEFORE_SAVES + 2 }))).await;
     let told = socket.notification().await;
     assert_eq!(
         (&told["params"]["workspace_id"], &told["params"]["seq"]),
-        (&json!(other.workspace), &json!(6))
+        (&json!(other.workspace), &json!(BEFORE_SAVES + 3))
     );
     socket.ok("events/unsubscribe", other.with(json!({}))).await;
     save(&gateway, &other, 3..4).await;
@@ -314,6 +339,8 @@ async fn a_client_that_never_reads_is_dropped_and_nobody_else_notices() {
     let world = World::new(&gateway, "w").await;
     let big = world.with(json!({ "folder_id": world.folder, "content": "x".repeat(65_000) }));
     ask(&gateway.owner_in_memory(), "thread/agents_doc/save", big).await.unwrap();
+    make_document(&gateway, &world).await;
+    let before = BEFORE_SAVES + 2;
     let mut healthy = Socket::owner(&gateway).await;
     healthy.ok("events/subscribe", world.with(json!({}))).await;
     // Two that do not read: far more answers are asked for than any buffer holds.
@@ -330,7 +357,7 @@ async fn a_client_that_never_reads_is_dropped_and_nobody_else_notices() {
         asleep.push(socket);
     }
     save(&gateway, &world, 0..50).await;
-    assert!(healthy.sequences(50).await.into_iter().eq(BEFORE + 2..BEFORE + 52));
+    assert!(healthy.sequences(50).await.into_iter().eq(before + 1..=before + 50));
     let dropped = "foreword_connections_dropped_total{reason=\"slow\"}";
     until("both to be dropped", async || metric(&gateway, dropped).await == Some(2.0)).await;
 
@@ -344,15 +371,15 @@ async fn a_client_that_never_reads_is_dropped_and_nobody_else_notices() {
         .await;
 
     let mut back = Socket::owner(&gateway).await;
-    back.ok("events/subscribe", world.with(json!({ "since": BEFORE + 1 }))).await;
-    assert!(back.sequences(50).await.into_iter().eq(BEFORE + 2..BEFORE + 52), "nothing was missed");
+    back.ok("events/subscribe", world.with(json!({ "since": before }))).await;
+    assert!(back.sequences(50).await.into_iter().eq(before + 1..=before + 50), "nothing was missed");
     save(&gateway, &world, 50..51).await;
     assert_eq!(healthy.sequences(1).await, back.sequences(1).await);
 }
 
 #[tokio::test]
 async fn a_gateway_that_was_down_catches_its_clients_up() {
-    let (gateway, world) = start().await;
+    let (gateway, world) = start_with_document().await;
     let mut socket = Socket::owner(&gateway).await;
     socket.ok("events/subscribe", world.with(json!({}))).await;
     save(&gateway, &world, 0..2).await;
@@ -378,16 +405,17 @@ async fn gateways_on_one_database_tell_each_others_clients() {
     let here = TestGateway::start_on(database.clone()).await.unwrap();
     let there = TestGateway::start_on(database).await.unwrap();
     let world = World::new(&here, "w").await;
+    make_document(&here, &world).await;
     let mut followers = [Socket::owner(&here).await, Socket::owner(&there).await];
     for follower in &mut followers {
         follower.ok("events/subscribe", world.with(json!({}))).await;
     }
     // Both write at the same time, into the same workspace.
     tokio::join!(save(&here, &world, 0..100), save(&there, &world, 100..200));
-    let newest = BEFORE + 200;
+    let newest = BEFORE_SAVES + 200;
     for (name, follower) in ["here", "there"].into_iter().zip(&mut followers) {
         let seen = follower.sequences(200).await;
-        assert!(seen.into_iter().eq(BEFORE + 1..=newest), "{name}: each change once, in order");
+        assert!(seen.into_iter().eq(BEFORE_SAVES + 1..=newest), "{name}: each change once, in order");
     }
     // A client may go from one gateway to the other.
     let mut moved = Socket::owner(&there).await;

@@ -88,6 +88,9 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     socket.ok("thread/archive", with(json!({ "thread_id": thread }))).await;
     socket.ok("thread/folder/move", with(json!({ "folder_id": inner }))).await;
     socket.ok("thread/folder/delete", with(json!({ "folder_id": inner }))).await;
+    socket.ok("thread/folder/deleted", with(json!({}))).await;
+    socket.ok("thread/folder/restore", with(json!({ "folder_id": inner }))).await;
+    socket.ok("thread/folder/delete", with(json!({ "folder_id": inner }))).await;
     socket.ok("token/create", with(json!({ "name": "bound", "role": "reader" }))).await;
     socket.ok("token/create", json!({ "name": "unbound", "role": "editor" })).await;
     socket.ok("token/revoke", json!({ "name": "bound" })).await;

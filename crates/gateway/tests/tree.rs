@@ -1,5 +1,6 @@
 //! Workspaces, folders and threads over the wire: how they are made, moved and deleted, and how they refuse.
 
+use protocol::Role;
 use serde_json::{Value, json};
 use test_gateway::TestGateway;
 
@@ -182,7 +183,7 @@ async fn the_tree_has_summaries_and_no_texts() {
         socket.ok("thread/agents_doc/save", world.with(json!({ "folder_id": inner, "content": text }))).await;
     let tree = socket.ok("thread/tree", world.with(json!({}))).await;
     assert!(!tree.to_string().contains(text));
-    assert_eq!((&tree["workspace_id"], &tree["seq"]), (&json!(world.workspace), &json!(6)));
+    assert_eq!((&tree["workspace_id"], &tree["seq"]), (&json!(world.workspace), &json!(7)));
     let names = |key: &str, field: &str| -> Vec<Value> {
         tree[key].as_array().unwrap().iter().map(|each| each[field].clone()).collect()
     };
@@ -378,4 +379,49 @@ async fn the_threads_of_a_folder_come_a_page_at_a_time() {
     }
     let nowhere = world.with(json!({ "folder_id": "nowhere", "limit": 1 }));
     socket.refused(-32004, "thread/list", nowhere).await;
+}
+
+#[tokio::test]
+async fn a_deleted_folder_is_listed_read_and_restored() {
+    let (gateway, world, mut socket) = start().await;
+    let outer = folder(&mut socket, &world, "outer", None).await;
+    let inner = folder(&mut socket, &world, "inner", Some(&outer)).await;
+    let scope = world.with(json!({ "folder_id": inner }));
+    socket.ok("thread/agents_doc/save", world.with(json!({ "folder_id": inner, "content": "SECRET" }))).await;
+    socket.ok("thread/folder/delete", &scope).await;
+    socket.ok("thread/folder/delete", world.with(json!({ "folder_id": outer }))).await;
+
+    let token = gateway.token("reader", Role::Reader, Some(world.workspace.parse().unwrap())).await.unwrap();
+    let mut reader = Socket::connect(&gateway, &token).await;
+    let listed = reader.ok("thread/folder/deleted", world.with(json!({}))).await;
+    assert!(!listed.to_string().contains("SECRET"));
+    let listed = listed["folders"].as_array().unwrap();
+    assert_eq!((&listed[0]["id"], &listed[0]["name"]), (&json!(outer), &json!("outer")));
+    assert!(listed[0].get("doc").is_none() && listed[0].get("parent_folder_id").is_none());
+    assert_eq!((&listed[1]["id"], &listed[1]["parent_folder_id"]), (&json!(inner), &json!(outer)));
+    assert_eq!((&listed[1]["doc"]["status"], &listed[1]["doc"]["version"]), (&json!("archived"), &json!(2)));
+    assert!(is_wire_time(&listed[1]["deleted_at"]));
+    let history = reader.ok("thread/agents_doc/history", &scope).await;
+    assert_eq!(history["revisions"].as_array().unwrap().len(), 2);
+    let revision = world.with(json!({ "folder_id": inner, "version": 1 }));
+    assert_eq!(reader.ok("thread/agents_doc/revision", &revision).await["revision"]["content"], "SECRET");
+    reader.refused(-32004, "thread/agents_doc/get", &scope).await;
+    reader.refused(-32004, "thread/folder/get", &scope).await;
+    reader.refused(-32003, "thread/folder/restore", &scope).await;
+
+    let restored = socket.ok("thread/folder/restore", &scope).await;
+    assert!(restored["folder"].get("parent_folder_id").is_none(), "{restored}");
+    assert_eq!((&restored["doc"]["content"], &restored["doc"]["version"]), (&json!("SECRET"), &json!(3)));
+    let codes: Vec<&Value> =
+        restored["warnings"].as_array().unwrap().iter().map(|warning| &warning["code"]).collect();
+    assert_eq!(codes, ["contents_moved", "parent_deleted"]);
+    socket.refused(-32011, "thread/folder/restore", &scope).await;
+    folder(&mut socket, &world, "outer", None).await;
+    let restored = socket.ok("thread/folder/restore", world.with(json!({ "folder_id": outer }))).await;
+    assert!(restored.get("doc").is_none(), "{restored}");
+    assert_eq!(restored["warnings"][1]["code"], "name_repeats");
+    assert_eq!(socket.ok("thread/folder/deleted", world.with(json!({}))).await, json!({ "folders": [] }));
+    let unknown = world.with(json!({ "folder_id": protocol::FolderId::new() }));
+    socket.refused(-32004, "thread/folder/restore", unknown).await;
+    socket.refused(-32602, "thread/folder/deleted", world.with(json!({ "limit": 1 }))).await;
 }

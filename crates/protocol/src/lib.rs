@@ -67,7 +67,7 @@ pub use session::ThreadSession;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
 pub use tool::{ApprovalDecision, ApprovalRequest, MalformedArguments, ToolCall, ToolSpec, TurnApproval};
-pub use tree::{Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
+pub use tree::{DeletedFolder, Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
 pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStatus};
 
 // Files and sessions are the resolver's own types; they cross the wire as they are.

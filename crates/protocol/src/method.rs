@@ -137,6 +137,10 @@ methods! {
     FolderMove = "thread/folder/move", Editor, FolderMoveParams => FolderResult;
     /// Deletes a folder: its document is archived, its folders and threads move to its parent.
     FolderDelete = "thread/folder/delete", Editor, FolderGetParams => FolderDeleteResult;
+    /// Deleted folders, the last one first.
+    FolderDeleted = "thread/folder/deleted", Reader, FolderDeletedParams => FolderDeletedResult;
+    /// Brings a deleted folder back below its nearest living ancestor, with the document it had.
+    FolderRestore = "thread/folder/restore", Editor, FolderGetParams => FolderRestoreResult;
 
     /// Makes a thread.
     ThreadCreate = "thread/create", Editor, ThreadCreateParams => ThreadResult;

@@ -48,6 +48,8 @@ pub enum TreeChange {
     FolderMoved,
     /// A folder was deleted; what it held moved to its parent.
     FolderDeleted,
+    /// A deleted folder is back.
+    FolderRestored,
     /// A thread was made.
     ThreadCreated,
     /// A thread has another title.
@@ -56,9 +58,11 @@ pub enum TreeChange {
     ThreadMoved,
     /// A thread was archived.
     ThreadArchived,
+    /// A document appeared, disappeared, or became a draft or active.
+    AgentsDoc,
 }
 
-/// Workspace, folders or threads changed.
+/// Workspace, folders or threads changed, or which documents there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeChanged {
     /// Position in the workspace's change log.
@@ -214,7 +218,7 @@ macro_rules! table {
 
 table! {
     DocumentChanged: "A scope's document was saved, restored or archived.";
-    TreeChanged: "Workspace, folders or threads changed.";
+    TreeChanged: "Workspace, folders or threads changed, or which documents there are.";
     TurnStarted: "A thread's turn began.";
     TurnManifestKept: "A model is asked, with a prompt whose manifest is kept.";
     TurnDelta: "More of a turn's answer, without a place in the change log, to the connection that started the turn.";

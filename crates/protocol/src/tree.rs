@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentsConfig, FolderId, ThreadId, Timestamp, WorkspaceId};
+use crate::{AgentsConfig, DocumentSummary, FolderId, ThreadId, Timestamp, WorkspaceId};
 
 /// A workspace: the unit that is shared, partitioned and given access to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,8 +38,21 @@ pub struct Folder {
     pub name: String,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When its name or place last changed.
+    /// When its name or place last changed, or when it was deleted.
     pub updated_at: Timestamp,
+}
+
+/// A folder that was deleted and can be restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeletedFolder {
+    /// The folder as it was; the folder it was in may be deleted too.
+    #[serde(flatten)]
+    pub folder: Folder,
+    /// When it was deleted.
+    pub deleted_at: Timestamp,
+    /// The document that restoring it brings back, as it was archived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doc: Option<DocumentSummary>,
 }
 
 /// How a thread answers.

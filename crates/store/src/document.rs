@@ -2,7 +2,7 @@
 
 use protocol::document::TITLE;
 use protocol::limits::MAX_DOCUMENT_BYTES;
-use protocol::notification::{DocumentChanged, Notification as _};
+use protocol::notification::{DocumentChanged, Notification as _, TreeChange};
 use protocol::text::{is_blank, normalise};
 use protocol::{
     ContentHash, Document, DocumentId, DocumentStatus, ErrorSubject, ResolvedDocument, RevisionReason,
@@ -184,7 +184,10 @@ impl Store {
             return Ok(Some(Saved { document: live, changed: false }));
         }
         check_version(expected, Some(&live))?;
-        let was_active = live.status == DocumentStatus::Active;
+        if live.status != text.status {
+            // Two changes to log.
+            return Ok(None);
+        }
         let actor = actor.map(str::to_owned);
         let document = next_version(live, text.clone(), Timestamp::now(), actor.clone());
         let told = DocumentChanged {
@@ -192,7 +195,7 @@ impl Store {
             workspace_id: scope.workspace_id.clone(),
             folder_id: scope.folder_id.clone(),
             summary: Some(document.summary()),
-            effective_changed: was_active || document.status == DocumentStatus::Active,
+            effective_changed: document.status == DocumentStatus::Active,
         };
         let told = to_json(&told)?;
         let Some(told) = told.strip_prefix(r#"{"seq":0"#).map(str::to_owned) else { return Ok(None) };
@@ -256,7 +259,7 @@ fn next_version(document: Document, text: Text, now: Timestamp, actor: Option<St
 
 /// A normalised text within its limit.
 #[derive(Clone)]
-struct Text {
+pub(crate) struct Text {
     content: String,
     sha256: ContentHash,
     characters: u64,
@@ -264,7 +267,7 @@ struct Text {
 }
 
 impl Text {
-    fn new(content: &str) -> Result<Self, StoreError> {
+    pub(crate) fn new(content: &str) -> Result<Self, StoreError> {
         let content = normalise(content).into_owned();
         if content.len() > MAX_DOCUMENT_BYTES {
             return Err(StoreError::TooLarge { limit: MAX_DOCUMENT_BYTES, actual: content.len() });
@@ -307,7 +310,7 @@ impl WorkspaceWrite<'_, '_> {
     }
 
     /// Writes a text as the next version of a scope whose live document is given, unless the text is the same.
-    async fn put(
+    pub(crate) async fn put(
         &mut self,
         scope: &Scope,
         live: Option<Document>,
@@ -321,14 +324,18 @@ impl WorkspaceWrite<'_, '_> {
             return Ok(Saved { document: document.clone(), changed: false });
         }
         check_version(expected, live.as_ref())?;
-        let was_active = live.as_ref().is_some_and(|document| document.status == DocumentStatus::Active);
+        let status_before = live.as_ref().map(|document| document.status);
         let document = match live {
             Some(document) => self.replace(document, text).await?,
             None => self.insert(scope, text).await?,
         };
         self.add_revision(&document, reason).await?;
-        let is_active = document.status == DocumentStatus::Active;
-        self.document_changed(scope.folder_id.clone(), Some(document.summary()), was_active || is_active)?;
+        let effective_changed =
+            status_before == Some(DocumentStatus::Active) || document.status == DocumentStatus::Active;
+        self.document_changed(scope.folder_id.clone(), Some(document.summary()), effective_changed)?;
+        if status_before != Some(document.status) {
+            self.tree_changed(TreeChange::AgentsDoc, scope.folder_id.clone(), None)?;
+        }
         Ok(Saved { document, changed: true })
     }
 
@@ -395,7 +402,8 @@ impl WorkspaceWrite<'_, '_> {
         };
         self.update_guarded(&after, document.version).await?;
         self.add_revision(&after, RevisionReason::Archive).await?;
-        self.document_changed(after.folder_id, None, was_active)
+        self.document_changed(after.folder_id.clone(), None, was_active)?;
+        self.tree_changed(TreeChange::AgentsDoc, after.folder_id, None)
     }
 
     /// Updates a document only if it is still at the version before, whatever else may have gone wrong.

@@ -1,7 +1,7 @@
 //! Folders of the thread tree.
 
 use protocol::notification::TreeChange;
-use protocol::{ErrorSubject, Folder, FolderId, WorkspaceId};
+use protocol::{ErrorSubject, Folder, FolderId, Timestamp, WorkspaceId};
 
 use crate::column::values;
 use crate::on::{Columns, On};
@@ -18,6 +18,11 @@ WITH RECURSIVE ancestry(id, parent_id) AS (
 SELECT id FROM ancestry WHERE id = $1";
 
 pub(crate) fn read_folder(mut row: Columns<'_>) -> Result<Folder, StoreError> {
+    read_folder_columns(&mut row)
+}
+
+/// The same from a row that has more columns after the folder's.
+pub(crate) fn read_folder_columns(row: &mut Columns<'_>) -> Result<Folder, StoreError> {
     Ok(Folder {
         id: row.next()?,
         workspace_id: row.next()?,
@@ -47,6 +52,21 @@ pub(crate) async fn find_or_missing(
 ) -> Result<Folder, StoreError> {
     match find(on, workspace_id, folder_id).await? {
         Some(folder) => Ok(folder),
+        None => Err(on.missing(workspace_id, ErrorSubject::Folder, folder_id).await),
+    }
+}
+
+/// Checks that there is such a folder in this workspace, or was before it was deleted.
+pub(crate) async fn check_existed(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    folder_id: &FolderId,
+) -> Result<(), StoreError> {
+    let select = "SELECT id FROM folder WHERE id = $1 AND workspace_id = $2";
+    let found: Option<FolderId> =
+        on.one_by_key(select, values![folder_id, workspace_id], |mut row| row.next()).await?;
+    match found {
+        Some(_) => Ok(()),
         None => Err(on.missing(workspace_id, ErrorSubject::Folder, folder_id).await),
     }
 }
@@ -150,12 +170,18 @@ impl Store {
         self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
             let folder = write.folder(&folder_id).await?;
             let scope = Scope::folder(write.workspace_id.clone(), folder_id);
-            if let Some(document) = write.live_document(&scope).await? {
-                write.archive(document).await?;
-            }
+            let deleted_at = match write.live_document(&scope).await? {
+                Some(document) => {
+                    write.archive(document).await?;
+                    write.now
+                }
+                // Restoring the folder brings back the document that was archived at the same time: never one that
+                // was archived before, not even in this millisecond.
+                None => Timestamp::from_milliseconds(write.now.milliseconds() + 1),
+            };
             write.move_out(&folder).await?;
             let delete = "UPDATE folder SET deleted_at = $1, updated_at = $1 WHERE id = $2";
-            write.on.execute(delete, values![write.now, &folder.id]).await?;
+            write.on.execute(delete, values![deleted_at, &folder.id]).await?;
             write.tree_changed(TreeChange::FolderDeleted, Some(folder.id), None)
         })
         .await

@@ -79,7 +79,8 @@ impl Store {
 
 async fn check_scope(on: &mut On<'_>, scope: &Scope) -> Result<(), StoreError> {
     match &scope.folder_id {
-        Some(folder_id) => folder::find_or_missing(on, &scope.workspace_id, folder_id).await.map(drop),
+        // What a deleted folder's document said stays readable.
+        Some(folder_id) => folder::check_existed(on, &scope.workspace_id, folder_id).await,
         None => on.sequence(&scope.workspace_id).await.map(drop),
     }
 }

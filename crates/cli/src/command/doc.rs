@@ -2,6 +2,7 @@
 
 mod diff;
 mod edit;
+mod last_text;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use protocol::method::{
 use protocol::{Document, DocumentStatus, ResolvedDocument, SaveReason, Version, Warning};
 
 use crate::arguments::{Doc, InScope};
-use crate::context::{Context, thread_id};
+use crate::context::{Context, PastScope, thread_id};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
 use crate::output::{Output, print, shown};
@@ -53,7 +54,10 @@ fn scope_name(scope: &InScope) -> String {
 }
 
 async fn get(context: &Context, client: &Client, scope: &InScope) -> Result<Exit, Failure> {
-    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let PastScope { workspace_id, folder_id, deleted } = context.past_scope(client, scope).await?;
+    if let Some(deleted) = deleted {
+        return last_text::run(context, client, deleted, scope).await;
+    }
     let result = client.call::<DocumentGet>(&DocumentScopeParams { workspace_id, folder_id }).await?;
     if context.output.is_json() {
         context.output.json(&result)?;
@@ -116,12 +120,17 @@ fn place(resolved: &ResolvedDocument) -> String {
     }
 }
 
-/// The text on standard output, what it is on standard error.
-fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
-    print(&shown(&document.content))?;
-    if !document.content.is_empty() && !document.content.ends_with('\n') {
+fn print_text(content: &str) -> Result<(), Failure> {
+    print(&shown(content))?;
+    if !content.is_empty() && !content.ends_with('\n') {
         print("\n")?;
     }
+    Ok(())
+}
+
+/// The text on standard output, what it is on standard error.
+fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
+    print_text(&document.content)?;
     let status = if document.status == DocumentStatus::Draft { ", a draft" } else { "" };
     let author = document.updated_by.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
     output.note(format!("version {}{status}, saved {}{author}", document.version, document.updated_at));
@@ -198,7 +207,7 @@ async fn history(
     before: Option<Version>,
     scope: &InScope,
 ) -> Result<Exit, Failure> {
-    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let PastScope { workspace_id, folder_id, .. } = context.past_scope(client, scope).await?;
     let params = DocumentHistoryParams { workspace_id, folder_id, limit: Some(limit), before };
     let result = client.call::<DocumentHistory>(&params).await?;
     context.output.data(&result, || {

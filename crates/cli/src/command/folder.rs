@@ -3,8 +3,9 @@
 use client::{TreeModel, TreeNode};
 use protocol::Folder as FolderRecord;
 use protocol::method::{
-    FolderCreate, FolderCreateParams, FolderDelete, FolderGet, FolderGetParams, FolderMove, FolderMoveParams,
-    FolderRename, FolderRenameParams, ThreadTree, ThreadTreeParams,
+    FolderCreate, FolderCreateParams, FolderDelete, FolderDeletedResult, FolderGet, FolderGetParams,
+    FolderMove, FolderMoveParams, FolderRename, FolderRenameParams, FolderRestore, ThreadTree,
+    ThreadTreeParams,
 };
 use serde_json::json;
 
@@ -66,9 +67,43 @@ pub(crate) async fn run(context: Context, command: Folder) -> Result<Exit, Failu
         Folder::Delete { folder, scope } => {
             let workspace_id = workspace(&scope).await?;
             let folder_id = context.folder(&client, &workspace_id, &folder).await?;
-            let result = client.call::<FolderDelete>(&FolderGetParams { workspace_id, folder_id }).await?;
+            let params = FolderGetParams { workspace_id, folder_id };
+            let result = client.call::<FolderDelete>(&params).await?;
             output.data(&result, String::new)?;
-            output.note(format!("deleted folder `{folder}`; what it held is now in its parent"));
+            output.note(format!(
+                "deleted folder `{folder}`; what it held is now in its parent; \
+                 `foreword folder restore {}` brings it back",
+                params.folder_id
+            ));
+        }
+        Folder::Deleted { scope } => {
+            let folders = context.deleted_folders(&client, &workspace(&scope).await?).await?;
+            let result = FolderDeletedResult { folders: folders.iter().cloned().collect() };
+            output.data(&result, || {
+                let rows = folders.iter().map(|deleted| {
+                    let document = match &deleted.doc {
+                        Some(doc) => format!("{} characters", doc.char_count),
+                        None => "-".to_owned(),
+                    };
+                    let (deleted_at, id) = (deleted.deleted_at.to_string(), deleted.folder.id.to_string());
+                    vec![folders.path(deleted), deleted_at, document, id]
+                });
+                table(&["path", "deleted", "document", "id"], rows)
+            })?;
+        }
+        Folder::Restore { folder, scope } => {
+            let workspace_id = workspace(&scope).await?;
+            let folder_id = context.deleted_folder(&client, &workspace_id, &folder).await?.folder.id;
+            let result = client.call::<FolderRestore>(&FolderGetParams { workspace_id, folder_id }).await?;
+            output.data(&result, || describe(&result.folder))?;
+            let document = match &result.doc {
+                Some(doc) => format!("with its document, now version {}", doc.version),
+                None => "it had no document".to_owned(),
+            };
+            output.note(format!("restored folder `{folder}`; {document}"));
+            for warning in &result.warnings {
+                output.note(&warning.message);
+            }
         }
     }
     Ok(Exit::Done)

@@ -30,7 +30,8 @@ fn folders_are_made_listed_renamed_moved_and_deleted_by_path() {
     machine.check(
         "folder delete 'a b/services'",
         "",
-        "deleted folder `a b/services`; what it held is now in its parent\n",
+        "deleted folder `a b/services`; what it held is now in its parent; \
+         `foreword folder restore ID` brings it back\n",
     );
     assert_eq!(paths(&machine), ["a b", "a b/core"]);
 }
@@ -85,5 +86,70 @@ fn what_cannot_be_done_with_a_folder_is_said() {
         2,
         "",
         "error: there is no folder `/`\nhint: `foreword folder list` shows those there are\n",
+    );
+}
+
+#[test]
+fn a_deleted_folder_is_listed_read_and_restored() {
+    let (machine, _server) = Machine::with_workspace();
+    machine.check("folder deleted", "PATH  DELETED  DOCUMENT  ID\n", "");
+    machine.run("folder create services").done();
+    let api = machine.run("folder create api --parent services").word();
+    machine.run_with("doc save --folder services/api", "one\n").done();
+    machine.run_with("doc save --folder services/api", "two\n").done();
+    machine.run("folder delete services/api").done();
+    machine.run("folder delete services").done();
+    let listed = machine.run("folder deleted").done();
+    let rows: Vec<Vec<&str>> = listed.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!((rows[0][0], rows[0][2]), ("services", "-"), "{listed}");
+    assert_eq!((rows[1][0], rows[1][2], rows[1][3]), ("services/api", "4", "characters"), "{listed}");
+    assert_eq!(rows[1][4], api);
+
+    // Its past can be read by path and by id.
+    for named in ["services/api", &api] {
+        let history = machine.run(&format!("doc history --folder {named}")).done();
+        assert_eq!(history.lines().count(), 4, "{history}");
+        assert!(machine.run(&format!("doc diff 1 2 --folder {named}")).done().contains("-one\n+two\n"));
+        let text = machine.run(&format!("doc get --folder {named}"));
+        assert!(text.err.contains("was deleted") && text.err.contains("version 3"), "{}", text.err);
+        assert_eq!(text.done(), "two\n");
+    }
+    let never = machine.run("doc get --folder services");
+    assert!(never.err.contains("and never had a document"), "{}", never.err);
+    // Nothing else can be done with it.
+    machine.check_code(
+        "doc archive --folder services/api",
+        2,
+        "",
+        "error: there is no folder `services/api`\nhint: `foreword folder list` shows those there are\n",
+    );
+
+    let restored = machine.run("folder restore services/api");
+    assert!(restored.err.starts_with("restored folder `services/api`; with its document, now version 4\n"));
+    assert!(restored.err.contains("were moved to its parent and stay there\n"), "{}", restored.err);
+    assert!(restored.err.contains("it is now in the workspace root\n"), "{}", restored.err);
+    assert!(restored.done().starts_with("name     api\n"));
+    assert_eq!(machine.run("doc get --folder api").done(), "two\n");
+    machine.check_code(
+        "folder restore api",
+        2,
+        "",
+        "error: folder `api` is not deleted\nhint: `foreword folder deleted` shows those that are\n",
+    );
+    machine.check_code(
+        "folder restore nothing",
+        2,
+        "",
+        "error: there is no deleted folder `nothing`\nhint: `foreword folder deleted` shows those that are\n",
+    );
+    machine.run("folder create services").done();
+    let restored = machine.run("folder restore services");
+    assert!(restored.err.contains("another folder there is also called `services`"), "{}", restored.err);
+    machine.run("folder delete api").done();
+    machine.run("folder create api").done();
+    machine.run("folder delete api").done();
+    let ambiguous = machine.run("folder restore api").failed(2);
+    assert!(
+        ambiguous.starts_with("error: several deleted folders were called `api`\nhint: name one by its id: ")
     );
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Folder, FolderId, WorkspaceId};
+use crate::{DeletedFolder, Document, Folder, FolderId, Warning, WorkspaceId};
 
 /// Takes a folder's fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +53,14 @@ pub struct FolderMoveParams {
     pub parent_folder_id: Option<FolderId>,
 }
 
+/// Takes a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FolderDeletedParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
 /// Answers with a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FolderResult {
@@ -67,4 +75,29 @@ pub struct FolderDeleteResult {
     pub deleted: bool,
 }
 
-super::in_workspace!(FolderCreateParams, FolderGetParams, FolderRenameParams, FolderMoveParams);
+/// Answers with deleted folders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FolderDeletedResult {
+    /// The last one deleted first.
+    pub folders: Vec<DeletedFolder>,
+}
+
+/// Answers with a folder that is back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FolderRestoreResult {
+    /// The folder, where it is now.
+    pub folder: Folder,
+    /// The document that came back with it, as a new version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doc: Option<Document>,
+    /// What is not as it was before the folder was deleted.
+    pub warnings: Vec<Warning>,
+}
+
+super::in_workspace!(
+    FolderCreateParams,
+    FolderGetParams,
+    FolderRenameParams,
+    FolderMoveParams,
+    FolderDeletedParams,
+);

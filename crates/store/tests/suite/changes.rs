@@ -31,12 +31,23 @@ async fn assert_tree_changed(
     assert_eq!(newest(given, Sequence(seq.0 - 1)).await, Told::Tree(expected));
 }
 
-/// The one document change that was logged after a sequence number.
-async fn document_change(given: &Fixture, before: Sequence) -> DocumentChanged {
-    match newest(given, before).await {
-        Told::Document(change) => change,
-        other => panic!("{other:?}"),
+/// What was logged of a document after a sequence number, and whether the tree changed with it.
+async fn document_change(given: &Fixture, before: Sequence) -> (DocumentChanged, bool) {
+    let mut told = given.told_after(before).await.into_iter();
+    let Some(Told::Document(change)) = told.next() else { panic!("no document changed") };
+    let rest: Vec<Told> = told.collect();
+    if rest.is_empty() {
+        return (change, false);
     }
+    let tree = TreeChanged {
+        seq: change.seq.next(),
+        workspace_id: change.workspace_id.clone(),
+        reason: TreeChange::AgentsDoc,
+        folder_id: change.folder_id.clone(),
+        thread_id: None,
+    };
+    assert_eq!(rest, [Told::Tree(tree)]);
+    (change, true)
 }
 
 both_databases!(a_workspace_begins_its_log_with_number_1, async |given| {
@@ -82,14 +93,14 @@ both_databases!(a_save_is_told_with_the_documents_summary, async |given| {
         summary: Some(saved.summary()),
         effective_changed: true,
     };
-    assert_eq!(document_change(given, seq).await, expected);
+    assert_eq!(document_change(given, seq).await, (expected, true));
 });
 
 both_databases!(an_archive_is_told_without_a_summary, async |given| {
     given.save(&given.root(), "text").await;
     let seq = given.seq().await;
     given.archive(&given.root()).await;
-    let change = document_change(given, seq).await;
+    let (change, _) = document_change(given, seq).await;
     assert_eq!((change.folder_id, change.summary), (None, None));
 });
 
@@ -98,7 +109,7 @@ both_databases!(a_restore_is_told_like_a_save, async |given| {
     given.save(&given.root(), "new").await;
     let seq = given.seq().await;
     let restored = given.store.restore_document(&given.root(), Version(1), None, None).await.unwrap();
-    let change = document_change(given, seq).await;
+    let (change, _) = document_change(given, seq).await;
     assert_eq!(change.summary, Some(restored.document.summary()));
     assert!(change.effective_changed);
 });
@@ -120,8 +131,51 @@ both_databases!(only_what_agents_get_counts_as_effective, async |given| {
             Some(content) => drop(given.save(&root, content).await),
             None => assert!(given.archive(&root).await),
         }
-        assert_eq!(document_change(given, seq).await.effective_changed, effective_changed, "{content:?}");
+        let (change, _) = document_change(given, seq).await;
+        assert_eq!(change.effective_changed, effective_changed, "{content:?}");
     }
+});
+
+both_databases!(the_tree_changes_when_a_document_appears_disappears_or_changes_its_status, async |given| {
+    let folder = given.folder(None, "folder").await;
+    for scope in [given.root(), given.scope(&folder)] {
+        for (content, tree_changed) in [
+            (Some(""), true),
+            (Some(" "), false),
+            (Some("text"), true),
+            (Some("other text"), false),
+            (Some("\n"), true),
+            (None, true),
+            (Some("text"), true),
+            (None, true),
+        ] {
+            let seq = given.seq().await;
+            match content {
+                Some(content) => drop(given.save(&scope, content).await),
+                None => assert!(given.archive(&scope).await),
+            }
+            assert_eq!(document_change(given, seq).await.1, tree_changed, "{content:?}");
+        }
+        let restore = async |version| {
+            let seq = given.seq().await;
+            given.store.restore_document(&scope, Version(version), None, None).await.unwrap();
+            document_change(given, seq).await.1
+        };
+        assert_eq!((restore(3).await, restore(4).await, restore(2).await), (true, false, true));
+    }
+});
+
+both_databases!(what_changes_nothing_is_not_told, async |given| {
+    given.save(&given.root(), "text").await;
+    let seq = given.seq().await;
+    given.save(&given.root(), "text").await;
+    given.save_over(&given.root(), "", 7).await.unwrap_err();
+    assert!(!given.archive(&given.scope(&given.folder(None, "folder").await)).await);
+    let told = given.told_after(seq).await;
+    assert!(
+        matches!(told.as_slice(), [Told::Tree(TreeChanged { reason: TreeChange::FolderCreated, .. })]),
+        "{told:?}"
+    );
 });
 
 both_databases!(deleting_a_folder_tells_of_its_document_and_then_of_the_folder, async |given| {
@@ -136,14 +190,19 @@ both_databases!(deleting_a_folder_tells_of_its_document_and_then_of_the_folder, 
         summary: None,
         effective_changed: true,
     };
-    let deleted = TreeChanged {
-        seq: Sequence(seq.0 + 2),
-        workspace_id: given.workspace.clone(),
-        reason: TreeChange::FolderDeleted,
-        folder_id: Some(folder),
-        thread_id: None,
+    let tree = |number: u64, reason| {
+        Told::Tree(TreeChanged {
+            seq: Sequence(seq.0 + number),
+            workspace_id: given.workspace.clone(),
+            reason,
+            folder_id: Some(folder.clone()),
+            thread_id: None,
+        })
     };
-    assert_eq!(given.told_after(seq).await, [Told::Document(archived), Told::Tree(deleted)]);
+    assert_eq!(
+        given.told_after(seq).await,
+        [Told::Document(archived), tree(2, TreeChange::AgentsDoc), tree(3, TreeChange::FolderDeleted)]
+    );
 });
 
 both_databases!(numbers_have_no_gaps_and_refusals_take_none, async |given| {
@@ -156,8 +215,8 @@ both_databases!(numbers_have_no_gaps_and_refusals_take_none, async |given| {
         given.folder(None, "folder").await;
     }
     let numbers: Vec<_> = given.told_after(Sequence(0)).await.iter().map(|told| told.seq().0).collect();
-    assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
-    assert_eq!(given.seq().await, Sequence(11));
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>());
+    assert_eq!(given.seq().await, Sequence(12));
 });
 
 both_databases!(a_row_is_numbered_like_what_it_tells, async |given| {
@@ -195,7 +254,7 @@ both_databases!(every_workspace_counts_for_itself, async |given| {
     let elsewhere = given.another_workspace().await;
     given.store.save_document(text(&store::Scope::root(elsewhere.clone()), "text"), None).await.unwrap();
     given.store.create_thread(new_thread(&elsewhere, None, "thread"), None).await.unwrap();
-    assert_eq!(given.store.sequence(&elsewhere).await.unwrap(), Sequence(3));
+    assert_eq!(given.store.sequence(&elsewhere).await.unwrap(), Sequence(4));
     assert_eq!(given.seq().await, Sequence(2));
     assert_eq!(given.told_after(Sequence(0)).await.len(), 2);
     let new = WorkspaceCreateParams { name: "third".to_owned(), ..WorkspaceCreateParams::default() };

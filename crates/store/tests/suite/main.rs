@@ -14,6 +14,7 @@ mod approvals;
 mod archive;
 mod changes;
 mod concurrency;
+mod deleted_folders;
 mod documents;
 mod failures;
 mod folders;

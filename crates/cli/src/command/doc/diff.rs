@@ -8,7 +8,7 @@ use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
 use crate::arguments::InScope;
-use crate::context::Context;
+use crate::context::{Context, PastScope};
 use crate::failure::{Exit, Failure};
 use crate::output::{is_coloured, shown};
 
@@ -19,7 +19,7 @@ pub(super) async fn run(
     to: Option<Version>,
     scope: &InScope,
 ) -> Result<Exit, Failure> {
-    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let PastScope { workspace_id, folder_id, .. } = context.past_scope(client, scope).await?;
     let to = match to {
         Some(to) => to,
         None => {

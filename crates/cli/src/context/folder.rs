@@ -1,0 +1,143 @@
+//! Folders as people name them: by path or id.
+
+use client::{Client, DeletedFolders, TreeModel};
+use protocol::method::{FolderDeleted, FolderDeletedParams, ThreadTree, ThreadTreeParams};
+use protocol::{DeletedFolder, FolderId, WorkspaceId};
+
+use crate::arguments::InScope;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// A workspace and folder whose past is asked about.
+pub(crate) struct PastScope {
+    pub(crate) workspace_id: WorkspaceId,
+    /// None for the root.
+    pub(crate) folder_id: Option<FolderId>,
+    /// The folder, where it is deleted.
+    pub(crate) deleted: Option<DeletedFolder>,
+}
+
+impl Context {
+    /// The folder that was named by path or id; none for `/`, the root.
+    pub(crate) async fn folder_or_root(
+        &self,
+        client: &Client,
+        workspace_id: &WorkspaceId,
+        named: &str,
+    ) -> Result<Option<FolderId>, Failure> {
+        if is_root(named) {
+            return Ok(None);
+        }
+        self.folder(client, workspace_id, named).await.map(Some)
+    }
+
+    /// The folder that was named by path or id.
+    pub(crate) async fn folder(
+        &self,
+        client: &Client,
+        workspace_id: &WorkspaceId,
+        named: &str,
+    ) -> Result<FolderId, Failure> {
+        let found = find(&tree(client, workspace_id).await?, named)?;
+        found.ok_or_else(|| unknown(named))
+    }
+
+    /// The deleted folders of a workspace.
+    pub(crate) async fn deleted_folders(
+        &self,
+        client: &Client,
+        workspace_id: &WorkspaceId,
+    ) -> Result<DeletedFolders, Failure> {
+        deleted_folders(client, workspace_id, tree(client, workspace_id).await?).await
+    }
+
+    /// The deleted folder that was named by the path it had, or by its id.
+    pub(crate) async fn deleted_folder(
+        &self,
+        client: &Client,
+        workspace_id: &WorkspaceId,
+        named: &str,
+    ) -> Result<DeletedFolder, Failure> {
+        let tree = tree(client, workspace_id).await?;
+        let deleted = deleted_folders(client, workspace_id, tree.clone()).await?;
+        if let Some(folder) = find_deleted(&deleted, named)? {
+            return Ok(folder);
+        }
+        let message = match find(&tree, named) {
+            Ok(None) => format!("there is no deleted folder `{named}`"),
+            _ => format!("folder `{named}` is not deleted"),
+        };
+        Err(Failure::usage(message).hint("`foreword folder deleted` shows those that are"))
+    }
+
+    /// The scope whose past is asked about; a deleted folder where no other is called so.
+    pub(crate) async fn past_scope(&self, client: &Client, scope: &InScope) -> Result<PastScope, Failure> {
+        let workspace_id = self.workspace(client, &scope.workspace).await?.id;
+        let Some(named) = scope.folder.as_deref().filter(|named| !is_root(named)) else {
+            return Ok(PastScope { workspace_id, folder_id: None, deleted: None });
+        };
+        let tree = tree(client, &workspace_id).await?;
+        if let Some(folder_id) = find(&tree, named)? {
+            return Ok(PastScope { workspace_id, folder_id: Some(folder_id), deleted: None });
+        }
+        let deleted = deleted_folders(client, &workspace_id, tree).await?;
+        let deleted = find_deleted(&deleted, named)?.ok_or_else(|| unknown(named))?;
+        Ok(PastScope { workspace_id, folder_id: Some(deleted.folder.id.clone()), deleted: Some(deleted) })
+    }
+}
+
+fn is_root(named: &str) -> bool {
+    !named.is_empty() && named.chars().all(|character| character == '/')
+}
+
+async fn tree(client: &Client, workspace_id: &WorkspaceId) -> Result<TreeModel, Failure> {
+    let params = ThreadTreeParams::without_threads(workspace_id.clone());
+    Ok(TreeModel::from(client.call::<ThreadTree>(&params).await?))
+}
+
+async fn deleted_folders(
+    client: &Client,
+    workspace_id: &WorkspaceId,
+    tree: TreeModel,
+) -> Result<DeletedFolders, Failure> {
+    let params = FolderDeletedParams { workspace_id: workspace_id.clone() };
+    let folders = client.call::<FolderDeleted>(&params).await?.folders;
+    Ok(DeletedFolders::new(tree, folders))
+}
+
+fn find(tree: &TreeModel, named: &str) -> Result<Option<FolderId>, Failure> {
+    if let Ok(id) = named.parse::<FolderId>()
+        && tree.folder(&id).is_some()
+    {
+        return Ok(Some(id));
+    }
+    match tree.find(named).as_slice() {
+        [] => Ok(None),
+        [folder] => Ok(Some(folder.id.clone())),
+        several => {
+            let message = format!("several folders are called `{named}`");
+            Err(ambiguous(message, several.iter().map(|folder| &folder.id)))
+        }
+    }
+}
+
+fn find_deleted(deleted: &DeletedFolders, named: &str) -> Result<Option<DeletedFolder>, Failure> {
+    match deleted.find(named).as_slice() {
+        [] => Ok(None),
+        [folder] => Ok(Some(DeletedFolder::clone(folder))),
+        several => {
+            let message = format!("several deleted folders were called `{named}`");
+            Err(ambiguous(message, several.iter().map(|deleted| &deleted.folder.id)))
+        }
+    }
+}
+
+fn unknown(named: &str) -> Failure {
+    Failure::usage(format!("there is no folder `{named}`"))
+        .hint("`foreword folder list` shows those there are")
+}
+
+fn ambiguous<'a>(message: String, ids: impl Iterator<Item = &'a FolderId>) -> Failure {
+    let ids: Vec<&str> = ids.map(FolderId::as_str).collect();
+    Failure::usage(message).hint(format!("name one by its id: {}", ids.join(", ")))
+}
