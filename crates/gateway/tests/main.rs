@@ -20,5 +20,6 @@ mod secrets;
 mod shutdown;
 mod support;
 mod traffic;
+mod transcript;
 mod tree;
 mod turns;

@@ -8,6 +8,7 @@ use scripted_model::{Answer, Wire};
 use serde_json::{Value, json};
 
 use crate::support::{Setting, Stage, writing};
+use crate::transcript::{self, SystemText};
 
 /// Replaces what differs from run to run.
 fn settled(body: &Value, stage: &Stage) -> String {
@@ -60,4 +61,29 @@ async fn golden_requests_of_the_three_adapters() {
         let golden = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text, golden, "{name}; UPDATE_GOLDEN=1 writes it anew");
     }
+}
+
+#[tokio::test]
+async fn transcript_of_two_turns() {
+    let mut stage = Stage::agent(&[("AGENTS.md", "Be brief."), ("a.txt", "text\n")]).await;
+    stage.model.answer(Answer::text("Let me look.").reasoning("It is a file.", "signature").tool_call(
+        "call_1",
+        "read_file",
+        r#"{"path":"a.txt"}"#,
+    ));
+    stage.model.answer(Answer::text("It says text."));
+    stage.model.answer(Answer::text("You are welcome."));
+    stage.ask("What does a.txt say?").await;
+    stage.ask("Thanks.").await;
+    transcript::check(&stage, "00-two-turns", SystemText::Whole);
+}
+
+#[tokio::test]
+async fn transcript_of_a_chat() {
+    let mut stage = Stage::set(Setting { wire: Wire::OpenaiCompatible, ..Setting::default() }).await;
+    stage.model.answer(Answer::text("Hello."));
+    stage.model.answer(Answer::text("Bye."));
+    stage.ask("Hello?").await;
+    stage.ask("Bye!").await;
+    transcript::check(&stage, "00-chat", SystemText::Headings);
 }

@@ -1,0 +1,52 @@
+//! Golden transcripts: the requests of a conversation as a provider gets them, in a form that people can read.
+//!
+//! A request shows its system text, its tools by name, its messages block by block, and where a cache may end. What an
+//! earlier request of the transcript said in the same place is not repeated, so that a broken prefix is seen at once.
+//! Ids, dates, times of files and paths, which differ from run to run, are replaced by names.
+//!
+//! `UPDATE_TRANSCRIPTS=1 cargo nextest run -p foreword-gateway` writes them anew; read them before they are committed.
+
+mod rendering;
+mod stable_names;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::Stage;
+
+/// How much of the system text a transcript shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SystemText {
+    Whole,
+    /// Its headings alone, where a transcript is about the messages: a change of wording elsewhere leaves it as it is.
+    Headings,
+}
+
+/// Compares everything the model was asked with `tests/transcripts/NAME.txt`.
+pub(crate) fn check(stage: &Stage, name: &str, system: SystemText) {
+    check_requests(stage, name, system, &stage.bodies());
+}
+
+/// The same with some of the requests only.
+pub(crate) fn check_requests(stage: &Stage, name: &str, system: SystemText, bodies: &[Value]) {
+    let text = stable_names::replace(&rendering::render(bodies, system), stage);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/transcripts/{name}.txt"));
+    if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; UPDATE_TRANSCRIPTS=1 writes it", path.display()));
+    if text == golden {
+        return;
+    }
+    let mut lines = text.lines().zip(golden.lines()).enumerate();
+    let (line, now, before) = match lines.find(|(_, (now, before))| now != before) {
+        Some((index, (now, before))) => (index + 1, now, before),
+        None => (text.lines().count().min(golden.lines().count()) + 1, "(the end differs)", ""),
+    };
+    panic!(
+        "transcript {name}, line {line}\n  now:    {now}\n  before: {before}\nUPDATE_TRANSCRIPTS=1 writes it anew"
+    );
+}

@@ -1,0 +1,170 @@
+//! From the body of a request to lines, for the three APIs.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::SystemText;
+
+const CACHE_MARK: &str = "[a cache may end here]";
+
+/// All requests, each without what the one before it said in the same place.
+pub(super) fn render(bodies: &[Value], system: SystemText) -> String {
+    let requests: Vec<Request> = bodies.iter().map(Request::read).collect();
+    let mut text = String::new();
+    for (index, request) in requests.iter().enumerate() {
+        let before = index.checked_sub(1).map(|before| &requests[before]);
+        write!(
+            text,
+            "{}==== request {} ====\n{}",
+            if index == 0 { "" } else { "\n" },
+            index + 1,
+            request.head
+        )
+        .unwrap();
+        let shown = match system {
+            SystemText::Whole => request.system.clone(),
+            SystemText::Headings => headings(&request.system),
+        };
+        part(&mut text, "system", &request.system, &shown, before.map(|it| &it.system));
+        part(&mut text, "tools", &request.tools, &request.tools, before.map(|it| &it.tools));
+        let same = before.map_or(0, |before| {
+            let pairs = before.messages.iter().zip(&request.messages);
+            pairs.take_while(|(one, other)| without_marks(one) == without_marks(other)).count()
+        });
+        if same > 0 {
+            writeln!(text, "---- messages 1 to {same}: as before").unwrap();
+        }
+        for message in &request.messages[same..] {
+            text.push_str(message);
+        }
+    }
+    text
+}
+
+/// A part of a request as it is shown, or that it is the same as in the one before.
+fn part(text: &mut String, name: &str, now: &str, shown: &str, before: Option<&String>) {
+    if now.is_empty() {
+        return;
+    }
+    match before.filter(|before| without_marks(before) == without_marks(now)) {
+        Some(_) => writeln!(text, "---- {name}: as before").unwrap(),
+        None => write!(text, "---- {name}\n{shown}").unwrap(),
+    }
+}
+
+fn headings(text: &str) -> String {
+    let kept = text.lines().filter(|line| line.starts_with("  | ## ") || line.trim() == CACHE_MARK);
+    kept.fold(String::new(), |text, line| text + line + "\n")
+}
+
+fn without_marks(text: &str) -> String {
+    text.lines().filter(|line| line.trim() != CACHE_MARK).collect::<Vec<_>>().join("\n")
+}
+
+/// A request, rendered part by part.
+struct Request {
+    head: String,
+    system: String,
+    tools: String,
+    messages: Vec<String>,
+}
+
+impl Request {
+    fn read(body: &Value) -> Self {
+        let mut head = format!("model: {}\n", body["model"].as_str().unwrap_or("?"));
+        match &body["tool_choice"] {
+            Value::Null => {}
+            choice => writeln!(head, "tool choice: {choice}").unwrap(),
+        }
+        let mut system = String::new();
+        // Messages has `system`, Responses `instructions`, and Chat Completions a first message.
+        blocks(&mut system, &body["system"]);
+        blocks(&mut system, &body["instructions"]);
+        let mut tools = String::new();
+        for tool in body["tools"].as_array().into_iter().flatten() {
+            let name = tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap_or("?");
+            writeln!(tools, "  {name}").unwrap();
+            mark(&mut tools, tool);
+        }
+        let list = body["messages"].as_array().or(body["input"].as_array());
+        let is_system = |message: &&Value| message["role"] == "system" || message["role"] == "developer";
+        let (first, others): (Vec<&Value>, Vec<&Value>) = list.into_iter().flatten().partition(is_system);
+        first.iter().for_each(|first| blocks(&mut system, &first["content"]));
+        let messages = others.into_iter().map(message).collect();
+        Self { head, system, tools, messages }
+    }
+}
+
+fn message(message: &Value) -> String {
+    let kind = message["role"].as_str().or(message["type"].as_str()).unwrap_or("?");
+    let mut text = format!("---- {kind}\n");
+    // A call or a result that is an element of its own, as Responses has it.
+    if message["role"].is_null() {
+        block(&mut text, message);
+        return text;
+    }
+    if let Some(call_id) = message["tool_call_id"].as_str() {
+        writeln!(text, "  result of {call_id}").unwrap();
+    }
+    blocks(&mut text, &message["content"]);
+    for call in message["tool_calls"].as_array().into_iter().flatten() {
+        let function = &call["function"];
+        call_line(&mut text, &call["id"], &function["name"], function["arguments"].as_str().unwrap_or("?"));
+    }
+    text
+}
+
+fn blocks(text: &mut String, content: &Value) {
+    match content {
+        Value::String(content) => quote(text, content),
+        Value::Array(list) => {
+            for (index, element) in list.iter().enumerate() {
+                if index > 0 {
+                    text.push_str("  ·\n");
+                }
+                block(text, element);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn block(text: &mut String, block: &Value) {
+    match block["type"].as_str().unwrap_or("?") {
+        "text" | "input_text" | "output_text" => quote(text, block["text"].as_str().unwrap_or("?")),
+        "tool_use" => call_line(text, &block["id"], &block["name"], &block["input"].to_string()),
+        "function_call" => {
+            call_line(text, &block["call_id"], &block["name"], block["arguments"].as_str().unwrap_or("?"));
+        }
+        "tool_result" => {
+            let failed = if block["is_error"] == true { ", failed" } else { "" };
+            writeln!(text, "  result of {}{failed}", block["tool_use_id"].as_str().unwrap_or("?")).unwrap();
+            blocks(text, &block["content"]);
+        }
+        "function_call_output" => {
+            writeln!(text, "  result of {}", block["call_id"].as_str().unwrap_or("?")).unwrap();
+            blocks(text, &block["output"]);
+        }
+        "thinking" => writeln!(text, "  thinking: {}", block["thinking"].as_str().unwrap_or("?")).unwrap(),
+        other => writeln!(text, "  ({other})").unwrap(),
+    }
+    mark(text, block);
+}
+
+fn call_line(text: &mut String, id: &Value, name: &Value, arguments: &str) {
+    let (id, name) = (id.as_str().unwrap_or("?"), name.as_str().unwrap_or("?"));
+    writeln!(text, "  call {id}: {name} {arguments}").unwrap();
+}
+
+fn mark(text: &mut String, value: &Value) {
+    if value.get("cache_control").is_some() {
+        writeln!(text, "  {CACHE_MARK}").unwrap();
+    }
+}
+
+fn quote(text: &mut String, quoted: &str) {
+    for line in quoted.split('\n') {
+        writeln!(text, "{}", format!("  | {line}").trim_end()).unwrap();
+    }
+}
