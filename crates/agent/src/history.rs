@@ -5,7 +5,7 @@
 
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::turn::ExplainedHistory;
-use protocol::{TokenUsage, Turn, TurnId, Version};
+use protocol::{ThreadId, TokenUsage, Turn, TurnId, Version, WorkspaceId};
 use provider::Message;
 use store::{StoredHistory, StoredItem, TurnEvent};
 
@@ -144,17 +144,8 @@ impl HeldTurn {
         reason: CompactionReason,
     ) -> Result<History, AgentError> {
         let stored = &self.stored;
-        let (store, thread_id) = (&self.agent.store, &stored.thread_id);
-        let StoredHistory { context, items } =
-            store.stored_history(&stored.workspace_id, thread_id, stored.ordinal).await?;
-        let mut version = context.as_ref().map_or(Version(0), |context| context.version);
-        let mut history = History {
-            through: context.as_ref().map_or(0, |context| context.through),
-            summary: context.and_then(|context| context.summary),
-            turns: Vec::new(),
-            usage: TokenUsage::default(),
-        };
-        history.turns = self.agent.past_turns(items);
+        let (mut history, mut version) =
+            self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal).await?;
         let before = history.through;
         history.leave_out_past_limit();
         if history.through > before {
@@ -238,14 +229,48 @@ impl HeldTurn {
 impl Agent {
     /// Keeps what was sent of earlier turns, for whoever asks why.
     pub(crate) fn context_item(&self, history: &History, budget: usize) -> TurnItem {
-        TurnItem::Context(ExplainedHistory {
+        TurnItem::Context(self.explained_history(history, budget))
+    }
+
+    pub(crate) fn explained_history(&self, history: &History, budget: usize) -> ExplainedHistory {
+        ExplainedHistory {
             left_out_through: history.through,
             summarised: history.summary.is_some(),
             turns: history.turns.len() as u64,
             entries: history.count() as u64,
             tokens: self.history_tokens(history) as u64,
             budget_tokens: budget as u64,
-        })
+        }
+    }
+
+    /// Everything of a thread that could be sent again, before anything is summarised.
+    pub(crate) async fn history_so_far(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+    ) -> Result<History, AgentError> {
+        /// After every turn there is; databases count with signed numbers.
+        const NEXT: u64 = i64::MAX as u64;
+        Ok(self.stored_history(workspace_id, thread_id, NEXT).await?.0)
+    }
+
+    /// What is stored of the turns before an ordinal, and the version of their summary.
+    async fn stored_history(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+        before: u64,
+    ) -> Result<(History, Version), AgentError> {
+        let StoredHistory { context, items } =
+            self.store.stored_history(workspace_id, thread_id, before).await?;
+        let version = context.as_ref().map_or(Version(0), |context| context.version);
+        let history = History {
+            through: context.as_ref().map_or(0, |context| context.through),
+            summary: context.and_then(|context| context.summary),
+            turns: self.past_turns(items),
+            usage: TokenUsage::default(),
+        };
+        Ok((history, version))
     }
 
     pub(crate) fn history_tokens(&self, history: &History) -> usize {

@@ -7,6 +7,7 @@ use prompt::CompiledPrompt;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, Message, SystemParts};
+use tokens::Counter;
 use tools::{RoundContext, ToolContext, ToolLimits};
 
 use crate::approvals::TurnApprovals;
@@ -70,15 +71,7 @@ impl HeldTurn {
 
     /// What sources of tools are told about a round.
     pub(crate) fn round_context(&self, round: u32) -> RoundContext {
-        RoundContext {
-            workspace_id: self.stored.workspace_id.clone(),
-            thread_id: self.stored.thread_id.clone(),
-            turn_id: self.stored.id.clone(),
-            mode: self.subject.thread.mode,
-            directory: self.subject.directory.as_ref().map(|directory| directory.cwd.clone()),
-            actor: self.subject.actor.clone(),
-            round,
-        }
+        self.subject.round_context(self.stored.id.clone(), round)
     }
 
     /// What is sent but for its messages.
@@ -151,10 +144,12 @@ impl HeldTurn {
 impl Agent {
     /// Tokens of the tools' descriptions, an estimate.
     pub(crate) fn tool_tokens(&self, tools: &[ToolSpec]) -> usize {
-        let described = tools.iter().map(|tool| {
-            let text = format!("{}\n{}\n{}", tool.name, tool.description, tool.schema);
-            message_tokens(&self.counter, &Message::user(text))
-        });
-        described.sum()
+        tools.iter().map(|tool| tool_tokens(&self.counter, tool)).sum()
     }
+}
+
+/// Tokens of a tool's description, an estimate.
+pub(crate) fn tool_tokens(counter: &Counter, tool: &ToolSpec) -> usize {
+    let text = format!("{}\n{}\n{}", tool.name, tool.description, tool.schema);
+    message_tokens(counter, &Message::user(text))
 }

@@ -63,6 +63,16 @@ pub struct PromptRequest {
     pub actor: Option<String>,
 }
 
+/// What a prompt's session part starts from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SessionStart {
+    /// What the thread remembers.
+    #[default]
+    Thread,
+    /// The disk as it is, as for a thread without any turn.
+    Fresh,
+}
+
 /// A prompt, and what it was prepared from.
 #[derive(Debug, Clone)]
 pub struct Prepared {
@@ -98,10 +108,7 @@ impl Agent {
         let (cache, counter, running) = (Arc::default(), Arc::default(), Running::default());
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
-        let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(FileTools::new())];
-        if let Some(shell) = &settings.turns.shell {
-            sources.push(Arc::new(ShellTools::new(shell.clone())));
-        }
+        let sources = own_sources(&settings);
         let settings = Arc::new(settings);
         Ok(Self { store, settings, runtime, records, cache, counter, running, queues, sources, node })
     }
@@ -125,20 +132,8 @@ impl Agent {
         };
         let mut turn = Arc::new(subject.turn_context());
         let mut input = self.run_hooks(&mut turn).await?;
-        input.agents_context = session.as_ref().and_then(|it| agents_context(&it.session));
-        input.diagnostics.extend(session.iter().flat_map(|it| about_files(&it.session)));
-        input.agents_guidance = match (&session, self.settings.prompt.nested_scope_rules) {
-            (None, _) => AgentsGuidance::Nothing,
-            (Some(_), false) => AgentsGuidance::Rules,
-            (Some(_), true) => AgentsGuidance::RulesAndNestedScopes,
-        };
-        let home = self.settings.home.clone();
-        let counter = Arc::clone(&self.counter);
-        let mut compiled = blocking(move || {
-            input.bootstrap = BootstrapFiles::read(&home, &input.limits);
-            Compiler::new(counter).compile(&input)
-        })
-        .await;
+        add_files(&mut input, &self.settings, session.as_ref().map(|it| &it.session));
+        let mut compiled = compile(&self.settings, Arc::clone(&self.counter), input).await;
         Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
         let after = self.runtime.run_phase(Phase::PostPromptCompile, Arc::clone(&turn)).await?;
         if !after.contributions.is_empty() {
@@ -162,7 +157,9 @@ impl Agent {
         directory: &WorkingDirectory,
     ) -> Result<PreparedSession, AgentError> {
         // Read here and not with the thread: until the turn is written, another may end and save a later one.
-        if let Some(stored) = self.thread_session(&subject.workspace.id, &subject.thread.id).await? {
+        if subject.start == SessionStart::Thread
+            && let Some(stored) = self.thread_session(&subject.workspace.id, &subject.thread.id).await?
+        {
             return Ok(PreparedSession { session: stored.state, stored: stored.version });
         }
         let (cache, directory) = (Arc::clone(&self.cache), directory.clone());
@@ -172,15 +169,7 @@ impl Agent {
 
     /// Everything that hooks and settings put into the compiler. Each phase sees what those before it contributed.
     async fn run_hooks(&self, turn: &mut Arc<TurnContext>) -> Result<PromptCompileInput, AgentError> {
-        let settings = &self.settings.prompt;
-        let mut input = PromptCompileInput {
-            profile: settings.profile,
-            include_tool_recovery_policy: turn.mode == ThreadMode::Agent,
-            extra_system: Some(runtime_context::runtime_context(settings.time)),
-            disabled_sections: settings.disabled_sections.clone(),
-            limits: settings.budgets,
-            ..PromptCompileInput::default()
-        };
+        let mut input = configured_input(&self.settings, turn.mode);
         for phase in [
             Phase::PrePolicy,
             Phase::PrePromptContext,
@@ -197,6 +186,53 @@ impl Agent {
         }
         Ok(input)
     }
+}
+
+/// The tools that every agent has by its settings.
+pub(crate) fn own_sources(settings: &AgentSettings) -> Vec<Arc<dyn ToolSource>> {
+    let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(FileTools::new())];
+    if let Some(shell) = &settings.turns.shell {
+        sources.push(Arc::new(ShellTools::new(shell.clone())));
+    }
+    sources
+}
+
+/// What settings and the time put into the compiler.
+pub(crate) fn configured_input(settings: &AgentSettings, mode: ThreadMode) -> PromptCompileInput {
+    let settings = &settings.prompt;
+    PromptCompileInput {
+        profile: settings.profile,
+        include_tool_recovery_policy: mode == ThreadMode::Agent,
+        extra_system: Some(runtime_context::runtime_context(settings.time)),
+        disabled_sections: settings.disabled_sections.clone(),
+        limits: settings.budgets,
+        ..PromptCompileInput::default()
+    }
+}
+
+/// What a session's instruction files put into the compiler.
+pub(crate) fn add_files(input: &mut PromptCompileInput, settings: &AgentSettings, session: Option<&Session>) {
+    input.agents_context = session.and_then(agents_context);
+    input.diagnostics.extend(session.into_iter().flat_map(about_files));
+    input.agents_guidance = match (session, settings.prompt.nested_scope_rules) {
+        (None, _) => AgentsGuidance::Nothing,
+        (Some(_), false) => AgentsGuidance::Rules,
+        (Some(_), true) => AgentsGuidance::RulesAndNestedScopes,
+    };
+}
+
+/// Reads the home directory's files and compiles.
+pub(crate) async fn compile(
+    settings: &AgentSettings,
+    counter: Arc<Counter>,
+    mut input: PromptCompileInput,
+) -> CompiledPrompt {
+    let home = settings.home.clone();
+    blocking(move || {
+        input.bootstrap = BootstrapFiles::read(&home, &input.limits);
+        Compiler::new(counter).compile(&input)
+    })
+    .await
 }
 
 /// The frozen start of a session.

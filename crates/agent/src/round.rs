@@ -2,9 +2,9 @@
 
 use futures_util::StreamExt as _;
 use prompt::notes;
+use protocol::ToolCall;
 use protocol::message::{TurnItem, TurnMessage};
-use protocol::prompt::{RoundNote, RoundRequest, RoundTool};
-use protocol::{ContentHash, ToolCall};
+use protocol::prompt::{RoundNote, RoundRequest};
 use provider::{
     Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, ProviderError, StopReason, ToolChoice,
 };
@@ -15,6 +15,7 @@ use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::history::CompactionReason;
 use crate::plan::TurnPlan;
+use crate::round_tools::shown_tools;
 use crate::tool_executor::ToolExecutor;
 use crate::turn_message::{self, sent_tokens};
 
@@ -115,13 +116,9 @@ impl<'a> Rounds<'a> {
 
     /// What the round's record says besides its prompt.
     fn round_request(&mut self) -> RoundRequest {
-        let tools = self.request.tools.iter().map(|spec| {
-            let described = serde_json::to_string(spec).unwrap_or_default();
-            RoundTool { name: spec.name.clone(), sha256: ContentHash::of(described) }
-        });
         RoundRequest {
             mode: self.turn.subject.thread.mode,
-            tools: tools.collect(),
+            tools: shown_tools(&self.request.tools),
             tool_choice: self.request.tool_choice,
             notes: std::mem::take(&mut self.notes),
         }

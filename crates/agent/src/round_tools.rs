@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
-use protocol::ToolSpec;
-use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, RoundTool};
+use protocol::{ContentHash, ToolSpec};
 use tools::{RoundContext, Router, ToolContext, ToolSource, Toolbox};
 
 /// How long a source may take to say what it offers.
@@ -79,6 +79,15 @@ impl RoundTools {
     pub(crate) fn diagnostics(&self) -> &[PromptDiagnostic] {
         &self.diagnostics
     }
+}
+
+/// The tools of a request, as a round's record has them.
+pub(crate) fn shown_tools(specs: &[ToolSpec]) -> Vec<RoundTool> {
+    let shown = specs.iter().map(|spec| {
+        let described = serde_json::to_string(spec).unwrap_or_default();
+        RoundTool { name: spec.name.clone(), sha256: ContentHash::of(described) }
+    });
+    shown.collect()
 }
 
 impl Source {

@@ -4,10 +4,11 @@ use hooks::TurnContext;
 use protocol::{Thread, TurnId, Workspace};
 
 use store::TurnSubject;
+use tools::RoundContext;
 
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
-use crate::preparation::{Agent, PromptRequest};
+use crate::preparation::{Agent, PromptRequest, SessionStart};
 use crate::task::blocking;
 
 /// A thread, where it works, and who asks what.
@@ -21,6 +22,7 @@ pub(crate) struct Subject {
     pub(crate) turn_id: Option<TurnId>,
     pub(crate) input: Option<String>,
     pub(crate) actor: Option<String>,
+    pub(crate) start: SessionStart,
 }
 
 impl Subject {
@@ -32,6 +34,21 @@ impl Subject {
             actor: self.actor.clone(),
             input: self.input.clone(),
             ..TurnContext::new(self.workspace.id.clone(), self.thread.id.clone(), self.thread.mode)
+        }
+    }
+}
+
+impl Subject {
+    /// What sources of tools are told about a round.
+    pub(crate) fn round_context(&self, turn_id: TurnId, round: u32) -> RoundContext {
+        RoundContext {
+            workspace_id: self.workspace.id.clone(),
+            thread_id: self.thread.id.clone(),
+            turn_id,
+            mode: self.thread.mode,
+            directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
+            actor: self.actor.clone(),
+            round,
         }
     }
 }
@@ -49,6 +66,7 @@ impl Agent {
             turn_id: request.turn_id.clone(),
             input: request.input.clone(),
             actor: request.actor.clone(),
+            start: SessionStart::Thread,
         })
     }
 

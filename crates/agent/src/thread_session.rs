@@ -82,7 +82,7 @@ impl Agent {
         Ok(())
     }
 
-    async fn difference(
+    pub(crate) async fn difference(
         &self,
         session: &Session,
         directory: &WorkingDirectory,

@@ -180,6 +180,7 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
         Command::Show { path, .. } | Command::Explain { path, .. } | Command::Watch { path, .. } => {
             path.clone()
         }
+        Command::Prompt(prompt) => prompt.directory().map(PathBuf::from),
         Command::Resolve(resolve) => where_it_is(&resolve.cwd),
         Command::Session(Session::Diff { cwd, .. }) => where_it_is(cwd),
         _ => None,

@@ -11,6 +11,8 @@ mod json;
 mod output;
 mod past_prompts;
 mod prompt;
+mod prompt_directory;
+mod prompt_frozen;
 mod prompt_settings;
 mod providers;
 mod resolve;

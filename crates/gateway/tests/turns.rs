@@ -7,5 +7,6 @@ mod failures;
 mod history;
 mod instructions;
 mod nodes;
+mod previews;
 mod requests;
 mod rounds;

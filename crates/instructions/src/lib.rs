@@ -30,6 +30,7 @@ mod delivery;
 mod diagnostic;
 mod digest;
 mod file;
+mod frozen;
 pub mod path;
 pub mod profile;
 mod reading;
@@ -52,6 +53,7 @@ pub use decision::{Decision, Outcome};
 pub use delivery::{Delivery, FileReader, InlineRoom, Purpose};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use digest::{ContentHash, hex};
+pub use frozen::{FrozenChange, FrozenFile};
 pub use profile::{BlockRole, CODELIA, CODEX, FOREWORD, PROFILES, Profile};
 pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
 pub use render::Block;
@@ -66,3 +68,4 @@ pub use settings::{
     MAX_FILES_PER_RESOLVE, SettingsError,
 };
 pub use settings_file::SettingsFileError;
+pub use text::common_prefix;

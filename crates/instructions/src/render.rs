@@ -61,10 +61,13 @@ pub(crate) fn block(part: &Part<'_>) -> String {
     text
 }
 
+/// The line that names a file above its text.
+pub(crate) fn heading(path: &Path) -> String {
+    format!("Instructions from: {}\n", shown(path))
+}
+
 fn write_block(text: &mut String, part: &Part<'_>) {
-    text.push_str("Instructions from: ");
-    text.push_str(&shown(part.path));
-    text.push('\n');
+    text.push_str(&heading(part.path));
     text.push_str(part.text.trim_end());
     if let Some(mark) = &part.mark {
         if !text.ends_with('\n') {

@@ -7,6 +7,15 @@ use crate::profile::ByteOrderMark;
 /// Characters of a heading that are named where it was cut off.
 const MOST_OF_HEADING: usize = 120;
 
+/// The beginning that two texts share, in whole characters.
+pub fn common_prefix<'a>(one: &'a str, other: &str) -> &'a str {
+    let mut end = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    while !one.is_char_boundary(end) {
+        end -= 1;
+    }
+    &one[..end]
+}
+
 /// A file's text, and where its bytes were not UTF-8.
 pub(crate) struct Decoded<'a> {
     pub(crate) text: Cow<'a, str>,

@@ -1,9 +1,9 @@
 //! Why a provider could not reuse the beginning of a prompt.
 
-use protocol::ContentHash;
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDifference, PromptManifest, PromptManifestSection, PromptSource,
 };
+use protocol::{ContentHash, common_prefix};
 use tokens::{Encoding, count};
 
 /// Compares two prompts; `text_of` finds a section's text by its SHA-256, if it is kept.
@@ -91,12 +91,4 @@ fn changed(before: &PromptManifest, after: &PromptManifest) -> Vec<String> {
         }
     }
     ids.into_iter().map(str::to_owned).collect()
-}
-
-fn common_prefix<'a>(one: &'a str, other: &str) -> &'a str {
-    let mut end = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    while !one.is_char_boundary(end) {
-        end -= 1;
-    }
-    &one[..end]
 }

@@ -43,6 +43,7 @@ pub mod method;
 mod nearest;
 pub mod notification;
 pub mod number;
+pub mod preview;
 pub mod prompt;
 pub mod reference;
 pub mod schema;
@@ -73,7 +74,7 @@ pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStat
 // Files and sessions are the resolver's own types; they cross the wire as they are.
 pub use instructions::{
     AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Block, BlockRole, ContentHash, Decision,
-    Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, InitialChain, InstructionFile,
-    LoadedVersion, Outcome, Reminder, ReminderFile, ResolvedAgents, ResolvedFile, Session,
-    SystemReminderType, hex, parse_session,
+    Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, FrozenChange, FrozenFile, InitialChain,
+    InstructionFile, LoadedVersion, Outcome, Reminder, ReminderFile, ResolvedAgents, ResolvedFile, Session,
+    SystemReminderType, common_prefix, hex, parse_session,
 };

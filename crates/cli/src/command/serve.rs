@@ -2,9 +2,11 @@
 
 use std::pin::pin;
 
+use agent::AgentSettings;
 use client::ClientError;
 use gateway::{Database, Gateway, GatewaySettings, StartError};
 use protocol::Hint as _;
+use provider::Providers;
 use serde_json::json;
 
 use crate::arguments::Serve;
@@ -101,22 +103,28 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
         let parsed = address.parse::<Database>();
         settings.database = Some(parsed.map_err(|error| Failure::usage(format!("{error} (from {origin})")))?);
     }
-    let files = Files::new(context)?;
-    settings.agent = agent::AgentSettings {
+    let providers = providers::build(&context.configuration, |name| std::env::var(name).ok())?;
+    settings.agent = agent_settings(context, providers)?;
+    warn_of_unknown_sections(context);
+    warn_of_useless_shell(context);
+    Ok(settings)
+}
+
+/// What the configuration says about prompts and turns.
+pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<AgentSettings, Failure> {
+    let sections = context.configuration.sections();
+    Ok(AgentSettings {
         home: context.directories.home.clone(),
-        files: files.settings,
+        files: Files::new(context)?.settings,
         prompt: sections.prompt.clone(),
-        providers: providers::build(&context.configuration, |name| std::env::var(name).ok())?,
+        providers,
         default_model: sections.default_model.clone(),
         turns: agent::TurnSettings {
             shell: sections.shell_enabled.then(|| sections.shell.clone()),
             ..sections.turns.clone()
         },
         retention: sections.retention,
-    };
-    warn_of_unknown_sections(context);
-    warn_of_useless_shell(context);
-    Ok(settings)
+    })
 }
 
 /// A section that nobody knows may be one that a hook brings, or a typing error.

@@ -1,4 +1,4 @@
-//! `foreword prompt --turn` and `--diff`: past prompts, and why the next one is another.
+//! `foreword prompt show --turn` and `prompt diff`: past prompts, and why the next one is another.
 
 use std::process::Command;
 
@@ -47,8 +47,13 @@ impl Past {
     }
 
     #[track_caller]
-    fn prompt(&self, words: &str) -> Said {
-        self.run(&format!("prompt {} {words}", self.thread), "")
+    fn show(&self, words: &str) -> Said {
+        self.run(&format!("prompt show {} {words}", self.thread), "")
+    }
+
+    #[track_caller]
+    fn diff(&self, words: &str) -> Said {
+        self.run(&format!("prompt diff {} {words}", self.thread), "")
     }
 
     fn turn(&self) -> String {
@@ -59,15 +64,15 @@ impl Past {
 #[test]
 fn a_past_prompt_is_printed_as_it_was() {
     let past = Past::new();
-    let was = past.prompt("").done();
+    let was = past.show("").done();
     let turn = past.turn();
     past.run("doc save", "Other rules.\n").done();
-    assert_ne!(past.prompt("").done(), was);
-    assert_eq!(past.prompt(&format!("--turn {turn}")).done(), was);
-    assert_eq!(past.prompt(&format!("--turn {turn} --round 1")).done(), was);
-    let section = past.prompt(&format!("--turn {turn} --section agents_md")).done();
+    assert_ne!(past.show("").done(), was);
+    assert_eq!(past.show(&format!("--turn {turn}")).done(), was);
+    assert_eq!(past.show(&format!("--turn {turn} --round 1")).done(), was);
+    let section = past.show(&format!("--turn {turn} --section agents_md")).done();
     assert!(section.contains("\nOne.\nTwo.\n"), "{section}");
-    let error = past.prompt(&format!("--turn {turn} --round 7")).failed(2);
+    let error = past.show(&format!("--turn {turn} --round 7")).failed(2);
     assert_eq!(error, format!("error: turn `{turn}` has no manifest of round 7\n"));
 }
 
@@ -75,21 +80,22 @@ fn a_past_prompt_is_printed_as_it_was() {
 fn the_difference_names_section_line_and_cost() {
     let past = Past::new();
     let turn = past.turn();
-    let same = past.prompt(&format!("--diff {turn}")).done();
+    let same = past.diff(&format!("--since {turn}")).done();
     assert!(same.starts_with("nothing differs: all ") && same.ends_with(" tokens can be reused\n"), "{same}");
     past.run("doc save", "One.\nTwo!\n").done();
-    let text = past.prompt(&format!("--diff {turn}")).done();
+    let text = past.diff(&format!("--since {turn}")).done();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "section `agents_md` (session) was edited, from line 6 on");
     assert!(lines[1].starts_with("  before  document / version 1 sha256 "), "{text}");
     assert!(lines[2].starts_with("  after   document / version 2 sha256 "), "{text}");
     assert!(lines[3].ends_with(" of those are before the history"), "{text}");
+    assert_eq!(past.diff("").done(), text, "the last turn is the one to compare with");
     let later = past.turn();
-    assert_eq!(past.prompt(&format!("--diff {turn} --against {later}")).done(), text);
-    let blame = past.prompt(&format!("--diff {turn} --format json")).object();
+    assert_eq!(past.diff(&format!("--since {turn} --until {later}")).done(), text);
+    let blame = past.diff(&format!("--since {turn} --format json")).object();
     assert_eq!(blame["blame"]["first_difference"]["line"], 6);
     past.run("doc archive", "").done();
-    let text = past.prompt(&format!("--diff {turn}")).done();
+    let text = past.diff(&format!("--since {turn}")).done();
     assert!(text.starts_with("section `agents_md` (session) was removed\n"), "{text}");
 }
 
@@ -97,13 +103,13 @@ fn the_difference_names_section_line_and_cost() {
 fn a_text_that_is_not_kept_is_said_to_be_missing_and_why() {
     let past = Past::with(|settings| settings.prompt.keep_texts = false);
     let turn = past.turn();
-    let error = past.prompt(&format!("--turn {turn}")).failed(2);
+    let error = past.show(&format!("--turn {turn}")).failed(2);
     assert_eq!(
         error,
         "error: the text of section `identity` is not kept (any more)\n\
          hint: prompt.keep_texts and retention.prompt_texts of the gateway decide what is kept\n"
     );
-    let same = past.prompt(&format!("--diff {turn}")).done();
+    let same = past.diff(&format!("--since {turn}")).done();
     assert!(same.starts_with("nothing differs"), "manifests are kept: {same}");
 }
 
@@ -112,8 +118,8 @@ fn a_turn_of_another_thread_is_refused() {
     let past = Past::new();
     let turn = past.turn();
     let other = past.run("thread create 'Another thread'", "").word();
-    for more in ["", " --manifest"] {
-        let error = past.run(&format!("prompt {other} --turn {turn}{more}"), "").failed(2);
+    for word in ["show", "sections", "manifest"] {
+        let error = past.run(&format!("prompt {word} {other} --turn {turn}"), "").failed(2);
         assert_eq!(error, format!("error: turn `{turn}` belongs to another thread than `{other}`\n"));
     }
 }

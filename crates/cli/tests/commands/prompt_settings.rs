@@ -11,7 +11,7 @@ fn a_profile_decides_how_much_there_is() {
     assert_eq!(sections(&machine, &thread), ["identity", "safety", "agents_context", "agents_md"]);
     let (machine, _server, thread) = with_thread("[prompt]\nprofile = 'none'\n");
     assert_eq!(sections(&machine, &thread), [""; 0]);
-    let said = machine.run(&format!("prompt {thread}"));
+    let said = machine.run(&format!("prompt show {thread}"));
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""));
     assert!(said.err.starts_with("\nthe prompt is empty\n"), "{}", said.err);
     assert!(said.err.contains("agents_md: the section is left out: the prompt's profile"), "{}", said.err);
@@ -28,7 +28,7 @@ fn sections_can_be_switched_off_and_an_unknown_one_is_a_warning() {
     let warning = "warning: prompt.disabled_sections names `sole_core`, which is no section of ours\n\
                    hint: ours are identity, safety, soul_core,";
     assert!(log.contains(warning) && log.matches("disabled_sections").count() == 1, "{log}");
-    let said = machine.run(&format!("prompt {thread}"));
+    let said = machine.run(&format!("prompt show {thread}"));
     let omitted =
         "warning: agents_md: the section is left out: it is switched off (prompt.disabled_sections)";
     assert!(said.err.contains(omitted), "{}", said.err);
@@ -40,7 +40,7 @@ fn budgets_of_nothing_leave_what_is_ours() {
                 section_chars = 0\nsections_total_chars = 0\n";
     let (machine, _server, thread) = with_thread(zero);
     assert_eq!(sections(&machine, &thread), ["identity", "safety", "agents_guidance", "agents_context"]);
-    let said = machine.run(&format!("prompt {thread}"));
+    let said = machine.run(&format!("prompt show {thread}"));
     assert_eq!(said.err.matches("warning: ").count(), 4, "{}", said.err);
 }
 
@@ -53,7 +53,7 @@ fn budgets_beyond_all_bounds_are_taken_and_others_refused() {
     );
     let (machine, _server, thread) = with_thread(&absurd);
     machine.write("home/USER.md", "Ada.\n".repeat(50_000));
-    let said = machine.run(&format!("prompt {thread}"));
+    let said = machine.run(&format!("prompt show {thread}"));
     assert!(said.out.contains(&"Ada.\n".repeat(49_999)) && !said.err.contains("warning"), "{}", said.err);
 
     for (key, value) in

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use agent::{AgentError, PromptRequest};
+use agent::{AgentError, PromptRequest, SessionStart};
 use prompt::RebuildError;
 use protocol::error::{ErrorData, ErrorKind, ErrorSubject, Hint as _, InternalReason};
 use protocol::method::{
@@ -23,14 +23,8 @@ pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Re
         input: params.input,
         actor: context.actor().map(str::to_owned),
     };
-    let compiled = context.shared.agent.prepare(&request).await.map_err(from_agent)?.compiled;
-    Ok(PromptResult {
-        manifest: compiled.manifest,
-        stable_text: compiled.stable_text,
-        session_text: compiled.session_text,
-        turn_text: compiled.turn_text,
-        full_text: compiled.full_text,
-    })
+    let preview = context.shared.agent.preview(&request, session_start(params.fresh)).await;
+    Ok(preview.map_err(from_agent)?.into())
 }
 
 pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<PromptDiffResult, Error> {
@@ -38,11 +32,11 @@ pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<P
     let workspace_id = &params.workspace_id;
     agent.turn_of_thread(workspace_id, &params.thread_id, &params.turn_id).await.map_err(from_agent)?;
     let before = agent.manifest(workspace_id, &params.turn_id, None).await.map_err(from_agent)?;
-    let blame = match &params.other_turn_id {
+    let (blame, frozen) = match &params.other_turn_id {
         Some(other) => {
             agent.turn_of_thread(workspace_id, &params.thread_id, other).await.map_err(from_agent)?;
             let after = agent.manifest(workspace_id, other, None).await.map_err(from_agent)?;
-            agent.blame(workspace_id, &before, &after, None).await
+            (agent.blame(workspace_id, &before, &after, None).await, None)
         }
         None => {
             let request = PromptRequest {
@@ -53,11 +47,17 @@ pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<P
                 input: None,
                 actor: context.actor().map(str::to_owned),
             };
-            let next = agent.prepare(&request).await.map_err(from_agent)?.compiled;
-            agent.blame(workspace_id, &before, &next.manifest, Some(&next)).await
+            let preview = agent.preview(&request, session_start(params.fresh)).await.map_err(from_agent)?;
+            let next = &preview.compiled;
+            let blame = agent.blame(workspace_id, &before, &next.manifest, Some(next)).await;
+            (blame, preview.frozen)
         }
     };
-    Ok(PromptDiffResult { blame: blame.map_err(from_agent)? })
+    Ok(PromptDiffResult { blame: blame.map_err(from_agent)?, frozen })
+}
+
+fn session_start(fresh: bool) -> SessionStart {
+    if fresh { SessionStart::Fresh } else { SessionStart::Thread }
 }
 
 pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Result<PromptResult, Error> {
@@ -71,6 +71,8 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
         session_text: rebuilt.session_text,
         turn_text: rebuilt.turn_text,
         full_text: rebuilt.full_text,
+        sizes: None,
+        frozen: None,
     })
 }
 

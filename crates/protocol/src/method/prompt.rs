@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::preview::{FrozenStart, PromptSizes};
 pub use crate::prompt::RoundManifest;
 use crate::prompt::{PromptBlame, PromptManifest};
 use crate::{ThreadId, TurnId, WorkspaceId};
@@ -21,6 +22,9 @@ pub struct PromptPreviewParams {
     /// What the user would say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
+    /// Whether to leave out what the thread remembers: the prompt of a new thread in its place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
 }
 
 /// Answers with a prompt and its record.
@@ -36,6 +40,12 @@ pub struct PromptResult {
     pub full_text: String,
     /// What it consists of.
     pub manifest: PromptManifest,
+    /// How big the request would be; absent for a past prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<PromptSizes>,
+    /// How the thread's frozen start differs from the disk; absent when it does not, and for a past prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<FrozenStart>,
 }
 
 /// Takes a turn, and what to hold it against.
@@ -54,6 +64,9 @@ pub struct PromptDiffParams {
     /// The directory of the next turn; absent: the workspace's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// Whether to compare with the prompt of a new thread instead of the next turn's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
 }
 
 /// Answers with what is to blame.
@@ -61,6 +74,9 @@ pub struct PromptDiffParams {
 pub struct PromptDiffResult {
     /// How much can be reused, and what is to blame for the rest.
     pub blame: PromptBlame,
+    /// How the thread's frozen start differs from the disk; absent when it does not, and between two turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<FrozenStart>,
 }
 
 /// Takes a round of a turn.

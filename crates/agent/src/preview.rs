@@ -1,0 +1,181 @@
+//! The next prompt before anybody is asked: how big its request would be, and what of it is older than the disk.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use instructions::{Request, Session, resolve};
+use prompt::CompiledPrompt;
+use protocol::message::TurnMessage;
+use protocol::method::PromptResult;
+use protocol::preview::{FrozenStart, PromptSizes, ToolSize};
+use protocol::prompt::{RoundRequest, ToolChoice};
+use protocol::{ThreadId, ThreadMode, ToolSpec, TurnId, Version, WorkspaceId};
+use tokens::Counter;
+use tools::{RoundContext, ToolContext};
+
+use crate::directory::WorkingDirectory;
+use crate::error::AgentError;
+use crate::history::History;
+use crate::plan::tool_tokens;
+use crate::preparation::{
+    Agent, PreparedSession, PromptRequest, SessionStart, add_files, compile, configured_input, own_sources,
+};
+use crate::round_tools::{RoundTools, shown_tools};
+use crate::settings::{AgentSettings, TurnSettings};
+use crate::subject::Subject;
+use crate::task::blocking;
+use crate::turn_message::sent_tokens;
+use crate::view::shown;
+
+/// A prompt that nobody was asked with.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// The prompt.
+    pub compiled: CompiledPrompt,
+    /// How big the request would be.
+    pub sizes: PromptSizes,
+    /// How the thread's frozen start differs from the disk, where it does.
+    pub frozen: Option<FrozenStart>,
+}
+
+impl From<Preview> for PromptResult {
+    fn from(preview: Preview) -> Self {
+        let Preview { compiled, sizes, frozen } = preview;
+        Self {
+            stable_text: compiled.stable_text,
+            session_text: compiled.session_text,
+            turn_text: compiled.turn_text,
+            full_text: compiled.full_text,
+            manifest: compiled.manifest,
+            sizes: Some(sizes),
+            frozen,
+        }
+    }
+}
+
+impl Agent {
+    /// The prompt of a thread's next turn, or of a new thread in its place. Nothing is kept but the records of the hooks
+    /// that ran.
+    pub async fn preview(&self, request: &PromptRequest, start: SessionStart) -> Result<Preview, AgentError> {
+        let subject = Subject { start, ..self.load(request).await? };
+        let prepared = self.prepare_for(&subject).await?;
+        let history = match start {
+            SessionStart::Thread => self.history_so_far(&subject.workspace.id, &subject.thread.id).await?,
+            SessionStart::Fresh => History::default(),
+        };
+        let frozen = match (&subject.directory, &prepared.session) {
+            (Some(directory), Some(session)) => self.frozen_start(directory, session, &history).await?,
+            _ => None,
+        };
+        let mut tools = RoundTools::new(self.sources.clone(), ToolContext::without_directory());
+        tools.refresh(&subject.round_context(TurnId::new(), 1)).await;
+        let specs = tools.specs();
+        let mut compiled = prepared.compiled;
+        add_request(&mut compiled, subject.thread.mode, &tools);
+        let mut sizes = sizes(&self.settings.turns, &self.counter, &compiled, &specs);
+        if start == SessionStart::Thread {
+            let budget = self.history_room(&compiled, &specs, subject.input.as_deref());
+            let history = self.explained_history(&history, budget);
+            sizes.request_tokens += history.tokens;
+            sizes.history = Some(history);
+        }
+        Ok(Preview { compiled, sizes, frozen })
+    }
+
+    /// Tokens that earlier turns may have, by the same sum as in a turn.
+    fn history_room(&self, compiled: &CompiledPrompt, specs: &[ToolSpec], input: Option<&str>) -> usize {
+        let opening = TurnMessage::opening(input.unwrap_or_default(), None, &compiled.turn_text);
+        let fixed = usize::try_from(compiled.manifest.prefix_tokens()).unwrap_or(usize::MAX)
+            + self.tool_tokens(specs)
+            + sent_tokens(&self.counter, &opening);
+        let settings = &self.settings.turns;
+        settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens).saturating_sub(fixed)
+    }
+
+    /// How the frozen start of a thread differs from the disk; none when it does not.
+    async fn frozen_start(
+        &self,
+        directory: &WorkingDirectory,
+        prepared: &PreparedSession,
+        history: &History,
+    ) -> Result<Option<FrozenStart>, AgentError> {
+        if prepared.stored == Version(0) {
+            return Ok(None);
+        }
+        let mut session = prepared.session.clone();
+        session.keep_delivered(history.entries().flat_map(TurnMessage::reminders), []);
+        let reminder = self.difference(&session, directory).await?.reminder();
+        let (cache, mut now) = (Arc::clone(&self.cache), directory.clone());
+        now.settings = session.settings_over(now.settings);
+        let now = blocking(move || resolve(&now.request(), Some(&cache))).await?;
+        let files = session.initial.differences(&now);
+        let asked_cwd = (directory.cwd != session.cwd).then(|| directory.cwd.to_string_lossy().into_owned());
+        if files.is_empty() && asked_cwd.is_none() && reminder.is_none() {
+            return Ok(None);
+        }
+        let cwd = session.cwd.to_string_lossy().into_owned();
+        Ok(Some(FrozenStart { cwd, asked_cwd, files, reminder: reminder.as_ref().map(shown) }))
+    }
+}
+
+/// The prompt of a new thread in a directory, from settings and the disk alone: without a store there are no documents.
+pub async fn directory_preview(
+    settings: &AgentSettings,
+    cwd: &Path,
+    mode: ThreadMode,
+) -> Result<Preview, AgentError> {
+    let (files, directory) = (settings.files.clone(), cwd.to_owned());
+    let started = blocking(move || {
+        let request = Request { cwd: &directory, settings: &files };
+        Session::start(&request, None)
+    });
+    let (session, _) = started.await?;
+    let mut input = configured_input(settings, mode);
+    add_files(&mut input, settings, Some(&session));
+    let counter = Arc::new(Counter::default());
+    let mut compiled = compile(settings, Arc::clone(&counter), input).await;
+    let mut tools = RoundTools::new(own_sources(settings), ToolContext::without_directory());
+    let round = RoundContext {
+        workspace_id: WorkspaceId::new(),
+        thread_id: ThreadId::new(),
+        turn_id: TurnId::new(),
+        mode,
+        directory: Some(cwd.to_owned()),
+        actor: None,
+        round: 1,
+    };
+    tools.refresh(&round).await;
+    add_request(&mut compiled, mode, &tools);
+    let sizes = sizes(&settings.turns, &counter, &compiled, &tools.specs());
+    Ok(Preview { compiled, sizes, frozen: None })
+}
+
+/// What the first round would be asked with besides the prompt.
+fn add_request(compiled: &mut CompiledPrompt, mode: ThreadMode, tools: &RoundTools) {
+    compiled.manifest.diagnostics.extend_from_slice(tools.diagnostics());
+    let (tools, tool_choice, notes) = (shown_tools(&tools.specs()), ToolChoice::Auto, Vec::new());
+    compiled.manifest.request = Some(RoundRequest { mode, tools, tool_choice, notes });
+}
+
+/// How much of the window a request without earlier turns would take.
+fn sizes(
+    settings: &TurnSettings,
+    counter: &Counter,
+    compiled: &CompiledPrompt,
+    specs: &[ToolSpec],
+) -> PromptSizes {
+    let size =
+        |spec: &ToolSpec| ToolSize { name: spec.name.clone(), tokens: tool_tokens(counter, spec) as u64 };
+    let tools: Vec<ToolSize> = specs.iter().map(size).collect();
+    let tool_tokens: u64 = tools.iter().map(|tool| tool.tokens).sum();
+    let prompt_tokens: u64 = compiled.manifest.sections.iter().map(|section| section.tokens).sum();
+    PromptSizes {
+        prompt_tokens,
+        tools,
+        tool_tokens,
+        history: None,
+        request_tokens: prompt_tokens + tool_tokens,
+        reserve_tokens: settings.response_reserve_tokens as u64,
+        window_tokens: settings.max_context_tokens as u64,
+    }
+}

@@ -1,0 +1,232 @@
+//! What a prompt consists of, how big it is and why it changed, in words.
+
+use protocol::preview::{FrozenStart, PromptSizes};
+use protocol::prompt::{
+    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptSourceKind,
+    PromptTruncation, Stability,
+};
+use protocol::{ContentHash, FrozenChange, FrozenFile};
+
+use crate::words::{count, enum_str};
+
+/// Characters of the longest bar.
+const BAR: u64 = 24;
+/// Characters of a hash that people are shown.
+const HASH: usize = 12;
+
+/// One line of a chart.
+struct Row<'a> {
+    stability: &'static str,
+    name: &'a str,
+    tokens: u64,
+    rest: String,
+}
+
+/// The sections with their sizes as bars, how much each part has, and, where they are known, the tools, the history and
+/// the share of the window.
+pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>) -> String {
+    let sections = &manifest.sections;
+    let digits = |number: u64| number.to_string().len();
+    let char_width = sections.iter().map(|section| digits(section.chars)).max().unwrap_or(0);
+    let mut rows: Vec<Row<'_>> = sections
+        .iter()
+        .map(|section| Row {
+            stability: section.stability.name(),
+            name: &section.id,
+            tokens: section.tokens,
+            rest: format!(
+                "{:>char_width$} characters{}",
+                section.chars,
+                if section.truncated { ", cut" } else { "" }
+            ),
+        })
+        .collect();
+    let mut text = String::new();
+    if sections.is_empty() {
+        text.push_str("the prompt is empty\n");
+    }
+    if let Some(sizes) = sizes {
+        let rest = count(sizes.tools.len() as u64, "tool");
+        rows.push(Row { stability: "", name: "(tools)", tokens: sizes.tool_tokens, rest });
+    }
+    if let Some(history) = sizes.and_then(|sizes| sizes.history.as_ref()) {
+        let summary = if history.summarised { " and a summary" } else { "" };
+        let rest = format!("{}{summary}", count(history.turns, "earlier turn"));
+        rows.push(Row { stability: "", name: "(history)", tokens: history.tokens, rest });
+    }
+    let most = rows.iter().map(|row| row.tokens).max().unwrap_or(0).max(1);
+    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let token_width = digits(most);
+    for row in rows {
+        let filled = (row.tokens * BAR).div_ceil(most);
+        let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
+        text.push_str(&format!(
+            "{:<7}  {:<width$}  {bar:<bar_width$}  {:>token_width$} tokens, {}\n",
+            row.stability,
+            row.name,
+            row.tokens,
+            row.rest,
+            bar_width = BAR as usize,
+        ));
+    }
+    let of = |stability: Stability| -> u64 {
+        let sections = sections.iter().filter(|section| section.stability == stability);
+        sections.map(|section| section.tokens).sum()
+    };
+    let (stable, session, turn) = (of(Stability::Stable), of(Stability::Session), of(Stability::Turn));
+    if !sections.is_empty() {
+        text.push_str(&format!(
+            "{} tokens: {stable} stable, {session} of the session, {turn} of the turn\n",
+            stable + session + turn
+        ));
+    }
+    if let Some(sizes) = sizes {
+        text.push_str(&describe_window(sizes));
+    }
+    text
+}
+
+/// The share of the model's window that a request takes.
+fn describe_window(sizes: &PromptSizes) -> String {
+    let share = sizes.request_tokens as f64 * 100.0 / (sizes.window_tokens.max(1)) as f64;
+    let mut text = format!(
+        "request: {} of {} tokens ({share:.1} % of the window), {} more are kept for the answer\n",
+        sizes.request_tokens, sizes.window_tokens, sizes.reserve_tokens
+    );
+    if sizes.request_tokens + sizes.reserve_tokens > sizes.window_tokens {
+        text.push_str("that is too much: the next turn summarises earlier ones first, or fails\n");
+    }
+    text
+}
+
+/// How a thread's frozen start differs from the disk, and what the next turn is told of it.
+pub(super) fn describe_frozen(frozen: &FrozenStart) -> String {
+    let mut text = String::new();
+    if !frozen.files.is_empty() {
+        text.push_str("the thread goes on with the instructions it began with; on disk they differ:\n");
+        for file in &frozen.files {
+            text.push_str(&format!("  {}\n", describe_frozen_file(file)));
+        }
+    }
+    if let Some(asked) = &frozen.asked_cwd {
+        let cwd = &frozen.cwd;
+        text.push_str(&format!("the thread works in {cwd}; {asked} changes nothing of its prompt\n"));
+    }
+    match &frozen.reminder {
+        Some(reminder) => {
+            text.push_str("the next turn will be told:\n");
+            for line in reminder.text.lines() {
+                text.push_str(format!("  {line}").trim_end());
+                text.push('\n');
+            }
+        }
+        None => text.push_str("the model has been told in an earlier turn\n"),
+    }
+    text.push_str("`--fresh` shows the prompt of a new thread\n");
+    text
+}
+
+fn describe_frozen_file(file: &FrozenFile) -> String {
+    let line = file.line.map_or_else(String::new, |line| format!(", from line {line} on"));
+    let change = enum_str::<FrozenChange>(&file.change);
+    format!("{change:<7}  {}{line}", file.path.display())
+}
+
+/// Where every section came from, what went otherwise than asked, and the fingerprints.
+pub(super) fn details(manifest: &PromptManifest) -> String {
+    let mut text = String::new();
+    let width = manifest.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
+    let sources = manifest.sections.iter().flat_map(|section| {
+        section.sources.iter().map(move |it| format!("{:<width$}  {}", section.id, describe_source(it)))
+    });
+    list(&mut text, "sources", sources);
+    let hooks = manifest.hook_sources.iter().map(|source| {
+        let cut = match source.truncation {
+            PromptTruncation::None => "",
+            PromptTruncation::Hook => ", cut to the hook's budget",
+            PromptTruncation::Prompt => ", cut to the prompt's budget",
+        };
+        format!("{:<width$}  {}, priority {}{cut}", source.section_id, source.hook_id, source.priority)
+    });
+    list(&mut text, "hooks", hooks);
+    let request = manifest.request.iter().flat_map(|request| {
+        let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
+        let (mode, choice) = (enum_str(&request.mode), enum_str(&request.tool_choice));
+        [format!("mode         {mode}"), format!("tools        {tools}"), format!("tool choice  {choice}")]
+    });
+    list(&mut text, "request", request);
+    list(&mut text, "diagnostics", manifest.diagnostics.iter().map(describe_diagnostic));
+    let prints = &manifest.fingerprints;
+    let prints = [
+        ("stable", &prints.stable),
+        ("session", &prints.session),
+        ("turn", &prints.turn),
+        ("dynamic", &prints.dynamic),
+        ("full", &prints.full),
+    ];
+    list(&mut text, "fingerprints", prints.map(|(part, print)| format!("{part:<7}  {print}")));
+    text
+}
+
+/// A heading and lines below it, if there are any.
+pub(crate) fn list(text: &mut String, heading: &str, lines: impl IntoIterator<Item = String>) {
+    for (index, line) in lines.into_iter().enumerate() {
+        if index == 0 {
+            text.push_str(&format!("\n{heading}\n"));
+        }
+        text.push_str(&format!("  {line}\n"));
+    }
+}
+
+pub(super) fn describe_diagnostic(diagnostic: &PromptDiagnostic) -> String {
+    let about = diagnostic.section_id.as_deref().or(diagnostic.file.as_deref()).unwrap_or("prompt");
+    format!("{about}: {} ({})", diagnostic.message, diagnostic.code.name())
+}
+
+/// Where a part of a prompt came from, in words.
+pub(crate) fn describe_source(source: &PromptSource) -> String {
+    let mut words = match &source.kind {
+        PromptSourceKind::BuiltIn => vec!["built in".to_owned()],
+        kind => vec![kind.to_string()],
+    };
+    // A path tells people more than an id; programs have both.
+    if source.kind != PromptSourceKind::BuiltIn {
+        words.extend(source.path.clone().or_else(|| source.id.clone()));
+    }
+    words.extend(source.version.map(|version| format!("version {version}")));
+    words.extend(source.sha256.as_ref().map(|sha256| format!("sha256 {}", hash(sha256))));
+    words.join(" ")
+}
+
+/// The beginning of a hash; enough to tell two apart.
+pub(crate) fn hash(sha256: &ContentHash) -> &str {
+    sha256.as_str().get(..HASH).unwrap_or(sha256.as_str())
+}
+
+/// What is to blame, in words.
+pub(super) fn describe_blame(blame: &PromptBlame) -> String {
+    let Some(first) = &blame.first_difference else {
+        return format!("nothing differs: all {} tokens can be reused\n", blame.kept_tokens);
+    };
+    let what = match first.change {
+        PromptChange::Edited => "was edited",
+        PromptChange::Added => "was added",
+        PromptChange::Removed => "was removed",
+    };
+    let line = first.line.map_or_else(String::new, |line| format!(", from line {line} on"));
+    let mut text = format!("section `{}` ({}) {what}{line}\n", first.section_id, first.stability.name());
+    for (label, sources) in [("before", &first.sources_before), ("after", &first.sources_after)] {
+        for source in sources {
+            text.push_str(&format!("  {label:<6}  {}\n", describe_source(source)));
+        }
+    }
+    text.push_str(&format!(
+        "{} of {} tokens can be reused, {} cannot; {} of those are before the history\n",
+        blame.kept_tokens, blame.tokens_before, blame.lost_tokens, blame.lost_prefix_tokens
+    ));
+    if blame.changed_sections.len() > 1 {
+        text.push_str(&format!("all that differ: {}\n", blame.changed_sections.join(", ")));
+    }
+    text
+}

@@ -1,0 +1,138 @@
+//! How the text a session started with differs from what one started now would get.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::{Profile, Rendering};
+use crate::render;
+use crate::resolution::{InstructionFile, Resolution};
+use crate::session::InitialChain;
+use crate::stored_path;
+use crate::text::common_prefix;
+
+/// What became of a file of a frozen start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FrozenChange {
+    /// Its text is another one now.
+    Edited,
+    /// A session started now would have it; the frozen text does not.
+    Added,
+    /// The frozen text has it; a session started now would not.
+    Removed,
+}
+
+/// A file in which a frozen start differs from the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FrozenFile {
+    /// The file.
+    #[serde(with = "stored_path")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub path: PathBuf,
+    /// What became of it.
+    pub change: FrozenChange,
+    /// The first line of an edited file that is not in the frozen text; absent where that cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+}
+
+impl InitialChain {
+    /// The files in which this start differs from what a session started now would get, in the order of their text.
+    pub fn differences(&self, now: &Resolution) -> Vec<FrozenFile> {
+        let removed = self.files.iter().filter(|path| now.files.iter().all(|file| file.path != **path));
+        let removed =
+            removed.map(|path| FrozenFile { path: path.clone(), change: FrozenChange::Removed, line: None });
+        let others = now.files.iter().filter_map(|file| {
+            if !self.files.contains(&file.path) {
+                return Some(FrozenFile { path: file.path.clone(), change: FrozenChange::Added, line: None });
+            }
+            // Sessions of older versions of this program do not know their versions; their text still tells.
+            let is_same = match self.versions.get(&file.path) {
+                Some(version) => version.sha256 == file.sha256 && version.size == file.bytes,
+                None => self.text.as_deref().is_some_and(|text| text.contains(file.text.trim_end())),
+            };
+            (!is_same).then(|| FrozenFile {
+                path: file.path.clone(),
+                change: FrozenChange::Edited,
+                line: self.first_new_line(now, file),
+            })
+        });
+        removed.chain(others).collect()
+    }
+
+    /// The first line of a file that is not where it was in the frozen text.
+    fn first_new_line(&self, now: &Resolution, file: &InstructionFile) -> Option<u64> {
+        let (frozen, fresh) = (self.text.as_deref()?, now.text.as_deref()?);
+        let text = file.text.trim_end();
+        let (before, after, start) = match Profile::find(now.profile)?.rendering {
+            Rendering::AgentsContext => (frozen.split_once(&render::heading(&file.path))?.1, text, 0),
+            // No line names the files, but the first one that differs is where the whole texts part.
+            Rendering::Instructions => (frozen, fresh, fresh.find(text)?),
+        };
+        let shared = common_prefix(after, before).get(start..)?;
+        // What is only shorter differs from the line after its last.
+        let is_shorter = shared.len() == text.len() && before[start + shared.len()..].starts_with('\n');
+        Some(shared.matches('\n').count() as u64 + 1 + u64::from(is_shorter))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::{CODEX, FileSettings, Request, Session, resolve};
+
+    fn write(root: &Path, name: &str, text: &str) {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// What differs after a change, as `change path:line`.
+    fn check(settings: &FileSettings, change: impl FnOnce(&Path), expected: &[&str]) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        write(root, ".git/HEAD", "");
+        write(root, "AGENTS.md", "one\ntwo\nthree\n");
+        write(root, "a/AGENTS.md", "in a\nmore\n");
+        let cwd = root.join("a");
+        let request = Request { cwd: &cwd, settings };
+        let (session, _) = Session::start(&request, None).unwrap();
+        change(root);
+        let now = resolve(&request, None).unwrap();
+        let found = session.initial.differences(&now);
+        let words: Vec<String> = found
+            .iter()
+            .map(|file| {
+                let path = file.path.strip_prefix(root).unwrap().display();
+                let line = file.line.map_or_else(String::new, |line| format!(":{line}"));
+                format!("{:?} {path}{line}", file.change)
+            })
+            .collect();
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn the_changed_file_and_its_line_are_named() {
+        let settings = FileSettings::default();
+        check(&settings, |_| {}, &[]);
+        check(&settings, |root| write(root, "AGENTS.md", "one\n2\nthree\n"), &["Edited AGENTS.md:2"]);
+        check(&settings, |root| write(root, "a/AGENTS.md", "in a\nmore\nnew\n"), &["Edited a/AGENTS.md:3"]);
+        check(&settings, |root| write(root, "a/AGENTS.md", "in a\n"), &["Edited a/AGENTS.md:2"]);
+        let both = |root: &Path| {
+            std::fs::remove_file(root.join("AGENTS.md")).unwrap();
+            write(root, "a/AGENTS.local.md", "mine\n");
+        };
+        check(&settings, both, &["Removed AGENTS.md", "Added a/AGENTS.local.md"]);
+    }
+
+    #[test]
+    fn a_text_that_names_no_files_has_lines_too() {
+        let settings = FileSettings::of(&CODEX);
+        check(&settings, |root| write(root, "AGENTS.md", "one\ntwo\n3\n"), &["Edited AGENTS.md:3"]);
+        check(&settings, |root| write(root, "a/AGENTS.md", "in b\nmore\n"), &["Edited a/AGENTS.md:1"]);
+    }
+}
