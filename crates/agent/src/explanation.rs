@@ -9,7 +9,7 @@ use protocol::turn::{
     TurnExplanation,
 };
 use protocol::{Turn, TurnId, WorkspaceId};
-use store::StoredItem;
+use store::{RangePart, StoredItem, TurnRange};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
@@ -52,7 +52,8 @@ impl Agent {
         history: Option<&ExplainedHistory>,
     ) -> Result<Vec<ExplainedFile>, AgentError> {
         let Some(history) = history else { return Ok(Vec::new()) };
-        let earlier = self.completed_turns(turn, history.left_out_through).await?;
+        let range = TurnRange { after: history.left_out_through, before: turn.ordinal, part: RangePart::All };
+        let earlier = self.completed_turns(turn, range).await?;
         let files = earlier.iter().flat_map(|past| {
             told_files(&past.entries).map(|file| ExplainedFile { turn_id: Some(past.id.clone()), ..file })
         });

@@ -1,21 +1,29 @@
 //! What was said before: completed turns, whole and as they were sent, under a budget of tokens.
 //!
-//! The window over them moves rarely, because whatever moves it breaks the prefix that a provider has cached: past the
-//! limit of entries half of them go at once, and what no longer fits is summarised down to much less than the limit.
+//! The window over them moves rarely, because whatever moves it breaks the prefix that a provider has cached: when there
+//! is too much, the older half goes at once. Nothing goes before it has been in a summary, and each summary is made from
+//! the one before it, so that what was said first can still be known last.
 
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::turn::ExplainedHistory;
 use protocol::{ThreadId, TokenUsage, Turn, TurnId, Version, WorkspaceId};
 use provider::Message;
-use store::{StoredHistory, StoredItem, TurnEvent};
+use store::{RangePart, StoredHistory, StoredItem, TurnEvent, TurnRange};
 
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::preparation::Agent;
-use crate::turn_message::{message_tokens, sent_tokens};
+use crate::turn_message::{self, message_tokens, sent_tokens};
 
-/// Most stored messages that are sent again.
+/// Most entries that are sent again word for word: what users said, and what they were answered. Tools count as tokens
+/// only, because a turn that uses many is still one question and its answer.
 const MAX_ENTRIES: usize = 200;
+/// How many turns are read to be sent; each has at least one entry.
+const MAX_TURNS_READ: u64 = MAX_ENTRIES as u64 + 1;
+/// Turns that are read at once to be summarised, where more than can be sent have piled up.
+const BACKLOG_PAGE: u64 = 500;
+/// How many such pages one turn summarises; the next turn continues.
+const MAX_BACKLOG_PAGES: usize = 20;
 /// With less room than this a summary would say nothing, and what it replaces would be lost.
 const MIN_SUMMARY_BUDGET: usize = 2_000;
 
@@ -47,6 +55,8 @@ pub(crate) struct History {
     pub(crate) turns: Vec<PastTurn>,
     /// Turns up to this ordinal are not among them.
     pub(crate) through: u64,
+    /// The version of what is stored in the place of turns that were left out.
+    version: Version,
     /// What making a summary has cost.
     pub(crate) usage: TokenUsage,
 }
@@ -60,6 +70,20 @@ pub(crate) struct PastTurn {
     pub(crate) tokens: usize,
 }
 
+impl PastTurn {
+    /// What was said, without the tools: the question, and the answer if it has one.
+    fn entry_count(&self) -> usize {
+        1 + usize::from(turn_message::answer(&self.entries).is_some())
+    }
+}
+
+/// Why there are too many earlier turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Excess {
+    entries: bool,
+    tokens: bool,
+}
+
 impl History {
     /// The messages, oldest first.
     pub(crate) fn messages(&self) -> Vec<Message> {
@@ -71,68 +95,50 @@ impl History {
         self.turns.iter().flat_map(|turn| &turn.entries)
     }
 
-    fn count(&self) -> usize {
-        self.turns.iter().map(|turn| turn.entries.len()).sum()
+    fn entry_count(&self) -> usize {
+        self.turns.iter().map(PastTurn::entry_count).sum()
     }
 
     fn turn_tokens(&self) -> usize {
         self.turns.iter().map(|turn| turn.tokens).sum()
     }
 
-    /// Past the limit of entries, leaves out so many of the oldest turns that half of it is left.
-    fn leave_out_past_limit(&mut self) {
-        let mut left = self.count();
-        if left <= MAX_ENTRIES {
-            return;
-        }
-        let gone = self.turns.iter().take_while(|turn| {
-            let is_over = left > MAX_ENTRIES / 2;
-            left -= turn.entries.len();
-            is_over
-        });
-        // The newest turn stays, however long it is.
-        let gone = gone.count().min(self.turns.len() - 1);
-        let before = self.through;
-        self.leave_out(gone);
-        if let Some(summary) = self.summary.as_mut().filter(|_| gone > 0) {
-            let (first, last) = (before + 1, self.through);
-            let mark = format!("\n\n[foreword: turns {first} to {last} came after this and are left out]");
-            summary.push_str(&mark);
-        }
-    }
-
-    /// Leaves out the oldest turns, and answers with them.
-    fn leave_out(&mut self, count: usize) -> Vec<PastTurn> {
-        let left_out: Vec<PastTurn> = self.turns.drain(..count).collect();
-        self.through = left_out.last().map_or(self.through, |turn| turn.ordinal);
-        left_out
+    fn leave_out(&mut self, count: usize) {
+        self.through = self.turns.drain(..count).last().map_or(self.through, |turn| turn.ordinal);
     }
 
     /// How many of the oldest turns must go so that the rest has at most so many tokens.
-    fn excess(&self, max_tokens: usize) -> usize {
+    fn over_tokens(&self, max_tokens: usize) -> usize {
+        self.over(max_tokens, |turn| turn.tokens)
+    }
+
+    /// How many of the oldest turns must go so that the rest has at most so many entries.
+    fn over_entries(&self, max_entries: usize) -> usize {
+        self.over(max_entries, PastTurn::entry_count)
+    }
+
+    fn over(&self, limit: usize, size: impl Fn(&PastTurn) -> usize) -> usize {
         let mut kept = 0;
         let newest = self.turns.iter().rev().take_while(|turn| {
-            kept += turn.tokens;
-            kept <= max_tokens
+            kept += size(turn);
+            kept <= limit
         });
         self.turns.len() - newest.count()
     }
 
     /// How many of the oldest turns a summary should replace.
-    fn to_summarise(&self, budget: usize, reason: CompactionReason) -> usize {
-        match reason {
-            CompactionReason::TurnStart => {
-                let count = self.excess(budget * share::KEPT / 100);
-                let newest = self.turns.last().map_or(0, |turn| turn.tokens);
-                // The newest turn stays word for word if it fits at all.
-                let keeps_newest = count == self.turns.len() && newest <= budget * share::FULL / 100;
-                count.saturating_sub(usize::from(keeps_newest))
-            }
-            // Whatever was counted, it was too much.
-            CompactionReason::TooLong => {
-                self.excess((budget * share::KEPT_WHEN_REFUSED / 100).min(self.turn_tokens() / 2))
-            }
+    fn to_summarise(&self, budget: usize, excess: Excess, reason: CompactionReason) -> usize {
+        // Whatever was counted, it was too much.
+        if reason == CompactionReason::TooLong {
+            return self.over_tokens((budget * share::KEPT_WHEN_REFUSED / 100).min(self.turn_tokens() / 2));
         }
+        let entries = if excess.entries { self.over_entries(MAX_ENTRIES / 2) } else { 0 };
+        let tokens = if excess.tokens { self.over_tokens(budget * share::KEPT / 100) } else { 0 };
+        let count = entries.max(tokens);
+        let newest = self.turns.last().map_or(0, |turn| turn.tokens);
+        // The newest turn stays word for word if it fits at all.
+        let keeps_newest = count == self.turns.len() && newest <= budget * share::FULL / 100;
+        count.saturating_sub(usize::from(keeps_newest))
     }
 }
 
@@ -144,17 +150,15 @@ impl HeldTurn {
         reason: CompactionReason,
     ) -> Result<History, AgentError> {
         let stored = &self.stored;
-        let (mut history, mut version) =
+        let mut history =
             self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal).await?;
-        let before = history.through;
-        history.leave_out_past_limit();
-        if history.through > before {
-            version = self.save_context(&history, version).await?;
-            self.log(TurnEvent::ContextCompressed { through: history.through, summarised: false }).await?;
-        }
-        let is_full = self.agent.history_tokens(&history) >= budget * share::FULL / 100;
-        if reason == CompactionReason::TooLong || is_full {
-            self.compress(&mut history, version, budget, reason).await?;
+        let excess = Excess {
+            entries: history.entry_count() > MAX_ENTRIES,
+            tokens: self.agent.history_tokens(&history) >= budget * share::FULL / 100,
+        };
+        if reason == CompactionReason::TooLong || excess.entries || excess.tokens {
+            let count = history.to_summarise(budget, excess, reason);
+            self.compress(&mut history, count, budget, reason).await?;
         }
         Ok(history)
     }
@@ -163,66 +167,96 @@ impl HeldTurn {
     async fn compress(
         &self,
         history: &mut History,
-        version: Version,
+        count: usize,
         budget: usize,
         reason: CompactionReason,
     ) -> Result<(), AgentError> {
-        let count = history.to_summarise(budget, reason);
         if count == 0 {
             return Ok(());
         }
         self.log(TurnEvent::ContextCompressing).await?;
         self.before_compaction().await?;
-        let before = history.through;
-        let left_out = history.leave_out(count);
-        let summarised = match self.summarise(history, &left_out, budget).await {
-            Ok(()) => {
-                self.save_context(history, version).await?;
-                true
-            }
+        let summarised = match self.summarise_oldest(history, count, budget).await {
+            Ok(done) => done,
+            // Another gateway has the turn, or nothing can be written: that is no summariser's fault.
+            Err(error @ (AgentError::LeaseLost | AgentError::Store(_))) => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, turn = %self.id(), "earlier turns could not be summarised");
-                history.turns.splice(0..0, left_out);
-                history.through = before;
-                let summary = self.agent.history_tokens(history) - history.turn_tokens();
-                let count = match reason {
-                    CompactionReason::TooLong => count,
-                    CompactionReason::TurnStart => history.excess(budget.saturating_sub(summary)),
-                };
-                history.leave_out(count);
                 false
             }
         };
+        if !summarised {
+            let summary = self.agent.history_tokens(history) - history.turn_tokens();
+            let unfit = match reason {
+                CompactionReason::TooLong => count,
+                CompactionReason::TurnStart => history.over_tokens(budget.saturating_sub(summary)),
+            };
+            history.leave_out(unfit.max(history.over_entries(MAX_ENTRIES)));
+        }
         self.log(TurnEvent::ContextCompressed { through: history.through, summarised }).await
     }
 
-    /// Puts a summary in the place of turns that were left out.
+    /// Puts a summary in the place of the oldest turns; false when there are more of them than one turn can take.
+    async fn summarise_oldest(
+        &self,
+        history: &mut History,
+        count: usize,
+        budget: usize,
+    ) -> Result<bool, AgentError> {
+        if budget < MIN_SUMMARY_BUDGET {
+            return Err(AgentError::TooLong { tokens: MIN_SUMMARY_BUDGET, room: budget });
+        }
+        if history.turns.len() as u64 >= MAX_TURNS_READ && !self.summarise_backlog(history, budget).await? {
+            return Ok(false);
+        }
+        let oldest: Vec<PastTurn> = history.turns[..count].to_vec();
+        self.summarise(history, &oldest, budget).await?;
+        history.leave_out(count);
+        Ok(true)
+    }
+
+    /// Summarises what lies before the turns that were read: summaries have failed for a long time.
+    async fn summarise_backlog(&self, history: &mut History, budget: usize) -> Result<bool, AgentError> {
+        let before = history.turns.first().map_or(self.stored.ordinal, |turn| turn.ordinal);
+        for _ in 0..MAX_BACKLOG_PAGES {
+            let range = TurnRange { after: history.through, before, part: RangePart::Oldest(BACKLOG_PAGE) };
+            let page = self.agent.completed_turns(&self.stored, range).await?;
+            if page.is_empty() {
+                return Ok(true);
+            }
+            self.summarise(history, &page, budget).await?;
+        }
+        Ok(false)
+    }
+
+    /// Makes the next summary from the last one and some turns after it, and stores it.
     async fn summarise(
         &self,
         history: &mut History,
-        left_out: &[PastTurn],
+        turns: &[PastTurn],
         budget: usize,
     ) -> Result<(), AgentError> {
         let max_tokens = (budget * share::SUMMARY / 100).max(1);
-        if budget < MIN_SUMMARY_BUDGET {
-            return Err(AgentError::TooLong { tokens: max_tokens, room: budget });
-        }
         let summariser = &self.model.summariser;
-        let (summary, usage) = summariser.summarise(history.summary.as_deref(), left_out, max_tokens).await?;
-        history.usage += usage;
-        history.summary = Some(summary);
-        Ok(())
-    }
-
-    async fn save_context(&self, history: &History, version: Version) -> Result<Version, AgentError> {
-        let (stored, summary) = (&self.stored, history.summary.as_deref());
-        let saved = self
-            .agent
-            .store
-            .save_thread_context(&stored.workspace_id, &stored.thread_id, history.through, summary, version)
+        let made = summariser.summarise(history.summary.as_deref(), turns, max_tokens).await;
+        history.usage += made.usage;
+        let summary = made.summary?;
+        let through = turns.last().map_or(history.through, |turn| turn.ordinal);
+        let (store, stored) = (&self.agent.store, &self.stored);
+        let saved = store
+            .save_thread_context(
+                &stored.workspace_id,
+                &stored.thread_id,
+                through,
+                Some(&summary),
+                history.version,
+            )
             .await?;
         // Only one turn of a thread runs, so who saved in between has taken this gateway for dead.
-        Ok(saved.ok_or(AgentError::LeaseLost)?.version)
+        history.version = saved.ok_or(AgentError::LeaseLost)?.version;
+        history.summary = Some(summary);
+        history.through = through;
+        Ok(())
     }
 }
 
@@ -237,13 +271,13 @@ impl Agent {
             left_out_through: history.through,
             summarised: history.summary.is_some(),
             turns: history.turns.len() as u64,
-            entries: history.count() as u64,
+            entries: history.entry_count() as u64,
             tokens: self.history_tokens(history) as u64,
             budget_tokens: budget as u64,
         }
     }
 
-    /// Everything of a thread that could be sent again, before anything is summarised.
+    /// What of a thread could be sent again, before anything is summarised.
     pub(crate) async fn history_so_far(
         &self,
         workspace_id: &WorkspaceId,
@@ -251,26 +285,25 @@ impl Agent {
     ) -> Result<History, AgentError> {
         /// After every turn there is; databases count with signed numbers.
         const NEXT: u64 = i64::MAX as u64;
-        Ok(self.stored_history(workspace_id, thread_id, NEXT).await?.0)
+        self.stored_history(workspace_id, thread_id, NEXT).await
     }
 
-    /// What is stored of the turns before an ordinal, and the version of their summary.
+    /// What is stored of the turns before an ordinal, as far as it could be sent.
     async fn stored_history(
         &self,
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
         before: u64,
-    ) -> Result<(History, Version), AgentError> {
+    ) -> Result<History, AgentError> {
         let StoredHistory { context, items } =
-            self.store.stored_history(workspace_id, thread_id, before).await?;
-        let version = context.as_ref().map_or(Version(0), |context| context.version);
-        let history = History {
+            self.store.stored_history(workspace_id, thread_id, before, MAX_TURNS_READ).await?;
+        Ok(History {
             through: context.as_ref().map_or(0, |context| context.through),
+            version: context.as_ref().map_or(Version(0), |context| context.version),
             summary: context.and_then(|context| context.summary),
             turns: self.past_turns(items),
             usage: TokenUsage::default(),
-        };
-        Ok((history, version))
+        })
     }
 
     pub(crate) fn history_tokens(&self, history: &History) -> usize {
@@ -279,10 +312,13 @@ impl Agent {
         summary + history.turn_tokens()
     }
 
-    /// The completed turns of a thread before one and after an ordinal, oldest first.
-    pub(crate) async fn completed_turns(&self, turn: &Turn, after: u64) -> Result<Vec<PastTurn>, AgentError> {
-        let (workspace_id, thread_id) = (&turn.workspace_id, &turn.thread_id);
-        let items = self.store.completed_items(workspace_id, thread_id, after, turn.ordinal).await?;
+    /// Completed turns of a turn's thread, oldest first.
+    pub(crate) async fn completed_turns(
+        &self,
+        turn: &Turn,
+        range: TurnRange,
+    ) -> Result<Vec<PastTurn>, AgentError> {
+        let items = self.store.completed_items(&turn.workspace_id, &turn.thread_id, range).await?;
         Ok(self.past_turns(items))
     }
 

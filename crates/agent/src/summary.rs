@@ -1,8 +1,15 @@
 //! Summaries of earlier turns, written by a model.
+//!
+//! A model may fail, say nothing, say far too much, or say what only we may say. Whatever it does, the earlier summary and
+//! the turns it was given are only replaced by a text that is bounded and harmless.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use provider::{Block, ChatRequest, Message, MessageRole, ModelName, Provider, SystemParts, TokenUsage};
+use provider::{
+    Block, ChatRequest, ErrorKind, Message, MessageRole, ModelName, Provider, StopReason, SystemParts,
+    TokenUsage,
+};
 use tokens::{Counter, Encoding};
 
 use crate::error::AgentError;
@@ -12,6 +19,12 @@ use crate::history::PastTurn;
 const MAX_TOOL_CHARS: usize = 2_000;
 /// Tokens that the request itself needs besides what it quotes.
 const OVERHEAD_TOKENS: usize = 500;
+/// A request that quotes less than this is not worth making: something else is too long.
+const MIN_QUOTED_TOKENS: usize = 500;
+/// How much longer than asked for a summary may be. Models count badly, and one that is cut loses its end.
+const TOLERANCE: usize = 2;
+/// A token rarely has more characters than this; what is longer is cut before it is counted.
+const MAX_TOKEN_CHARS: usize = 8;
 
 /// Who writes summaries, and from how much.
 #[derive(Clone)]
@@ -23,62 +36,188 @@ pub(crate) struct Summariser {
     pub(crate) context_tokens: usize,
 }
 
+/// What came of summarising.
+pub(crate) struct SummaryMade {
+    pub(crate) summary: Result<String, AgentError>,
+    /// What it cost, also in vain.
+    pub(crate) usage: TokenUsage,
+}
+
 impl Summariser {
-    /// A summary of an older summary and some turns, in about so many tokens, and what it cost.
+    /// A summary of an older summary and the turns after it, in about so many tokens.
     pub(crate) async fn summarise(
         &self,
         before: Option<&str>,
         turns: &[PastTurn],
         tokens: usize,
-    ) -> Result<(String, TokenUsage), AgentError> {
-        let quoted = self.fitting(before, turns, tokens);
+    ) -> SummaryMade {
+        let mut usage = TokenUsage::default();
+        let summary = self.in_steps(before, turns, tokens, &mut usage).await;
+        SummaryMade { summary, usage }
+    }
+
+    /// What does not fit into one request is summarised in several, oldest first, each from the summary so far.
+    async fn in_steps(
+        &self,
+        before: Option<&str>,
+        turns: &[PastTurn],
+        tokens: usize,
+        usage: &mut TokenUsage,
+    ) -> Result<String, AgentError> {
+        let messages = turns.iter().flat_map(|turn| &turn.entries);
+        let mut left: VecDeque<String> = messages.flat_map(|entry| lines(&entry.message)).collect();
+        let mut summary = before.map(str::to_owned);
+        let mut limit = self.context_tokens.saturating_sub(tokens * TOLERANCE + OVERHEAD_TOKENS);
+        while !left.is_empty() {
+            let earlier = summary.as_deref().map(prompt::notes::earlier_summary);
+            let room = limit.saturating_sub(earlier.as_deref().map_or(0, |text| self.count(text)));
+            if room < MIN_QUOTED_TOKENS {
+                return Err(AgentError::TooLong { tokens: limit - room + MIN_QUOTED_TOKENS, room: limit });
+            }
+            let step = self.take(&mut left, room);
+            let quoted: Vec<&str> =
+                earlier.as_deref().into_iter().chain(step.iter().map(String::as_str)).collect();
+            match self.request(&quoted.join("\n\n"), tokens, usage).await {
+                Ok(text) => summary = Some(text),
+                // Its own limit is lower than ours: in smaller steps, then.
+                Err(AgentError::Provider(error)) if error.kind == ErrorKind::ContextTooLong => {
+                    step.into_iter().rev().for_each(|line| left.push_front(line));
+                    limit /= 2;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        summary.ok_or(AgentError::NoAnswer)
+    }
+
+    /// Takes the oldest lines that fit; of one that is too long by itself, its beginning.
+    fn take(&self, left: &mut VecDeque<String>, room: usize) -> Vec<String> {
+        let (mut taken, mut used) = (Vec::new(), 0);
+        while let Some(line) = left.pop_front() {
+            let size = self.count(&line);
+            if used + size <= room {
+                used += size;
+                taken.push(line);
+            } else if taken.is_empty() {
+                let (beginning, rest) = self.split(&line, room);
+                left.push_front(rest);
+                return vec![beginning];
+            } else {
+                left.push_front(line);
+                break;
+            }
+        }
+        taken
+    }
+
+    /// Parts a text in two, the first of which fits.
+    fn split(&self, text: &str, room: usize) -> (String, String) {
+        let mut length = text.chars().count().min(room * MAX_TOKEN_CHARS);
+        loop {
+            let (beginning, rest) = text.split_at(position(text, length));
+            if length <= 1 || self.count(beginning) <= room {
+                return (beginning.to_owned(), format!("… {rest}"));
+            }
+            length = length * 3 / 4;
+        }
+    }
+
+    /// Asks for a summary; once more, for a shorter one, when it is too long.
+    async fn request(
+        &self,
+        quoted: &str,
+        tokens: usize,
+        usage: &mut TokenUsage,
+    ) -> Result<String, AgentError> {
+        let limit = (tokens * TOLERANCE).max(256);
+        let first = self.ask(quoted, tokens, limit, usage).await?;
+        if !first.is_too_long {
+            return Ok(first.text);
+        }
+        match self.ask(quoted, tokens / 2, limit, usage).await {
+            Ok(second) if !second.is_too_long => Ok(second.text),
+            _ => Ok(self.without_middle(&first.text, limit)),
+        }
+    }
+
+    async fn ask(
+        &self,
+        quoted: &str,
+        tokens: usize,
+        limit: usize,
+        usage: &mut TokenUsage,
+    ) -> Result<Written, AgentError> {
         let mut request = ChatRequest::new(self.model.model(), vec![Message::user(quoted)]);
         let instruction = prompt::notes::summary_request(tokens);
         request.system = SystemParts { stable: instruction, session: String::new() };
-        request.max_output_tokens = u32::try_from(tokens).unwrap_or(u32::MAX).max(256);
+        request.max_output_tokens = u32::try_from(limit).unwrap_or(u32::MAX);
         let answered = self.provider.complete(&request).await;
         let response = answered.map_err(|error| AgentError::Provider(Box::new(error)))?;
-        let text = response.message.text().trim().to_owned();
-        if text.is_empty() { Err(AgentError::NoAnswer) } else { Ok((text, response.usage)) }
+        *usage += response.usage;
+        // It becomes a message of ours, so it must not say what only we may say.
+        let text = response.message.text().replace('\0', "");
+        let text = instructions::make_harmless(text.trim()).0.into_owned();
+        if response.stop == StopReason::Refused {
+            return Err(AgentError::Refused);
+        }
+        if text.is_empty() {
+            return Err(AgentError::NoAnswer);
+        }
+        let was_cut = matches!(response.stop, StopReason::MaxOutputTokens | StopReason::ContextFull);
+        let is_too_long = was_cut || text.len() / MAX_TOKEN_CHARS > limit * 4 || self.count(&text) > limit;
+        Ok(Written { text, is_too_long })
     }
 
-    /// The conversation as a text, without its oldest part if it is too long.
-    fn fitting(&self, before: Option<&str>, turns: &[PastTurn], tokens: usize) -> String {
-        let limit = self.context_tokens.saturating_sub(tokens + OVERHEAD_TOKENS);
-        let lines = turns.iter().flat_map(|turn| &turn.entries).flat_map(|entry| lines(&entry.message));
-        let mut kept: Vec<String> =
-            before.map(|text| format!("Earlier summary: {text}")).into_iter().collect();
-        kept.extend(lines);
-        let count = |text: &str| self.counter.count(Encoding::Cl100k, text) + 2;
-        let mut sizes: Vec<usize> = kept.iter().map(|line| count(line)).collect();
-        let mut total: usize = sizes.iter().sum();
-        let mut first = 0;
-        while total > limit && first + 1 < kept.len() {
-            total -= std::mem::take(&mut sizes[first]);
-            first += 1;
+    /// Shortens a text. Its beginning has what was said first and its end what was said last; both stay.
+    fn without_middle(&self, text: &str, limit: usize) -> String {
+        let length = text.chars().count();
+        let mut kept = length.min(limit * MAX_TOKEN_CHARS);
+        loop {
+            if kept == length && self.count(text) <= limit {
+                return text.to_owned();
+            }
+            let beginning = &text[..position(text, kept / 2)];
+            let end = &text[position(text, length - kept / 2)..];
+            let cut = prompt::notes::cut_summary(beginning, length - kept / 2 * 2, end);
+            if kept < 16 || self.count(&cut) <= limit {
+                return cut;
+            }
+            kept = kept * 4 / 5;
         }
-        kept.drain(..first);
-        kept.join("\n\n")
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.counter.count(Encoding::Cl100k, text) + 2
     }
 }
 
-/// What a message says, for somebody who reads about it.
+/// What a model wrote.
+struct Written {
+    text: String,
+    is_too_long: bool,
+}
+
+/// Where the character of this number begins.
+fn position(text: &str, characters: usize) -> usize {
+    text.char_indices().nth(characters).map_or(text.len(), |(position, _)| position)
+}
+
+/// What a message says, for somebody who reads about it: without what was ours in it.
 fn lines(message: &Message) -> Vec<String> {
-    let who = match message.role {
-        MessageRole::User => "User",
-        MessageRole::Assistant => "Assistant",
-        MessageRole::Tool => "Tools",
-    };
-    let lines = message.blocks.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(format!("{who}: {text}")),
-        Block::ToolCall(call) => Some(format!("{who} calls {}: {}", call.name, shortened(&call.arguments))),
-        Block::ToolResult(result) => {
+    let said = message.blocks.iter().enumerate().filter_map(|(index, block)| match (message.role, block) {
+        // What follows a user's own words is of one turn, and instructions are delivered again.
+        (MessageRole::User, Block::Text { text }) if index == 0 => Some(format!("User: {text}")),
+        (MessageRole::Assistant, Block::Text { text }) => Some(format!("Assistant: {text}")),
+        (_, Block::ToolCall(call)) => {
+            Some(format!("Assistant calls {}: {}", call.name, shortened(&call.arguments)))
+        }
+        (_, Block::ToolResult(result)) => {
             let outcome = if result.is_error { "failed" } else { "answered" };
-            Some(format!("{who} {outcome}: {}", shortened(&result.blocks.join("\n"))))
+            Some(format!("Tool {outcome}: {}", shortened(&result.blocks.join("\n"))))
         }
         _ => None,
     });
-    lines.collect()
+    said.collect()
 }
 
 fn shortened(text: &str) -> String {

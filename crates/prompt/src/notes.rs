@@ -23,6 +23,19 @@ pub fn summary_request(tokens: usize) -> String {
     texts::SUMMARY_REQUEST.replace("{tokens}", &tokens.to_string())
 }
 
+/// A summary in what the next one is made from.
+pub fn earlier_summary(text: &str) -> String {
+    let text = text.trim();
+    // Made from a text that begins with it, a summary may begin with it too; it does not have to grow each time.
+    let said_already = text.starts_with(texts::EARLIER_SUMMARY);
+    if said_already { text.to_owned() } else { format!("{}{text}", texts::EARLIER_SUMMARY) }
+}
+
+/// What is left of a summary that is far too long.
+pub fn cut_summary(beginning: &str, left_out: usize, end: &str) -> String {
+    format!("{beginning}\n[foreword: {left_out} characters of this summary are left out here]\n{end}")
+}
+
 /// A summary in place of what it summarises.
 pub fn summary(text: &str) -> String {
     section("Summary of the Earlier Conversation", text.trim())

@@ -61,6 +61,6 @@ pub use thread_context::ThreadContext;
 pub use token::{NewToken, hash_secret};
 pub use turn::{FinishTurn, NewTurn, TurnEnd, TurnPage};
 pub use turn_event::TurnEvent;
-pub use turn_item::StoredItem;
+pub use turn_item::{RangePart, StoredItem, TurnRange};
 
 pub use resolution::RESOLVE_FOR_THREAD;

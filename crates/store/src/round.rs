@@ -16,7 +16,7 @@ use crate::prompt_text::PromptText;
 use crate::thread::{read_thread, thread_columns};
 use crate::thread_context::{self, ThreadContext};
 use crate::turn_event::TurnEvent;
-use crate::turn_item::StoredItem;
+use crate::turn_item::{RangePart, StoredItem, TurnRange};
 use crate::workspace::{read_workspace, workspace_columns};
 use crate::{Store, StoreError, hook_run, manifest, prompt_text, turn_item};
 
@@ -33,7 +33,7 @@ pub struct TurnSubject {
 pub struct StoredHistory {
     /// Which turns are left out, and what stands for them.
     pub context: Option<ThreadContext>,
-    /// The items of the completed turns that are not, each with the ordinal of its turn, in order.
+    /// The items of the newest completed turns that are not, each with the ordinal of its turn, in order.
     pub items: Vec<(u64, StoredItem)>,
 }
 
@@ -81,18 +81,20 @@ impl Store {
         .await
     }
 
-    /// What is sent of the turns before an ordinal, of one moment.
+    /// What can be sent of the turns before an ordinal, of one moment: the newest `max_turns` that completed.
     pub async fn stored_history(
         &self,
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
         before: u64,
+        max_turns: u64,
     ) -> Result<StoredHistory, StoreError> {
         let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
         self.read_snapshot(async move |on: &mut On<'_>| {
             let context = thread_context::find(on, &workspace_id, &thread_id).await?;
             let after = context.as_ref().map_or(0, |context| context.through);
-            let items = turn_item::completed_items(on, &workspace_id, &thread_id, after, before).await?;
+            let range = TurnRange { after, before, part: RangePart::Newest(max_turns) };
+            let items = turn_item::completed_items(on, &workspace_id, &thread_id, range).await?;
             Ok(StoredHistory { context, items })
         })
         .await

@@ -39,6 +39,24 @@ pub struct StoredItem {
     pub item: TurnItem,
 }
 
+/// Some of a thread's turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnRange {
+    /// Those with a higher ordinal than this,
+    pub after: u64,
+    /// and a lower one than this.
+    pub before: u64,
+    pub part: RangePart,
+}
+
+/// How many turns of a range are wanted, and from which end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangePart {
+    All,
+    Oldest(u64),
+    Newest(u64),
+}
+
 impl Store {
     /// Adds items to the end of a turn that `owner` runs, and tells of the events: all of it, or nothing.
     pub async fn add_turn_items(
@@ -57,20 +75,16 @@ impl Store {
         .await
     }
 
-    /// The items of a thread's completed turns between two ordinals, both exclusive, each with the ordinal of its turn,
-    /// in order.
+    /// The items of a thread's completed turns, each with the ordinal of its turn, in order.
     pub async fn completed_items(
         &self,
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
-        after: u64,
-        before: u64,
+        range: TurnRange,
     ) -> Result<Vec<(u64, StoredItem)>, StoreError> {
         let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            completed_items(on, &workspace_id, &thread_id, after, before).await
-        })
-        .await
+        self.read(async move |on: &mut On<'_>| completed_items(on, &workspace_id, &thread_id, range).await)
+            .await
     }
 
     /// A turn's items, in order.
@@ -101,19 +115,32 @@ pub(crate) async fn completed_items(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     thread_id: &ThreadId,
-    after: u64,
-    before: u64,
+    range: TurnRange,
 ) -> Result<Vec<(u64, StoredItem)>, StoreError> {
-    const COMPLETED: &str = concat!(
-        "SELECT turn.ordinal, ",
-        item_columns!(),
-        " FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
-        WHERE turn.workspace_id = $1 AND turn.thread_id = $2 AND turn.status = 'completed'
-            AND turn.ordinal > $3 AND turn.ordinal < $4
-        ORDER BY turn.ordinal, turn_item.ordinal"
-    );
-    let values = values![workspace_id, thread_id, after, before];
-    let items = on.all(COMPLETED, values, |mut row| {
+    macro_rules! completed {
+        ($order:literal) => {
+            concat!(
+                "SELECT turn.ordinal, ",
+                item_columns!(),
+                " FROM (SELECT id, ordinal FROM turn
+                    WHERE workspace_id = $1 AND thread_id = $2 AND status = 'completed'
+                        AND ordinal > $3 AND ordinal < $4
+                    ORDER BY ordinal ",
+                $order,
+                " LIMIT $5) turn
+                JOIN turn_item ON turn_item.turn_id = turn.id
+                ORDER BY turn.ordinal, turn_item.ordinal"
+            )
+        };
+    }
+    let (select, limit) = match range.part {
+        RangePart::All => (completed!("ASC"), u64::MAX),
+        RangePart::Oldest(limit) => (completed!("ASC"), limit),
+        RangePart::Newest(limit) => (completed!("DESC"), limit),
+    };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let values = values![workspace_id, thread_id, range.after, range.before, limit];
+    let items = on.all(select, values, |mut row| {
         let ordinal = row.next()?;
         Ok(read_item(&mut row)?.map(|item| (ordinal, item)))
     });

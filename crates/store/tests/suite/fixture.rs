@@ -251,7 +251,7 @@ impl Fixture {
 
     /// What stands for a thread's earlier turns.
     pub(crate) async fn context(&self, thread: &ThreadId) -> Option<ThreadContext> {
-        self.store.stored_history(&self.workspace, thread, 1).await.unwrap().context
+        self.store.stored_history(&self.workspace, thread, 1, 100).await.unwrap().context
     }
 
     pub(crate) async fn tree(&self) -> ThreadTreeResult {

@@ -128,7 +128,7 @@ fn second_version_is_brought_up_to_date(engine: Engine) {
         assert_old_data(&store, &workspace, &thread).await;
         assert_eq!(store.turn_hold(&workspace, &turn).await.unwrap().stop_requested_at, None);
         assert_eq!(store.approvals(&workspace, &turn).await.unwrap(), []);
-        assert_eq!(store.stored_history(&workspace, &thread, 9).await.unwrap().context, None);
+        assert_eq!(store.stored_history(&workspace, &thread, 9, 100).await.unwrap().context, None);
         store.request_stop(&workspace, &turn, None).await.unwrap();
         assert!(store.turn_hold(&workspace, &turn).await.unwrap().stop_requested_at.is_some());
         store.close().await;
@@ -260,7 +260,7 @@ async fn assert_all_of_it(store: &Store) {
     );
     let saved = store.session(id, thread).await.unwrap().unwrap();
     assert_eq!((saved.version, saved.state), (Version(1), session("/project")));
-    let context = store.stored_history(id, thread, 9).await.unwrap().context.unwrap();
+    let context = store.stored_history(id, thread, 9, 100).await.unwrap().context.unwrap();
     assert_eq!(context.summary.as_deref(), Some("a summary"));
     let text = ContentHash::of("a prompt's text");
     assert_eq!(store.prompt_texts(id, std::slice::from_ref(&text)).await.unwrap()[&text], "a prompt's text");

@@ -107,11 +107,11 @@ both_databases!(the_last_items_are_added_with_the_end_once, async |given| {
     assert_eq!((kept(given, &turn).await, given.seq().await), ((vec![1], 0, 0), seq));
     assert_ended(end(failed()).await);
     assert_eq!(kept(given, &turn).await, (vec![1], 0, 0));
-    let history = given.store.stored_history(&given.workspace, &thread, 2).await.unwrap();
+    let history = given.store.stored_history(&given.workspace, &thread, 2, 100).await.unwrap();
     assert_eq!((history.context, history.items.len()), (None, 1));
-    assert_eq!(given.store.stored_history(&given.workspace, &thread, 1).await.unwrap().items, []);
+    assert_eq!(given.store.stored_history(&given.workspace, &thread, 1, 100).await.unwrap().items, []);
     given.store.save_thread_context(&given.workspace, &thread, 1, Some("short"), Version(0)).await.unwrap();
-    let history = given.store.stored_history(&given.workspace, &thread, 9).await.unwrap();
+    let history = given.store.stored_history(&given.workspace, &thread, 9, 100).await.unwrap();
     assert_eq!((history.context.unwrap().through, history.items), (1, vec![]));
 });
 
@@ -121,7 +121,7 @@ async fn question_and_answer(given: &Fixture, thread: &protocol::ThreadId) -> St
     let subject = given.store.turn_subject(&given.workspace, thread).await.unwrap();
     let turn = given.store.create_turn(&given.workspace, new_turn(thread), None).await.unwrap();
     given.store.resolve_for_thread(&given.workspace, thread).await.unwrap();
-    given.store.stored_history(&given.workspace, thread, turn.ordinal).await.unwrap();
+    given.store.stored_history(&given.workspace, thread, turn.ordinal, 100).await.unwrap();
     given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
     let finish = FinishTurn { items: vec![message("answer")], ..FinishTurn::new(completed()) };
     let finished = given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await;

@@ -2,7 +2,7 @@
 
 use protocol::message::TurnItem;
 use protocol::turn::ExplainedHistory;
-use store::TurnEnd;
+use store::{RangePart, TurnEnd, TurnRange};
 
 use crate::fixture::{OWNER, assert_ended, assert_not_holder, completed, failed, message, said};
 
@@ -52,8 +52,9 @@ both_databases!(items_of_completed_turns_come_in_one_answer, async |given| {
         given.finish(&turn, end).await.unwrap();
     }
     given.turn(&given.thread(None, "another thread").await).await;
-    let between = async |after, before| {
-        let items = given.store.completed_items(&given.workspace, &thread, after, before).await.unwrap();
+    let some = async |after, before, part| {
+        let range = TurnRange { after, before, part };
+        let items = given.store.completed_items(&given.workspace, &thread, range).await.unwrap();
         items.into_iter().map(|(turn, item)| (turn, said(&item))).collect::<Vec<_>>()
     };
     let expected = |turns: &[u64]| {
@@ -61,9 +62,13 @@ both_databases!(items_of_completed_turns_come_in_one_answer, async |given| {
             turns.iter().flat_map(|turn| [1, 2].map(|item| (*turn, format!("[{},{item}]", turn - 1))));
         items.collect::<Vec<_>>()
     };
-    assert_eq!(between(0, 9).await, expected(&[1, 3, 5]));
-    assert_eq!(between(1, 5).await, expected(&[3]));
-    assert_eq!(between(5, 9).await, expected(&[]));
+    assert_eq!(some(0, 9, RangePart::All).await, expected(&[1, 3, 5]));
+    assert_eq!(some(1, 5, RangePart::All).await, expected(&[3]));
+    assert_eq!(some(5, 9, RangePart::All).await, expected(&[]));
+    assert_eq!(some(0, 9, RangePart::Oldest(2)).await, expected(&[1, 3]));
+    assert_eq!(some(1, 9, RangePart::Oldest(1)).await, expected(&[3]));
+    assert_eq!(some(0, 9, RangePart::Newest(2)).await, expected(&[3, 5]));
+    assert_eq!(some(0, 5, RangePart::Newest(9)).await, expected(&[1, 3]));
 });
 
 both_databases!(no_items_are_no_items, async |given| {
