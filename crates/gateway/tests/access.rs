@@ -76,6 +76,8 @@ const TABLE: &[Row] = &[
     ("token/revoke",                           [O, O, Y], [O, O, Y], [O, O, N]),
     ("thread/archive",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("thread/folder/delete",                   [E, Y, Y], [E, Y, Y], [E, X, X]),
+    ("thread/folder/deleted",                  [Y, Y, Y], [Y, Y, Y], [X, X, X]),
+    ("thread/folder/restore",                  [E, Y, Y], [E, Y, Y], [E, X, X]),
 ];
 
 /// Parameters that a method accepts in a world; `who` makes names unique.
@@ -86,7 +88,7 @@ fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
         "workspace/update" => world.with(json!({ "name": who, "root_path": "/", "agents": {} })),
         "thread/folder/create" => world.with(json!({ "name": who })),
         "thread/folder/rename" => world.with(json!({ "folder_id": world.folder, "name": who })),
-        "thread/folder/get" | "thread/folder/move" | "thread/folder/delete" => {
+        "thread/folder/get" | "thread/folder/move" | "thread/folder/delete" | "thread/folder/restore" => {
             world.with(json!({ "folder_id": world.folder }))
         }
         "thread/create" => world.with(json!({ "title": who })),

@@ -21,7 +21,10 @@ use crate::stored_path;
 /// The format that is written and read.
 pub const SCHEMA: u32 = 1;
 
-/// A file version that reached the model.
+/// A file version that reached the model: what the next look at the disk is compared with.
+///
+/// Its relatives each serve one reader: `InstructionFile` is a file of a resolution, with what was kept of it;
+/// `ResolvedFile` the answer of `resolve` in the shape agents know; `ReminderFile` what a model was told, perhaps with the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadedVersion {

@@ -56,7 +56,8 @@ pub struct AgentsContext {
     pub truncated: bool,
 }
 
-/// A section, and the hook that contributed it.
+/// A section, and the hook that contributed it: of `hooks::Contributed` what the compiler needs, since it knows nothing of how
+/// hooks run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContributedSection {
     /// The hook.

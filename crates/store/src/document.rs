@@ -109,11 +109,17 @@ impl Store {
         actor: Option<&str>,
     ) -> Result<Saved, StoreError> {
         // A revision never changes, so it is read and hashed before anybody has to wait.
-        let text = Text::new(&self.revision(scope, version).await?.content)?;
+        let text = match self.revision(scope, version).await {
+            Ok(revision) => Some(Text::new(&revision.content)?),
+            // A folder that is gone is what the caller hears of first.
+            Err(StoreError::NotFound { what: ErrorSubject::Revision, .. }) => None,
+            Err(error) => return Err(error),
+        };
         let scope = scope.clone();
         let workspace_id = scope.workspace_id.clone();
         self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
             let live = write.live_document(&scope).await?;
+            let text = text.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))?;
             write.put(&scope, live, text, expected_version, RevisionReason::Restore).await
         })
         .await

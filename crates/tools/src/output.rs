@@ -7,7 +7,7 @@ use protocol::Hint;
 
 use crate::trim::{Keep, trim};
 
-/// What a call answers.
+/// What a call answers, before it is cut to what fits and becomes the result in a message.
 ///
 /// Reminders stand beside the text as values; nothing is ever read back from the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
 
 use crate::{Shell, ShellSettings, Toolbox};
 
-/// The round of a turn for which tools are wanted.
+/// The round of a turn for which tools are wanted. Hooks are told of a turn, before it has rounds, and in rooms that tools do
+/// not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundContext {
     /// The workspace.

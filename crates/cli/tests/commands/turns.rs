@@ -81,7 +81,7 @@ fn an_answer_comes_in_pieces_and_ends_with_one_line_end() {
     let talk = Talk::new("chat");
     talk.model.answer(Answer::text("Hello,\n\nworld.\n\n").in_deltas(5));
     let said = talk.ask("'Say hello.'");
-    assert_eq!(said.err, "tokens: 100 in, 20 out, 60 cached\n");
+    assert_eq!(said.err, "tokens: 100 in, 20 out (5 reasoning), 60 cached\n");
     assert_eq!(said.done(), "Hello,\n\nworld.\n");
     let request = &talk.model.requests()[0];
     assert_eq!(request.body["model"], "claude-test");
