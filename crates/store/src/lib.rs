@@ -57,6 +57,7 @@ pub use lease::{Lease, TurnHold};
 pub use prompt_text::PromptText;
 pub use round::{BeginRound, StoredHistory, TurnSubject};
 pub use scope::Scope;
+pub use stop::UnansweredTurn;
 pub use thread_context::ThreadContext;
 pub use token::{NewToken, hash_secret};
 pub use turn::{FinishTurn, NewTurn, TurnEnd, TurnPage};

@@ -38,6 +38,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("migration/m0004_parts.sqlite.sql"),
         postgres: include_str!("migration/m0004_parts.postgres.sql"),
     },
+    Migration {
+        name: "m0005_stops",
+        both: include_str!("migration/m0005_stops.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

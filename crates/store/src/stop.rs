@@ -1,10 +1,19 @@
 //! Stops: a turn is asked to end, and whoever runs it hears of that.
 
-use protocol::{Timestamp, Turn, TurnId, TurnStatus, WorkspaceId};
+use protocol::{ThreadId, Timestamp, Turn, TurnId, TurnStatus, WorkspaceId};
 
 use crate::column::values;
 use crate::on::On;
+use crate::turn::{read_turn, turn_columns};
 use crate::{Store, StoreError, lease};
+
+/// A turn that failed or was stopped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnansweredTurn {
+    pub turn: Turn,
+    /// Who asked it to stop, if somebody did.
+    pub stopped_by: Option<String>,
+}
 
 impl Store {
     /// Asks a running turn to stop, whoever runs it, and wakes the workspace; a turn that has ended is left alone.
@@ -17,14 +26,15 @@ impl Store {
         actor: Option<&str>,
     ) -> Result<Turn, StoreError> {
         let (workspace_id, id) = (workspace_id.clone(), turn_id.clone());
+        let stopped_by = actor.map(str::to_owned);
         let (turn, is_news) = self
             .write(async move |on: &mut On<'_>| {
                 let (turn, hold) = lease::lock_turn(on, &workspace_id, &id).await?;
                 if hold.status != TurnStatus::Running || hold.stop_requested_at.is_some() {
                     return Ok((turn, false));
                 }
-                let stop = "UPDATE turn SET stop_requested_at = $1 WHERE id = $2";
-                on.execute(stop, values![Timestamp::now(), &id]).await?;
+                let stop = "UPDATE turn SET stop_requested_at = $1, stop_requested_by = $2 WHERE id = $3";
+                on.execute(stop, values![Timestamp::now(), &stopped_by, &id]).await?;
                 on.wake_everywhere(&workspace_id).await?;
                 Ok((turn, true))
             })
@@ -33,5 +43,33 @@ impl Store {
             tracing::info!(turn = %turn_id, actor, "a turn was asked to stop");
         }
         Ok(turn)
+    }
+
+    /// The newest turns of a thread between two ordinals, both exclusive, that ended without an answer, newest first.
+    pub async fn unanswered_turns(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+        after: u64,
+        before: u64,
+        limit: u64,
+    ) -> Result<Vec<UnansweredTurn>, StoreError> {
+        const UNANSWERED: &str = concat!(
+            "SELECT ",
+            turn_columns!(),
+            ", turn.stop_requested_by FROM turn
+            WHERE workspace_id = $1 AND thread_id = $2 AND ordinal > $3 AND ordinal < $4
+                AND status IN ('failed', 'cancelled')
+            ORDER BY ordinal DESC LIMIT $5"
+        );
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+        self.read(async move |on: &mut On<'_>| {
+            let values = values![&workspace_id, &thread_id, after, before, limit];
+            on.all(UNANSWERED, values, |mut row| {
+                Ok(UnansweredTurn { turn: read_turn(&mut row)?, stopped_by: row.next()? })
+            })
+            .await
+        })
+        .await
     }
 }

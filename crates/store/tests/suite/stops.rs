@@ -4,7 +4,7 @@ use protocol::Timestamp;
 use protocol::TurnId;
 use store::{TurnEnd, Wake};
 
-use crate::fixture::{Engine, Fixture, OWNER, completed, lease, run};
+use crate::fixture::{Engine, Fixture, OWNER, completed, failed, lease, run};
 use crate::wakes::{another_that_listens, heard};
 
 async fn requested_at(given: &Fixture, turn: &TurnId) -> Option<Timestamp> {
@@ -77,3 +77,27 @@ fn on_postgres_a_stop_wakes_another_store() {
         another.close().await;
     });
 }
+
+both_databases!(turns_without_an_answer_come_newest_first_with_who_stopped_them, async |given| {
+    let thread = given.thread(None, "thread").await;
+    for end in [completed(), failed(), TurnEnd::Cancelled, failed()] {
+        let turn = given.turn(&thread).await.id;
+        if end == TurnEnd::Cancelled {
+            given.store.request_stop(&given.workspace, &turn, Some("ada")).await.unwrap();
+            // The first request counts.
+            given.store.request_stop(&given.workspace, &turn, Some("bob")).await.unwrap();
+        }
+        given.finish(&turn, end).await.unwrap();
+    }
+    let some = async |after, before, limit| {
+        let found =
+            given.store.unanswered_turns(&given.workspace, &thread, after, before, limit).await.unwrap();
+        found.into_iter().map(|it| (it.turn.ordinal, it.stopped_by)).collect::<Vec<_>>()
+    };
+    let ada = Some("ada".to_owned());
+    assert_eq!(some(0, 9, 9).await, [(4, None), (3, ada.clone()), (2, None)]);
+    assert_eq!(some(2, 4, 9).await, [(3, ada.clone())]);
+    assert_eq!(some(0, 9, 2).await, [(4, None), (3, ada)]);
+    let other = given.thread(None, "another").await;
+    assert_eq!(given.store.unanswered_turns(&given.workspace, &other, 0, 9, 9).await.unwrap(), []);
+});
