@@ -95,6 +95,12 @@ impl History {
         self.turns.iter().flat_map(|turn| &turn.entries)
     }
 
+    /// What the history says under a note's id, the last time it says anything.
+    pub(crate) fn last_note(&self, id: &str) -> Option<&String> {
+        let notes = self.entries().flat_map(|entry| &entry.notes).filter(|note| note.id == id);
+        notes.last().map(|note| &note.text)
+    }
+
     fn entry_count(&self) -> usize {
         self.turns.iter().map(PastTurn::entry_count).sum()
     }

@@ -31,6 +31,8 @@ mod thread_session;
 mod tool_executor;
 mod turn;
 mod turn_message;
+mod turn_notes;
+mod unanswered;
 mod view;
 
 pub use document_hook::DOCUMENT_HOOK;

@@ -19,6 +19,7 @@ use crate::round_tools::RoundTools;
 use crate::task::blocking;
 use crate::thread_session::ThreadSession;
 use crate::turn_message::{message_tokens, sent_tokens};
+use crate::turn_notes::turn_sections;
 
 /// What a turn's first round is asked with.
 pub(crate) struct TurnPlan {
@@ -60,7 +61,8 @@ impl HeldTurn {
             agent.compare_session(session).await?;
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
-        let opening = TurnMessage::opening(&self.stored.input, reminder, &prepared.compiled.turn_text);
+        let notes = self.turn_notes(&prepared.compiled, &history).await?;
+        let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
         let items = [agent.context_item(&history, budget), TurnItem::Message(opening.clone())];
         self.add_later(items).await;
         // The first round's record takes the opening to the store; nothing is asked without it.
@@ -101,7 +103,7 @@ impl HeldTurn {
             + agent.tool_tokens(tools)
             + sent_tokens(
                 &agent.counter,
-                &TurnMessage::opening(&self.stored.input, None, &compiled.turn_text),
+                &TurnMessage::opening(&self.stored.input, None, turn_sections(compiled)),
             );
         let settings = &agent.settings.turns;
         let room = settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens);

@@ -25,6 +25,7 @@ use crate::settings::{AgentSettings, TurnSettings};
 use crate::subject::Subject;
 use crate::task::blocking;
 use crate::turn_message::sent_tokens;
+use crate::turn_notes::turn_sections;
 use crate::view::shown;
 
 /// A prompt that nobody was asked with.
@@ -84,7 +85,7 @@ impl Agent {
 
     /// Tokens that earlier turns may have, by the same sum as in a turn.
     fn history_room(&self, compiled: &CompiledPrompt, specs: &[ToolSpec], input: Option<&str>) -> usize {
-        let opening = TurnMessage::opening(input.unwrap_or_default(), None, &compiled.turn_text);
+        let opening = TurnMessage::opening(input.unwrap_or_default(), None, turn_sections(compiled));
         let fixed = usize::try_from(compiled.manifest.prefix_tokens()).unwrap_or(usize::MAX)
             + self.tool_tokens(specs)
             + sent_tokens(&self.counter, &opening);

@@ -1,9 +1,9 @@
 //! The rounds of a turn: a model is asked, its calls are run, and it is asked again, until it answers.
 
 use futures_util::StreamExt as _;
-use prompt::notes;
+use prompt::{RECOVERY_CONTINUATION, RETRY_INSTRUCTION, notes};
 use protocol::ToolCall;
-use protocol::message::{TurnItem, TurnMessage};
+use protocol::message::{MessageNote, TurnItem, TurnMessage};
 use protocol::prompt::{RoundNote, RoundRequest};
 use provider::{
     Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, ProviderError, StopReason, ToolChoice,
@@ -141,11 +141,11 @@ impl<'a> Rounds<'a> {
             || self.is_full(&batch.entry);
         if is_next_last {
             self.notes.push(RoundNote::FinalAnswer);
-            batch.entry.message.blocks.push(Block::text(notes::final_answer()));
+            batch.entry.notes.push(note("final_answer", notes::final_answer()));
             self.spent.calls = self.spent.calls.max(max_calls);
         } else if batch.recoverable {
             self.notes.push(RoundNote::Retry);
-            batch.entry.message.blocks.push(Block::text(notes::retry_instruction()));
+            batch.entry.notes.push(note(RETRY_INSTRUCTION, notes::retry_instruction()));
         }
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
@@ -165,8 +165,8 @@ impl<'a> Rounds<'a> {
                 self.spent.continuations += 1;
                 self.push(response.message, Vec::new()).await?;
                 self.notes.push(RoundNote::Continuation);
-                let hint = TurnMessage::new(Message::user(notes::recovery_continuation()));
-                self.add(hint, Vec::new()).await?;
+                let hint = note(RECOVERY_CONTINUATION, notes::recovery_continuation());
+                self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
                 Ok(Next::Ask)
             }
             stop => {
@@ -308,4 +308,8 @@ impl<'a> Rounds<'a> {
         self.entries.push(entry);
         Ok(())
     }
+}
+
+fn note(id: &str, text: String) -> MessageNote {
+    MessageNote { id: id.to_owned(), text }
 }

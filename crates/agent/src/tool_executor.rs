@@ -179,7 +179,7 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
         let result = ToolResult::new(call.id, output.text);
         results.push(if output.is_error { result.failed() } else { result });
     }
-    let entry = TurnMessage { message: Message::results(results), reminders };
+    let entry = TurnMessage { reminders, ..TurnMessage::new(Message::results(results)) };
     ToolBatch { entry, events, recoverable, touched: Vec::new(), announcements: Vec::new() }
 }
 

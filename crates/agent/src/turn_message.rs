@@ -23,7 +23,8 @@ pub(crate) fn messages(items: Vec<StoredItem>) -> Vec<(TurnMessage, Timestamp)> 
 /// Tokens of a message as it is sent, reminders included, an estimate.
 pub(crate) fn sent_tokens(counter: &Counter, message: &TurnMessage) -> usize {
     let reminders = message.reminders().map(|reminder| counter.count(Encoding::Cl100k, &reminder.render()));
-    reminders.sum::<usize>() + message_tokens(counter, &message.message)
+    let notes = message.notes.iter().map(|note| counter.count(Encoding::Cl100k, &note.text));
+    reminders.sum::<usize>() + notes.sum::<usize>() + message_tokens(counter, &message.message)
 }
 
 /// Tokens of a message, an estimate.

@@ -4,7 +4,7 @@ use instructions::Reminder;
 use protocol::message::{Block, TurnMessage};
 use protocol::method::TurnGetResult;
 use protocol::turn::{TurnReminder, TurnStep, TurnToolResult};
-use protocol::{Timestamp, TurnApproval, TurnId, TurnStatus, WorkspaceId};
+use protocol::{MessageRole, Timestamp, TurnApproval, TurnId, TurnStatus, WorkspaceId};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
@@ -37,7 +37,9 @@ impl Agent {
         let now = Timestamp::now();
         let is_running = turn.status == TurnStatus::Running;
         let waiting = open.into_iter().filter(|approval| is_running && approval.expires_at > now);
-        let steps = entries.iter().map(|(entry, at)| step(entry, *at)).collect();
+        // A message of ours alone tells people nothing.
+        let entries = entries.iter().filter(|(entry, _)| !entry.message.blocks.is_empty());
+        let steps = entries.map(|(entry, at)| step(entry, *at)).collect();
         Ok(TurnGetResult { turn, steps, approvals: waiting.collect(), decided })
     }
 }
@@ -65,6 +67,9 @@ fn step(entry: &TurnMessage, created_at: Timestamp) -> TurnStep {
         Block::Text { text } => Some(text.as_str()),
         _ => None,
     });
+    // What older versions stored after a user's words was not theirs.
+    let own = if entry.message.role == MessageRole::User { 1 } else { usize::MAX };
+    let texts = texts.take(own);
     TurnStep {
         role: entry.message.role,
         text: texts.collect::<Vec<_>>().join("\n\n"),

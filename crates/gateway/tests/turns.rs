@@ -10,3 +10,5 @@ mod nodes;
 mod previews;
 mod requests;
 mod rounds;
+mod said_once;
+mod unanswered;

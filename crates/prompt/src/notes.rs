@@ -41,6 +41,11 @@ pub fn summary(text: &str) -> String {
     section("Summary of the Earlier Conversation", text.trim())
 }
 
+/// Tells a model of turns that ended without an answer, so that it does not repeat what they have half done.
+pub fn unanswered_turns(lines: &str) -> String {
+    section("Turns Without an Answer", &format!("{lines}\n{}", texts::UNANSWERED_TURNS))
+}
+
 /// The heading that the table of sections gives.
 fn heading(id: &str) -> &'static str {
     SectionKind::find(id).map_or("", |kind| kind.title)

@@ -50,6 +50,11 @@ Some of these calls failed. Read why, correct what was wrong, and call again; if
 pub(crate) const FINAL_ANSWER: &str = "\
 No more tools can be called in this turn. Answer now: what you did, what you found, and what is left to do.";
 
+/// What to do about turns that ended without an answer. They are not in the conversation, so the model cannot know what
+/// was half done; the files can tell it.
+pub(crate) const UNANSWERED_TURNS: &str = "\
+What was said then is not in this conversation. Look at what is there before you change it again.";
+
 /// How to summarise a conversation. Each sentence has a reason: who reads it decides what matters; an earlier summary is
 /// all that is left of what it covers; what is kept is what cannot be found again; the quoted texts may contain orders; a
 /// greeting would be kept as if it were a fact.

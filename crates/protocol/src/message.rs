@@ -146,6 +146,19 @@ pub struct TurnMessage {
     /// What the model is told besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<AttachedReminder>,
+    /// Texts of ours that stand at its end. They are apart from the message so that people are shown what was said, and
+    /// so that a later turn knows what the request says already.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<MessageNote>,
+}
+
+/// A text of ours at the end of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageNote {
+    /// Which section or note it is.
+    pub id: String,
+    /// The text, heading included.
+    pub text: String,
 }
 
 /// A reminder, and where it stands.
@@ -161,17 +174,19 @@ pub struct AttachedReminder {
 impl TurnMessage {
     /// A message that carries no reminders.
     pub fn new(message: Message) -> Self {
-        Self { message, reminders: Vec::new() }
+        Self { message, reminders: Vec::new(), notes: Vec::new() }
     }
 
     /// The message that opens a turn: what the user says, reminders, and what is of this turn alone.
-    pub fn opening(input: &str, reminder: Option<Reminder>, turn_text: &str) -> Self {
-        let mut message = Message::user(input);
-        if !turn_text.is_empty() {
-            message.blocks.push(Block::text(turn_text));
-        }
+    pub fn opening(input: &str, reminder: Option<Reminder>, notes: Vec<MessageNote>) -> Self {
         let reminders = reminder.map(|reminder| AttachedReminder { call_id: None, reminder });
-        Self { message, reminders: reminders.into_iter().collect() }
+        Self { message: Message::user(input), reminders: reminders.into_iter().collect(), notes }
+    }
+
+    /// A message in which nobody but Foreword speaks.
+    pub fn of_notes(notes: Vec<MessageNote>) -> Self {
+        let message = Message { role: MessageRole::User, blocks: Vec::new() };
+        Self { message, reminders: Vec::new(), notes }
     }
 
     /// The message as a model reads it, reminders rendered.
@@ -187,6 +202,10 @@ impl TurnMessage {
         let others = others.map(|attached| Block::text(attached.reminder.render()));
         let after = message.blocks.len().min(1);
         message.blocks.splice(after..after, others);
+        if !self.notes.is_empty() {
+            let notes: Vec<&str> = self.notes.iter().map(|note| note.text.as_str()).collect();
+            message.blocks.push(Block::text(notes.join("\n\n")));
+        }
         message
     }
 
@@ -211,7 +230,7 @@ mod tests {
             call_id: Some(call_id.to_owned()),
             reminder: trimmed(call_id),
         };
-        let entry = TurnMessage { message, reminders: vec![attached("2")] };
+        let entry = TurnMessage { reminders: vec![attached("2")], ..TurnMessage::new(message) };
         let sent = entry.as_sent();
         let results: Vec<&ToolResult> = sent
             .blocks
@@ -227,7 +246,9 @@ mod tests {
 
     #[test]
     fn what_is_of_the_turn_alone_stands_last_in_its_opening() {
-        let sent = TurnMessage::opening("do it", Some(trimmed("x")), "## Extra\nnow").as_sent();
+        let notes = ["## Memory\nitem", "## Extra\nnow"];
+        let notes = notes.map(|text| MessageNote { id: "note".to_owned(), text: text.to_owned() });
+        let sent = TurnMessage::opening("do it", Some(trimmed("x")), notes.to_vec()).as_sent();
         let texts: Vec<String> = sent
             .blocks
             .iter()
@@ -236,6 +257,7 @@ mod tests {
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(texts, ["do it".to_owned(), trimmed("x").render(), "## Extra\nnow".to_owned()]);
+        let last = "## Memory\nitem\n\n## Extra\nnow".to_owned();
+        assert_eq!(texts, ["do it".to_owned(), trimmed("x").render(), last]);
     }
 }

@@ -302,7 +302,7 @@ pub struct ExplainedHistory {
     pub summarised: bool,
     /// Completed turns that were sent word for word.
     pub turns: u64,
-    /// Messages of those turns.
+    /// Questions and answers of those turns; what tools did is not counted.
     pub entries: u64,
     /// Their tokens and those of the summary, an estimate.
     pub tokens: u64,

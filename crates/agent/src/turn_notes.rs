@@ -1,0 +1,34 @@
+//! What a turn's opening says besides the user's words: the turn part of the prompt, as far as the request does not say it
+//! already.
+//!
+//! Earlier turns are replayed as they were sent, and so is what they said of the date or of a memory. Said again it would be
+//! noise, and two equal texts in different places make a model wonder which holds.
+
+use prompt::CompiledPrompt;
+use protocol::message::MessageNote;
+use protocol::prompt::Stability;
+
+use crate::error::AgentError;
+use crate::held_turn::HeldTurn;
+use crate::history::History;
+
+impl HeldTurn {
+    /// What the turn's opening says of this turn alone.
+    pub(crate) async fn turn_notes(
+        &self,
+        compiled: &CompiledPrompt,
+        history: &History,
+    ) -> Result<Vec<MessageNote>, AgentError> {
+        let mut notes = turn_sections(compiled);
+        notes.retain(|note| history.last_note(&note.id) != Some(&note.text));
+        notes.extend(self.unanswered_note(history).await?);
+        Ok(notes)
+    }
+}
+
+/// The turn part of a prompt.
+pub(crate) fn turn_sections(compiled: &CompiledPrompt) -> Vec<MessageNote> {
+    let sections = compiled.manifest.sections.iter().zip(&compiled.sections);
+    let of_turn = sections.filter(|(section, _)| section.stability == Stability::Turn);
+    of_turn.map(|(_, text)| MessageNote { id: text.id.clone(), text: text.text.to_string() }).collect()
+}

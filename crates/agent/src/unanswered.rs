@@ -1,0 +1,150 @@
+//! Turns that failed or were cancelled. They are never replayed, but what they did to files remains: the next turn is told.
+
+use std::collections::BTreeSet;
+
+use instructions::make_harmless;
+use protocol::message::{Block, MessageNote, TurnMessage};
+use protocol::{ToolCall, Turn, TurnErrorKind, TurnStatus};
+use store::UnansweredTurn;
+
+use crate::error::AgentError;
+use crate::held_turn::HeldTurn;
+use crate::history::History;
+use crate::turn_message::messages;
+
+/// The id of the note about them.
+const NOTE: &str = "unanswered_turns";
+/// How many of them are told of, newest first.
+const MAX_TURNS: u64 = 3;
+/// How many files of each are named.
+const MAX_FILES: usize = 20;
+/// Most characters of a name or a path.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Tools that write one file, which their argument `path` names.
+const WRITING: &[&str] = &["write_file", "edit_file"];
+/// Tools that change nothing; whatever else was called may have.
+const READING: &[&str] = &["read_file", "list_dir", "search", "read_skill"];
+
+impl HeldTurn {
+    /// What the model is told of turns since the last one in its history that ended without an answer.
+    pub(crate) async fn unanswered_note(&self, history: &History) -> Result<Option<MessageNote>, AgentError> {
+        let stored = &self.stored;
+        let last = history.turns.last().map_or(history.through, |turn| turn.ordinal);
+        if last + 1 >= stored.ordinal {
+            return Ok(None);
+        }
+        let store = &self.agent.store;
+        let found = store
+            .unanswered_turns(&stored.workspace_id, &stored.thread_id, last, stored.ordinal, MAX_TURNS)
+            .await?;
+        let mut sentences = Vec::new();
+        for unanswered in &found {
+            let items = store.turn_items(&stored.workspace_id, &unanswered.turn.id).await?;
+            let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
+            let name = if sentences.is_empty() { "The turn before this one" } else { "The one before that" };
+            sentences.push(describe(name, unanswered, &entries));
+        }
+        let text = || prompt::notes::unanswered_turns(&sentences.join("\n"));
+        Ok((!sentences.is_empty()).then(|| MessageNote { id: NOTE.to_owned(), text: text() }))
+    }
+}
+
+/// One line: how a turn ended, and what it did.
+fn describe(name: &str, unanswered: &UnansweredTurn, entries: &[TurnMessage]) -> String {
+    let UnansweredTurn { turn, stopped_by } = unanswered;
+    let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
+    let how_far = match calls.len() {
+        0 => "before it called a tool".to_owned(),
+        1 => "after one tool call".to_owned(),
+        count => format!("after {count} tool calls"),
+    };
+    let done = Done::of(&calls, entries);
+    let mut line = format!("{name} {} {how_far}", ending(turn, stopped_by.as_deref()));
+    if !done.changed.is_empty() {
+        line += &format!("; files it changed: {}", named(&done.changed));
+    }
+    if !done.perhaps.is_empty() {
+        line += &format!("; files it may have changed: {}", named(&done.perhaps));
+    }
+    if !done.others.is_empty() {
+        line += &format!("; it also called {}, which may have changed something", named(&done.others));
+    }
+    if done.is_nothing() && !calls.is_empty() {
+        line += "; it changed no files";
+    }
+    line + "."
+}
+
+fn ending(turn: &Turn, stopped_by: Option<&str>) -> String {
+    if turn.status == TurnStatus::Cancelled {
+        return match stopped_by {
+            Some(name) => format!("was cancelled by {}", one_line(name)),
+            None => "was cancelled".to_owned(),
+        };
+    }
+    let reason = match turn.error.as_ref().map(|error| error.kind) {
+        Some(TurnErrorKind::ProviderFailed) => "the model's provider failed",
+        Some(TurnErrorKind::HookFailed) => "a hook failed",
+        Some(TurnErrorKind::Interrupted) => "the gateway was interrupted",
+        Some(TurnErrorKind::NoAnswer) => "no answer came",
+        Some(TurnErrorKind::Refused) => "the model refused to answer",
+        Some(TurnErrorKind::ToolBudgetSpent) => "the budget of tool calls was spent",
+        Some(TurnErrorKind::TooLong) => "the request was too long",
+        Some(TurnErrorKind::Failed) | None => "an error occurred",
+    };
+    format!("failed ({reason})")
+}
+
+/// What the calls of a turn have done, as far as it is stored.
+#[derive(Default)]
+struct Done {
+    changed: BTreeSet<String>,
+    /// Files whose call has no result: it may have been stopped at any point.
+    perhaps: BTreeSet<String>,
+    /// Tools that may have changed anything.
+    others: BTreeSet<String>,
+}
+
+impl Done {
+    fn of(calls: &[&ToolCall], entries: &[TurnMessage]) -> Self {
+        let mut done = Self::default();
+        for call in calls {
+            let blocks = entries.iter().flat_map(|entry| &entry.message.blocks);
+            let has_failed = blocks.into_iter().find_map(|block| match block {
+                Block::ToolResult(result) if result.call_id == call.id => Some(result.is_error),
+                _ => None,
+            });
+            if WRITING.contains(&call.name.as_str()) {
+                let path = call.input().ok().and_then(|input| Some(input.get("path")?.as_str()?.to_owned()));
+                let Some(path) = path else { continue };
+                match has_failed {
+                    Some(true) => {}
+                    Some(false) => _ = done.changed.insert(path),
+                    None => _ = done.perhaps.insert(path),
+                }
+            } else if !READING.contains(&call.name.as_str()) && has_failed != Some(true) {
+                done.others.insert(call.name.clone());
+            }
+        }
+        done.perhaps.retain(|path| !done.changed.contains(path));
+        done
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.changed.is_empty() && self.perhaps.is_empty() && self.others.is_empty()
+    }
+}
+
+fn named(names: &BTreeSet<String>) -> String {
+    let shown: Vec<String> = names.iter().take(MAX_FILES).map(|name| one_line(name)).collect();
+    let more = names.len().saturating_sub(MAX_FILES);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+/// A name that a person or a model chose, as part of a line of ours.
+fn one_line(name: &str) -> String {
+    let name: String = name.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    let short: String = name.chars().take(MAX_NAME_CHARS).collect();
+    make_harmless(&short).0.into_owned()
+}

@@ -1,0 +1,92 @@
+//! What a request says once: the date and other texts of one turn, which later turns replay.
+
+use agent::TurnSettings;
+use protocol::message::{Block, Message, MessageNote, TurnItem, TurnMessage};
+use protocol::{ThreadId, Timestamp, WorkspaceId};
+use scripted_model::{Answer, Stop};
+use serde_json::{Value, json};
+
+use crate::support::{Setting, Stage, writing};
+use crate::transcript::{self, SystemText};
+
+fn dates(body: &Value) -> usize {
+    body["messages"].to_string().matches("Date: ").count()
+}
+
+#[tokio::test]
+async fn transcript_of_what_is_said_once() {
+    let mut stage = Stage::agent(&[("a.txt", "text\n")]).await;
+    stage.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path":"missing.txt"}"#));
+    stage.model.answer(Answer::text("It is not there,").stop(Stop::MaxOutputTokens));
+    stage.model.answer(Answer::text("so I cannot say."));
+    stage.model.answer(Answer::text("It says text."));
+    let first = stage.ask("What does missing.txt say?").await;
+    let second = stage.ask("And a.txt?").await;
+    let bodies = stage.bodies();
+    assert!(bodies.iter().all(|body| dates(body) == 1));
+
+    // People are shown what was said, and nothing of ours.
+    let texts = |answer: &Value| {
+        let steps = answer["steps"].as_array().unwrap().iter();
+        steps.filter_map(|step| step["text"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&first), ["What does missing.txt say?", "It is not there,", "so I cannot say."]);
+    assert_eq!(texts(&second), ["And a.txt?", "It says text."]);
+    transcript::check(&stage, "13-said-once", SystemText::Headings);
+}
+
+/// Stores a question and its answer as if a gateway had, on some day.
+async fn past_turn(stage: &Stage, date: &str) {
+    let (workspace, thread): (WorkspaceId, ThreadId) =
+        (stage.workspace.clone().try_into().unwrap(), stage.thread.clone().try_into().unwrap());
+    let store = stage.gateway.gateway().store().clone();
+    let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
+    let (input, model, cwd) = ("hello".to_owned(), None, None);
+    let new = store::NewTurn { thread_id: thread, input, model, cwd, lease };
+    let turn = store.create_turn(&workspace, new, None).await.unwrap();
+    let note =
+        MessageNote { id: "extra_system".to_owned(), text: format!("## Extra System\nDate: {date} (UTC)") };
+    let opening = TurnMessage::opening("hello", None, vec![note]);
+    let answer = TurnMessage::new(Message::assistant(vec![Block::text("hi")]));
+    let items = [opening, answer].map(TurnItem::Message).to_vec();
+    let end = store::TurnEnd::Completed { session: None };
+    let finish = store::FinishTurn { end, usage: None, items };
+    store.finish_turn(&workspace, &turn.id, "test", finish, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn another_date_is_said_also_when_the_clock_went_back() {
+    for date in ["2001-01-01", "2999-12-31"] {
+        let mut stage = Stage::chat().await;
+        past_turn(&stage, date).await;
+        stage.model.answer_by(|_| Answer::text("yes"));
+        stage.ask("what day is it?").await;
+        stage.ask("and now?").await;
+        let bodies = stage.bodies();
+        assert_eq!((dates(&bodies[0]), dates(&bodies[1])), (2, 2), "the old one and today's, once each");
+        let text = bodies[1].to_string();
+        assert!(text.find(date) < text.rfind("Date: "));
+    }
+}
+
+#[tokio::test]
+async fn what_was_summarised_away_is_said_again() {
+    let turns = TurnSettings { max_context_tokens: 6_000, response_reserve_tokens: 1_000, ..writing() };
+    let mut stage = Stage::set(Setting { turns, ..Setting::default() }).await;
+    stage.model.answer_by(|request| {
+        let is_summary = request.body["system"].to_string().contains("Summarise the conversation");
+        if is_summary {
+            Answer::text("SUMMARY")
+        } else {
+            Answer::text(&"some words of an answer ".repeat(100))
+        }
+    });
+    for number in 1..=12 {
+        stage.ask(&format!("question {number}")).await;
+        assert_eq!(dates(&stage.last_body()), 1, "turn {number}");
+    }
+    assert!(stage.last_body().to_string().contains("SUMMARY"));
+    let params = stage.with(json!({ "thread_id": stage.thread }));
+    let turns = stage.socket.ok("turn/list", params).await["turns"].clone();
+    assert!(turns.as_array().unwrap().iter().all(|turn| !turn["input"].to_string().contains("Date")));
+}
