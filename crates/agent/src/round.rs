@@ -81,7 +81,7 @@ impl<'a> Rounds<'a> {
             let calls: Vec<ToolCall> = response.message.tool_calls().cloned().collect();
             let next = match (kind, calls.is_empty()) {
                 (_, true) => self.end_or_continue(kind, response).await?,
-                (RoundKind::Open, false) => self.run_calls(response.message, calls).await?,
+                (RoundKind::Open, false) => self.run_calls(response, calls).await?,
                 (RoundKind::Last, false) => self.end_without_calls(response.message).await?,
             };
             if let Next::End = next {
@@ -125,11 +125,11 @@ impl<'a> Rounds<'a> {
     }
 
     /// Stores the model's calls, runs them, and stores their results for the next round.
-    async fn run_calls(&mut self, message: Message, calls: Vec<ToolCall>) -> Result<Next, AgentError> {
+    async fn run_calls(&mut self, response: ChatResponse, calls: Vec<ToolCall>) -> Result<Next, AgentError> {
         let started = calls
             .iter()
             .map(|call| TurnEvent::ToolStarted { call_id: call.id.clone(), tool: call.name.clone() });
-        self.push(message, started.collect()).await?;
+        self.push(response.message, started.collect()).await?;
         let settings = &self.turn.agent.settings.turns;
         let max_calls = settings.max_tool_calls as usize;
         let left = max_calls.saturating_sub(self.spent.calls);
@@ -143,6 +143,9 @@ impl<'a> Rounds<'a> {
             self.notes.push(RoundNote::FinalAnswer);
             batch.entry.notes.push(note("final_answer", notes::final_answer()));
             self.spent.calls = self.spent.calls.max(max_calls);
+        } else if !response.unfinished_calls.is_empty() {
+            self.notes.push(RoundNote::Continuation);
+            batch.entry.notes.push(continuation(&response.unfinished_calls));
         } else if batch.recoverable {
             self.notes.push(RoundNote::Retry);
             batch.entry.notes.push(note(RETRY_INSTRUCTION, notes::retry_instruction()));
@@ -165,7 +168,7 @@ impl<'a> Rounds<'a> {
                 self.spent.continuations += 1;
                 self.push(response.message, Vec::new()).await?;
                 self.notes.push(RoundNote::Continuation);
-                let hint = note(RECOVERY_CONTINUATION, notes::recovery_continuation());
+                let hint = continuation(&response.unfinished_calls);
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
                 Ok(Next::Ask)
             }
@@ -308,6 +311,16 @@ impl<'a> Rounds<'a> {
         self.entries.push(entry);
         Ok(())
     }
+}
+
+/// What a model is told whose answer reached its limit of length: in the middle of its text, or of a call.
+fn continuation(unfinished: &[ToolCall]) -> MessageNote {
+    let text = match unfinished.last() {
+        // A call is not continued but made again: half of its arguments are of no use to anybody.
+        Some(call) => notes::cut_call(&call.name),
+        None => notes::recovery_continuation(),
+    };
+    note(RECOVERY_CONTINUATION, text)
 }
 
 fn note(id: &str, text: String) -> MessageNote {

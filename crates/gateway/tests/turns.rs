@@ -8,6 +8,7 @@ mod history;
 mod instructions;
 mod nodes;
 mod previews;
+mod recovery;
 mod requests;
 mod rounds;
 mod said_once;

@@ -8,6 +8,14 @@ pub fn recovery_continuation() -> String {
     section(heading(RECOVERY_CONTINUATION), texts::RECOVERY_CONTINUATION)
 }
 
+/// Tells a model whose answer was cut off in the middle of a call what has become of it.
+pub fn cut_call(tool: &str) -> String {
+    // A model may call anything it likes, so the name is only quoted where it can be one.
+    let is_name = tool.len() <= 64 && tool.chars().all(|it| it.is_ascii_alphanumeric() || "_-".contains(it));
+    let tool = if is_name && !tool.is_empty() { format!(" of `{tool}`") } else { String::new() };
+    section(heading(RECOVERY_CONTINUATION), &texts::CUT_CALL.replace("{tool}", &tool))
+}
+
 /// Tells a model what to do about tools that failed.
 pub fn retry_instruction() -> String {
     section(heading(RETRY_INSTRUCTION), texts::RETRY_INSTRUCTION)

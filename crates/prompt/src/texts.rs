@@ -42,6 +42,11 @@ pub(crate) const NESTED_SCOPES: &str = "\
 pub(crate) const RECOVERY_CONTINUATION: &str = "\
 Your last answer was cut off. Go on exactly where it ended: repeat nothing, and do not apologise.";
 
+/// What to do after an answer that was cut off in the middle of a call. Repeated as it was, it would be cut off again.
+pub(crate) const CUT_CALL: &str = "\
+Your answer reached its limit of length in the middle of a call{tool}, which did not run. Call again with less in one call: \
+a long text in several parts.";
+
 /// What to do about tools that failed.
 pub(crate) const RETRY_INSTRUCTION: &str = "\
 Some of these calls failed. Read why, correct what was wrong, and call again; if it cannot be done, say so.";

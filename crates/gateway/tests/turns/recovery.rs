@@ -1,0 +1,109 @@
+//! What a model is told after something went wrong, what the user sees, and what is stored.
+
+use scripted_model::{Answer, Stop, Wire};
+use serde_json::{Value, json};
+
+use crate::support::{Setting, Stage, writing};
+use crate::transcript::{self, SystemText};
+
+/// Each result of a step: its text's first line, and whether it failed.
+fn results(answer: &Value, step: usize) -> Vec<(String, bool)> {
+    let results = answer["steps"][step]["results"].as_array().unwrap().iter();
+    let shown = results.map(|result| {
+        let text = result["text"].as_str().unwrap().lines().next().unwrap_or_default().to_owned();
+        (text, result["is_error"] == true)
+    });
+    shown.collect()
+}
+
+#[tokio::test]
+async fn transcript_of_recovery() {
+    let mut turns = writing();
+    turns.permissions.write = tools::Permission::Deny;
+    let files = &[("a.txt", "text\n")];
+    let mut stage = Stage::set(Setting { mode: "agent", files, turns, ..Setting::default() }).await;
+    stage.model.answer(
+        Answer::empty()
+            .tool_call("call_1", "read_file", r#"{"path": "a.txt"#)
+            .tool_call("call_2", "open_file", r#"{"path":"a.txt"}"#)
+            .tool_call("call_3", "write_file", r#"{"path":"a.txt","content":"x"}"#),
+    );
+    stage.model.answer(
+        Answer::text("I write it again.")
+            .tool_call("call_4", "read_file", r#"{"path":"a.txt"}"#)
+            .tool_call("call_5", "write_file", r#"{"path":"a.txt","content":"a very long"#)
+            .stop(Stop::MaxOutputTokens),
+    );
+    stage.model.answer(
+        Answer::empty()
+            .tool_call("call_6", "write_file", r#"{"path":"a.txt","con"#)
+            .stop(Stop::MaxOutputTokens),
+    );
+    stage.model.answer(Answer::text("I may not write, so I stop"));
+    let answer = stage.ask("Change a.txt.").await;
+    let first = results(&answer, 2);
+    assert!(first.iter().all(|(_, failed)| *failed), "{first:?}");
+    assert_eq!(results(&answer, 4), [("text".to_owned(), false)]);
+    assert_eq!(answer["turn"]["answer"], "I write it again.\n\nI may not write, so I stop");
+    assert_eq!(stage.read("a.txt"), "text\n");
+    transcript::check(&stage, "17-recovery", SystemText::Headings);
+    // What was cut off is in no later request either.
+    stage.model.answer(Answer::text("yes"));
+    stage.ask("Fine.").await;
+    assert!(!stage.last_body().to_string().contains("call_5"));
+}
+
+#[tokio::test]
+async fn a_model_whose_calls_are_always_cut_off_is_not_asked_for_ever() {
+    let mut stage = Stage::agent(&[]).await;
+    stage.model.answer_by(|_| {
+        Answer::empty().tool_call("c", "write_file", r#"{"path":"a.txt","con"#).stop(Stop::MaxOutputTokens)
+    });
+    assert_eq!(stage.fail("write").await["kind"], "no_answer");
+    assert_eq!(stage.bodies().len(), 4);
+    assert!(!stage.path("a.txt").exists());
+}
+
+#[tokio::test]
+async fn a_provider_that_is_busy_or_breaks_off_early_is_sent_the_same_request_again() {
+    for wire in [Wire::Anthropic, Wire::Openai, Wire::OpenaiCompatible] {
+        for trouble in [
+            Answer::rate_limited("0"),
+            Answer::too_many_requests(),
+            Answer::failure(529),
+            Answer::text("never heard").cut_after_bytes(0),
+        ] {
+            let mut stage = Stage::set(Setting { wire, ..Setting::default() }).await;
+            stage.model.answer(trouble);
+            stage.model.answer(Answer::text("at last"));
+            let answer = stage.ask("hello").await;
+            let bodies = stage.bodies();
+            assert_eq!((bodies.len(), &bodies[0]), (2, &bodies[1]), "{wire:?}");
+            assert_eq!(answer["steps"].as_array().unwrap().len(), 2);
+            assert_eq!(answer["turn"]["answer"], "at last");
+        }
+    }
+}
+
+#[tokio::test]
+async fn after_a_failure_the_next_turn_knows_why() {
+    let mut stage = Stage::chat().await;
+    for (trouble, kind, reason) in [
+        (Answer::empty().stop(Stop::Refused), "refused", "the model refused to answer"),
+        (Answer::empty(), "no_answer", "no answer came"),
+        (
+            Answer::text(&"word ".repeat(40)).in_deltas(20).cut_after_events(12),
+            "provider_failed",
+            "the model's provider failed",
+        ),
+    ] {
+        stage.model.answer(trouble);
+        assert_eq!(stage.fail("hello").await["kind"], kind);
+        stage.model.answer(Answer::text("better"));
+        stage.ask("again").await;
+        let line = format!("The turn before this one failed ({reason}) before it called a tool.");
+        assert_eq!(stage.last_body().to_string().matches(&line).count(), 1, "{kind}");
+    }
+    let body = stage.last_body();
+    assert!(!json!(body["messages"]).to_string().contains("word word"), "what broke off is not replayed");
+}
