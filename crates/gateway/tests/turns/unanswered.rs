@@ -1,5 +1,7 @@
 //! What a turn is told of those before it that failed or were cancelled.
 
+use protocol::message::{Block, Message, TurnItem, TurnMessage};
+use protocol::{ThreadId, Timestamp, ToolCall, WorkspaceId};
 use scripted_model::Answer;
 use serde_json::{Value, json};
 
@@ -63,17 +65,29 @@ async fn failed_turns_are_told_of_with_what_they_did() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_stopped_may_have_changed_its_file() {
-    let turns =
-        agent::TurnSettings { approval_time: std::time::Duration::from_secs(60), ..Default::default() };
-    let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
-    stage.model.answer(write("call_1", "b.txt"));
-    let turn = stage.start("Write.").await;
-    stage.until(&turn, |answer| answer["approvals"].as_array().is_some_and(|it| !it.is_empty())).await;
-    let params = stage.with(json!({ "turn_id": turn }));
-    stage.socket.ok("turn/cancel", params).await;
+async fn a_call_without_a_result_may_have_changed_its_file() {
+    let mut stage = Stage::agent(&[]).await;
+    // As a gateway leaves it that dies while the tool runs.
+    let (workspace, thread): (WorkspaceId, ThreadId) =
+        (stage.workspace.clone().try_into().unwrap(), stage.thread.clone().try_into().unwrap());
+    let store = stage.gateway.gateway().store().clone();
+    let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
+    let (input, model, cwd) = ("Write.".to_owned(), None, None);
+    let new = store::NewTurn { thread_id: thread, input, model, cwd, lease };
+    let turn = store.create_turn(&workspace, new, None).await.unwrap();
+    let arguments = json!({ "path": "b.txt", "content": "x" }).to_string();
+    let call = ToolCall { id: "call_1".to_owned(), name: "write_file".to_owned(), arguments };
+    let message = TurnMessage::new(Message::assistant(vec![Block::ToolCall(call)]));
+    let finish = store::FinishTurn {
+        end: store::TurnEnd::Cancelled,
+        usage: None,
+        items: vec![TurnItem::Message(message)],
+    };
+    store.finish_turn(&workspace, &turn.id, "test", finish, None).await.unwrap();
     stage.model.answer(Answer::text("done"));
     stage.ask("Go on.").await;
     let text = stage.last_body()["messages"].to_string();
-    assert!(text.contains("after one tool call; files it may have changed: b.txt."), "{text}");
+    let line =
+        "The turn before this one was cancelled after one tool call; files it may have changed: b.txt.";
+    assert!(text.contains(line), "{text}");
 }
