@@ -50,7 +50,7 @@ pub(crate) struct TurnModel {
 }
 
 /// The session of a thread after a turn that ended well, and the version it is based on.
-pub(crate) type SessionAfter = Option<(Session, Version)>;
+pub(crate) type SessionAfter = Option<Box<(Session, Version)>>;
 
 /// How a turn ended.
 pub(crate) enum Outcome {

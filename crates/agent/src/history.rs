@@ -110,7 +110,7 @@ impl History {
     }
 
     fn leave_out(&mut self, count: usize) {
-        self.through = self.turns.drain(..count).last().map_or(self.through, |turn| turn.ordinal);
+        self.through = self.turns.drain(..count).next_back().map_or(self.through, |turn| turn.ordinal);
     }
 
     /// How many of the oldest turns must go so that the rest has at most so many tokens.

@@ -39,7 +39,7 @@ impl TurnPlan {
     /// The session as it is saved when the turn has ended well.
     pub(crate) fn session_after(&self) -> SessionAfter {
         match (&self.session, &self.resolver) {
-            (Some(session), Some(resolver)) => Some(session.after(resolver)),
+            (Some(session), Some(resolver)) => Some(Box::new(session.after(resolver))),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Sessions: a frozen start, files announced once as an agent moves, and what a resumed session is told.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a fixture that cannot be made fails its test")]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
 mod support;
 

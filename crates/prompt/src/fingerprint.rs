@@ -65,7 +65,7 @@ pub(crate) fn fingerprints_of_texts(stable: &str, session: &str, turn: &str) -> 
         stable: ContentHash::of(stable),
         session: ContentHash::of(session),
         turn: ContentHash::of(turn),
-        dynamic: ContentHash::of(&join([session, turn])),
-        full: ContentHash::of(&join([stable, session, turn])),
+        dynamic: ContentHash::of(join([session, turn])),
+        full: ContentHash::of(join([stable, session, turn])),
     }
 }

@@ -43,7 +43,7 @@ fn a_prompt_of_the_first_version_is_rebuilt() -> anyhow::Result<()> {
         stable: ContentHash::of(&compiled.stable_text),
         session: ContentHash::of(&compiled.session_text),
         turn: ContentHash::of(&compiled.turn_text),
-        dynamic: ContentHash::of(&format!("{}\n\n{}", compiled.session_text, compiled.turn_text)),
+        dynamic: ContentHash::of(format!("{}\n\n{}", compiled.session_text, compiled.turn_text)),
         full: ContentHash::of(&compiled.full_text),
     };
     let first =

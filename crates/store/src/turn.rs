@@ -58,7 +58,7 @@ pub struct NewTurn {
 pub enum TurnEnd {
     /// With its answer, and what the thread carries on from here, over the version that it is based on.
     Completed {
-        session: Option<(Session, Version)>,
+        session: Option<Box<(Session, Version)>>,
     },
     Failed(TurnError),
     Cancelled,
@@ -82,7 +82,7 @@ impl TurnEnd {
 
     fn session(&self) -> Option<&(Session, Version)> {
         match self {
-            TurnEnd::Completed { session } => session.as_ref(),
+            TurnEnd::Completed { session } => session.as_deref(),
             TurnEnd::Failed(_) | TurnEnd::Cancelled => None,
         }
     }

@@ -17,7 +17,7 @@ async fn put(given: &Fixture, contents: &[&str]) {
 
 /// Those of the texts that are kept.
 async fn kept(given: &Fixture, workspace: &WorkspaceId, contents: &[&str]) -> Vec<String> {
-    let digests: Vec<_> = contents.iter().map(|content| ContentHash::of(content)).collect();
+    let digests: Vec<_> = contents.iter().map(ContentHash::of).collect();
     let mut found = given.store.prompt_texts(workspace, &digests).await.unwrap();
     contents.iter().filter_map(|content| found.remove(&ContentHash::of(content))).collect()
 }

@@ -6,7 +6,7 @@ use store::{FinishTurn, StoreError, TurnEnd};
 use crate::fixture::{OWNER, assert_ended, assert_not_holder, session};
 
 fn ended_with(cwd: &str, expected: u64) -> FinishTurn {
-    FinishTurn::new(TurnEnd::Completed { session: Some((session(cwd), Version(expected))) })
+    FinishTurn::new(TurnEnd::Completed { session: Some(Box::new((session(cwd), Version(expected)))) })
 }
 
 both_databases!(a_turn_ends_with_its_session, async |given| {
