@@ -77,7 +77,7 @@ impl HeldTurn {
         model: TurnModel,
         listener: Arc<dyn TurnListener>,
     ) -> Self {
-        let running = agent.running.begin(&stored.id);
+        let running = agent.running.begin(&stored.id, listener.recipient());
         agent.records.hold(&stored.id);
         let subject = Subject { turn_id: Some(stored.id.clone()), ..subject };
         Self {
@@ -100,6 +100,23 @@ impl HeldTurn {
 
     pub(crate) fn workspace_id(&self) -> &WorkspaceId {
         &self.stored.workspace_id
+    }
+
+    /// Tells everybody who listens more of the answer; only the one who asked is waited for.
+    pub(crate) async fn tell_piece(&self, text: &str) {
+        let (index, watchers) = self.running.next_piece(text);
+        for watcher in watchers {
+            watcher.delta(self.id(), index, text).await;
+        }
+        self.listener.delta(self.id(), index, text).await;
+    }
+
+    /// Tells everybody who listens that the provider is asked again.
+    pub(crate) async fn tell_retrying(&self, attempt: u32, delay: Duration, message: &str) {
+        for watcher in self.running.watchers() {
+            watcher.retrying(self.id(), attempt, delay, message).await;
+        }
+        self.listener.retrying(self.id(), attempt, delay, message).await;
     }
 
     /// Takes note of the paths that calls have touched.

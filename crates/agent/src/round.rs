@@ -32,8 +32,6 @@ pub(crate) struct Rounds<'a> {
     /// The messages of this turn.
     entries: Vec<TurnMessage>,
     spent: Spent,
-    /// Pieces of the answer so far.
-    deltas: u64,
     /// Whether a provider has said that the request is too long.
     shortened: bool,
     /// What the next round is told because of the last one.
@@ -68,7 +66,7 @@ impl<'a> Rounds<'a> {
         let entries = vec![plan.opening.clone()];
         let spent = Spent::default();
         let notes = Vec::new();
-        Self { turn, plan, executor, request, entries, spent, deltas: 0, shortened: false, notes }
+        Self { turn, plan, executor, request, entries, spent, shortened: false, notes }
     }
 
     /// Asks until there is an answer, and gives the plan back.
@@ -264,12 +262,11 @@ impl<'a> Rounds<'a> {
                 ChatEvent::TextDelta { text } => {
                     turn.running.push_text(&text);
                     let text = std::mem::take(&mut joint).to_owned() + &text;
-                    turn.listener.delta(turn.id(), self.deltas, &text).await;
-                    self.deltas += 1;
+                    turn.tell_piece(&text).await;
                 }
                 ChatEvent::Retrying { attempt, delay, error } => {
                     tracing::info!(turn = %turn.id(), attempt, ?delay, %error, "a provider is asked again");
-                    turn.listener.retrying(turn.id(), attempt, delay, &error.to_string()).await;
+                    turn.tell_retrying(attempt, delay, &error.to_string()).await;
                 }
                 ChatEvent::Finished(response) => return Ok(response),
                 _ => {}

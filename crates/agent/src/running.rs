@@ -8,6 +8,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::turn::TurnListener;
+
 /// All of them.
 #[derive(Default)]
 pub(crate) struct Running {
@@ -25,9 +27,56 @@ pub(crate) struct RunningTurn {
     pub(crate) stop: CancellationToken,
     pending_text: Arc<Mutex<String>>,
     usage: Arc<Mutex<TokenUsage>>,
+    pieces: Arc<Mutex<Pieces>>,
+    /// Who asked, and hears everything anyway.
+    asker: Option<u64>,
+}
+
+/// The pieces of an answer, and who hears them beside the one who asked. One lock for both: whoever begins to watch gets
+/// each piece once, in the text so far or as a piece.
+#[derive(Default)]
+struct Pieces {
+    text: String,
+    next_index: u64,
+    watchers: Vec<Arc<dyn TurnListener>>,
+}
+
+/// What had been said of a turn when somebody began to watch it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Watched {
+    /// The answer so far.
+    pub(crate) text: String,
+    /// The number of the next piece.
+    pub(crate) next_index: u64,
 }
 
 impl RunningTurn {
+    /// Takes the next piece of the answer, and says which it is and who else hears it.
+    pub(crate) fn next_piece(&self, text: &str) -> (u64, Vec<Arc<dyn TurnListener>>) {
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        pieces.text.push_str(text);
+        let index = pieces.next_index;
+        pieces.next_index += 1;
+        (index, pieces.living())
+    }
+
+    /// Who hears the turn beside the one who asked.
+    pub(crate) fn watchers(&self) -> Vec<Arc<dyn TurnListener>> {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).living()
+    }
+
+    fn watch(&self, watcher: Arc<dyn TurnListener>) -> Watched {
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever asked, or watches again, is told once, not twice.
+        if let Some(recipient) = watcher.recipient() {
+            pieces.watchers.retain(|known| known.recipient() != Some(recipient));
+        }
+        if self.asker.is_none() || self.asker != watcher.recipient() {
+            pieces.watchers.push(watcher);
+        }
+        Watched { text: pieces.text.clone(), next_index: pieces.next_index }
+    }
+
     /// Adds to what the model is saying in this round.
     pub(crate) fn push_text(&self, text: &str) {
         self.lock().push_str(text);
@@ -59,9 +108,22 @@ impl RunningTurn {
     }
 }
 
+impl Pieces {
+    fn living(&mut self) -> Vec<Arc<dyn TurnListener>> {
+        self.watchers.retain(|watcher| !watcher.is_gone());
+        self.watchers.clone()
+    }
+}
+
 impl Running {
-    pub(crate) fn begin(&self, turn_id: &TurnId) -> RunningTurn {
-        let turn = RunningTurn::default();
+    /// Lets somebody hear a turn from now on; none when it does not run here.
+    pub(crate) fn watch(&self, turn_id: &TurnId, watcher: Arc<dyn TurnListener>) -> Option<Watched> {
+        let turns = self.lock();
+        Some(turns.get(turn_id)?.watch(watcher))
+    }
+
+    pub(crate) fn begin(&self, turn_id: &TurnId, asker: Option<u64>) -> RunningTurn {
+        let turn = RunningTurn { asker, ..RunningTurn::default() };
         self.lock().insert(turn_id.clone(), turn.clone());
         turn
     }

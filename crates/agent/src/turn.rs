@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hooks::{Phase, TurnContext};
-use protocol::method::TurnStartParams;
+use protocol::method::{TurnStartParams, TurnWatchResult};
 use protocol::{Hint as _, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
 use store::{Lease, NewTurn, StoreError};
@@ -17,6 +17,7 @@ use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
 use crate::preparation::{Agent, PromptRequest};
 use crate::round::Rounds;
+use crate::running::Watched;
 use crate::settings::WhenBusy;
 use crate::summary::Summariser;
 
@@ -49,6 +50,11 @@ pub trait TurnListener: Send + Sync + 'static {
 
     /// Whether nobody listens any more; a turn that has not begun then need not.
     fn is_gone(&self) -> bool;
+
+    /// Whom it tells, where two listeners may tell the same one.
+    fn recipient(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Why a turn stops before it has an answer.
@@ -154,6 +160,34 @@ impl Agent {
                 created => return Ok(created?),
             }
         }
+    }
+
+    /// Shows a turn, and lets somebody hear the rest of its answer; nothing is heard of one that does not run here.
+    pub async fn watch_turn(
+        &self,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+        watcher: Arc<dyn TurnListener>,
+    ) -> Result<TurnWatchResult, AgentError> {
+        let ended = |turn: Turn| {
+            let text = turn.answer.clone().unwrap_or_default();
+            TurnWatchResult { turn, text, next_index: None }
+        };
+        // Before anybody listens: a turn of another workspace is not there.
+        let turn = self.turn_view(workspace_id, turn_id).await?.turn;
+        if turn.status != TurnStatus::Running {
+            return Ok(ended(turn));
+        }
+        let watched = self.running.watch(turn_id, watcher);
+        // It may have ended since it was looked at; its hooks run a little longer.
+        let turn = self.turn_view(workspace_id, turn_id).await?.turn;
+        Ok(match watched.filter(|_| turn.status == TurnStatus::Running) {
+            Some(Watched { text, next_index }) => {
+                let answer = (!text.is_empty()).then(|| text.clone());
+                TurnWatchResult { turn: Turn { answer, ..turn }, text, next_index: Some(next_index) }
+            }
+            None => ended(turn),
+        })
     }
 
     /// Stops a turn, wherever it runs, and answers with it when it has ended.

@@ -9,6 +9,7 @@ mod thread;
 mod token;
 mod tree;
 mod turn;
+mod watching;
 mod workspace;
 
 use protocol::method;
@@ -50,6 +51,7 @@ pub(crate) fn router() -> Router {
         .on::<method::PromptRebuild, _>(prompt::rebuild)
         .on::<method::TurnStart, _>(turn::start)
         .on::<method::TurnGet, _>(turn::get)
+        .on_reply::<method::TurnWatch, _>(watching::watch)
         .on::<method::TurnList, _>(turn::list)
         .on::<method::TurnCancel, _>(turn::cancel)
         .on::<method::TurnApprove, _>(turn::approve)

@@ -1,6 +1,7 @@
 //! What the gateway knows about one connection.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::WorkspaceId;
@@ -15,16 +16,23 @@ pub(crate) struct Peer {
     /// Where notifications go; none for HTTP, which has no connection.
     outgoing: Option<Outgoing>,
     subscriptions: Mutex<HashMap<WorkspaceId, Arc<Subscription>>>,
+    /// Tells the connections of this process apart.
+    pub(crate) number: u64,
 }
+
+/// The number of the next connection.
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Peer {
     pub(crate) fn connected(actor: Arc<Actor>, outgoing: Outgoing) -> Self {
-        Self { actor, outgoing: Some(outgoing), subscriptions: Mutex::default() }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { actor, outgoing: Some(outgoing), subscriptions: Mutex::default(), number }
     }
 
     /// Somebody who makes one request.
     pub(crate) fn one_shot(actor: Arc<Actor>) -> Self {
-        Self { actor, outgoing: None, subscriptions: Mutex::default() }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { actor, outgoing: None, subscriptions: Mutex::default(), number }
     }
 
     pub(crate) fn outgoing(&self) -> Option<&Outgoing> {

@@ -13,3 +13,4 @@ mod requests;
 mod rounds;
 mod said_once;
 mod unanswered;
+mod watching;

@@ -184,6 +184,8 @@ methods! {
     TurnStart = "turn/start", Editor, TurnStartParams => TurnResult;
     /// One turn, what happened in it so far, and what waits for a decision.
     TurnGet = "turn/get", Reader, TurnGetParams => TurnGetResult;
+    /// Follows a turn that somebody else asked: the answer so far now, the rest as `turn/delta`. Needs a connection: not over HTTP POST.
+    TurnWatch = "turn/watch", Reader, TurnGetParams => TurnWatchResult;
     /// The newest turns of a thread.
     TurnList = "turn/list", Reader, TurnListParams => TurnListResult;
     /// Stops a turn, wherever it runs; one that has ended stays as it is.

@@ -155,7 +155,8 @@ turn_notifications! {
     TurnCancelled = "turn/cancelled" {}
 }
 
-/// More of a turn's answer. It has no place in the change log and goes only to the connection that started the turn.
+/// More of a turn's answer. It has no place in the change log and goes only to the connections that started the
+/// turn or watch it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnDelta {
     /// The turn.
@@ -171,8 +172,8 @@ impl TurnDelta {
     pub const NAME: &'static str = "turn/delta";
 }
 
-/// A provider has failed and is asked again. It has no place in the change log and goes only to the connection that
-/// started the turn.
+/// A provider has failed and is asked again. It has no place in the change log and goes only to the connections that
+/// started the turn or watch it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnRetrying {
     /// The turn.
@@ -221,8 +222,8 @@ table! {
     TreeChanged: "Workspace, folders or threads changed, or which documents there are.";
     TurnStarted: "A thread's turn began.";
     TurnManifestKept: "A model is asked, with a prompt whose manifest is kept.";
-    TurnDelta: "More of a turn's answer, without a place in the change log, to the connection that started the turn.";
-    TurnRetrying: "A provider is asked again; without a place in the change log, to the connection that started the turn.";
+    TurnDelta: "More of a turn's answer, without a place in the change log, to the connections that started the turn or watch it.";
+    TurnRetrying: "A provider is asked again; without a place in the change log, to the connections that started the turn or watch it.";
     TurnToolStarted: "A tool was called by the model.";
     TurnApprovalRequested: "A tool call waits for somebody to decide; `turn/get` has what it would do.";
     TurnToolFinished: "A tool has answered.";

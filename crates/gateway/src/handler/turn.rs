@@ -32,7 +32,8 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
             }));
         }
     }
-    let listener = Arc::new(ConnectionListener { outgoing: context.peer.outgoing().cloned() });
+    let outgoing = context.peer.outgoing().cloned();
+    let listener = Arc::new(ConnectionListener { outgoing, number: context.peer.number });
     let actor = context.actor().map(str::to_owned);
     let turn = context.shared.agent.start_turn(params, actor, listener).await.map_err(from_agent)?;
     Ok(TurnResult { turn })
@@ -91,6 +92,7 @@ pub(crate) async fn resume(
 /// The connection that started a turn, if there is one.
 struct ConnectionListener {
     outgoing: Option<Outgoing>,
+    number: u64,
 }
 
 impl ConnectionListener {
@@ -106,8 +108,7 @@ impl ConnectionListener {
 impl TurnListener for ConnectionListener {
     fn delta<'a>(&'a self, turn_id: &'a TurnId, index: u64, text: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let delta = TurnDelta { turn_id: turn_id.clone(), index, text: text.to_owned() };
-            self.tell(TurnDelta::NAME, &delta).await;
+            self.tell(TurnDelta::NAME, &delta(turn_id, index, text)).await;
         })
     }
 
@@ -119,17 +120,28 @@ impl TurnListener for ConnectionListener {
         message: &'a str,
     ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let retrying = TurnRetrying {
-                turn_id: turn_id.clone(),
-                attempt,
-                delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-                message: message.to_owned(),
-            };
-            self.tell(TurnRetrying::NAME, &retrying).await;
+            self.tell(TurnRetrying::NAME, &retrying(turn_id, attempt, delay, message)).await;
         })
     }
 
     fn is_gone(&self) -> bool {
         self.outgoing.as_ref().is_some_and(|outgoing| outgoing.is_gone() || outgoing.has_left())
+    }
+
+    fn recipient(&self) -> Option<u64> {
+        Some(self.number)
+    }
+}
+
+pub(crate) fn delta(turn_id: &TurnId, index: u64, text: &str) -> TurnDelta {
+    TurnDelta { turn_id: turn_id.clone(), index, text: text.to_owned() }
+}
+
+pub(crate) fn retrying(turn_id: &TurnId, attempt: u32, delay: Duration, message: &str) -> TurnRetrying {
+    TurnRetrying {
+        turn_id: turn_id.clone(),
+        attempt,
+        delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+        message: message.to_owned(),
     }
 }

@@ -86,6 +86,19 @@ pub struct TurnGetParams {
     pub turn_id: TurnId,
 }
 
+/// Answers with a turn that is followed from now on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnWatchResult {
+    /// The turn as it is now.
+    pub turn: Turn,
+    /// The answer so far.
+    pub text: String,
+    /// The index of the first `turn/delta` that follows `text`; absent when none will come because the turn has ended, or
+    /// another gateway runs it: then `turn/get` has more from time to time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_index: Option<u64>,
+}
+
 /// Answers a call that waits for somebody to decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

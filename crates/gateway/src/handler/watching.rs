@@ -1,0 +1,86 @@
+//! `turn/watch`: others than the asker follow a turn.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::TurnListener;
+use futures_util::future::BoxFuture;
+use protocol::TurnId;
+use protocol::method::TurnGetParams;
+use protocol::notification::{TurnDelta, TurnRetrying};
+use rpc::{CloseReason, Error, Frame, Outgoing, Reply};
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use crate::error::invalid_state;
+use crate::handler::prompt::from_agent;
+use crate::handler::turn::{delta, retrying};
+use crate::router::Context;
+
+/// Pieces that may wait for somebody who reads slowly.
+const WAITING: usize = 1024;
+
+pub(crate) async fn watch(context: Context, params: TurnGetParams) -> Result<Reply, Error> {
+    let Some(outgoing) = context.peer.outgoing().cloned() else {
+        let message =
+            "watching a turn needs a connection that stays; use WebSocket or stdio instead of HTTP POST";
+        return Err(invalid_state(message));
+    };
+    let (queue, mut waiting) = mpsc::channel(WAITING);
+    let watcher = Arc::new(Watcher { queue, outgoing: outgoing.clone(), number: context.peer.number });
+    let watched = context.shared.agent.watch_turn(&params.workspace_id, &params.turn_id, watcher).await;
+    // What follows the text so far is sent after it. The queue ends with the turn.
+    Ok(Reply::new(watched.map_err(from_agent)?).then(move || {
+        tokio::spawn(async move {
+            while let Some(frame) = waiting.recv().await {
+                if !outgoing.send(frame).await {
+                    break;
+                }
+            }
+        });
+    }))
+}
+
+/// A connection that watches a turn. The turn never waits for it.
+struct Watcher {
+    queue: mpsc::Sender<Frame>,
+    outgoing: Outgoing,
+    number: u64,
+}
+
+impl Watcher {
+    /// A client that has fallen far behind is dropped, like every slow one: with a gap it would show a wrong answer.
+    fn tell(&self, method: &str, params: &impl Serialize) {
+        let Ok(frame) = rpc::notification(method, params) else { return };
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.queue.try_send(frame) {
+            self.outgoing.close(CloseReason::Slow);
+        }
+    }
+}
+
+impl TurnListener for Watcher {
+    fn delta<'a>(&'a self, turn_id: &'a TurnId, index: u64, text: &'a str) -> BoxFuture<'a, ()> {
+        self.tell(TurnDelta::NAME, &delta(turn_id, index, text));
+        Box::pin(ready(()))
+    }
+
+    fn retrying<'a>(
+        &'a self,
+        turn_id: &'a TurnId,
+        attempt: u32,
+        delay: Duration,
+        message: &'a str,
+    ) -> BoxFuture<'a, ()> {
+        self.tell(TurnRetrying::NAME, &retrying(turn_id, attempt, delay, message));
+        Box::pin(ready(()))
+    }
+
+    fn is_gone(&self) -> bool {
+        self.queue.is_closed() || self.outgoing.is_gone() || self.outgoing.has_left()
+    }
+
+    fn recipient(&self) -> Option<u64> {
+        Some(self.number)
+    }
+}

@@ -1,0 +1,131 @@
+//! Others than the asker follow a turn.
+
+use std::time::Duration;
+
+use scripted_model::Answer;
+use serde_json::{Value, json};
+
+use crate::support::{Socket, Stage, post};
+
+/// An answer that takes a while to be said.
+fn slow(words: usize) -> (String, Answer) {
+    let text: String = (0..words).map(|word| format!("word {word} ")).collect();
+    let answer = Answer::text(&text).in_deltas(words).drip(Duration::from_millis(10));
+    (text, answer)
+}
+
+/// The text so far and everything after it, as a watcher puts it together, with a check that no piece is missing.
+async fn follow(socket: &mut Socket, watched: &Value) -> String {
+    let mut text = watched["text"].as_str().unwrap().to_owned();
+    let mut next = watched["next_index"].as_u64().unwrap();
+    loop {
+        let notification = socket.notification().await;
+        match notification["method"].as_str().unwrap() {
+            "turn/delta" => {
+                assert_eq!(notification["params"]["index"], next, "{notification}");
+                next += 1;
+                text.push_str(notification["params"]["text"].as_str().unwrap());
+            }
+            "turn/completed" => return text,
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_second_connection_gets_the_text_so_far_and_every_piece_after_it() {
+    let mut stage = Stage::chat().await;
+    let (text, answer) = slow(60);
+    stage.model.answer(answer);
+    let turn = stage.start("Tell me.").await;
+    stage.until(&turn, |answer| answer["turn"]["answer"].is_string()).await;
+    let mut other = Socket::owner(&stage.gateway).await;
+    other.ok("events/subscribe", stage.with(json!({}))).await;
+    let params = stage.with(json!({ "turn_id": turn }));
+    let watched = other.ok("turn/watch", &params).await;
+    assert_eq!(watched["turn"]["status"], "running");
+    assert!(text.starts_with(watched["text"].as_str().unwrap()) && watched["text"] != "", "{watched}");
+    assert_eq!(follow(&mut other, &watched).await, text);
+
+    // What has ended is answered with all of it, and nothing follows.
+    let watched = other.ok("turn/watch", &params).await;
+    assert_eq!((&watched["turn"]["status"], &watched["text"]), (&json!("completed"), &json!(text)));
+    assert!(watched.get("next_index").is_none(), "{watched}");
+}
+
+#[tokio::test]
+async fn whoever_watches_twice_or_asked_is_told_once() {
+    let mut stage = Stage::chat().await;
+    let (text, answer) = slow(40);
+    stage.model.answer(answer);
+    stage.socket.ok("events/subscribe", stage.with(json!({}))).await;
+    let turn = stage.start("Tell me.").await;
+    let params = stage.with(json!({ "turn_id": turn }));
+    let mut other = Socket::owner(&stage.gateway).await;
+    other.ok("events/subscribe", stage.with(json!({}))).await;
+    other.ok("turn/watch", &params).await;
+    let again = other.ok("turn/watch", &params).await;
+    assert!(again["next_index"].is_u64());
+    stage.socket.ok("turn/watch", &params).await;
+    let mut pieces = Vec::new();
+    loop {
+        let notification = stage.socket.notification().await;
+        match notification["method"].as_str().unwrap() {
+            "turn/delta" => pieces.push(notification["params"]["index"].as_u64().unwrap()),
+            "turn/completed" => break,
+            _ => {}
+        }
+    }
+    assert!(pieces.windows(2).all(|pair| pair[0] < pair[1]), "{pieces:?}");
+    let mut last = None;
+    loop {
+        let notification = other.notification().await;
+        match notification["method"].as_str().unwrap() {
+            "turn/delta" => {
+                let index = notification["params"]["index"].as_u64();
+                assert!(last < index, "{last:?} {index:?}");
+                last = index;
+            }
+            "turn/completed" => break,
+            _ => {}
+        }
+    }
+    assert_eq!(stage.get(&turn).await["turn"]["answer"], text);
+}
+
+#[tokio::test]
+async fn nobody_hears_a_turn_of_a_workspace_that_is_not_theirs() {
+    let mut stage = Stage::chat().await;
+    let (_, answer) = slow(40);
+    stage.model.answer(answer);
+    let made = json!({ "name": "other" });
+    let other = stage.socket.ok("workspace/create", made).await["workspace"]["id"].clone();
+    let token = json!({ "name": "spy", "role": "reader", "workspace_id": other });
+    let secret = stage.socket.ok("token/create", token).await["secret"].as_str().unwrap().to_owned();
+    let turn = stage.start("Tell me.").await;
+    let mut spy = Socket::connect(&stage.gateway, &secret).await;
+    spy.refused(-32003, "turn/watch", stage.with(json!({ "turn_id": turn }))).await;
+    spy.refused(-32004, "turn/watch", json!({ "workspace_id": other, "turn_id": turn })).await;
+    stage.ended(&turn).await;
+    assert!(spy.is_quiet().await);
+}
+
+#[tokio::test]
+async fn a_reader_may_watch_but_not_without_a_connection() {
+    let mut stage = Stage::chat().await;
+    let (_, answer) = slow(20);
+    stage.model.answer(answer);
+    let token = json!({ "name": "reader", "role": "reader", "workspace_id": stage.workspace });
+    let secret = stage.socket.ok("token/create", token).await["secret"].as_str().unwrap().to_owned();
+    let turn = stage.start("Tell me.").await;
+    let params = stage.with(json!({ "turn_id": turn }));
+    let mut reader = Socket::connect(&stage.gateway, &secret).await;
+    reader.ok("turn/watch", &params).await;
+    // One that leaves costs the turn nothing.
+    drop(reader);
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "turn/watch", "params": params }).to_string();
+    let answer = post(&stage.gateway, &secret, call).await;
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(answer["error"]["code"], -32011, "{answer}");
+    assert_eq!(stage.ended(&turn).await["turn"]["status"], "completed");
+}
