@@ -2,7 +2,7 @@
 
 use instructions::{Reminder, ReminderFile};
 use prompt::AGENTS_CONTEXT;
-use protocol::message::{Block, TurnItem, TurnMessage};
+use protocol::message::{AttachedReminder, Block, TurnItem, TurnMessage};
 use protocol::prompt::PromptManifestSection;
 use protocol::turn::{
     ExplainedFile, ExplainedHistory, ExplainedSection, ExplainedSource, ExplainedTool, FileDelivery,
@@ -12,6 +12,7 @@ use protocol::{Turn, TurnId, WorkspaceId};
 use store::{RangePart, StoredItem, TurnRange};
 
 use crate::error::AgentError;
+use crate::explained_rounds::explained_rounds;
 use crate::preparation::Agent;
 use crate::turn_message::messages;
 
@@ -24,10 +25,11 @@ impl Agent {
     ) -> Result<TurnExplanation, AgentError> {
         let stored = self.store.turn(workspace_id, turn_id).await?;
         let items = self.store.turn_items(workspace_id, turn_id).await?;
+        let approvals = self.store.approvals(workspace_id, turn_id).await?;
+        let manifests = self.store.manifests(workspace_id, turn_id).await?;
+        let rounds = explained_rounds(&items, &manifests, &approvals);
         let history = sent_history(&items);
         let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
-        let manifests = self.store.manifests(workspace_id, turn_id).await?;
-        let rounds = u32::try_from(manifests.len()).unwrap_or(u32::MAX);
         let sections = manifests.last().map_or(&[][..], |last| &last.manifest.sections);
         let mut files = initial_files(sections);
         files.extend(self.earlier_files(&stored, history.as_ref()).await?);
@@ -39,7 +41,7 @@ impl Agent {
             sections: sections.iter().map(explained_section).collect(),
             hooks: self.store.hook_runs(workspace_id, turn_id).await?,
             tools: tools(&entries),
-            approvals: self.store.approvals(workspace_id, turn_id).await?,
+            approvals,
             history,
             rounds,
         })
@@ -65,11 +67,11 @@ impl Agent {
 fn sent_history(items: &[StoredItem]) -> Option<ExplainedHistory> {
     items.iter().rev().find_map(|stored| match &stored.item {
         TurnItem::Context(history) => Some(*history),
-        TurnItem::Message(_) => None,
+        TurnItem::Message(_) | TurnItem::Round(_) => None,
     })
 }
 
-fn explained_section(section: &PromptManifestSection) -> ExplainedSection {
+pub(crate) fn explained_section(section: &PromptManifestSection) -> ExplainedSection {
     ExplainedSection {
         id: section.id.clone(),
         stability: section.stability,
@@ -97,28 +99,30 @@ fn initial_files(sections: &[PromptManifestSection]) -> Vec<ExplainedFile> {
 
 /// The files that messages told of.
 fn told_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFile> + '_ {
-    let attached = entries.iter().flat_map(|entry| &entry.reminders);
-    attached.flat_map(|attached| {
-        let (files, removed): (&[ReminderFile], &[std::path::PathBuf]) = match &attached.reminder {
-            Reminder::AgentsResolvePaths { files, removed } => (files, removed),
-            Reminder::SessionResumeDiff { files, removed, .. } => (files, removed),
-            _ => (&[], &[]),
-        };
-        let file = |path: &std::path::Path, delivery, mtime_ms, sha256| ExplainedFile {
-            path: path.to_string_lossy().into_owned(),
-            delivery,
-            sha256,
-            mtime_ms,
-            call_id: attached.call_id.clone(),
-            turn_id: None,
-        };
-        let told = files.iter().map(move |told| {
-            let delivery = if told.block.is_some() { FileDelivery::Inline } else { FileDelivery::Pointer };
-            file(&told.path, delivery, Some(told.mtime_ms), told.sha256.clone())
-        });
-        let gone = removed.iter().map(move |path| file(path, FileDelivery::Removed, None, None));
-        told.chain(gone).collect::<Vec<_>>()
-    })
+    entries.iter().flat_map(|entry| &entry.reminders).flat_map(reminded_files)
+}
+
+/// The files that a reminder named.
+pub(crate) fn reminded_files(attached: &AttachedReminder) -> Vec<ExplainedFile> {
+    let (files, removed): (&[ReminderFile], &[std::path::PathBuf]) = match &attached.reminder {
+        Reminder::AgentsResolvePaths { files, removed } => (files, removed),
+        Reminder::SessionResumeDiff { files, removed, .. } => (files, removed),
+        _ => (&[], &[]),
+    };
+    let file = |path: &std::path::Path, delivery, mtime_ms, sha256| ExplainedFile {
+        path: path.to_string_lossy().into_owned(),
+        delivery,
+        sha256,
+        mtime_ms,
+        call_id: attached.call_id.clone(),
+        turn_id: None,
+    };
+    let told = files.iter().map(|told| {
+        let delivery = if told.block.is_some() { FileDelivery::Inline } else { FileDelivery::Pointer };
+        file(&told.path, delivery, Some(told.mtime_ms), told.sha256.clone())
+    });
+    let gone = removed.iter().map(|path| file(path, FileDelivery::Removed, None, None));
+    told.chain(gone).collect()
 }
 
 fn sources(section: &PromptManifestSection) -> Vec<ExplainedSource> {
@@ -126,7 +130,7 @@ fn sources(section: &PromptManifestSection) -> Vec<ExplainedSource> {
     sources.map(|source| ExplainedSource { section_id: section.id.clone(), source }).collect()
 }
 
-fn tools(entries: &[TurnMessage]) -> Vec<ExplainedTool> {
+pub(crate) fn tools(entries: &[TurnMessage]) -> Vec<ExplainedTool> {
     let calls = entries.iter().flat_map(|entry| entry.message.tool_calls());
     calls
         .map(|call| {

@@ -9,6 +9,7 @@ mod contributions;
 mod directory;
 mod document_hook;
 mod error;
+mod explained_rounds;
 mod explanation;
 mod held_turn;
 mod history;

@@ -2,9 +2,10 @@
 
 use futures_util::StreamExt as _;
 use prompt::{RECOVERY_CONTINUATION, RETRY_INSTRUCTION, notes};
-use protocol::ToolCall;
 use protocol::message::{MessageNote, TurnItem, TurnMessage};
 use protocol::prompt::{RoundNote, RoundRequest};
+use protocol::round::{CacheMark, RoundOutcome};
+use protocol::{TokenUsage, ToolCall};
 use provider::{
     Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, ProviderError, StopReason, ToolChoice,
 };
@@ -75,6 +76,7 @@ impl<'a> Rounds<'a> {
             let kind = self.open_round().await?;
             let mut response = self.ask().await?;
             self.turn.running.spend(response.usage);
+            self.keep_outcome(response.usage, std::mem::take(&mut response.cache_marks)).await;
             call_ids::make_unique(&mut response.message, &self.entries);
             let calls: Vec<ToolCall> = response.message.tool_calls().cloned().collect();
             let next = match (kind, calls.is_empty()) {
@@ -230,6 +232,7 @@ impl<'a> Rounds<'a> {
             }
             if let Some(partial) = &error.partial {
                 self.turn.running.spend(partial.usage);
+                self.keep_outcome(partial.usage, Vec::new()).await;
                 self.keep_partial(partial.message.clone()).await?;
             }
             return Err(AgentError::Provider(Box::new(error)));
@@ -274,6 +277,12 @@ impl<'a> Rounds<'a> {
         }
         // The provider's stream ends with an end or an error; if not, that is its fault.
         provider.complete(&self.request).await
+    }
+
+    /// Keeps what a round has cost, in its place before the answer.
+    async fn keep_outcome(&self, usage: TokenUsage, cache_marks: Vec<CacheMark>) {
+        let outcome = RoundOutcome { round: self.spent.rounds, usage, cache_marks };
+        self.turn.add_later([TurnItem::Round(outcome)]).await;
     }
 
     /// Keeps what had arrived of an answer that broke off, without calls that nobody will run.

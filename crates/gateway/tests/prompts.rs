@@ -185,6 +185,7 @@ async fn a_past_prompt_is_rebuilt_after_everything_has_changed() {
     assert_eq!(rebuilt, was);
     let manifests = prompts.socket.ok("turn/manifest", &params).await;
     assert_eq!(manifests["manifests"], json!([{ "round": 1, "manifest": was["manifest"] }]));
+    assert_eq!(manifests["rounds"][0]["round"], 1);
     let round = prompts.world.with(json!({ "turn_id": turn, "round": 2 }));
     prompts.socket.refused(-32004, "prompt/rebuild", round).await;
     prompts.socket.refused(-32004, "turn/manifest", prompts.world.with(json!({ "turn_id": "none" }))).await;

@@ -9,6 +9,7 @@ mod instructions;
 mod nodes;
 mod previews;
 mod recovery;
+mod proof;
 mod requests;
 mod rounds;
 mod said_once;

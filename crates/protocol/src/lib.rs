@@ -46,6 +46,7 @@ pub mod number;
 pub mod preview;
 pub mod prompt;
 pub mod reference;
+pub mod round;
 pub mod schema;
 pub mod session;
 pub mod text;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::round::RoundOutcome;
 use crate::turn::ExplainedHistory;
 use crate::{MessageRole, Reminder, ToolCall};
 
@@ -136,6 +137,8 @@ pub enum TurnItem {
     Message(TurnMessage),
     /// What was sent of earlier turns, for whoever asks why.
     Context(ExplainedHistory),
+    /// How a round was answered; before the answer itself.
+    Round(RoundOutcome),
 }
 
 /// A message as it is kept. It is sent as [`TurnMessage::as_sent`] has it, now and in every later turn.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hook::HookRun;
 use crate::prompt::{PromptSource, Stability};
+use crate::round::ExplainedRound;
 use crate::tool::{ToolCall, TurnApproval};
 use crate::{ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
 
@@ -216,8 +217,8 @@ pub struct TurnExplanation {
     /// What the model saw of earlier turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<ExplainedHistory>,
-    /// How often the model was asked.
-    pub rounds: u32,
+    /// Every time the model was asked, in order.
+    pub rounds: Vec<ExplainedRound>,
 }
 
 /// An instruction file that the model had.

@@ -182,7 +182,7 @@ impl Assembly {
         let (stop, usage) = (self.stop.clone().unwrap_or(StopReason::EndTurn), self.usage);
         let model = self.model.clone().unwrap_or_else(|| self.requested_model.clone());
         let (message, unfinished_calls) = self.into_message();
-        ChatResponse { message, unfinished_calls, stop, usage, model }
+        ChatResponse { message, unfinished_calls, stop, usage, model, cache_marks: Vec::new() }
     }
 
     /// What there is of an answer that broke off, if there is anything.

@@ -5,6 +5,7 @@
 //! and the last message. The opening is marked because the API looks back only some twenty blocks from a mark, which
 //! one round of many parallel calls can exceed.
 
+use protocol::round::CacheMark;
 use serde_json::{Map, Value, json};
 
 use crate::CacheRules;
@@ -31,6 +32,34 @@ pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules) {
             left -= 1;
         }
     }
+}
+
+/// Up to where a request says that it may be reused.
+pub(crate) fn marks(body: &Value) -> Vec<CacheMark> {
+    let has_mark = |block: &Value| block.get("cache_control").is_some();
+    let list = |name: &str| body.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut marks = Vec::new();
+    if list("tools").iter().any(has_mark) || list("system").first().is_some_and(has_mark) {
+        marks.push(CacheMark::Stable);
+    }
+    if list("system").iter().skip(1).any(has_mark) {
+        marks.push(CacheMark::Session);
+    }
+    let messages = list("messages");
+    let is_marked =
+        |message: &Value| message["content"].as_array().is_some_and(|blocks| blocks.iter().any(has_mark));
+    if let Some((last, earlier)) = messages.split_last() {
+        if earlier.iter().any(is_marked) {
+            marks.push(CacheMark::Opening);
+        }
+        if is_marked(last) {
+            marks.push(CacheMark::LastMessage);
+        }
+    }
+    if body.get("prompt_cache_key").is_some() {
+        marks.push(CacheMark::ThreadKey);
+    }
+    marks
 }
 
 /// Where a part ends.

@@ -9,6 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
 
 use crate::adapter::{self, Adapter};
+use crate::cache;
 use crate::error::Fault;
 use crate::http::Http;
 use crate::round::Round;
@@ -60,8 +61,10 @@ impl Provider {
     /// Asks it. Nothing happens until the stream is polled; after an error or [`ChatEvent::Finished`] it ends.
     pub fn chat(&self, request: &ChatRequest) -> ChatStream {
         let rules = ModelRules::of(self.kind(), &request.model);
-        let body = self.shared.adapter.body(request, rules).to_string().into_bytes();
-        let round = Round::new(Arc::clone(&self.shared), request.model.clone(), body);
+        let body = self.shared.adapter.body(request, rules);
+        let marks = cache::marks(&body);
+        let body = body.to_string().into_bytes();
+        let round = Round::new(Arc::clone(&self.shared), request.model.clone(), body, marks);
         stream::unfold(round, async |mut round| round.next().await.map(|event| (event, round))).boxed()
     }
 

@@ -1,5 +1,6 @@
 //! What a model answers: events while it does, and the whole at the end.
 
+use protocol::round::CacheMark;
 use std::time::Duration;
 
 use protocol::{TokenUsage, ToolCall};
@@ -53,6 +54,9 @@ pub struct ChatResponse {
     pub usage: TokenUsage,
     /// The model that answered, as the provider names it.
     pub model: String,
+    /// Up to where the provider was told that it may reuse the request.
+    #[serde(default)]
+    pub cache_marks: Vec<CacheMark>,
 }
 
 impl ChatResponse {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use protocol::round::CacheMark;
 use serde_json::Value;
 
 use crate::adapter::{Decoder, Step};
@@ -12,13 +13,14 @@ use crate::error::Fault;
 use crate::http::{Answer, More};
 use crate::provider::Shared;
 use crate::sse::SseEvent;
-use crate::{ChatEvent, ProviderError, fault, http};
+use crate::{ChatEvent, ChatResponse, ProviderError, fault, http};
 
 /// A request under way. Nothing runs but inside [`Round::next`], so dropping it ends everything.
 pub(crate) struct Round {
     shared: Arc<Shared>,
     model: String,
     body: Vec<u8>,
+    marks: Vec<CacheMark>,
     attempts: u32,
     state: State,
     /// What the caller is told before anything else happens.
@@ -40,8 +42,8 @@ struct Reading {
 }
 
 impl Round {
-    pub(crate) fn new(shared: Arc<Shared>, model: String, body: Vec<u8>) -> Self {
-        Self { shared, model, body, attempts: 0, state: State::Asking, queue: VecDeque::new() }
+    pub(crate) fn new(shared: Arc<Shared>, model: String, body: Vec<u8>, marks: Vec<CacheMark>) -> Self {
+        Self { shared, model, body, marks, attempts: 0, state: State::Asking, queue: VecDeque::new() }
     }
 
     /// What happens next, or `None` when the round is over.
@@ -88,7 +90,9 @@ impl Round {
         match step {
             Ok(Step::GoOn) => State::Reading(reading),
             Ok(Step::Done) => {
-                self.queue.push_back(ChatEvent::Finished(reading.assembly.into_response()));
+                let cache_marks = std::mem::take(&mut self.marks);
+                let response = ChatResponse { cache_marks, ..reading.assembly.into_response() };
+                self.queue.push_back(ChatEvent::Finished(response));
                 State::Over
             }
             Err(fault) => State::Failed(fault, Some(Box::new(reading.assembly))),

@@ -10,6 +10,7 @@ use crate::{Store, StoreError, turn};
 
 const MESSAGE: &str = "message";
 const CONTEXT: &str = "context";
+const ROUND: &str = "round";
 
 /// The columns that [`read_item`] reads.
 macro_rules! item_columns {
@@ -24,6 +25,7 @@ fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, StoreError> {
     let item = match row.next::<String>()?.as_str() {
         MESSAGE => TurnItem::Message(row.json("message")?),
         CONTEXT => TurnItem::Context(row.json("context of a turn")?),
+        ROUND => TurnItem::Round(row.json("round of a turn")?),
         _ => return Ok(None),
     };
     Ok(Some(StoredItem { turn_id, ordinal, created_at, item }))
@@ -160,6 +162,7 @@ pub(crate) fn prepare(items: &[TurnItem]) -> Result<Vec<ItemRow>, StoreError> {
         let (kind, content) = match item {
             TurnItem::Message(message) => (MESSAGE, to_json(message)?),
             TurnItem::Context(context) => (CONTEXT, to_json(context)?),
+            TurnItem::Round(outcome) => (ROUND, to_json(outcome)?),
         };
         Ok(ItemRow { id: TurnItemId::new(), kind, content })
     });

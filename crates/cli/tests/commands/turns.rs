@@ -455,11 +455,16 @@ fn what_is_kept_can_be_looked_at() {
         "AGENTS.md  at the start",
         "\nhooks\n",
         "\ntools\n  read_file ok  (call_1)\n",
+        "\nrounds\n  1   ",
+        "\n      mode      agent\n      tools     read_file, ",
+        " (choice: auto)\n      history   0 turns word for word",
+        "\n      called    read_file ok  (call_1)\n",
+        "\n      tokens    100 in, 20 out (5 reasoning), 60 cached\n  2   the manifest of round 1\n",
     ] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
     let object = talk.machine.run(&format!("turn explain {first} --format json")).object();
-    assert_eq!(object["explanation"]["rounds"], 2);
+    assert_eq!(object["explanation"]["rounds"].as_array().unwrap().len(), 2);
 
     let text = talk.machine.run(&format!("thread history {thread}")).done();
     assert!(text.starts_with("> How many lines?\n\n"), "{text}");

@@ -77,8 +77,9 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
 }
 
 pub(crate) async fn manifest(context: Context, params: TurnGetParams) -> Result<TurnManifestResult, Error> {
-    let found = context.shared.store.manifests(&params.workspace_id, &params.turn_id).await;
-    Ok(TurnManifestResult { manifests: found.map_err(from_store)? })
+    let found = context.shared.agent.rounds(&params.workspace_id, &params.turn_id).await;
+    let (manifests, rounds) = found.map_err(from_agent)?;
+    Ok(TurnManifestResult { manifests, rounds })
 }
 
 /// What the agent said, for the wire.

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use agent::TurnListener;
 use futures_util::future::BoxFuture;
-use protocol::TurnId;
 use protocol::error::{ErrorKind, ErrorSubject};
+use protocol::hook::Visibility;
 use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
 use protocol::method::{
     SessionGetParams, SessionGetResult, SessionResumeParams, SessionResumeResult, TurnApproveParams,
     TurnApproveResult, TurnExplainResult, TurnGetParams, TurnGetResult, TurnListParams, TurnListResult,
-    TurnResult, TurnStartParams,
+    TurnResult, TurnStart, TurnStartParams,
 };
 use protocol::notification::{TurnDelta, TurnRetrying};
+use protocol::{Method as _, Role, TurnId};
 use rpc::{Error, Outgoing};
 use serde::Serialize;
 use store::TurnPage;
@@ -71,7 +72,20 @@ pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Resu
 
 pub(crate) async fn explain(context: Context, params: TurnGetParams) -> Result<TurnExplainResult, Error> {
     let explained = context.shared.agent.explain(&params.workspace_id, &params.turn_id).await;
-    Ok(TurnExplainResult { explanation: explained.map_err(from_agent)? })
+    let mut explanation = explained.map_err(from_agent)?;
+    let role = context.peer.actor.role;
+    explanation.hooks.retain(|run| role >= may_see(run.visibility));
+    Ok(TurnExplainResult { explanation })
+}
+
+/// The weakest role that is shown a hook's run.
+fn may_see(visibility: Visibility) -> Role {
+    match visibility {
+        Visibility::Internal => Role::Owner,
+        // Whoever may run turns may look for what is wrong with them.
+        Visibility::Debug => TurnStart::ROLE,
+        Visibility::User => Role::Reader,
+    }
 }
 
 pub(crate) async fn session(context: Context, params: SessionGetParams) -> Result<SessionGetResult, Error> {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::preview::{FrozenStart, PromptSizes};
 pub use crate::prompt::RoundManifest;
 use crate::prompt::{PromptBlame, PromptManifest};
+use crate::round::ExplainedRound;
 use crate::{ThreadId, TurnId, WorkspaceId};
 
 /// Takes a thread, and where and with what its next turn would begin.
@@ -93,10 +94,12 @@ pub struct PromptRebuildParams {
 }
 
 /// Answers with the records of a turn's prompts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnManifestResult {
     /// One a round, the first round first.
     pub manifests: Vec<RoundManifest>,
+    /// What each round was told, called and cost.
+    pub rounds: Vec<ExplainedRound>,
 }
 
 super::in_workspace!(PromptPreviewParams, PromptDiffParams, PromptRebuildParams);

@@ -438,7 +438,7 @@ pub(crate) fn message(text: &str) -> TurnItem {
 pub(crate) fn said(stored: &StoredItem) -> String {
     match &stored.item {
         TurnItem::Message(message) => message.message.text(),
-        TurnItem::Context(_) => panic!("{stored:?} is no message"),
+        TurnItem::Context(_) | TurnItem::Round(_) => panic!("{stored:?} is no message"),
     }
 }
 

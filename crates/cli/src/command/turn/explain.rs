@@ -1,12 +1,14 @@
 //! What made a turn's prompt, for people.
 
+use protocol::TurnApproval;
 use protocol::hook::HookRun;
+use protocol::round::ExplainedRound;
 use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDelivery, TurnExplanation};
 
-use super::{describe_spent, status_name};
+use super::{describe_spent, describe_usage, status_name};
 use crate::command::prompt::{describe_source, hash, list};
 use crate::output::one_line;
-use crate::words::count;
+use crate::words::{count, enum_str};
 
 /// Characters of a call's id or a question.
 const WIDTH: usize = 100;
@@ -18,7 +20,7 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
         turn.ordinal,
         turn.thread_id,
         status_name(turn.status),
-        count(u64::from(explanation.rounds), "round"),
+        count(explanation.rounds.len() as u64, "round"),
         one_line(&turn.input, WIDTH)
     );
     let width = explanation.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
@@ -36,7 +38,10 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     list(&mut text, "files", explanation.files.iter().map(describe_file));
     list(&mut text, "hooks", explanation.hooks.iter().map(describe_hook));
     list(&mut text, "tools", explanation.tools.iter().map(describe_tool));
+    list(&mut text, "decisions", explanation.approvals.iter().map(describe_decision));
     list(&mut text, "history", explanation.history.iter().map(describe_history));
+    let several = explanation.rounds.iter();
+    list(&mut text, "rounds", several.flat_map(describe_round));
     let model = turn.model.iter().map(|model| format!("asked   {model}"));
     let usage = describe_spent(turn).map(|spent| format!("tokens  {spent}"));
     list(&mut text, "model", model.chain(usage));
@@ -46,8 +51,8 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
 fn describe_file(file: &ExplainedFile) -> String {
     let how = match file.delivery {
         FileDelivery::Initial => "at the start",
-        FileDelivery::Inline => "with its text",
-        FileDelivery::Pointer => "by its path",
+        FileDelivery::Inline => "delivered with its text",
+        FileDelivery::Pointer => "announced by its path",
         FileDelivery::Removed => "no longer applies",
     };
     let mut words = format!("{}  {how}", file.path);
@@ -80,6 +85,65 @@ fn describe_tool(tool: &ExplainedTool) -> String {
         }
     };
     format!("{} {outcome}  ({}){reminders}", one_line(&tool.tool, WIDTH), one_line(&tool.call_id, WIDTH))
+}
+
+/// Who decided about a call, and how.
+fn describe_decision(approval: &TurnApproval) -> String {
+    let call = one_line(&approval.request.call_id, WIDTH);
+    let tool = one_line(&approval.request.tool, WIDTH);
+    let outcome = match &approval.decision {
+        Some(decision) => {
+            let what = if decision.allowed { "allowed" } else { "denied" };
+            let who = decision.decided_by.as_deref().unwrap_or("somebody without a name");
+            format!("{what} by {} at {}", one_line(who, WIDTH), decision.decided_at)
+        }
+        None => format!("undecided; a denial from {} on", approval.expires_at),
+    };
+    format!("{tool} ({call})  {outcome}")
+}
+
+/// A round in lines: its number, what it was asked with, then what it was told, called and cost.
+fn describe_round(round: &ExplainedRound) -> Vec<String> {
+    let tokens: u64 = round.sections.iter().map(|section| section.tokens).sum();
+    let prompt = match round.same_as {
+        Some(same) => format!("the manifest of round {same}"),
+        None => format!("{} of {tokens} tokens", count(round.sections.len() as u64, "section")),
+    };
+    let mut lines = vec![format!("{:<3} {prompt}", round.round)];
+    let mut add = |label: &str, text: String| lines.push(format!("    {label:<9} {text}"));
+    if let Some(request) = &round.request {
+        let tools: Vec<String> = request.tools.iter().map(|tool| one_line(&tool.name, WIDTH)).collect();
+        let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
+        add("mode", enum_str(&request.mode).to_owned());
+        add("tools", format!("{tools} (choice: {})", enum_str(&request.tool_choice)));
+        for note in &request.notes {
+            add("note", enum_str(note).to_owned());
+        }
+    }
+    if let Some(history) = &round.history {
+        add("history", describe_history(history));
+    }
+    for reminder in &round.reminders {
+        let after = reminder.call_id.as_deref().map(|id| format!(", after call {}", one_line(id, WIDTH)));
+        add("told", format!("{}{}", reminder.kind, after.unwrap_or_default()));
+        for file in &reminder.files {
+            add("", describe_file(&ExplainedFile { call_id: None, ..file.clone() }));
+        }
+    }
+    for call in &round.calls {
+        add("called", describe_tool(call));
+    }
+    for approval in &round.approvals {
+        add("decided", describe_decision(approval));
+    }
+    if let Some(outcome) = &round.outcome {
+        let marks: Vec<&str> = outcome.cache_marks.iter().map(enum_str).collect();
+        if !marks.is_empty() {
+            add("cache", format!("marked after {}", marks.join(", ").replace('_', " ")));
+        }
+        add("tokens", describe_usage(&outcome.usage));
+    }
+    lines
 }
 
 fn describe_history(history: &ExplainedHistory) -> String {
