@@ -96,7 +96,9 @@ fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (
     let own = move |reasoning: &Reasoning| {
         reasoning.kind == kind && reasoning.model == request.model && reasoning.value.is_object()
     };
-    request.messages.iter().enumerate().filter_map(move |(index, message)| {
+    let preamble = (!request.preamble.trim().is_empty())
+        .then(|| (MessageRole::User, vec![Part::Text(request.preamble.as_str())]));
+    let messages = request.messages.iter().enumerate().filter_map(move |(index, message)| {
         let parts = message.blocks.iter().filter_map(|block| match block {
             Block::Text { text } if text.trim().is_empty() => None,
             Block::Text { text } => Some(Part::Text(text)),
@@ -111,7 +113,8 @@ fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (
             parts.pop();
         }
         (!parts.is_empty()).then_some((message.role, parts))
-    })
+    });
+    preamble.into_iter().chain(messages)
 }
 
 /// The texts among parts.

@@ -1,22 +1,22 @@
 //! Where a cached prefix may end.
 //!
 //! Anthropic caches up to each marked block, in the order tools, system, messages. Marked are the ends of what
-//! changes at different times: the tools with the stable part, the session part, the message that opened the turn,
-//! and the last message. The opening is marked because the API looks back only some twenty blocks from a mark, which
-//! one round of many parallel calls can exceed.
+//! changes at different times: the tools with the stable part, the session part, which may end with a first message
+//! instead of the system text, the message that opened the turn, and the last message. The opening is marked because the
+//! API looks back only some twenty blocks from a mark, which one round of many parallel calls can exceed.
 
 use protocol::round::CacheMark;
 use serde_json::{Map, Value, json};
 
-use crate::CacheRules;
+use crate::{CacheRules, ChatRequest};
 
 /// The fewest bytes that could be one token. Marking too little does no harm; not marking enough costs money.
 const BYTES_PER_TOKEN: usize = 2;
 
 /// Marks the ends of the parts that are worth it, never more than the rules allow.
-pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules) {
+pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules, session_end: SessionEnd) {
     let minimum = rules.minimum_tokens as usize * BYTES_PER_TOKEN;
-    let sizes = Sizes::of(body);
+    let sizes = Sizes::of(body, session_end);
     // The most valuable first, for rules that allow fewer.
     let places = [Place::Stable, Place::Session, Place::LastMessage, Place::Opening]
         .map(|place| (place, sizes.until(place)));
@@ -26,7 +26,8 @@ pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules) {
             return;
         }
         if size >= minimum
-            && let Some(block) = block(body, place)
+            && let Some(block) = block(body, place, session_end)
+            && !block.contains_key("cache_control")
         {
             block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
             left -= 1;
@@ -35,19 +36,24 @@ pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules) {
 }
 
 /// Up to where a request says that it may be reused.
-pub(crate) fn marks(body: &Value) -> Vec<CacheMark> {
+pub(crate) fn marks(body: &Value, session_end: SessionEnd) -> Vec<CacheMark> {
     let has_mark = |block: &Value| block.get("cache_control").is_some();
     let list = |name: &str| body.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut marks = Vec::new();
     if list("tools").iter().any(has_mark) || list("system").first().is_some_and(has_mark) {
         marks.push(CacheMark::Stable);
     }
-    if list("system").iter().skip(1).any(has_mark) {
-        marks.push(CacheMark::Session);
-    }
-    let messages = list("messages");
     let is_marked =
         |message: &Value| message["content"].as_array().is_some_and(|blocks| blocks.iter().any(has_mark));
+    let mut messages = list("messages");
+    let mut session = list("system").iter().skip(1).any(has_mark);
+    if let (SessionEnd::FirstMessage, Some((first, rest))) = (session_end, messages.split_first()) {
+        session |= is_marked(first);
+        messages = rest;
+    }
+    if session {
+        marks.push(CacheMark::Session);
+    }
     if let Some((last, earlier)) = messages.split_last() {
         if earlier.iter().any(is_marked) {
             marks.push(CacheMark::Opening);
@@ -62,6 +68,19 @@ pub(crate) fn marks(body: &Value) -> Vec<CacheMark> {
     marks
 }
 
+/// What the session part ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionEnd {
+    System,
+    FirstMessage,
+}
+
+impl SessionEnd {
+    pub(crate) fn of(request: &ChatRequest) -> Self {
+        if request.preamble.trim().is_empty() { Self::System } else { Self::FirstMessage }
+    }
+}
+
 /// Where a part ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -74,36 +93,45 @@ enum Place {
 /// How much precedes the end of each part.
 struct Sizes {
     stable: usize,
-    system: usize,
+    session: usize,
     all: usize,
 }
 
 impl Sizes {
-    fn of(body: &Map<String, Value>) -> Self {
+    fn of(body: &Map<String, Value>, session_end: SessionEnd) -> Self {
         let size = |value: Option<&Value>| value.map_or(0, |value| value.to_string().len());
         let system = body.get("system").and_then(Value::as_array);
         let stable = size(body.get("tools")) + size(system.and_then(|parts| parts.first()));
         let system = size(body.get("tools")) + size(body.get("system"));
-        Self { stable, system, all: system + size(body.get("messages")) }
+        let session = match session_end {
+            SessionEnd::System => system,
+            SessionEnd::FirstMessage => system + size(body.get("messages").and_then(|all| all.get(0))),
+        };
+        Self { stable, session, all: system + size(body.get("messages")) }
     }
 
     fn until(&self, place: Place) -> usize {
         match place {
             Place::Stable => self.stable,
-            Place::Session => self.system,
+            Place::Session => self.session,
             Place::Opening | Place::LastMessage => self.all,
         }
     }
 }
 
 /// The block to mark, unless there is none or it would be marked twice.
-fn block(body: &mut Map<String, Value>, place: Place) -> Option<&mut Map<String, Value>> {
+fn block(
+    body: &mut Map<String, Value>,
+    place: Place,
+    session_end: SessionEnd,
+) -> Option<&mut Map<String, Value>> {
     let index = match place {
         // Tools precede the system text, so its first block ends both.
         Place::Stable if body.contains_key("system") => {
             return body.get_mut("system")?.as_array_mut()?.first_mut()?.as_object_mut();
         }
         Place::Stable => return body.get_mut("tools")?.as_array_mut()?.last_mut()?.as_object_mut(),
+        Place::Session if session_end == SessionEnd::FirstMessage => 0,
         Place::Session => return body.get_mut("system")?.as_array_mut()?.get_mut(1)?.as_object_mut(),
         Place::LastMessage => body.get("messages")?.as_array()?.len().checked_sub(1)?,
         Place::Opening => opening(body.get("messages")?.as_array()?)?,

@@ -15,6 +15,8 @@ pub struct ChatRequest {
     pub model: String,
     /// The system text, before the messages.
     pub system: SystemParts,
+    /// What is said before the history as a user's message, the same in every request of one session; empty: nothing.
+    pub preamble: String,
     /// The history and the present turn, oldest first.
     pub messages: Vec<Message>,
     /// The tools a model may call, in an order that must not change between rounds: a changed list breaks the
@@ -36,6 +38,7 @@ impl ChatRequest {
         Self {
             model: model.into(),
             system: SystemParts::default(),
+            preamble: String::new(),
             messages,
             tools: Vec::new(),
             tool_choice: ToolChoice::Auto,

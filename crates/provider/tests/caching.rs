@@ -103,9 +103,33 @@ fn request() -> impl Strategy<Value = ChatRequest> {
         text().prop_map(|description| ToolSpec { name: "f".to_owned(), description, schema: json!({}) });
     let (tools, messages) =
         (proptest::collection::vec(tool, 0..3), proptest::collection::vec(message(), 0..9));
-    (models, text(), text(), tools, messages).prop_map(|(model, stable, session, tools, messages)| {
-        ChatRequest { system: SystemParts { stable, session }, tools, ..ChatRequest::new(model, messages) }
-    })
+    (models, text(), text(), text(), tools, messages).prop_map(
+        |(model, stable, session, preamble, tools, messages)| ChatRequest {
+            system: SystemParts { stable, session },
+            preamble,
+            tools,
+            ..ChatRequest::new(model, messages)
+        },
+    )
+}
+
+#[test]
+fn the_session_part_ends_with_what_is_said_first() {
+    let long = "word ".repeat(4_000);
+    let messages = ["question", "more"].map(|text| Message::user(format!("{text} {long}")));
+    let mut request = ChatRequest::new("claude-opus-5", messages.into());
+    request.system = SystemParts { stable: long.clone(), session: "session".to_owned() };
+    request.preamble = "# Instructions".to_owned();
+    let body = sent(&request);
+    assert_eq!(body["messages"][0]["role"], "user");
+    assert_eq!(body["messages"][0]["content"][0]["text"], "# Instructions");
+    let marked = |place: &str| body.pointer(place).unwrap().get("cache_control").is_some();
+    assert!(marked("/system/0") && marked("/messages/0/content/0") && marked("/messages/2/content/0"));
+    assert!(!marked("/system/1"), "what is said first comes after it");
+    request.preamble.clear();
+    let body = sent(&request);
+    assert!(body["system"][1].get("cache_control").is_some());
+    assert_eq!(body["messages"].as_array().unwrap().len(), 2);
 }
 
 proptest! {

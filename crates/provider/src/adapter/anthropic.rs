@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, secret_header, text};
 use crate::assembly::Assembly;
+use crate::cache::SessionEnd;
 use crate::error::Fault;
 use crate::message::input_for_history;
 use crate::sse::SseEvent;
@@ -59,7 +60,9 @@ impl Adapter for Anthropic {
             body.insert("system".to_owned(), Value::Array(system));
         }
         body.insert("messages".to_owned(), Value::Array(messages(request)));
-        cache::mark(&mut body, rules.cache);
+        let session_end =
+            if request.preamble.trim().is_empty() { SessionEnd::System } else { SessionEnd::FirstMessage };
+        cache::mark(&mut body, rules.cache, session_end);
         Value::Object(body)
     }
 
