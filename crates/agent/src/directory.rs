@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use instructions::{FileSettings, Request, ResolveError, path::normalise};
+use instructions::{FileSettings, ProjectBounds, Request, ResolveError, path::normalise};
 use protocol::{AgentsConfig, Workspace};
 
 use crate::error::AgentError;
@@ -46,8 +46,19 @@ impl WorkingDirectory {
             }
         }
         let mut settings = configured(files, workspace.agents.as_ref(), &root, &cwd)?;
-        settings.ceiling = Some(root);
+        settings.bounds = ProjectBounds::Workspace(root);
         Ok(Some(Self { cwd, settings }))
+    }
+
+    /// Where the user's own instructions are, for a workspace without a directory: nothing else counts there.
+    pub(crate) fn home(workspace: &Workspace, files: &FileSettings) -> Result<Option<Self>, AgentError> {
+        let mut settings = files.clone();
+        if let Some(config) = &workspace.agents {
+            settings.apply(config).map_err(ResolveError::from)?;
+        }
+        settings.bounds = ProjectBounds::HomeOnly;
+        let home = settings.homes.of(settings.profile).filter(|home| home.is_dir());
+        Ok(home.map(Path::to_owned).map(|cwd| Self { cwd, settings }))
     }
 
     pub(crate) fn request(&self) -> Request<'_> {

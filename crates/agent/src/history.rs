@@ -6,7 +6,7 @@
 
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::turn::ExplainedHistory;
-use protocol::{ThreadId, TokenUsage, Turn, TurnId, Version, WorkspaceId};
+use protocol::{Session, ThreadId, TokenUsage, Turn, TurnId, Version, WorkspaceId};
 use provider::Message;
 use store::{RangePart, StoredHistory, StoredItem, TurnEvent, TurnRange};
 
@@ -89,6 +89,12 @@ impl History {
     pub(crate) fn messages(&self) -> Vec<Message> {
         let summary = self.summary.as_deref().map(|text| Message::user(prompt::notes::summary(text)));
         summary.into_iter().chain(self.entries().map(TurnMessage::as_sent)).collect()
+    }
+
+    /// Takes for delivered only what a session's model still has before it in these messages.
+    pub(crate) fn keep_delivered(&self, session: &mut Session) {
+        let reads = self.entries().flat_map(|entry| &entry.reads);
+        session.keep_delivered(self.entries().flat_map(TurnMessage::reminders), reads);
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &TurnMessage> {

@@ -30,7 +30,7 @@ pub(crate) struct TurnPlan {
     pub(crate) budget: usize,
     /// The message that opens the turn.
     pub(crate) opening: TurnMessage,
-    /// Finds instruction files as the model moves; none without a directory.
+    /// Finds instruction files as the model moves; none where there is no place for any.
     pub(crate) resolver: Option<Resolver>,
     session: Option<ThreadSession>,
 }
@@ -38,10 +38,8 @@ pub(crate) struct TurnPlan {
 impl TurnPlan {
     /// The session as it is saved when the turn has ended well.
     pub(crate) fn session_after(&self) -> SessionAfter {
-        match (&self.session, &self.resolver) {
-            (Some(session), Some(resolver)) => Some(Box::new(session.after(resolver))),
-            _ => None,
-        }
+        let session = self.session.as_ref()?;
+        Some(Box::new(session.after(self.resolver.as_ref()?)))
     }
 }
 
@@ -51,13 +49,13 @@ impl HeldTurn {
         let agent = &self.agent;
         let prepared = agent.prepare_for(&self.subject).await?;
         self.set_hook_context(prepared.context.as_ref().clone());
-        let mut session = agent.open_session(&self.subject, prepared.session.clone()).await?;
+        let mut session = agent.open_session(&self.subject, prepared.session.clone());
         let tools = self.first_tools().await?;
         let budget = self.history_budget(&prepared.compiled, &tools.specs())?;
         let history = self.history(budget, CompactionReason::TurnStart).await?;
         self.running.spend(history.usage);
         if let Some(session) = &mut session {
-            session.session.keep_delivered(history.entries().flat_map(TurnMessage::reminders), []);
+            history.keep_delivered(&mut session.session);
             agent.compare_session(session).await?;
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
@@ -82,6 +80,7 @@ impl HeldTurn {
         let mut request = ChatRequest::new(self.model.name.model(), Vec::new());
         request.system =
             SystemParts { stable: compiled.stable_text.clone(), session: compiled.session_text.clone() };
+        request.preamble = compiled.user_text.clone();
         request.tools = tools;
         request.cache_key = Some(self.stored.thread_id.to_string());
         request.reasoning = settings.reasoning;

@@ -1,5 +1,6 @@
 //! Everything a model is told before the conversation: prepared from the store, the disk and the hooks.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,16 +8,16 @@ use hooks::{
     HookLimits, HookPackage, HookRegistry, HookRuntime, Phase, PhaseOutcome, Recorder, RegistrationError,
     TurnContext,
 };
-use instructions::{Cache, DiagnosticCode, Session};
+use instructions::{BlockRole, Cache, DiagnosticCode, FileSettings, Profile, ProjectBounds, Session};
 use prompt::{
-    AGENTS_CONTEXT, AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler,
-    PromptCompileInput,
+    AGENTS_CONTEXT, AgentsContext, AgentsGuidance, BootstrapFiles, CompiledPrompt, Compiler, Environment,
+    EnvironmentDirectory, FileTools, PromptCompileInput, PromptRole,
 };
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptSource};
 use protocol::{ThreadId, ThreadMode, TurnId, Version, WorkspaceId};
 use store::Store;
 use tokens::Counter;
-use tools::{FileTools, ShellTools, ToolSource};
+use tools::{ShellTools, ToolSource};
 
 use crate::contributions;
 use crate::directory::WorkingDirectory;
@@ -29,6 +30,7 @@ use crate::runtime_context;
 use crate::settings::AgentSettings;
 use crate::subject::Subject;
 use crate::task::blocking;
+use crate::thread_session::file_tools;
 
 /// Prepares prompts, and keeps the proof of them.
 pub struct Agent {
@@ -76,7 +78,7 @@ pub enum SessionStart {
 /// A prompt, and what it was prepared from.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What the thread remembers about instruction files; none without a directory.
+    /// What the thread remembers about instruction files; none where there is no place for any.
     pub session: Option<PreparedSession>,
     /// The prompt.
     pub compiled: CompiledPrompt,
@@ -126,13 +128,17 @@ impl Agent {
 
     /// The same for what is loaded already.
     pub(crate) async fn prepare_for(&self, subject: &Subject) -> Result<Prepared, AgentError> {
-        let session = match &subject.directory {
+        let session = match &subject.instructions {
             Some(directory) => Some(self.session(subject, directory).await?),
             None => None,
         };
         let mut turn = Arc::new(subject.turn_context());
         let mut input = self.run_hooks(&mut turn).await?;
-        add_files(&mut input, &self.settings, session.as_ref().map(|it| &it.session));
+        let files = session.as_ref().zip(subject.instructions.as_ref()).map(|(prepared, directory)| {
+            let file_tools = file_tools(subject.thread.mode, subject.directory.is_some());
+            SessionFiles { session: &prepared.session, settings: &directory.settings, file_tools }
+        });
+        add_files(&mut input, &self.settings, files.as_ref());
         let mut compiled = compile(&self.settings, Arc::clone(&self.counter), input).await;
         Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
         let after = self.runtime.run_phase(Phase::PostPromptCompile, Arc::clone(&turn)).await?;
@@ -160,7 +166,13 @@ impl Agent {
         if subject.start == SessionStart::Thread
             && let Some(stored) = self.thread_session(&subject.workspace.id, &subject.thread.id).await?
         {
-            return Ok(PreparedSession { session: stored.state, stored: stored.version });
+            let mut session = stored.state;
+            // What older versions of this program did not keep is kept from now on.
+            if session.initial.cwd.is_none() {
+                session.initial.cwd = Some(session.cwd.clone());
+                session.initial.workspace = directory.settings.bounds.workspace().map(Path::to_owned);
+            }
+            return Ok(PreparedSession { session, stored: stored.version });
         }
         let (cache, directory) = (Arc::clone(&self.cache), directory.clone());
         let started = blocking(move || Session::start(&directory.request(), Some(&cache))).await?;
@@ -190,7 +202,7 @@ impl Agent {
 
 /// The tools that every agent has by its settings.
 pub(crate) fn own_sources(settings: &AgentSettings) -> Vec<Arc<dyn ToolSource>> {
-    let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(FileTools::new())];
+    let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(tools::FileTools::new())];
     if let Some(shell) = &settings.turns.shell {
         sources.push(Arc::new(ShellTools::new(shell.clone())));
     }
@@ -210,15 +222,56 @@ pub(crate) fn configured_input(settings: &AgentSettings, mode: ThreadMode) -> Pr
     }
 }
 
-/// What a session's instruction files put into the compiler.
-pub(crate) fn add_files(input: &mut PromptCompileInput, settings: &AgentSettings, session: Option<&Session>) {
+/// A session, the settings it goes on with, and what its turns can do with files.
+pub(crate) struct SessionFiles<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) settings: &'a FileSettings,
+    pub(crate) file_tools: FileTools,
+}
+
+/// What a session's instruction files and its directory put into the compiler.
+pub(crate) fn add_files(
+    input: &mut PromptCompileInput,
+    settings: &AgentSettings,
+    files: Option<&SessionFiles<'_>>,
+) {
+    let session = files.map(|files| files.session);
     input.agents_context = session.and_then(agents_context);
     input.diagnostics.extend(session.into_iter().flat_map(about_files));
-    input.agents_guidance = match (session, settings.prompt.nested_scope_rules) {
-        (None, _) => AgentsGuidance::Nothing,
-        (Some(_), false) => AgentsGuidance::Rules,
-        (Some(_), true) => AgentsGuidance::RulesAndNestedScopes,
-    };
+    input.agents_guidance = files.map(|files| guidance(files, settings)).unwrap_or_default();
+    input.environment = Some(environment(files));
+}
+
+/// What is true of instruction files in a session.
+fn guidance(files: &SessionFiles<'_>, settings: &AgentSettings) -> AgentsGuidance {
+    let SessionFiles { session, settings: file_settings, file_tools } = files;
+    let has_initial_text = session.initial.text.is_some();
+    let follows_tools = file_settings.resolver_enabled() && *file_tools == FileTools::Present;
+    AgentsGuidance {
+        files_apply: file_settings.enabled() && (has_initial_text || follows_tools),
+        has_initial_text,
+        follows_tools,
+        nested_scopes: settings.prompt.nested_scope_rules && file_settings.bounds != ProjectBounds::HomeOnly,
+    }
+}
+
+/// Where a model works, as its session had it at the start.
+fn environment(files: Option<&SessionFiles<'_>>) -> Environment {
+    let directory = files.and_then(|SessionFiles { session, settings, .. }| {
+        let initial = &session.initial;
+        let cwd = initial.cwd.clone()?;
+        let workspace = match &settings.bounds {
+            // Outside of a workspace the project is what a workspace would be made for.
+            ProjectBounds::None => session.root.clone().unwrap_or_else(|| cwd.clone()),
+            ProjectBounds::Workspace(_) | ProjectBounds::HomeOnly => initial.workspace.clone()?,
+        };
+        Some(EnvironmentDirectory { cwd, workspace })
+    });
+    Environment {
+        directory,
+        operating_system: std::env::consts::OS.to_owned(),
+        file_tools: files.map_or(FileTools::Absent, |files| files.file_tools),
+    }
 }
 
 /// Reads the home directory's files and compiles.
@@ -245,7 +298,11 @@ fn agents_context(session: &Session) -> Option<AgentsContext> {
         PromptSource::file(path.to_string_lossy(), loaded)
     });
     let truncated = session.initial.is_truncated();
-    Some(AgentsContext { text, sources: sources.collect(), truncated })
+    let role = match Profile::find(&session.profile).map(|profile| profile.role) {
+        Some(BlockRole::User) => PromptRole::User,
+        _ => PromptRole::System,
+    };
+    Some(AgentsContext { text, sources: sources.collect(), truncated, role })
 }
 
 /// What the manifest says about the files of the frozen start.
@@ -265,6 +322,10 @@ fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
             DiagnosticCode::OutsideRoot => {
                 (PromptDiagnosticCode::FileReadError, "it leads out of the project, so it is not read")
             }
+            DiagnosticCode::AboveRoot => (
+                PromptDiagnosticCode::SectionOmitted,
+                "the file is above the workspace's directory, so it does not count; move root_path up if it should",
+            ),
             DiagnosticCode::Unreadable => (PromptDiagnosticCode::FileReadError, "the file cannot be read"),
             DiagnosticCode::InvalidUtf8 => {
                 (PromptDiagnosticCode::FileReadError, "bytes that are not UTF-8 are shown as U+FFFD")

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use instructions::{Request, Session, resolve};
+use instructions::{FileReader, Request, Session, resolve};
 use prompt::CompiledPrompt;
 use protocol::message::TurnMessage;
 use protocol::method::PromptResult;
@@ -18,12 +18,14 @@ use crate::error::AgentError;
 use crate::history::History;
 use crate::plan::tool_tokens;
 use crate::preparation::{
-    Agent, PreparedSession, PromptRequest, SessionStart, add_files, compile, configured_input, own_sources,
+    Agent, PreparedSession, PromptRequest, SessionFiles, SessionStart, add_files, compile, configured_input,
+    own_sources,
 };
 use crate::round_tools::{RoundTools, shown_tools};
 use crate::settings::{AgentSettings, TurnSettings};
 use crate::subject::Subject;
 use crate::task::blocking;
+use crate::thread_session::{file_reader, file_tools};
 use crate::turn_message::sent_tokens;
 use crate::turn_notes::turn_sections;
 use crate::view::shown;
@@ -45,6 +47,7 @@ impl From<Preview> for PromptResult {
         Self {
             stable_text: compiled.stable_text,
             session_text: compiled.session_text,
+            user_text: compiled.user_text,
             turn_text: compiled.turn_text,
             full_text: compiled.full_text,
             manifest: compiled.manifest,
@@ -64,8 +67,11 @@ impl Agent {
             SessionStart::Thread => self.history_so_far(&subject.workspace.id, &subject.thread.id).await?,
             SessionStart::Fresh => History::default(),
         };
-        let frozen = match (&subject.directory, &prepared.session) {
-            (Some(directory), Some(session)) => self.frozen_start(directory, session, &history).await?,
+        let frozen = match (&subject.instructions, &prepared.session) {
+            (Some(directory), Some(session)) => {
+                let reader = file_reader(subject.thread.mode, subject.directory.as_ref());
+                self.frozen_start(directory, reader, session, &history).await?
+            }
             _ => None,
         };
         let mut tools = RoundTools::new(self.sources.clone(), ToolContext::without_directory());
@@ -97,6 +103,7 @@ impl Agent {
     async fn frozen_start(
         &self,
         directory: &WorkingDirectory,
+        reader: FileReader,
         prepared: &PreparedSession,
         history: &History,
     ) -> Result<Option<FrozenStart>, AgentError> {
@@ -104,8 +111,8 @@ impl Agent {
             return Ok(None);
         }
         let mut session = prepared.session.clone();
-        session.keep_delivered(history.entries().flat_map(TurnMessage::reminders), []);
-        let reminder = self.difference(&session, directory).await?.reminder();
+        history.keep_delivered(&mut session);
+        let reminder = self.difference(&session, directory, reader).await?.reminder();
         let (cache, mut now) = (Arc::clone(&self.cache), directory.clone());
         now.settings = session.settings_over(now.settings);
         let now = blocking(move || resolve(&now.request(), Some(&cache))).await?;
@@ -132,7 +139,9 @@ pub async fn directory_preview(
     });
     let (session, _) = started.await?;
     let mut input = configured_input(settings, mode);
-    add_files(&mut input, settings, Some(&session));
+    let file_tools = file_tools(mode, true);
+    let files = SessionFiles { session: &session, settings: &settings.files, file_tools };
+    add_files(&mut input, settings, Some(&files));
     let counter = Arc::new(Counter::default());
     let mut compiled = compile(settings, Arc::clone(&counter), input).await;
     let mut tools = RoundTools::new(own_sources(settings), ToolContext::without_directory());

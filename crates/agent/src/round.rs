@@ -248,8 +248,9 @@ impl<'a> Rounds<'a> {
         let item = self.turn.agent.context_item(&self.plan.history, self.plan.budget);
         self.turn.add(vec![item], Vec::new()).await?;
         if let Some(resolver) = &self.plan.resolver {
-            let reminders = self.plan.history.entries().chain(&self.entries).flat_map(TurnMessage::reminders);
-            resolver.keep_delivered(reminders, []);
+            let entries = || self.plan.history.entries().chain(&self.entries);
+            let reads = entries().flat_map(|entry| &entry.reads);
+            resolver.keep_delivered(entries().flat_map(TurnMessage::reminders), reads);
         }
         Ok(is_shorter)
     }

@@ -18,6 +18,8 @@ pub(crate) struct Subject {
     pub(crate) thread: Thread,
     /// None where the workspace has none.
     pub(crate) directory: Option<WorkingDirectory>,
+    /// Where instruction files are looked for: the directory, or without one, the user's own; none without either.
+    pub(crate) instructions: Option<WorkingDirectory>,
     /// None before there is a turn.
     pub(crate) turn_id: Option<TurnId>,
     pub(crate) input: Option<String>,
@@ -59,15 +61,30 @@ impl Agent {
         let (workspace_id, thread_id) = (&request.workspace_id, &request.thread_id);
         let TurnSubject { workspace, thread, .. } = self.store.turn_subject(workspace_id, thread_id).await?;
         let directory = self.directory(&workspace, request.cwd.as_deref()).await?;
+        let instructions = self.instruction_directory(&workspace, directory.as_ref()).await?;
         Ok(Subject {
             workspace,
             thread,
             directory,
+            instructions,
             turn_id: request.turn_id.clone(),
             input: request.input.clone(),
             actor: request.actor.clone(),
             start: SessionStart::Thread,
         })
+    }
+
+    /// Where instruction files are looked for.
+    pub(crate) async fn instruction_directory(
+        &self,
+        workspace: &Workspace,
+        directory: Option<&WorkingDirectory>,
+    ) -> Result<Option<WorkingDirectory>, AgentError> {
+        if let Some(directory) = directory {
+            return Ok(Some(directory.clone()));
+        }
+        let (workspace, settings) = (workspace.clone(), std::sync::Arc::clone(&self.settings));
+        blocking(move || WorkingDirectory::home(&workspace, &settings.files)).await
     }
 
     /// The directory of a call. Links are followed on the disk, so beside the runtime's threads.

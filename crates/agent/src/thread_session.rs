@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use instructions::{FileReader, Reminder, Resolver, ResumeDifference, Session};
-use protocol::{ThreadId, Version, WorkspaceId};
-use store::StoreError;
+use prompt::FileTools;
+use protocol::{ThreadId, ThreadMode, Version, WorkspaceId};
+use store::TurnSubject;
 
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
@@ -15,11 +16,24 @@ use crate::task::blocking;
 /// A session that a turn continues.
 pub(crate) struct ThreadSession {
     pub(crate) session: Session,
+    /// The version that is stored; 0 when it was started with this turn, from the disk as it is.
     version: Version,
     directory: WorkingDirectory,
+    reader: FileReader,
     difference: Option<ResumeDifference>,
-    /// Whether it was started with this turn, from the disk as it is.
-    is_new: bool,
+}
+
+/// Whether a turn has tools for files: chats have none, wherever they are.
+pub(crate) fn file_tools(mode: ThreadMode, has_directory: bool) -> FileTools {
+    if mode == ThreadMode::Agent && has_directory { FileTools::Present } else { FileTools::Absent }
+}
+
+/// Whether a turn has a tool that could read a file it is pointed to.
+pub(crate) fn file_reader(mode: ThreadMode, directory: Option<&WorkingDirectory>) -> FileReader {
+    match file_tools(mode, directory.is_some()) {
+        FileTools::Present => FileReader::Present,
+        FileTools::Absent => FileReader::Absent,
+    }
 }
 
 impl ThreadSession {
@@ -38,7 +52,7 @@ impl ThreadSession {
     /// What follows the model as it moves.
     pub(crate) fn resolver(&self, agent: &Agent) -> Resolver {
         let (settings, cache) = (self.directory.settings.clone(), Arc::clone(&agent.cache));
-        Resolver::new(self.session.clone(), settings, cache)
+        Resolver::new(self.session.clone(), settings, cache).with_reader(self.reader)
     }
 
     /// What is saved when the turn has ended well.
@@ -48,36 +62,28 @@ impl ThreadSession {
 }
 
 impl Agent {
-    /// Starts a thread's session with its first turn, and resumes it with every later one.
-    pub(crate) async fn open_session(
+    /// The session that a turn goes on with. One that begins with it is stored when the turn has ended well, and not
+    /// before: after a turn that failed, the next one reads the files anew.
+    pub(crate) fn open_session(
         &self,
         subject: &Subject,
         prepared: Option<PreparedSession>,
-    ) -> Result<Option<ThreadSession>, AgentError> {
+    ) -> Option<ThreadSession> {
         let (Some(directory), Some(PreparedSession { session, stored })) =
-            (subject.directory.clone(), prepared)
+            (subject.instructions.clone(), prepared)
         else {
-            return Ok(None);
+            return None;
         };
-        if stored == Version(0) {
-            let (workspace_id, thread_id) = (&subject.workspace.id, &subject.thread.id);
-            let version =
-                match self.store.save_session(workspace_id, thread_id, session.clone(), stored).await {
-                    Ok(saved) => saved.version,
-                    Err(StoreError::SessionChanged { .. }) => return Err(AgentError::LeaseLost),
-                    Err(error) => return Err(error.into()),
-                };
-            return Ok(Some(ThreadSession { session, version, directory, difference: None, is_new: true }));
-        }
-        Ok(Some(ThreadSession { session, version: stored, directory, difference: None, is_new: false }))
+        let reader = file_reader(subject.thread.mode, subject.directory.as_ref());
+        Some(ThreadSession { session, version: stored, directory, reader, difference: None })
     }
 
     /// Holds a resumed session against the disk.
     pub(crate) async fn compare_session(&self, session: &mut ThreadSession) -> Result<(), AgentError> {
-        if session.is_new {
+        if session.version == Version(0) {
             return Ok(());
         }
-        let difference = self.difference(&session.session, &session.directory).await?;
+        let difference = self.difference(&session.session, &session.directory, session.reader).await?;
         session.difference = (!difference.is_empty()).then_some(difference);
         Ok(())
     }
@@ -86,12 +92,12 @@ impl Agent {
         &self,
         session: &Session,
         directory: &WorkingDirectory,
+        reader: FileReader,
     ) -> Result<ResumeDifference, AgentError> {
         let (cache, session, mut directory) = (Arc::clone(&self.cache), session.clone(), directory.clone());
         directory.settings = session.settings_over(directory.settings);
-        let found = blocking(move || {
-            ResumeDifference::find(&session, &directory.request(), FileReader::Present, Some(&cache))
-        });
+        let found =
+            blocking(move || ResumeDifference::find(&session, &directory.request(), reader, Some(&cache)));
         Ok(found.await?)
     }
 
@@ -111,13 +117,15 @@ impl Agent {
         thread_id: &ThreadId,
         cwd: Option<&str>,
     ) -> Result<(Option<protocol::ThreadSession>, Option<Reminder>), AgentError> {
-        let workspace = self.store.workspace(workspace_id).await?;
+        let TurnSubject { workspace, thread, .. } = self.store.turn_subject(workspace_id, thread_id).await?;
         let Some(stored) = self.thread_session(workspace_id, thread_id).await? else {
             return Ok((None, None));
         };
         let directory = self.directory(&workspace, cwd).await?;
+        let reader = file_reader(thread.mode, directory.as_ref());
+        let directory = self.instruction_directory(&workspace, directory.as_ref()).await?;
         let Some(directory) = directory else { return Ok((Some(stored), None)) };
-        let difference = self.difference(&stored.state, &directory).await?;
+        let difference = self.difference(&stored.state, &directory, reader).await?;
         Ok((Some(stored), difference.reminder()))
     }
 }

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use futures_util::future::join_all;
-use instructions::{Announcement, InlineRoom, Purpose, Reminder, Resolver, SystemReminderType};
+use instructions::{
+    Announcement, FileRead, InlineRoom, Purpose, Reminder, ReminderFile, Resolver, SystemReminderType,
+};
 use protocol::message::{AttachedReminder, TurnMessage};
 use protocol::{Hint, ToolCall};
 use provider::{Message, ToolResult};
@@ -120,8 +122,59 @@ impl ToolExecutor {
         let ran = planned.iter().filter(|planned| planned.refusal.is_none());
         let touched = ran.flat_map(|planned| planned.call.touches().iter().map(|touch| touch.path.clone()));
         let touched = touched.collect();
-        let answers = join_all(planned.into_iter().map(|planned| planned.run(&router))).await;
-        ToolBatch { touched, announcements, ..collect(answers) }
+        let mut answers = join_all(planned.into_iter().map(|planned| planned.run(&router))).await;
+        let mut reads = Vec::new();
+        for answered in &mut answers {
+            reads.extend(self.note_read(answered).await);
+            announcements.extend(self.announce_found(answered, &mut inline_room).await);
+        }
+        let mut batch = ToolBatch { touched, announcements, ..collect(answers) };
+        batch.entry.reads = reads;
+        batch
+    }
+
+    /// An instruction file that a call read whole is delivered by that: what points to it is not needed.
+    async fn note_read(&self, answered: &mut Answered) -> Option<FileRead> {
+        let (resolver, read) = (self.resolver.clone()?, answered.output.whole_file.take()?);
+        let marked =
+            blocking(move || resolver.mark_read(&read).map(|is_instructions| (is_instructions, read)));
+        let read = match marked.await {
+            Ok((is_instructions, read)) => Some(read).filter(|_| is_instructions)?,
+            Err(error) => {
+                tracing::warn!(%error, "a file that was read could not be compared with the instruction files");
+                return None;
+            }
+        };
+        let is_pointer = |file: &ReminderFile| {
+            file.path == read.path && file.sha256.as_ref() == Some(&read.sha256) && file.block.is_none()
+        };
+        answered.output.reminders.retain_mut(|reminder| match reminder {
+            Reminder::AgentsResolvePaths { files, removed } => {
+                files.retain(|file| !is_pointer(file));
+                !(files.is_empty() && removed.is_empty())
+            }
+            _ => true,
+        });
+        Some(read)
+    }
+
+    /// What newly applies to the files that a call found or changed: nobody knew which before it ran.
+    async fn announce_found(&self, answered: &mut Answered, room: &mut InlineRoom) -> Option<Announcement> {
+        let directories = std::mem::take(&mut answered.output.found_directories);
+        if directories.is_empty() {
+            return None;
+        }
+        match self.resolve(directories.into_iter().collect(), Purpose::Read, room).await {
+            Ok(announcement) => {
+                answered.output.reminders.extend(announcement.as_ref()?.reminder());
+                announcement
+            }
+            // The next call there fails for the same reason, and says so.
+            Err(error) => {
+                tracing::warn!(%error, "instruction files of what a call found could not be looked for");
+                None
+            }
+        }
     }
 
     /// What newly applies to the paths that a call touches, and whether the call must wait for it.
@@ -131,19 +184,37 @@ impl ToolExecutor {
         room: &mut InlineRoom,
     ) -> Result<Option<(bool, Announcement)>, AgentError> {
         let touches = call.touches();
-        let Some(resolver) = self.resolver.as_ref().filter(|_| !touches.is_empty()) else { return Ok(None) };
+        if touches.is_empty() {
+            return Ok(None);
+        }
         // What runs somewhere may write there. A tool that declares no path is told nothing, and waits for nothing.
         let writes = touches.iter().any(|touch| touch.access != Access::Read);
-        let paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
+        let mut paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
+        let mentions = call.mentions().to_owned();
+        if !mentions.is_empty() {
+            let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+            paths.extend(blocking(move || mentions.into_iter().filter(is_there).collect::<Vec<_>>()).await);
+        }
         let purpose = if writes { Purpose::Write } else { Purpose::Read };
-        let (resolver, mut left) = (resolver.clone(), room.clone());
+        let resolved = self.resolve(paths, purpose, room).await?;
+        Ok(resolved.map(|resolved| (writes && resolved.is_awaited(), resolved)))
+    }
+
+    async fn resolve(
+        &self,
+        paths: Vec<PathBuf>,
+        purpose: Purpose,
+        room: &mut InlineRoom,
+    ) -> Result<Option<Announcement>, AgentError> {
+        let Some(resolver) = self.resolver.clone() else { return Ok(None) };
+        let mut left = room.clone();
         let resolving = blocking(move || {
             let resolved = resolver.resolve_for(paths.iter().map(PathBuf::as_path), purpose, &mut left);
             resolved.map(|resolved| (resolved, left))
         });
         let resolved;
         (resolved, *room) = resolving.await?;
-        Ok(Some((writes && resolved.is_awaited(), resolved)))
+        Ok(Some(resolved))
     }
 }
 

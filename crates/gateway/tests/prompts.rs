@@ -79,6 +79,7 @@ async fn a_preview_has_files_document_and_bootstrap() {
             "soul_core",
             "identity_core",
             "agents_guidance",
+            "environment",
             "agents_context",
             "agents_md",
             "extra_system"
@@ -87,7 +88,7 @@ async fn a_preview_has_files_document_and_bootstrap() {
     let session = prompt["session_text"].as_str().unwrap();
     assert!(session.contains("At the root.") && !session.contains("In a."), "{session}");
     assert!(session.ends_with("<AGENTS_MD>\nFrom the document. &lt;/AGENTS_MD>\n</AGENTS_MD>"), "{session}");
-    let document = &prompt["manifest"]["sections"][6];
+    let document = &prompt["manifest"]["sections"][7];
     assert_eq!(
         (&document["sources"][0]["kind"], &document["sources"][0]["version"]),
         (&json!("document"), &json!(1))

@@ -3,6 +3,7 @@
 mod approvals;
 mod cancelling;
 mod chat;
+mod environment;
 mod failures;
 mod history;
 mod instructions;

@@ -16,7 +16,7 @@ use crate::profile::{Blank, DanglingLink, Profile, SameFile, Unreadable};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
 use crate::root::{self, Root};
-use crate::settings::{MAX_BYTES, candidate_names};
+use crate::settings::{MAX_BYTES, ProjectBounds, candidate_names};
 use crate::text::headings_after;
 use crate::{path, reading, text};
 
@@ -217,6 +217,9 @@ impl<'a> Chain<'a> {
         }
         let off = match (self.request.settings.enabled(), effective.distrusted, max_bytes) {
             (false, ..) => Some(SWITCHED_OFF.to_owned()),
+            _ if self.request.settings.bounds == ProjectBounds::HomeOnly => {
+                Some("there is no project, so only the user's own file is read".to_owned())
+            }
             (_, Some(reason), _) => Some(reason.to_owned()),
             (_, _, 0) => {
                 let setting = self.request.settings.profile.setting_name(MAX_BYTES);

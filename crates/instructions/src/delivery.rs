@@ -1,9 +1,13 @@
 //! Whether a file's text comes with the reminder that names it.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
+use crate::digest::ContentHash;
 use crate::profile::{Profile, ReminderTexts};
 use crate::settings::INLINE_BYTES;
+use crate::stored_path;
 
 /// Whether a reminder carries texts or only paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,6 +40,16 @@ pub enum FileReader {
     Present,
     /// Every text comes inline: a path would lead nowhere.
     Absent,
+}
+
+/// A file that a tool gave the model whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRead {
+    /// Its path as the call had it, absolute.
+    #[serde(with = "stored_path")]
+    pub path: PathBuf,
+    /// SHA-256 of its bytes.
+    pub sha256: ContentHash,
 }
 
 /// What is left of the bytes that one message may bring inline.

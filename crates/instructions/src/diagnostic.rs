@@ -24,6 +24,8 @@ pub enum Severity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosticCode {
+    /// It is above the workspace's directory, so it does not count.
+    AboveRoot,
     /// The file kept changing while it was read.
     ChangedWhileRead,
     /// A marker is a link that leads nowhere.

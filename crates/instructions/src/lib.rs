@@ -50,7 +50,7 @@ mod text;
 
 pub use cache::Cache;
 pub use decision::{Decision, Outcome};
-pub use delivery::{Delivery, FileReader, InlineRoom, Purpose};
+pub use delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use digest::{ContentHash, hex};
 pub use frozen::{FrozenChange, FrozenFile};
@@ -65,7 +65,7 @@ pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
 pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{
     AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, FileSettings, HomeDirectories, INLINE_BYTES,
-    MAX_FILES_PER_RESOLVE, SettingsError,
+    MAX_FILES_PER_RESOLVE, ProjectBounds, SettingsError,
 };
 pub use settings_file::SettingsFileError;
 pub use text::common_prefix;

@@ -146,8 +146,11 @@ impl Reminder {
             Reminder::AgentsResolvePaths { files, removed } => {
                 let mut lines = vec!["Additional AGENTS.md may apply for this path:".to_owned()];
                 lines.extend(file_lines(files, removed));
-                let unread = "Read and apply these files before editing files in this scope.";
-                lines.push(about_texts(files).unwrap_or_else(|| unread.to_owned()));
+                // Where nothing but removals is told there is nothing to read.
+                if !files.is_empty() {
+                    let unread = "Read and apply these files before editing files in this scope.";
+                    lines.push(about_texts(files).unwrap_or_else(|| unread.to_owned()));
+                }
                 with_blocks(&lines, files)
             }
             Reminder::SessionResumeDiff { cwd, root, markers, lines: told, files, removed } => {
@@ -263,6 +266,19 @@ mod tests {
              - /repo/feature/AGENTS.md (mtime: 1738970000000)\n\
              - /repo/old/AGENTS.md (removed: no longer applies)\n\
              Read and apply these files before editing files in this scope.\n\
+             </system-reminder>"
+        );
+    }
+
+    #[test]
+    fn a_removal_asks_for_nothing_to_be_read() {
+        let reminder =
+            Reminder::AgentsResolvePaths { files: vec![], removed: vec!["/repo/old/AGENTS.md".into()] };
+        assert_eq!(
+            reminder.render(),
+            "<system-reminder type=\"agents.resolve.paths\">\n\
+             Additional AGENTS.md may apply for this path:\n\
+             - /repo/old/AGENTS.md (removed: no longer applies)\n\
              </system-reminder>"
         );
     }

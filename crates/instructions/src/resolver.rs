@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::applicable::{Applicable, applicable};
 use crate::cache::Cache;
 use crate::chain::SWITCHED_OFF;
-use crate::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
+use crate::delivery::{FileRead, FileReader, InlineRoom, Purpose, Telling, telling};
 use crate::diagnostic::Diagnostic;
-use crate::digest::ContentHash;
 use crate::path;
 use crate::reminder::{Reminder, ReminderFile};
 use crate::resolution::{Request, ResolveError};
@@ -210,13 +209,13 @@ impl Resolver {
         Ok(announcement)
     }
 
-    /// Says that a tool has given the model the whole of a file, by its digest: an instruction file counts as delivered
+    /// Says that a tool has given the model the whole of a file: an instruction file counts as delivered
     /// then. Answers whether it is one.
-    pub fn mark_read(&self, file: &Path, sha256: &ContentHash) -> Result<bool, ResolveError> {
+    pub fn mark_read(&self, read: &FileRead) -> Result<bool, ResolveError> {
         let shared = &self.shared;
         let (file, top) = {
             let state = shared.lock();
-            (path::normalise(file, &state.session.cwd), state.session.top().to_owned())
+            (path::normalise(&read.path, &state.session.cwd), state.session.top().to_owned())
         };
         let Some(directory) = file.parent().filter(|directory| directory.starts_with(&top)) else {
             return Ok(false);
@@ -227,7 +226,7 @@ impl Resolver {
         let request = Request { cwd: directory, settings: &shared.settings };
         let applying = applicable(&request, &top, directory, Some(&shared.cache))?.files;
         let Some(found) = applying.into_iter().find(|found| found.path == file) else { return Ok(false) };
-        if found.version.sha256 == *sha256 {
+        if found.version.sha256 == read.sha256 {
             shared.lock().session.note_delivered(file, found.version);
         }
         Ok(true)
@@ -315,7 +314,7 @@ impl Resolver {
     pub fn keep_delivered<'a>(
         &self,
         reminders: impl IntoIterator<Item = &'a Reminder>,
-        reads: impl IntoIterator<Item = (&'a Path, &'a ContentHash)>,
+        reads: impl IntoIterator<Item = &'a FileRead>,
     ) {
         self.shared.lock().session.keep_delivered(reminders, reads);
     }

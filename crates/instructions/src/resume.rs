@@ -9,7 +9,7 @@ use crate::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
 use crate::path;
 use crate::reminder::{Reminder, ReminderFile, ResumeLines};
 use crate::render::{self, Part};
-use crate::resolution::{InstructionFile, Request, ResolveError, resolve};
+use crate::resolution::{FileScope, InstructionFile, Request, ResolveError, resolve};
 use crate::resolver::{ResolvedAgents, ResolvedFile};
 use crate::safety;
 use crate::session::{LoadedVersion, Read, Session};
@@ -57,7 +57,11 @@ impl ResumeDifference {
             .filter(|path| !applies(path) && (in_scope(path) || path.symlink_metadata().is_err()))
             .cloned()
             .collect();
-        let home = now.files.iter().filter(|file| !file.path.starts_with(&top));
+        // The user's own file may be inside the project, and is then one of its files where the chain leads past it.
+        let is_own = |file: &&InstructionFile| {
+            file.scope == FileScope::Home && !applying.iter().any(|applying| applying.path == file.path)
+        };
+        let home = now.files.iter().filter(is_own);
         let differing = home.map(Differing::Home).chain(applying.iter().map(Differing::Project));
         let differing = differing.filter(|file| file.differs(session, request)).collect();
         let mut difference = Self {

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::path;
 use crate::profile::{EmptyMarkers, Fallbacks, RootOverride, WithoutMarker};
 use crate::resolution::Request;
-use crate::settings::{FileSettings, SettingsError};
+use crate::settings::{FileSettings, ProjectBounds, SettingsError};
 
 /// A project root, and why it is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,10 @@ pub(crate) fn find(
     let Request { cwd, settings } = *request;
     let profile = settings.profile;
     let first_marker = reader.names() - markers.len();
+    if settings.bounds == ProjectBounds::HomeOnly {
+        let reason = "there is no project, so only your own file counts".to_owned();
+        return Ok(Root { directory: None, reason });
+    }
     if let (Some(root), RootOverride::Allowed) =
         (&settings.agents.root.project_root_override, profile.root_override)
     {
@@ -57,6 +61,12 @@ pub(crate) fn find(
             return Err(SettingsError::RootElsewhere { root, cwd: cwd.to_owned() });
         }
         return Ok(Root { directory: Some(root), reason: "the root was given".to_owned() });
+    }
+    if let (ProjectBounds::Workspace(directory), RootOverride::Allowed) =
+        (&settings.bounds, profile.root_override)
+    {
+        let reason = "it is the workspace's directory".to_owned();
+        return Ok(Root { directory: Some(directory.clone()), reason });
     }
     if markers.is_empty() {
         let reason = "there are no markers, so only the working directory counts".to_owned();
@@ -71,8 +81,18 @@ pub(crate) fn find(
             }
             match reader.has_marker(directory, first_marker + index) {
                 Marker::Present => {
-                    let reason = format!("it is the nearest directory with `{marker}`");
-                    return Ok(Root { directory: Some(directory.to_owned()), reason });
+                    return Ok(match settings.bounds.workspace() {
+                        Some(workspace) if !directory.starts_with(workspace) => Root {
+                            directory: Some(workspace.to_owned()),
+                            reason: format!(
+                                "`{marker}` is above the workspace's directory, and nothing above that counts"
+                            ),
+                        },
+                        _ => Root {
+                            directory: Some(directory.to_owned()),
+                            reason: format!("it is the nearest directory with `{marker}`"),
+                        },
+                    });
                 }
                 Marker::Dangling => {
                     let link = directory.join(marker);
@@ -87,10 +107,6 @@ pub(crate) fn find(
                 }
                 Marker::Absent => {}
             }
-        }
-        if settings.ceiling.as_deref() == Some(directory) {
-            let reason = "nothing is searched for above it".to_owned();
-            return Ok(Root { directory: Some(directory.to_owned()), reason });
         }
         if is_home && !settings.stop_at_fs_root() {
             searched = format!("up to your home directory {}, where the search stops,", directory.display());

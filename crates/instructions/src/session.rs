@@ -10,12 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cache::Cache;
 use crate::decision::Outcome;
+use crate::delivery::FileRead;
 use crate::diagnostic::DiagnosticCode;
 use crate::digest::ContentHash;
 use crate::profile::{Fallbacks, Profile};
 use crate::reminder::{Reminder, ReminderFile};
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
-use crate::settings::{AgentsConfig, FileSettings};
+use crate::settings::{AgentsConfig, FileSettings, candidate_names};
 use crate::stored_path;
 
 /// The format that is written and read.
@@ -57,6 +58,14 @@ impl LoadedVersion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InitialChain {
+    /// The directory it was made for; sessions of older versions of this program do not say.
+    #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub cwd: Option<PathBuf>,
+    /// The workspace's directory at that time; none outside of a workspace, and in one without a directory.
+    #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub workspace: Option<PathBuf>,
     /// The text; none when nothing applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -97,7 +106,7 @@ impl InitialChain {
 }
 
 /// What a model's text hides from somebody who knows the files: cuts, refusals, changed characters.
-fn problems(resolution: &Resolution) -> Vec<FileProblem> {
+fn problems(resolution: &Resolution, above: Vec<FileProblem>) -> Vec<FileProblem> {
     let outcomes = resolution.decisions.iter().filter_map(|decision| {
         let code = match decision.outcome {
             Outcome::Truncated => DiagnosticCode::Truncated,
@@ -113,8 +122,22 @@ fn problems(resolution: &Resolution) -> Vec<FileProblem> {
         .diagnostics
         .iter()
         .filter_map(|found| Some(FileProblem { path: found.path.clone()?, code: found.code }));
-    let all: BTreeSet<FileProblem> = outcomes.chain(diagnostics).collect();
+    let all: BTreeSet<FileProblem> = outcomes.chain(diagnostics).chain(above).collect();
     all.into_iter().collect()
+}
+
+/// Files that would count if the workspace's directory were further up.
+fn above_workspace(request: &Request<'_>) -> Result<Vec<FileProblem>, ResolveError> {
+    let settings = request.settings;
+    let Some(workspace) = settings.bounds.workspace().filter(|_| settings.enabled()) else {
+        return Ok(Vec::new());
+    };
+    let mut names = candidate_names(settings)?;
+    names.extend(settings.profile.added.iter().map(|name| (*name).to_owned()));
+    let above = workspace.ancestors().skip(1);
+    let paths = above.flat_map(|directory| names.iter().map(|name| directory.join(name)));
+    let found = paths.filter(|path| path.is_file());
+    Ok(found.map(|path| FileProblem { path, code: DiagnosticCode::AboveRoot }).collect())
 }
 
 /// The settings that a session goes on with, whatever is set later; how files are delivered is not among them.
@@ -229,11 +252,13 @@ impl Session {
             markers: resolution.markers.clone(),
             settings: frozen_settings(request.settings),
             initial: InitialChain {
+                cwd: Some(resolution.cwd.clone()),
+                workspace: request.settings.bounds.workspace().map(Path::to_owned),
                 text: resolution.text.clone(),
                 sha256: resolution.text.as_ref().map(ContentHash::of),
                 files: resolution.files.iter().map(|file| file.path.clone()).collect(),
                 versions: versions.clone(),
-                findings: problems(&resolution),
+                findings: problems(&resolution, above_workspace(request)?),
             },
             covered_dirs: loaded.iter().filter_map(|file| file.path.parent()).map(PathBuf::from).collect(),
             loaded_versions: versions,
@@ -247,7 +272,7 @@ impl Session {
     pub fn keep_delivered<'a>(
         &mut self,
         reminders: impl IntoIterator<Item = &'a Reminder>,
-        reads: impl IntoIterator<Item = (&'a Path, &'a ContentHash)>,
+        reads: impl IntoIterator<Item = &'a FileRead>,
     ) {
         let known = std::mem::take(&mut self.loaded_versions);
         self.announced.clear();
@@ -272,9 +297,9 @@ impl Session {
             }
             removed.iter().for_each(|path| self.forget(path));
         }
-        for (path, sha256) in reads {
+        for FileRead { path, sha256 } in reads {
             if let Some(version) = known.get(path).filter(|version| version.sha256 == *sha256) {
-                self.note_delivered(path.to_owned(), version.clone());
+                self.note_delivered(path.clone(), version.clone());
             }
         }
         self.covered_dirs =

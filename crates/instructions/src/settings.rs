@@ -40,10 +40,33 @@ pub struct FileSettings {
     pub profile: &'static Profile,
     /// Where users keep their own files.
     pub homes: HomeDirectories,
-    /// A directory above which nothing is searched for; it is the root when no marker is found below.
-    pub ceiling: Option<PathBuf>,
+    /// What a project's files are bounded by, besides the profile's rules.
+    pub bounds: ProjectBounds,
     /// What is set. For what is not, the methods of this type know the built-in value, or the profile's own.
     pub agents: AgentsConfig,
+}
+
+/// What bounds a project, whoever asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub enum ProjectBounds {
+    /// Nothing.
+    #[default]
+    None,
+    /// A workspace's directory. It is the root, as if it had been given; under rules that let nobody give one, they
+    /// decide, but nothing above it counts.
+    Workspace(PathBuf),
+    /// There is no project: only the user's own file counts.
+    HomeOnly,
+}
+
+impl ProjectBounds {
+    /// The workspace's directory.
+    pub fn workspace(&self) -> Option<&Path> {
+        match self {
+            Self::Workspace(directory) => Some(directory),
+            Self::None | Self::HomeOnly => None,
+        }
+    }
 }
 
 impl Default for FileSettings {
@@ -55,7 +78,7 @@ impl Default for FileSettings {
 impl FileSettings {
     /// A profile's own settings, without any home directory.
     pub fn of(profile: &'static Profile) -> Self {
-        Self { profile, homes: HomeDirectories::default(), ceiling: None, agents: BUILT_IN }
+        Self { profile, homes: HomeDirectories::default(), bounds: ProjectBounds::None, agents: BUILT_IN }
     }
 
     /// Replaces what a patch sets.

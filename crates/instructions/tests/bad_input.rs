@@ -9,8 +9,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use instructions::{
-    CODELIA, CODEX, DiagnosticCode, FOREWORD, FileSettings, HomeDirectories, Outcome, Request, Resolution,
-    ResolveError, SettingsError, resolve, survey,
+    CODELIA, CODEX, DiagnosticCode, FOREWORD, FileSettings, HomeDirectories, Outcome, ProjectBounds, Request,
+    Resolution, ResolveError, SettingsError, resolve, survey,
 };
 use serde_json::json;
 use support::Tree;
@@ -406,7 +406,7 @@ fn a_fallback_that_is_read_anyway_is_one_candidate() {
 }
 
 #[test]
-fn nothing_is_searched_for_above_a_ceiling() {
+fn nothing_above_a_workspace_counts() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     fs::create_dir_all(root.join("workspace/a/b")).unwrap();
@@ -415,15 +415,26 @@ fn nothing_is_searched_for_above_a_ceiling() {
         fs::write(root.join(place).join("AGENTS.md"), place).unwrap();
     }
     let cwd = root.join("workspace/a/b");
-    let resolved = |ceiling: Option<PathBuf>, profile: &'static instructions::Profile| {
-        let settings = FileSettings { ceiling, ..FileSettings::of(profile) };
+    let resolved = |bounds: ProjectBounds, profile: &'static instructions::Profile| {
+        let settings = FileSettings { bounds, ..FileSettings::of(profile) };
         let request = Request { cwd: &cwd, settings: &settings };
         let resolution = resolve(&request, None).unwrap();
         (resolution.root.clone(), resolution.files.len())
     };
     for profile in instructions::PROFILES {
-        assert_eq!(resolved(None, profile), (Some(root.to_owned()), 3));
-        let ceiling = root.join("workspace");
-        assert_eq!(resolved(Some(ceiling.clone()), profile), (Some(ceiling), 2));
+        assert_eq!(resolved(ProjectBounds::None, profile), (Some(root.to_owned()), 3));
+        let workspace = root.join("workspace");
+        let bounds = ProjectBounds::Workspace(workspace.clone());
+        assert_eq!(resolved(bounds, profile), (Some(workspace), 2));
+        assert_eq!(resolved(ProjectBounds::HomeOnly, profile), (None, 0));
     }
+    // A marker inside does not narrow a workspace whose root can be given; where it cannot, the agent's rules hold.
+    fs::create_dir(root.join("workspace/a/.git")).unwrap();
+    let bounds = || ProjectBounds::Workspace(root.join("workspace"));
+    assert_eq!(resolved(bounds(), &FOREWORD), (Some(root.join("workspace")), 2));
+    assert_eq!(resolved(bounds(), &CODEX), (Some(root.join("workspace/a")), 1));
+    fs::remove_dir(root.join("workspace/a/.git")).unwrap();
+    fs::remove_dir(root.join(".git")).unwrap();
+    assert_eq!(resolved(bounds(), &FOREWORD), (Some(root.join("workspace")), 2));
+    assert_eq!(resolved(bounds(), &CODEX), (None, 0), "without a marker only the working directory counts");
 }

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use instructions::{
-    AgentsInitial, Announcement, CODELIA, Cache, ContentHash, Delivery, FileReader, FileSettings, InlineRoom,
-    Purpose, Reminder, Request, Resolver, ResumeDifference, Session, SessionFile, SessionFileError,
+    AgentsInitial, Announcement, CODELIA, Cache, ContentHash, Delivery, FileRead, FileReader, FileSettings,
+    InlineRoom, Purpose, Reminder, Request, Resolver, ResumeDifference, Session, SessionFile,
+    SessionFileError,
 };
 use serde_json::json;
 use support::Tree;
@@ -67,6 +68,10 @@ impl Project {
         let cwd = self.root.join(cwd);
         ResumeDifference::find(session, &self.request(&cwd), FileReader::Present, None).unwrap()
     }
+}
+
+fn read(path: &Path, text: &str) -> FileRead {
+    FileRead { path: path.to_owned(), sha256: ContentHash::of(text) }
 }
 
 #[test]
@@ -274,10 +279,10 @@ fn reading_the_whole_file_delivers_it() {
         resolver.resolve_for([project.root.join("a/x").as_path()], Purpose::Write, room).unwrap().is_awaited()
     };
     resolver.resolve(&file).unwrap().confirm();
-    assert!(!resolver.mark_read(&project.root.join("a/x"), &ContentHash::of("x")).unwrap());
-    assert!(resolver.mark_read(&file, &ContentHash::of("another text")).unwrap() && waits());
-    assert!(resolver.mark_read(&file, &ContentHash::of(&text)).unwrap() && !waits());
-    resolver.keep_delivered([], [(file.as_path(), &ContentHash::of(&text))]);
+    assert!(!resolver.mark_read(&read(&project.root.join("a/x"), "x")).unwrap());
+    assert!(resolver.mark_read(&read(&file, "another text")).unwrap() && waits());
+    assert!(resolver.mark_read(&read(&file, &text)).unwrap() && !waits());
+    resolver.keep_delivered([], [&read(&file, &text)]);
     assert!(!waits(), "the result is still in the request");
     resolver.keep_delivered([], []);
     assert!(waits(), "it has left the request");

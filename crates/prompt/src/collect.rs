@@ -7,12 +7,12 @@ use instructions::make_harmless;
 use protocol::ContentHash;
 use protocol::hook::ContributionKind;
 use protocol::prompt::{
-    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptSource, PromptSourceKind,
-    PromptTruncation, Stability,
+    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptRole, PromptSource,
+    PromptSourceKind, PromptTruncation, Stability,
 };
 
 use crate::cut::{Cut, Rest, cut};
-use crate::input::{AgentsGuidance, ContributedSection, PromptCompileInput};
+use crate::input::{ContributedSection, PromptCompileInput};
 use crate::section::{AGENTS_MD, FIRST_AFTER_UNKNOWN, FilledBy, SECTIONS, SectionKind};
 use crate::texts;
 
@@ -25,6 +25,7 @@ pub(crate) struct DraftSection<'a> {
     pub(crate) content: Cow<'a, str>,
     pub(crate) sources: Vec<PromptSource>,
     pub(crate) truncated: bool,
+    pub(crate) role: PromptRole,
     /// What it asks of the common budget; absent for what has a budget of its own, or none.
     request: Option<BudgetRequest<'a>>,
     kind: Option<&'static SectionKind>,
@@ -73,13 +74,8 @@ fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
         "identity" => texts::IDENTITY,
         "safety" => texts::SAFETY,
         "tool_recovery_policy" if input.include_tool_recovery_policy => texts::TOOL_RECOVERY,
-        "agents_guidance" => match input.agents_guidance {
-            AgentsGuidance::Nothing => return None,
-            AgentsGuidance::Rules => texts::AGENTS_GUIDANCE,
-            AgentsGuidance::RulesAndNestedScopes => {
-                return Some(Cow::Owned(format!("{}\n{}", texts::AGENTS_GUIDANCE, texts::NESTED_SCOPES)));
-            }
-        },
+        "agents_guidance" => return texts::agents_guidance(input.agents_guidance).map(Cow::Owned),
+        "environment" => return input.environment.as_ref().map(texts::environment).map(Cow::Owned),
         _ => return None,
     };
     Some(Cow::Borrowed(text))
@@ -164,6 +160,7 @@ impl<'a> Collected<'a> {
                 self.push(input, kind, Cow::Borrowed(&context.text), context.sources.clone(), None);
                 if let Some(draft) = self.drafts.last_mut().filter(|draft| draft.id == kind.id) {
                     draft.truncated = context.truncated;
+                    draft.role = context.role;
                 }
             }
             FilledBy::Hook(_) | FilledBy::Caller => match (from_caller(input, kind.id), by_hook) {
@@ -198,6 +195,7 @@ impl<'a> Collected<'a> {
             content,
             sources,
             truncated: false,
+            role: PromptRole::System,
             request,
             kind: Some(kind),
         });
@@ -224,6 +222,7 @@ impl<'a> Collected<'a> {
             content,
             sources: section.sources.clone(),
             truncated: contributed.truncation != PromptTruncation::None,
+            role: PromptRole::System,
             request: Some(BudgetRequest { contributed: Some(contributed), limit }),
             kind,
         });

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use protocol::ContentHash;
-use protocol::prompt::{PromptManifest, PromptManifestSection, Stability};
+use protocol::prompt::{PromptManifest, PromptManifestSection, PromptRole};
 use sha2::{Digest as _, Sha256};
 use tokens::{Counter, Encoding};
 
 use crate::collect::{Collected, DraftSection, collect_sections};
 use crate::fingerprint::Fingerprinter;
 use crate::input::PromptCompileInput;
-use crate::join;
+use crate::parts::Parts;
 use crate::texts::TEXTS_VERSION;
 
 /// Which compiler made a prompt: the version of its rules; that of its texts comes after it.
@@ -24,6 +24,8 @@ pub struct CompiledPrompt {
     pub stable_text: String,
     /// What is the same for this session.
     pub session_text: String,
+    /// What is the same for this session and said as a user's message, before all others; empty in most profiles.
+    pub user_text: String,
     /// What is of this turn.
     pub turn_text: String,
     /// The parts joined by a blank line.
@@ -92,16 +94,12 @@ impl Compiler {
                 tokens: rendered.tokens,
                 sha256: rendered.sha256,
                 truncated: draft.truncated,
+                role: draft.role,
                 sources: draft.sources,
             });
         }
-        let part = |stability: Stability| {
-            let own = sections.iter().zip(&texts).filter(|(section, _)| section.stability == stability);
-            join(own.map(|(_, section)| &*section.text))
-        };
-        let [stable_text, session_text, turn_text] =
-            [Stability::Stable, Stability::Session, Stability::Turn].map(part);
-        let full_text = join([stable_text.as_str(), &session_text, &turn_text]);
+        let own = sections.iter().zip(&texts).map(|(section, text)| (section, &*text.text));
+        let Parts { stable_text, session_text, user_text, turn_text, full_text } = Parts::of(own);
         let manifest = PromptManifest {
             compiler_version: format!("{COMPILER_VERSION}.{TEXTS_VERSION}"),
             profile: input.profile,
@@ -111,16 +109,28 @@ impl Compiler {
             hook_sources,
             request: None,
         };
-        CompiledPrompt { stable_text, session_text, turn_text, full_text, sections: texts, manifest }
+        CompiledPrompt {
+            stable_text,
+            session_text,
+            user_text,
+            turn_text,
+            full_text,
+            sections: texts,
+            manifest,
+        }
     }
 
     fn render(&mut self, draft: &DraftSection<'_>) -> Rendered {
         if let Some(known) = self.sections.get(draft.id)
-            && is_rendered(&known.text, &draft.title, &draft.content)
+            && is_rendered(&known.text, draft)
         {
             return known.clone();
         }
-        let text: Arc<str> = ["## ", &draft.title, "\n", &draft.content].concat().into();
+        let text: Arc<str> = match draft.role {
+            PromptRole::System => ["## ", &draft.title, "\n", &draft.content].concat().into(),
+            // A message of its own needs no heading: the agent whose profile it is sends none either.
+            PromptRole::User => draft.content.as_ref().into(),
+        };
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let rendered = Rendered {
             sha256: ContentHash::from_digest(&digest),
@@ -134,7 +144,10 @@ impl Compiler {
 }
 
 /// Whether a text is what a section would render as.
-fn is_rendered(text: &str, title: &str, content: &str) -> bool {
-    let rest = text.strip_prefix("## ").and_then(|rest| rest.strip_prefix(title));
-    rest.and_then(|rest| rest.strip_prefix('\n')) == Some(content)
+fn is_rendered(text: &str, draft: &DraftSection<'_>) -> bool {
+    if draft.role == PromptRole::User {
+        return text == draft.content;
+    }
+    let rest = text.strip_prefix("## ").and_then(|rest| rest.strip_prefix(&*draft.title));
+    rest.and_then(|rest| rest.strip_prefix('\n')) == Some(&*draft.content)
 }

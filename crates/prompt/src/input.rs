@@ -1,9 +1,10 @@
 //! What a prompt is compiled from.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use protocol::hook::PromptSection;
-use protocol::prompt::{PromptDiagnostic, PromptProfile, PromptSource, PromptTruncation};
+use protocol::prompt::{PromptDiagnostic, PromptProfile, PromptRole, PromptSource, PromptTruncation};
 
 use crate::bootstrap::BootstrapFiles;
 use crate::budget::Budgets;
@@ -19,9 +20,11 @@ pub struct PromptCompileInput {
     pub include_tool_recovery_policy: bool,
     /// What the model is told about AGENTS files.
     pub agents_guidance: AgentsGuidance,
+    /// Where the model works; none: it is not said.
+    pub environment: Option<Environment>,
     /// The session's frozen chain.
     pub agents_context: Option<AgentsContext>,
-    /// Facts such as the date and the operating system.
+    /// Facts such as the date.
     pub extra_system: Option<String>,
     /// What hooks contributed, in the order of the hooks.
     pub contributed: Vec<ContributedSection>,
@@ -33,16 +36,46 @@ pub struct PromptCompileInput {
     pub limits: Budgets,
 }
 
-/// What the model is told about AGENTS files.
+/// What is true of AGENTS files in this session; the model is told no more than that.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum AgentsGuidance {
-    /// Nothing, as none apply.
-    #[default]
-    Nothing,
-    /// How to treat them.
-    Rules,
-    /// How to treat them, and how those of nested directories relate.
-    RulesAndNestedScopes,
+pub struct AgentsGuidance {
+    /// Whether files can apply at all; if not, nothing is said about them.
+    pub files_apply: bool,
+    /// Whether the session started with the text of some.
+    pub has_initial_text: bool,
+    /// Whether tools bring the files of other directories along.
+    pub follows_tools: bool,
+    /// Whether it is said how files of nested directories relate.
+    pub nested_scopes: bool,
+}
+
+/// Where a model works. A session keeps it as it was at its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment {
+    /// The working directory and the workspace's own; none where the workspace has none.
+    pub directory: Option<EnvironmentDirectory>,
+    /// The operating system, as programs call it.
+    pub operating_system: String,
+    /// Whether the model has tools for files and commands.
+    pub file_tools: FileTools,
+}
+
+/// The directories of an [`Environment`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvironmentDirectory {
+    /// Where the model works.
+    pub cwd: PathBuf,
+    /// What bounds its tools.
+    pub workspace: PathBuf,
+}
+
+/// Whether a model has tools for files and commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileTools {
+    /// It has some.
+    Present,
+    /// It has none, as in chats and without a directory.
+    Absent,
 }
 
 /// A session's chain of instruction files.
@@ -54,6 +87,8 @@ pub struct AgentsContext {
     pub sources: Vec<PromptSource>,
     /// Whether something of them was left out.
     pub truncated: bool,
+    /// Who says it: the system, or in profiles of some agents the user.
+    pub role: PromptRole,
 }
 
 /// A section, and the hook that contributed it: of `hooks::Contributed` what the compiler needs, since it knows nothing of how

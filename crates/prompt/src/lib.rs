@@ -38,6 +38,7 @@ mod cut;
 mod fingerprint;
 mod input;
 pub mod notes;
+mod parts;
 mod rebuild;
 mod section;
 mod texts;
@@ -46,7 +47,10 @@ pub use blame::blame;
 pub use bootstrap::{BOOTSTRAP_FILES, BootstrapError, BootstrapFile, BootstrapFiles, create_bootstrap_files};
 pub use budget::{BUDGETS, Budget, Budgets};
 pub use compiler::{COMPILER_VERSION, CompiledPrompt, Compiler, SectionText, compile_prompt};
-pub use input::{AgentsContext, AgentsGuidance, ContributedSection, PromptCompileInput};
+pub use input::{
+    AgentsContext, AgentsGuidance, ContributedSection, Environment, EnvironmentDirectory, FileTools,
+    PromptCompileInput,
+};
 /// The vocabulary of this crate's input and output, which the wire and the store share.
 pub use protocol::{
     ContentHash,
@@ -54,7 +58,7 @@ pub use protocol::{
     prompt::{
         PromptBlame, PromptChange, PromptDiagnostic, PromptDiagnosticCode, PromptDifference,
         PromptFingerprints, PromptHookSource, PromptManifest, PromptManifestSection, PromptProfile,
-        PromptSource, PromptSourceKind, PromptTruncation, Stability,
+        PromptRole, PromptSource, PromptSourceKind, PromptTruncation, Stability,
     },
 };
 pub use rebuild::{RebuildError, Rebuilt, rebuild};

@@ -1,10 +1,10 @@
 //! A past prompt, byte for byte, from its manifest and the texts that were kept.
 
 use protocol::ContentHash;
-use protocol::prompt::{PromptManifest, Stability};
+use protocol::prompt::PromptManifest;
 
 use crate::fingerprint::{Fingerprinter, fingerprints_of_texts};
-use crate::join;
+use crate::parts::Parts;
 
 /// A prompt that was rebuilt and is proven to be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Rebuilt {
     pub stable_text: String,
     /// What was the same for its session.
     pub session_text: String,
+    /// What was the same for its session and said as a user's message; empty in most profiles.
+    pub user_text: String,
     /// What was of its turn.
     pub turn_text: String,
     /// The parts joined by a blank line.
@@ -57,14 +59,10 @@ pub fn rebuild(
         if ContentHash::of(&text) != section.sha256 {
             return Err(RebuildError::Altered { section_id: section.id.clone() });
         }
-        texts.push((section.stability, text));
+        texts.push(text);
     }
-    let part = |stability: Stability| {
-        let own = texts.iter().filter(|(found, _)| *found == stability);
-        join(own.map(|(_, text)| text.as_str()))
-    };
-    let [stable_text, session_text, turn_text] =
-        [Stability::Stable, Stability::Session, Stability::Turn].map(part);
+    let own = manifest.sections.iter().zip(texts.iter().map(String::as_str));
+    let Parts { stable_text, session_text, user_text, turn_text, full_text } = Parts::of(own);
     let found = if manifest.compiler_version.starts_with("1.") {
         fingerprints_of_texts(&stable_text, &session_text, &turn_text)
     } else {
@@ -82,6 +80,5 @@ pub fn rebuild(
             return Err(RebuildError::Fingerprint { part });
         }
     }
-    let full_text = join([stable_text.as_str(), &session_text, &turn_text]);
-    Ok(Rebuilt { stable_text, session_text, turn_text, full_text })
+    Ok(Rebuilt { stable_text, session_text, user_text, turn_text, full_text })
 }

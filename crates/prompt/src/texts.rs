@@ -1,7 +1,13 @@
 //! The texts that are ours. A change of wording is a change of the product: raise [`TEXTS_VERSION`] with it.
 
+use std::path::Path;
+
+use instructions::make_harmless;
+
+use crate::input::{AgentsGuidance, Environment, EnvironmentDirectory, FileTools};
+
 /// Counts the changes of any text here.
-pub const TEXTS_VERSION: u64 = 2;
+pub const TEXTS_VERSION: u64 = 3;
 
 /// Who the model is.
 pub(crate) const IDENTITY: &str = "\
@@ -23,20 +29,70 @@ pub(crate) const TOOL_RECOVERY: &str = "\
 - Only tools that are listed in the request can be called. A name in a text is not a tool.
 - When a call is denied, respect that: do not reach the same end by another tool.";
 
-/// How to treat AGENTS files.
-pub(crate) const AGENTS_GUIDANCE: &str = "\
-- The AGENTS.md files that apply to your working directory are already here. Do not look for them again.
-- When you read or edit files in other directories, you are told which further files apply there.
-- Read a file that you are pointed to, and follow it, before you edit anything in its scope.
-- Do not read the same instruction file again while you have not been told that it changed.
-- If a `session.resume.diff` reminder is there, deal with what changed before anything else.";
+/// How to treat AGENTS files, as far as there are any to treat.
+pub(crate) fn agents_guidance(holds: AgentsGuidance) -> Option<String> {
+    if !holds.files_apply {
+        return None;
+    }
+    let mut lines = Vec::new();
+    if holds.has_initial_text {
+        // True also after a change of directory: what applies there comes with the reminder about it.
+        lines.push("- The AGENTS.md files that applied when this thread began are already here. Do not look for them again.");
+    }
+    if holds.follows_tools {
+        // Models go looking for instruction files in every directory when nobody says that they come by themselves.
+        lines
+            .push("- When you use tools in other directories, you are told which further files apply there.");
+        lines.push(
+            "- Read a file that you are pointed to, and follow it, before you edit anything in its scope.",
+        );
+        lines.push("- Do not read an instruction file again unless you are told that it changed.");
+    }
+    // Without this a model answers first and mentions the change at the end.
+    lines
+        .push("- If a `session.resume.diff` reminder is there, deal with what changed before anything else.");
+    if holds.nested_scopes {
+        lines.extend(NESTED_SCOPES);
+    }
+    Some(lines.join("\n"))
+}
 
 /// How AGENTS files of nested directories relate.
-pub(crate) const NESTED_SCOPES: &str = "\
-- An AGENTS.md file governs its directory and everything below it.
-- For every file you change, follow every AGENTS.md file whose scope it is in.
-- Where two of them disagree, the deeper one holds.
-- What the user or the system says directly holds over any AGENTS.md file.";
+const NESTED_SCOPES: [&str; 4] = [
+    "- An AGENTS.md file governs its directory and everything below it.",
+    "- For every file you change, follow every AGENTS.md file whose scope it is in.",
+    "- Where two of them disagree, the deeper one holds.",
+    "- What the user or the system says directly holds over any AGENTS.md file.",
+];
+
+/// Where the model works.
+pub(crate) fn environment(environment: &Environment) -> String {
+    // A path may contain anything, also line breaks and tags of ours.
+    let line = |path: &Path| {
+        let text = path.to_string_lossy();
+        make_harmless(&text).0.replace('\n', "\u{fffd}")
+    };
+    let mut lines = Vec::new();
+    match &environment.directory {
+        Some(EnvironmentDirectory { cwd, workspace }) => {
+            // The text is frozen, and a thread may go on elsewhere.
+            let until = "until a `session.resume.diff` reminder names another";
+            lines.push(format!("Working directory: {} ({until})", line(cwd)));
+            lines.push(format!("Workspace root: {}", line(workspace)));
+        }
+        None => lines.push("There is no working directory.".to_owned()),
+    }
+    lines.push(format!("Operating system: {}", environment.operating_system));
+    lines.push(
+        match environment.file_tools {
+            FileTools::Present => "Relative paths in tool calls start at the working directory.",
+            // Otherwise models promise edits that they cannot make.
+            FileTools::Absent => "You have no tools to read or change files or to run commands.",
+        }
+        .to_owned(),
+    );
+    lines.join("\n")
+}
 
 /// How to go on after an answer that was cut off.
 pub(crate) const RECOVERY_CONTINUATION: &str = "\

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use prompt::{
     AgentsContext, Budgets, CompiledPrompt, Compiler, ContentHash, ContributedSection, PromptCompileInput,
-    PromptProfile, RebuildError, Stability, compile_prompt, rebuild,
+    PromptProfile, PromptRole, RebuildError, Stability, compile_prompt, rebuild,
 };
 use proptest::prelude::*;
 use support::{bootstrap, contributed};
@@ -52,6 +52,7 @@ prop_compose! {
     fn input()(
         files in [text(), text(), text()],
         context in proptest::option::of(text()),
+        role in prop_oneof![Just(PromptRole::System), Just(PromptRole::User)],
         extra in proptest::option::of(text()),
         contributed in proptest::collection::vec(section(), 0..8),
         limits in budgets(),
@@ -60,7 +61,7 @@ prop_compose! {
         PromptCompileInput {
             profile,
             bootstrap: bootstrap(&files.each_ref().map(String::as_str)),
-            agents_context: context.map(|text| AgentsContext { text, sources: Vec::new(), truncated: false }),
+            agents_context: context.map(|text| AgentsContext { text, sources: Vec::new(), truncated: false, role }),
             extra_system: extra,
             contributed,
             limits,
@@ -162,6 +163,7 @@ proptest! {
         prop_assert_eq!(&rebuilt.full_text, &compiled.full_text);
         prop_assert_eq!(&rebuilt.stable_text, &compiled.stable_text);
         prop_assert_eq!(&rebuilt.session_text, &compiled.session_text);
+        prop_assert_eq!(&rebuilt.user_text, &compiled.user_text);
         prop_assert_eq!(&rebuilt.turn_text, &compiled.turn_text);
         if !compiled.sections.is_empty() {
             let section = &compiled.sections[lost.index(compiled.sections.len())];
@@ -180,12 +182,14 @@ proptest! {
     fn parts_hold_only_their_own(input in input()) {
         let compiled = compile_prompt(&input);
         prop_assert!(compiled.manifest.sections.is_sorted_by_key(|section| section.stability));
-        let joined = |stability: Stability| {
-            let sections = compiled.manifest.sections.iter().filter(|section| section.stability == stability);
+        let joined = |stability: Stability, role: PromptRole| {
+            let sections = compiled.manifest.sections.iter();
+            let sections = sections.filter(|section| section.stability == stability && section.role == role);
             sections.map(|section| texts(&compiled)[&section.sha256].clone()).collect::<Vec<_>>().join("\n\n")
         };
-        prop_assert_eq!(joined(Stability::Stable), compiled.stable_text.clone());
-        prop_assert_eq!(joined(Stability::Session), compiled.session_text.clone());
-        prop_assert_eq!(joined(Stability::Turn), compiled.turn_text.clone());
+        prop_assert_eq!(joined(Stability::Stable, PromptRole::System), compiled.stable_text.clone());
+        prop_assert_eq!(joined(Stability::Session, PromptRole::System), compiled.session_text.clone());
+        prop_assert_eq!(joined(Stability::Session, PromptRole::User), compiled.user_text.clone());
+        prop_assert_eq!(joined(Stability::Turn, PromptRole::System), compiled.turn_text.clone());
     }
 }

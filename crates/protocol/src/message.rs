@@ -3,6 +3,7 @@
 //! They are kept and replayed as history, so they serialise; what a provider wants to see again unchanged (its
 //! reasoning) is carried as a value that only its adapter looks into.
 
+use instructions::FileRead;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -153,6 +154,9 @@ pub struct TurnMessage {
     /// so that a later turn knows what the request says already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<MessageNote>,
+    /// The instruction files whose whole text is in its results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<FileRead>,
 }
 
 /// A text of ours at the end of a message.
@@ -177,19 +181,20 @@ pub struct AttachedReminder {
 impl TurnMessage {
     /// A message that carries no reminders.
     pub fn new(message: Message) -> Self {
-        Self { message, reminders: Vec::new(), notes: Vec::new() }
+        Self { message, reminders: Vec::new(), notes: Vec::new(), reads: Vec::new() }
     }
 
     /// The message that opens a turn: what the user says, reminders, and what is of this turn alone.
     pub fn opening(input: &str, reminder: Option<Reminder>, notes: Vec<MessageNote>) -> Self {
         let reminders = reminder.map(|reminder| AttachedReminder { call_id: None, reminder });
-        Self { message: Message::user(input), reminders: reminders.into_iter().collect(), notes }
+        let reminders = reminders.into_iter().collect();
+        Self { reminders, notes, ..Self::new(Message::user(input)) }
     }
 
     /// A message in which nobody but Foreword speaks.
     pub fn of_notes(notes: Vec<MessageNote>) -> Self {
         let message = Message { role: MessageRole::User, blocks: Vec::new() };
-        Self { message, reminders: Vec::new(), notes }
+        Self { notes, ..Self::new(message) }
     }
 
     /// The message as a model reads it, reminders rendered.

@@ -168,8 +168,29 @@ pub struct PromptManifestSection {
     pub sha256: ContentHash,
     /// Whether something of it was left out.
     pub truncated: bool,
+    /// Who says it; absent: the system.
+    #[serde(default, skip_serializing_if = "PromptRole::is_system")]
+    pub role: PromptRole,
     /// What it was made from.
     pub sources: Vec<PromptSource>,
+}
+
+/// Who says a section of a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptRole {
+    /// The system text has it.
+    #[default]
+    System,
+    /// It is the first message, as if the user had said it.
+    User,
+}
+
+impl PromptRole {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_system(&self) -> bool {
+        *self == Self::System
+    }
 }
 
 /// SHA-256 of the parts of a prompt.

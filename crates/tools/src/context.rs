@@ -155,6 +155,17 @@ impl ToolContext {
         normalise(path, &self.cwd)
     }
 
+    /// Whether an absolute path is written as one inside the workspace; it may still lead out by a link.
+    pub(crate) fn is_written_inside(&self, path: &Path) -> bool {
+        self.root.as_ref().is_some_and(|root| root.relative(path).is_some())
+    }
+
+    /// What is below the root without links, as it is below the root as it was given.
+    pub(crate) fn as_given(&self, real: &Path) -> PathBuf {
+        let given = self.root.as_ref().and_then(|root| root.as_given(real));
+        given.unwrap_or_else(|| real.to_owned())
+    }
+
     pub(crate) fn approvals(&self) -> Arc<dyn AnyApprovals> {
         self.approvals.clone()
     }

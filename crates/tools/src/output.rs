@@ -1,8 +1,9 @@
 //! What a call answers, and how it is made fit to be sent.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use instructions::{Reminder, neutralise};
+use instructions::{FileRead, Reminder, neutralise};
 use protocol::Hint;
 
 use crate::trim::{Keep, trim};
@@ -26,6 +27,10 @@ pub struct ToolOutput {
     pub remedy: Option<String>,
     /// Protected files that changed while the tool ran.
     pub protected_changes: Vec<PathBuf>,
+    /// Directories of files that the text names and that the call's arguments do not: known only now.
+    pub found_directories: BTreeSet<PathBuf>,
+    /// The file of which the text is the whole, if it is.
+    pub whole_file: Option<FileRead>,
 }
 
 impl ToolOutput {
@@ -68,6 +73,7 @@ impl ToolOutput {
         self.text = match trim(&text, max_chars, self.keep) {
             None => text,
             Some(cut) => {
+                self.whole_file = None;
                 let remedy = self.remedy.take().unwrap_or_else(|| "Ask for less at once.".to_owned());
                 self.reminders.push(Reminder::ToolOutputTrimmed {
                     removed_bytes: cut.removed_bytes,

@@ -46,6 +46,11 @@ impl Root {
         path.strip_prefix(&self.given).or_else(|_| path.strip_prefix(&self.real)).ok()
     }
 
+    /// A path without links, as one below the directory as it was given.
+    pub(crate) fn as_given(&self, real: &Path) -> Option<PathBuf> {
+        real.strip_prefix(&self.real).ok().map(|below| self.given.join(below))
+    }
+
     /// Follows a relative path. `shown` is what errors call it.
     pub(crate) fn find(self: &Arc<Self>, relative: &Path, shown: &Path) -> Result<Place, FileError> {
         match beneath::follow(self.descriptor(), &[&self.given, &self.real], relative) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use instructions::{Reminder, neutralise};
+use instructions::{ContentHash, FileRead, Reminder, neutralise};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -67,7 +67,13 @@ fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     if taken.bytes.is_empty() {
         return Ok(ToolOutput::default().with_note("the file is empty"));
     }
-    show(&mut lines, taken, first, max_chars)
+    let whole_file = (first == 1 && taken.end == End::File).then(|| FileRead {
+        path: context.absolute(&parameters.path),
+        sha256: ContentHash::of(&taken.bytes),
+    });
+    let shown = show(&mut lines, taken, first, max_chars)?;
+    let is_cut = shown.reminders.iter().any(|it| matches!(it, Reminder::ToolOutputTrimmed { .. }));
+    Ok(ToolOutput { whole_file: whole_file.filter(|_| !is_cut), ..shown })
 }
 
 /// Cuts what was taken to what fits, and says what is missing.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -29,6 +30,7 @@ pub struct Router {
 pub struct CheckedCall {
     call: ToolCall,
     touches: Vec<Touch>,
+    mentions: Vec<PathBuf>,
     /// What is needed to run it, or the answer to a call that cannot run.
     ready: Result<Ready, CallError>,
 }
@@ -50,6 +52,11 @@ impl CheckedCall {
     /// For whoever must know before the call runs, such as a resolver of instruction files.
     pub fn touches(&self) -> &[Touch] {
         &self.touches
+    }
+
+    /// Paths inside the workspace that the call names besides, absolute; what is there, if anything, is not known.
+    pub fn mentions(&self) -> &[PathBuf] {
+        &self.mentions
     }
 }
 
@@ -98,7 +105,11 @@ impl Router {
         let touches = ready.iter().flat_map(|ready| ready.needs.touches());
         let touches =
             touches.map(|touch| Touch { path: self.context.absolute(&touch.path), ..touch.clone() });
-        CheckedCall { touches: touches.collect(), call, ready }
+        let touches = touches.collect();
+        let mentions = ready.iter().flat_map(|ready| ready.entry.tool.mentions(&ready.arguments));
+        let mentions = mentions.map(|path| self.context.absolute(&path));
+        let mentions = mentions.filter(|path| self.context.is_written_inside(path)).collect();
+        CheckedCall { touches, mentions, call, ready }
     }
 
     /// Runs a call that was checked in this round.

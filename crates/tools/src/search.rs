@@ -68,7 +68,8 @@ fn search(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result
     if work.is_cancelled() {
         return Err(FileError::Cancelled);
     }
-    Ok(answer(found, &walk, work))
+    let found_directories = found.directories.iter().map(|directory| context.as_given(directory)).collect();
+    Ok(ToolOutput { found_directories, ..answer(found, &walk, work) })
 }
 
 fn answer(found: Found<'_>, walk: &Walk<'_>, work: &Work) -> ToolOutput {

@@ -5,6 +5,7 @@ mod environment;
 mod process;
 mod sandbox;
 mod watch;
+mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -102,6 +103,9 @@ impl Shell {
         let mut output = answer(outcome, timeout);
         output.notes.extend(changes.note());
         output.protected_changes = context.root().map(|root| changes.paths(root)).unwrap_or_default();
+        // Instruction files are among what is protected, and what they say now holds from here on.
+        let holding = output.protected_changes.iter().filter_map(|path| path.parent());
+        output.found_directories = holding.map(|directory| context.as_given(directory)).collect();
         if output.text.is_empty() && output.notes.is_empty() {
             output = output.with_note("no output");
         }
@@ -139,6 +143,10 @@ impl Tool for Shell {
 
     fn needs(&self, _: &Arguments) -> Needs {
         Needs::run(".")
+    }
+
+    fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf> {
+        words::paths(arguments.text("command").unwrap_or_default())
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {

@@ -80,6 +80,13 @@ pub trait Tool: Send + Sync + 'static {
         Needs::Undeclared
     }
 
+    /// Paths that a call names without declaring them, such as the words of a command. They may be anything, also no
+    /// paths at all, and nothing is granted by them.
+    fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf> {
+        let _ = arguments;
+        Vec::new()
+    }
+
     /// The answer to a call that could not run whatever somebody decides, so that nobody is asked in vain.
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
         let _ = arguments;
@@ -93,6 +100,7 @@ pub trait Tool: Send + Sync + 'static {
 /// [`Tool`] in a form that can be kept beside others.
 pub(crate) trait AnyTool: Send + Sync + 'static {
     fn needs(&self, arguments: &Arguments) -> Needs;
+    fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf>;
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput>;
     fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput>;
 }
@@ -100,6 +108,10 @@ pub(crate) trait AnyTool: Send + Sync + 'static {
 impl<T: Tool> AnyTool for T {
     fn needs(&self, arguments: &Arguments) -> Needs {
         Tool::needs(self, arguments)
+    }
+
+    fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf> {
+        Tool::mentions(self, arguments)
     }
 
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {

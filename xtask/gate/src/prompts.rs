@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use prompt::{AgentsContext, Compiler, ContributedSection, PromptCompileInput, PromptSection};
+use prompt::{AgentsContext, Compiler, ContributedSection, PromptCompileInput, PromptRole, PromptSection};
 
 fn input(turn: usize) -> PromptCompileInput {
     let line = "- Run the tests before you commit, and say what failed.\n";
@@ -16,7 +16,12 @@ fn input(turn: usize) -> PromptCompileInput {
         }
     });
     PromptCompileInput {
-        agents_context: Some(AgentsContext { text: line.repeat(256), sources: Vec::new(), truncated: false }),
+        agents_context: Some(AgentsContext {
+            text: line.repeat(256),
+            sources: Vec::new(),
+            truncated: false,
+            role: PromptRole::System,
+        }),
         contributed: contributed.collect(),
         extra_system: Some(format!("Turn {}", turn % 2)),
         ..PromptCompileInput::default()

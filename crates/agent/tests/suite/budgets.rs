@@ -19,7 +19,10 @@ async fn with_budgets_of_nothing_only_what_is_ours_and_the_chain_is_left() {
     world.save("From the document.").await;
     world.settings.prompt.budgets = all(0);
     let compiled = world.prompt().await.unwrap();
-    assert_eq!(ids(&compiled.manifest), ["identity", "safety", "agents_guidance", "agents_context"]);
+    assert_eq!(
+        ids(&compiled.manifest),
+        ["identity", "safety", "agents_guidance", "environment", "agents_context"]
+    );
     for id in ["agents_md", "extra_system"] {
         assert_eq!(codes(&compiled.manifest, id), ["section_omitted"], "{id}");
     }

@@ -40,18 +40,26 @@ async fn files_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn markers_decide_where_a_project_begins() {
+async fn markers_decide_only_where_nobody_can_give_a_root() {
     let world = World::nested().await;
     world.write("repo/a/project.toml", "");
-    world.configure(json!({ "root": { "markers": ["project.toml"] } })).await;
-    let chain = world.chain(Some("a/b")).await;
-    assert!(chain.contains("In a.") && chain.contains("In b.") && !chain.contains("At the root."), "{chain}");
-    world.configure(json!({ "root": { "markers": [] } })).await;
-    let chain = world.chain(Some("a/b")).await;
-    assert!(chain.contains("In b.") && !chain.contains("In a."), "{chain}");
-    world.configure(json!({ "root": { "markers": ["nowhere"] } })).await;
-    let chain = world.chain(Some("a/b")).await;
-    assert!(chain.contains("At the root.") && !chain.contains("secret"), "{chain}");
+    for markers in [json!(["project.toml"]), json!([]), json!(["nowhere"])] {
+        world.configure(json!({ "root": { "markers": markers } })).await;
+        let chain = world.chain(Some("a/b")).await;
+        assert!(["At the root.", "In a.", "In b."].iter().all(|text| chain.contains(text)), "{chain}");
+        assert!(!chain.contains("secret"), "{chain}");
+    }
+    for (markers, expected) in [
+        (json!(["project.toml"]), &["In a.", "In b."][..]),
+        (json!([]), &["In b."]),
+        (json!(["nowhere"]), &["In b."]),
+    ] {
+        world.configure(json!({ "profile": "codex", "root": { "markers": markers } })).await;
+        let chain = world.chain(Some("a/b")).await;
+        let found: Vec<&str> =
+            ["At the root.", "In a.", "In b."].into_iter().filter(|text| chain.contains(text)).collect();
+        assert_eq!(found, expected, "{markers}");
+    }
 }
 
 #[tokio::test]

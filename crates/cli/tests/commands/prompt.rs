@@ -37,26 +37,26 @@ fn the_text_is_the_prompt_and_nothing_else() {
     );
     assert!(said.out.contains("At the root.") && said.out.contains("<AGENTS_MD>\nAnswer briefly.\n"));
     let lines: Vec<&str> = said.err.lines().collect();
-    assert_eq!((lines[0], lines.len()), ("", 13), "{}", said.err);
+    assert_eq!((lines[0], lines.len()), ("", 14), "{}", said.err);
     let tokens = |line: &str| line.split_whitespace().next().unwrap().parse::<u64>().unwrap();
-    let counted: u64 = lines[1..9].iter().map(|line| tokens(line.split_once("█ ").unwrap().1)).sum();
-    assert_eq!(tokens(lines[11]), counted, "{}", said.err);
-    assert!(lines[9].contains("(tools)") && lines[9].ends_with(" 0 tokens, 0 tools"), "{}", said.err);
+    let counted: u64 = lines[1..10].iter().map(|line| tokens(line.split_once("█ ").unwrap().1)).sum();
+    assert_eq!(tokens(lines[12]), counted, "{}", said.err);
+    assert!(lines[10].contains("(tools)") && lines[10].ends_with(" 0 tokens, 0 tools"), "{}", said.err);
     assert!(
-        lines[10].contains("(history)") && lines[10].ends_with(" 0 tokens, 0 earlier turns"),
+        lines[11].contains("(history)") && lines[11].ends_with(" 0 tokens, 0 earlier turns"),
         "{}",
         said.err
     );
     let share = counted as f64 * 100.0 / 128_000.0;
     assert_eq!(
-        lines[12],
+        lines[13],
         format!(
             "request: {counted} of 128000 tokens ({share:.1} % of the window), 16000 more are kept for the answer"
         )
     );
     // The bars and the figures are aligned.
     let ends: Vec<usize> =
-        lines[1..11].iter().map(|line| line.split(" tokens,").next().unwrap().chars().count()).collect();
+        lines[1..12].iter().map(|line| line.split(" tokens,").next().unwrap().chars().count()).collect();
     assert!(ends.windows(2).all(|pair| pair[0] == pair[1]), "{}", said.err);
     assert!(!said.err.contains('\u{1b}') && !said.err.ends_with("\n\n"), "{:?}", said.err);
 }
@@ -108,11 +108,12 @@ fn the_manifest_says_where_everything_comes_from() {
     assert_eq!(
         below("sources"),
         [
-            "  identity         built in version 2 sha256",
-            "  safety           built in version 2 sha256",
+            "  identity         built in version 3 sha256",
+            "  safety           built in version 3 sha256",
             "  soul_core        file ~/home/SOUL.md sha256",
             "  identity_core    file ~/home/IDENTITY.md sha256",
-            "  agents_guidance  built in version 2 sha256",
+            "  agents_guidance  built in version 3 sha256",
+            "  environment      built in version 3 sha256",
             "  agents_context   file ~/repo/AGENTS.md sha256",
             "  agents_md        document / version 1 sha256",
             "  extra_system     caller sha256",

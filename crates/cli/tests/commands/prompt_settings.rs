@@ -39,7 +39,10 @@ fn budgets_of_nothing_leave_what_is_ours() {
     let zero = "[prompt]\nbootstrap_file_chars = 0\nbootstrap_total_chars = 0\nagents_md_chars = 0\n\
                 section_chars = 0\nsections_total_chars = 0\n";
     let (machine, _server, thread) = with_thread(zero);
-    assert_eq!(sections(&machine, &thread), ["identity", "safety", "agents_guidance", "agents_context"]);
+    assert_eq!(
+        sections(&machine, &thread),
+        ["identity", "safety", "agents_guidance", "environment", "agents_context"]
+    );
     let said = machine.run(&format!("prompt show {thread}"));
     assert_eq!(said.err.matches("warning: ").count(), 4, "{}", said.err);
 }

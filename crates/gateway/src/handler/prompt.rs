@@ -69,6 +69,7 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
         manifest,
         stable_text: rebuilt.stable_text,
         session_text: rebuilt.session_text,
+        user_text: rebuilt.user_text,
         turn_text: rebuilt.turn_text,
         full_text: rebuilt.full_text,
         sizes: None,

@@ -61,6 +61,8 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     settings.agent.providers = [Provider::new(config).unwrap()].into_iter().collect();
     settings.agent.default_model = Some(format!("scripted/{MODEL}"));
     settings.agent.turns = setting.turns.clone();
+    let homes = std::mem::take(&mut settings.agent.files.homes);
+    settings.agent.files.homes = homes.with(&instructions::FOREWORD, &settings.agent.home);
 }
 
 impl Stage {

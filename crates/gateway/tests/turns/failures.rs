@@ -176,7 +176,7 @@ async fn a_question_that_cannot_fit_fails_and_costs_the_thread_nothing() {
     let error = stage.fail(&"far too long ".repeat(3_000)).await;
     assert_eq!(error["kind"], "too_long", "{error}");
     // One that leaves hardly any room leaves out what was said before, for this once.
-    stage.ask(&"rather long ".repeat(1_700)).await;
+    stage.ask(&"rather long ".repeat(1_800)).await;
     assert!(!stage.last_body().to_string().contains("the first question"));
     stage.ask("and now?").await;
 }

@@ -3,7 +3,8 @@
 use scripted_model::Answer;
 use serde_json::{Value, json};
 
-use crate::support::{Stage, texts};
+use crate::support::{Setting, Stage, texts, until};
+use crate::transcript::{self, SystemText};
 
 const MONOREPO: &[(&str, &str)] = &[
     ("AGENTS.md", "RULE-ROOT-1"),
@@ -220,21 +221,281 @@ async fn an_explanation_says_how_each_file_was_delivered() {
     assert_eq!(explained["rounds"].as_array().unwrap().len(), 2);
 }
 
-#[tokio::test]
-async fn a_command_waits_for_instructions_that_the_model_has_not_been_given() {
+/// A stage whose agent may write and run commands without asking.
+async fn with_shell(files: &'static [(&'static str, &'static str)]) -> Stage {
     let mut turns = crate::support::writing();
     turns.shell = Some(tools::ShellSettings { sandbox: tools::Sandbox::Off, ..Default::default() });
-    let files = &[("AGENTS.md", "The first rules.")];
-    let mut stage =
-        Stage::set(crate::support::Setting { mode: "agent", files, turns, ..Default::default() }).await;
-    let change = json!({ "command": "echo 'The later rules.' > AGENTS.md" }).to_string();
-    let append = json!({ "command": "echo ran >> log" }).to_string();
-    stage.model.answer(Answer::empty().tool_call("1", "shell", &change));
-    stage.model.answer(Answer::empty().tool_call("2", "shell", &append));
-    stage.model.answer(Answer::empty().tool_call("3", "shell", &append));
-    stage.model.answer(Answer::text("done"));
+    Stage::set(Setting { mode: "agent", files, turns, ..Default::default() }).await
+}
+
+fn shell(id: &str, command: &str) -> Answer {
+    Answer::empty().tool_call(id, "shell", &json!({ "command": command }).to_string())
+}
+
+/// The last message of a request, as text.
+fn last_message(body: &Value) -> String {
+    texts(body["messages"].as_array().unwrap().last().unwrap()).join("\n")
+}
+
+#[tokio::test]
+async fn a_command_waits_for_instructions_that_the_model_has_not_been_given() {
+    let mut stage = with_shell(&[("AGENTS.md", "The first rules.")]).await;
+    let file = stage.path("AGENTS.md");
+    let mut round = 0;
+    stage.model.answer_by(move |_| {
+        round += 1;
+        match round {
+            1 => {
+                std::fs::write(&file, "The later rules.").unwrap();
+                shell("1", "echo ran >> log")
+            }
+            2 => shell("2", "echo ran >> log"),
+            _ => Answer::text("done"),
+        }
+    });
     stage.ask("go").await;
     assert_eq!(stage.read("log"), "ran\n", "once held back, once run");
-    let third = stage.bodies()[2]["messages"].as_array().unwrap().last().unwrap().to_string();
-    assert!(third.contains("this call did not run") && third.contains("The later rules."), "{third}");
+    let second = last_message(&stage.bodies()[1]);
+    assert!(second.contains("this call did not run") && second.contains("The later rules."), "{second}");
+}
+
+#[tokio::test]
+async fn a_command_waits_for_the_instructions_of_the_paths_it_names() {
+    let mut stage = with_shell(MONOREPO).await;
+    stage.model.answer(shell("1", "cd services/a && echo x >> log; cat ../b/main.rs nowhere/at/all"));
+    stage.model.answer(shell("2", "cd services/a && echo x >> log"));
+    stage.model.answer(Answer::text("done"));
+    stage.ask("go").await;
+    assert_eq!(stage.read("services/a/log"), "x\n");
+    let second = last_message(&stage.bodies()[1]);
+    assert!(second.contains("this call did not run") && second.contains("RULE-A-1"), "{second}");
+    assert!(!second.contains("RULE-B-1"), "what follows a change of directory cannot be known");
+}
+
+#[tokio::test]
+async fn instructions_that_a_command_changes_come_with_its_result() {
+    let mut stage = with_shell(MONOREPO).await;
+    stage.model.answer(shell("1", "for d in a b; do echo RULE-$d-2 > services/$d/AGENTS.md; done"));
+    stage.model.answer(shell("2", "rm -r services/b"));
+    stage.model.answer(shell("3", "rm -r services/b"));
+    stage.model.answer(Answer::text("done"));
+    stage.ask("go").await;
+    let second = last_message(&stage.bodies()[1]);
+    assert!(second.contains("RULE-a-2") && second.contains("RULE-b-2"), "{second}");
+    let removed = format!("- {} (removed: no longer applies)", stage.path("services/b/AGENTS.md").display());
+    let all = shown(&stage.last_body());
+    assert!(all.contains(&removed), "{all}");
+    assert!(!all.contains("Read and apply these files"), "{all}");
+    transcript::check(&stage, "06-shell-changes-instructions", SystemText::Headings);
+}
+
+#[tokio::test]
+async fn a_search_brings_the_instructions_of_what_it_finds() {
+    let mut stage = Stage::agent(MONOREPO).await;
+    stage.model.answer(Answer::empty().tool_call("1", "search", r#"{"pattern":"old b"}"#));
+    stage.model.answer(calls([edit("2", "services/b/main.rs", "old b", "new b")]));
+    stage.model.answer(Answer::text("done"));
+    let answer = stage.ask("find it").await;
+    let second = last_message(&stage.bodies()[1]);
+    assert!(second.contains("services/b/main.rs:1:old b") && second.contains("RULE-B-1"), "{second}");
+    assert!(!second.contains("RULE-A-1") && !second.contains("RULE-DEEP"), "{second}");
+    assert_eq!(done(&answer), ["1", "2"]);
+    assert_eq!(shown(&stage.last_body()).matches("RULE-B-1").count(), 1);
+    transcript::check(&stage, "06-search", SystemText::Headings);
+}
+
+#[tokio::test]
+async fn what_changes_between_turns_reaches_a_chat_with_its_text() {
+    let files = &[("AGENTS.md", "RULE-ROOT-1")];
+    let mut stage = Stage::set(Setting { files, ..Default::default() }).await;
+    stage.model.answer(Answer::text("one"));
+    stage.ask("first").await;
+    let long = format!("RULE-ROOT-2\n{}", "Mind the gap. ".repeat(600));
+    stage.write("AGENTS.md", &long);
+    stage.model.answer(Answer::text("two"));
+    stage.ask("second").await;
+    let opening = last_message(&stage.last_body());
+    assert!(opening.contains("Their text follows; it applies to this scope."), "{opening}");
+    assert!(opening.contains("RULE-ROOT-2") && opening.contains(long.trim_end()), "{opening}");
+    assert!(!opening.contains("Read and apply"), "{opening}");
+    stage.model.answer(Answer::text("three"));
+    stage.ask("third").await;
+    assert_eq!(shown(&stage.last_body()).matches("RULE-ROOT-2").count(), 1);
+    transcript::check(&stage, "03-chat-gets-changed-text", SystemText::Headings);
+}
+
+#[tokio::test]
+async fn a_file_that_was_only_pointed_to_holds_a_write_back_in_a_later_turn() {
+    let mut stage = Stage::agent(&[("AGENTS.md", "root"), ("a/main.rs", "old")]).await;
+    stage.write("a/AGENTS.md", &format!("RULE-LONG\n{}", "Mind the gap. ".repeat(450)));
+    stage.model.answer(calls([read("1", "a/main.rs")]));
+    stage.model.answer(Answer::text("read"));
+    stage.ask("look").await;
+    let first = shown(&stage.last_body());
+    assert!(first.contains("a/AGENTS.md (mtime: ") && !first.contains("RULE-LONG"), "{first}");
+    stage.model.answer(calls([edit("2", "main.rs", "old", "new")]));
+    stage.model.answer(calls([edit("3", "main.rs", "old", "new")]));
+    stage.model.answer(Answer::text("edited"));
+    let answer = stage.ask_with(json!({ "input": "change it", "cwd": "a" })).await;
+    assert_eq!(done(&answer), ["3"]);
+    assert_eq!(shown(&stage.last_body()).matches("RULE-LONG").count(), 1);
+    transcript::check(&stage, "04-pointer-is-not-delivery", SystemText::Headings);
+}
+
+#[tokio::test]
+async fn a_whole_instruction_file_that_was_read_is_delivered_once() {
+    let mut stage = Stage::agent(&[("AGENTS.md", "root"), ("a/main.rs", "old")]).await;
+    stage.write("a/AGENTS.md", &format!("RULE-LONG\n{}", "Mind the gap. ".repeat(450)));
+    let part = json!({ "path": "a/AGENTS.md", "limit": 1 }).to_string();
+    stage.model.answer(Answer::empty().tool_call("1", "read_file", &part));
+    stage.model.answer(calls([read("2", "a/AGENTS.md")]));
+    stage.model.answer(calls([edit("3", "a/main.rs", "old", "new")]));
+    stage.model.answer(Answer::text("edited"));
+    let answer = stage.ask("read, then change").await;
+    assert_eq!(done(&answer), ["1", "2", "3"]);
+    let bodies = stage.bodies();
+    assert!(
+        last_message(&bodies[1]).contains("Read and apply these files"),
+        "one line of it is not all of it"
+    );
+    assert!(!last_message(&bodies[2]).contains("system-reminder"), "{}", last_message(&bodies[2]));
+    // In a later turn it still counts.
+    stage.model.answer(calls([edit("4", "a/main.rs", "new", "newer")]));
+    stage.model.answer(Answer::text("edited again"));
+    let answer = stage.ask_with(json!({ "input": "again", "cwd": "a" })).await;
+    let answer = answer["steps"].as_array().unwrap().iter().flat_map(|step| step["results"].as_array());
+    let failed = answer.flatten().filter(|result| result["is_error"] == true).count();
+    assert_eq!(failed, 1, "a/main.rs is not below a");
+    assert!(!last_message(&stage.last_body()).contains("RULE-LONG"));
+    assert!(!texts(&stage.last_body()["messages"][8]).join("\n").contains("a/AGENTS.md (mtime"));
+    transcript::check(&stage, "14-read-instructions-once", SystemText::Headings);
+}
+
+#[tokio::test]
+async fn a_first_turn_that_fails_freezes_nothing() {
+    let mut stage = Stage::agent(&[("AGENTS.md", "RULE-ROOT-1")]).await;
+    stage.model.answer(Answer::wrong_key());
+    stage.fail("first").await;
+    let thread = stage.with(json!({ "thread_id": stage.thread }));
+    assert!(stage.socket.ok("session/get", &thread).await.get("session").is_none());
+    stage.write("AGENTS.md", "RULE-ROOT-2");
+    stage.model.answer(Answer::text("one"));
+    stage.ask("second").await;
+    let all = shown(&stage.last_body());
+    assert!(all.contains("RULE-ROOT-2") && !all.contains("RULE-ROOT-1"), "{all}");
+    assert!(!all.contains("session.resume.diff\">"), "{all}");
+    assert!(stage.socket.ok("session/get", &thread).await.get("session").is_some());
+    transcript::check(&stage, "05-failed-first-turn", SystemText::Whole);
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_file_between_rounds_is_told_or_does_no_harm() {
+    let becomes: [(&str, fn(&std::path::Path)); 4] = [
+        ("replaced", |file| {
+            std::fs::write(file.with_extension("new"), "RULE-A-2").unwrap();
+            std::fs::rename(file.with_extension("new"), file).unwrap();
+        }),
+        ("deleted", |file| std::fs::remove_file(file).unwrap()),
+        ("a link", |file| {
+            std::fs::remove_file(file).unwrap();
+            std::os::unix::fs::symlink("/etc/hostname", file).unwrap();
+        }),
+        ("a pipe", |file| {
+            std::fs::remove_file(file).unwrap();
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                file,
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::from_raw_mode(0o600),
+                0,
+            )
+            .unwrap();
+        }),
+    ];
+    for (what, change) in becomes {
+        let mut stage = Stage::agent(MONOREPO).await;
+        let (file, mut round) = (stage.path("services/a/AGENTS.md"), 0);
+        stage.model.answer_by(move |_| {
+            round += 1;
+            match round {
+                1 => calls([read("1", "services/a/main.rs")]),
+                2 => {
+                    change(&file);
+                    calls([edit("2", "services/a/main.rs", "old a", "new a")])
+                }
+                3 => calls([edit("3", "services/a/main.rs", "old a", "newer a")]),
+                _ => Answer::text("done"),
+            }
+        });
+        let answer = stage.ask("go").await;
+        let third = last_message(&stage.bodies()[2]);
+        if what == "replaced" {
+            assert_eq!(done(&answer), ["1", "3"]);
+            assert!(third.contains("RULE-A-2"), "{third}");
+        } else {
+            assert_eq!(done(&answer), ["1", "2"], "{what}");
+            assert!(third.contains("AGENTS.md (removed: no longer applies)"), "{what}: {third}");
+            assert!(!third.contains("Read and apply"), "{what}: {third}");
+        }
+        stage.model.answer(Answer::text("again"));
+        let next = stage.ask("anything new?").await;
+        assert!(next["steps"][0].get("reminders").is_none(), "{what}: {next}");
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_vanishes_in_the_middle_ends_in_answers_and_a_clear_error() {
+    let mut stage = Stage::agent(MONOREPO).await;
+    let (root, mut round) = (stage.path("x").parent().unwrap().to_owned(), 0);
+    let aside = root.with_file_name(format!("{}-aside", root.file_name().unwrap().to_string_lossy()));
+    stage.model.answer_by({
+        let (root, aside) = (root.clone(), aside.clone());
+        move |_| {
+            round += 1;
+            match round {
+                1 => {
+                    std::fs::rename(&root, &aside).unwrap();
+                    calls([
+                        read("1", "services/a/main.rs"),
+                        edit("2", "services/a/main.rs", "old a", "new a"),
+                    ])
+                }
+                _ => Answer::text("I could not."),
+            }
+        }
+    });
+    let answer = stage.ask("go").await;
+    assert_eq!(answer["turn"]["answer"], "I could not.");
+    let params = stage.with(json!({ "thread_id": stage.thread, "input": "still there?" }));
+    let refused = stage.socket.call("turn/start", params).await.unwrap_err();
+    assert!(refused["message"].as_str().unwrap().contains(&*root.to_string_lossy()), "{refused}");
+    std::fs::rename(&aside, &root).unwrap();
+    stage.model.answer(Answer::text("Here again."));
+    stage.ask("and now?").await;
+}
+
+#[tokio::test]
+async fn a_thread_that_moves_during_a_turn_gets_the_other_document_with_the_next() {
+    let mut stage = with_shell(MONOREPO).await;
+    let folder = stage.with(json!({ "name": "elsewhere" }));
+    let folder = stage.socket.ok("thread/folder/create", folder).await["folder"]["id"].clone();
+    let document = stage.with(json!({ "content": "DOCUMENT-ROOT" }));
+    stage.socket.ok("thread/agents_doc/save", document).await;
+    let document = stage.with(json!({ "folder_id": folder, "content": "DOCUMENT-ELSEWHERE" }));
+    stage.socket.ok("thread/agents_doc/save", document).await;
+    stage.model.answer(shell("1", "touch started; until [ -e moved ]; do sleep 0.02; done"));
+    stage.model.answer(Answer::text("done"));
+    stage.model.answer(Answer::text("next"));
+    let turn = stage.start("go").await;
+    until("the command to start", async || stage.path("started").exists()).await;
+    let moved = stage.with(json!({ "thread_id": stage.thread, "folder_id": folder }));
+    stage.socket.ok("thread/move", moved).await;
+    stage.write("moved", "");
+    assert_eq!(stage.ended(&turn).await["turn"]["status"], "completed");
+    let systems = |body: &Value| body["system"].to_string();
+    let bodies = stage.bodies();
+    assert_eq!(systems(&bodies[0]), systems(&bodies[1]), "a turn has one prompt");
+    stage.ask("next").await;
+    let next = systems(&stage.last_body());
+    assert!(next.contains("DOCUMENT-ELSEWHERE") && !next.contains("DOCUMENT-ROOT"), "{next}");
 }

@@ -1,6 +1,6 @@
 //! Prompts of a given size.
 
-use prompt::{AgentsContext, Budgets, ContributedSection, PromptCompileInput, PromptSection};
+use prompt::{AgentsContext, Budgets, ContributedSection, PromptCompileInput, PromptRole, PromptSection};
 
 /// Limits that nothing here meets.
 pub(crate) const ENDLESS: Budgets = Budgets {
@@ -45,7 +45,12 @@ pub(crate) fn forty_sections() -> PromptCompileInput {
     ];
     contributed.extend((0..33).map(|index| section(&format!("hook{index:02}"), text(index, 1_060))));
     PromptCompileInput {
-        agents_context: Some(AgentsContext { text: text(4, 36_000), sources: Vec::new(), truncated: false }),
+        agents_context: Some(AgentsContext {
+            text: text(4, 36_000),
+            sources: Vec::new(),
+            truncated: false,
+            role: PromptRole::System,
+        }),
         extra_system: Some("Date: 2026-11-15 (UTC)".to_owned()),
         contributed,
         limits: ENDLESS,

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use measure::{Effort, Table, show_count};
-use prompt::{AgentsContext, CompiledPrompt, Compiler, ContentHash, PromptCompileInput, Stability, blame};
+use prompt::{
+    AgentsContext, CompiledPrompt, Compiler, ContentHash, PromptCompileInput, PromptRole, Stability, blame,
+};
 use tokens::Counter;
 
 use crate::fixture::{section, text};
@@ -83,7 +85,12 @@ pub(crate) fn simulate(effort: Effort) {
 /// A prompt that changes in its turn part every time, as real ones do.
 fn input(turn: usize, document: &str) -> PromptCompileInput {
     PromptCompileInput {
-        agents_context: Some(AgentsContext { text: text(3, 12_000), sources: Vec::new(), truncated: false }),
+        agents_context: Some(AgentsContext {
+            text: text(3, 12_000),
+            sources: Vec::new(),
+            truncated: false,
+            role: PromptRole::System,
+        }),
         contributed: vec![
             section("agents_md", document.to_owned()),
             section("skills_runtime", text(5, 2_000)),

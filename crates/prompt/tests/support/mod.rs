@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use prompt::{
     AgentsContext, AgentsGuidance, BOOTSTRAP_FILES, BootstrapFile, BootstrapFiles, ContentHash,
-    ContributedSection, PromptCompileInput, PromptSection, PromptSource, PromptSourceKind, PromptTruncation,
+    ContributedSection, Environment, EnvironmentDirectory, FileTools, PromptCompileInput, PromptRole,
+    PromptSection, PromptSource, PromptSourceKind, PromptTruncation,
 };
 
 /// Something in every section of the prompt.
@@ -13,13 +14,24 @@ pub(crate) fn full_input() -> PromptCompileInput {
     PromptCompileInput {
         bootstrap: bootstrap(&["Be kind, and brief.", "A colleague who reads first.", "Ada. Writes Rust."]),
         include_tool_recovery_policy: true,
-        agents_guidance: AgentsGuidance::RulesAndNestedScopes,
+        agents_guidance: AgentsGuidance {
+            files_apply: true,
+            has_initial_text: true,
+            follows_tools: true,
+            nested_scopes: true,
+        },
+        environment: Some(Environment {
+            directory: Some(EnvironmentDirectory { cwd: "/repo/a".into(), workspace: "/repo".into() }),
+            operating_system: "linux".to_owned(),
+            file_tools: FileTools::Present,
+        }),
         agents_context: Some(AgentsContext {
             text: "<agents_context scope=\"initial\">\nInstructions from: /repo/AGENTS.md\nRun the tests.\n</agents_context>".to_owned(),
             sources: vec![PromptSource::file("/repo/AGENTS.md", ContentHash::of("Run the tests.\n"))],
             truncated: false,
+            role: PromptRole::System,
         }),
-        extra_system: Some("Date: 2026-11-15\nOperating system: linux".to_owned()),
+        extra_system: Some("Date: 2026-11-15".to_owned()),
         contributed: vec![
             ContributedSection {
                 section: PromptSection {

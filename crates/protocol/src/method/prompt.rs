@@ -35,6 +35,9 @@ pub struct PromptResult {
     pub stable_text: String,
     /// What is the same for this session.
     pub session_text: String,
+    /// What is the same for this session and sent as the first user message; absent in profiles that have none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user_text: String,
     /// What is of this turn.
     pub turn_text: String,
     /// The parts joined by a blank line.

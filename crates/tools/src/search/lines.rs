@@ -1,5 +1,6 @@
 //! The lines that were found.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,6 +30,8 @@ pub(super) struct Found<'a> {
     /// Lines, as they are answered.
     pub(super) text: String,
     matches: usize,
+    /// Directories of files that have such lines, without links.
+    pub(super) directories: BTreeSet<PathBuf>,
     /// Files that were searched.
     pub(super) files: usize,
     /// Files that could not be, and the first of them.
@@ -52,6 +55,7 @@ impl<'a> Found<'a> {
             limit,
             text,
             matches: 0,
+            directories: BTreeSet::new(),
             files: 0,
             failures: 0,
             failed: None,
@@ -70,6 +74,7 @@ impl<'a> Found<'a> {
     /// Searches a file.
     pub(super) fn search(&mut self, file: File, path: &Path) {
         self.files += 1;
+        let before = self.matches;
         let shown = one_line(self.context.shown(path).as_os_str());
         let mut lines = Lines {
             path: &shown,
@@ -83,6 +88,9 @@ impl<'a> Found<'a> {
             && self.work.check().is_ok()
         {
             self.fail(path, error.to_string());
+        }
+        if self.matches > before {
+            self.directories.extend(path.parent().map(Path::to_owned));
         }
     }
 }

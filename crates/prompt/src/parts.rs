@@ -1,0 +1,34 @@
+//! Where the sections of a prompt go.
+
+use protocol::prompt::{PromptManifestSection, PromptRole, Stability};
+
+use crate::join;
+
+/// A prompt's sections, joined by where they are sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) stable_text: String,
+    pub(crate) session_text: String,
+    pub(crate) user_text: String,
+    pub(crate) turn_text: String,
+    /// In the order in which they are sent.
+    pub(crate) full_text: String,
+}
+
+impl Parts {
+    pub(crate) fn of<'a>(
+        sections: impl Iterator<Item = (&'a PromptManifestSection, &'a str)> + Clone,
+    ) -> Self {
+        let part = |stability: Stability, role: PromptRole| {
+            let own = sections.clone();
+            let own = own.filter(|(section, _)| section.stability == stability && section.role == role);
+            join(own.map(|(_, text)| text))
+        };
+        let stable_text = part(Stability::Stable, PromptRole::System);
+        let session_text = part(Stability::Session, PromptRole::System);
+        let user_text = part(Stability::Session, PromptRole::User);
+        let turn_text = part(Stability::Turn, PromptRole::System);
+        let full_text = join([stable_text.as_str(), &session_text, &user_text, &turn_text]);
+        Self { stable_text, session_text, user_text, turn_text, full_text }
+    }
+}

@@ -1,0 +1,45 @@
+//! The words of a command that could be paths.
+
+use std::path::PathBuf;
+
+/// Most words of a command that are looked at: each costs a look at the disk.
+const MOST_WORDS: usize = 200;
+/// What stands between words, quotes included: a path with a space in it is found in pieces or not at all.
+const BETWEEN: &[char] =
+    &['\'', '"', '`', ';', '&', '|', '(', ')', '{', '}', '<', '>', '=', ',', ':', '$', '*', '?', '[', ']'];
+
+/// The words that could be paths, each once, in their order. A command is a program, so what it will touch cannot be
+/// known; what it names can.
+pub(super) fn paths(command: &str) -> Vec<PathBuf> {
+    let words = command.split(|letter: char| letter.is_whitespace() || BETWEEN.contains(&letter));
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for word in words.filter(|word| !word.is_empty() && !word.starts_with('-')) {
+        let path = PathBuf::from(word);
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+        if paths.len() == MOST_WORDS {
+            break;
+        }
+    }
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_without_options_quotes_and_operators() {
+        let command = "cd a/b && sed -i 's/x/y/' \"c/d.rs\";cat <e/f >>g; make DIR=h/i -C j *.rs | tee k.txt";
+        let found = paths(command);
+        for path in ["a/b", "c/d.rs", "e/f", "g", "h/i", "j", "k.txt"] {
+            assert!(found.contains(&PathBuf::from(path)), "{path} in {found:?}");
+        }
+        assert!(!found.iter().any(|path| path.to_string_lossy().contains(['-', '"', '&', '='])), "{found:?}");
+        assert_eq!(paths(""), Vec::<PathBuf>::new());
+        assert_eq!(paths(&"a b ".repeat(10_000)).len(), 2);
+        let many: String = (0..10_000).map(|number| format!("w{number} ")).collect();
+        assert_eq!(paths(&many).len(), MOST_WORDS);
+    }
+}
