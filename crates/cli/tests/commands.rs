@@ -23,4 +23,5 @@ mod threads;
 mod tokens;
 mod turns;
 mod watch;
+mod workspace_chain;
 mod workspaces;
