@@ -60,9 +60,7 @@ impl Adapter for Anthropic {
             body.insert("system".to_owned(), Value::Array(system));
         }
         body.insert("messages".to_owned(), Value::Array(messages(request)));
-        let session_end =
-            if request.preamble.trim().is_empty() { SessionEnd::System } else { SessionEnd::FirstMessage };
-        cache::mark(&mut body, rules.cache, session_end);
+        cache::mark(&mut body, rules.cache, SessionEnd::of(request));
         Value::Object(body)
     }
 
