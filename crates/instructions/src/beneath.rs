@@ -52,6 +52,37 @@ pub fn open(root: BorrowedFd<'_>, root_path: &Path, relative: &Path) -> Result<O
 /// Follows `relative` from `root`, one component after another, none of them opened through a link. An absolute link may
 /// lead back in by one of the `root_paths`; any other way out is `XDEV`.
 pub fn follow(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Result<Followed, Errno> {
+    let Walk { mut passed, absent } = walk(root, root_paths, relative)?;
+    let below: PathBuf = passed.iter().map(|(name, _)| name).chain(&absent).collect();
+    let mut missing = Vec::from(absent);
+    let entry = match missing.pop() {
+        Some(_) => None,
+        None => match passed.pop() {
+            Some((_, entry)) => Some(entry),
+            None => {
+                let descriptor = duplicate(root)?;
+                let stat = rustix::fs::fstat(&descriptor)?;
+                let entry = Some(Entry { descriptor, stat });
+                return Ok(Followed { below, holder: None, entry, missing });
+            }
+        },
+    };
+    let holder = match passed.pop() {
+        Some((_, entry)) => entry.descriptor,
+        None => duplicate(root)?,
+    };
+    Ok(Followed { below, holder: Some(holder), entry, missing })
+}
+
+/// How far a path led.
+struct Walk {
+    /// What is there, root first.
+    passed: Vec<(OsString, Entry)>,
+    /// Names of what is not, in their order.
+    absent: VecDeque<OsString>,
+}
+
+fn walk(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Result<Walk, Errno> {
     let mut waiting = VecDeque::new();
     prepend(&mut waiting, relative)?;
     let mut passed: Vec<(OsString, Entry)> = Vec::new();
@@ -82,19 +113,16 @@ pub fn follow(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Re
                 }
                 passed.push((name, entry));
             }
-            Err(Errno::NOENT) => return absent(root, passed, name, waiting),
+            // What is not there has no parent that could be looked up.
+            Err(Errno::NOENT) if waiting.iter().any(|name| name == "..") => return Err(Errno::NOENT),
+            Err(Errno::NOENT) => {
+                waiting.push_front(name);
+                return Ok(Walk { passed, absent: waiting });
+            }
             Err(errno) => return Err(errno),
         }
     }
-    let below: PathBuf = passed.iter().map(|(name, _)| name).collect();
-    let Some((_, entry)) = passed.pop() else {
-        let descriptor = duplicate(root)?;
-        let stat = rustix::fs::fstat(&descriptor)?;
-        let entry = Some(Entry { descriptor, stat });
-        return Ok(Followed { below, holder: None, entry, missing: Vec::new() });
-    };
-    let holder = holder(root, passed)?;
-    Ok(Followed { below, holder: Some(holder), entry: Some(entry), missing: Vec::new() })
+    Ok(Walk { passed, absent: waiting })
 }
 
 /// What something on disk is.
@@ -163,13 +191,18 @@ fn open_by_system(_: BorrowedFd<'_>, _: &Path) -> Result<OwnedFd, Errno> {
 }
 
 fn open_by_hand(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
-    let followed = follow(root, &[], relative)?;
-    followed.entry.ok_or(Errno::NOENT)?;
+    let Walk { mut passed, absent } = walk(root, &[], relative)?;
+    if !absent.is_empty() {
+        return Err(Errno::NOENT);
+    }
     // A link that appears now is not followed.
     let flags = read_flags() | OFlags::NOFOLLOW;
-    match (followed.holder, followed.below.file_name()) {
-        (Some(holder), Some(name)) => rustix::fs::openat(holder, name, flags, Mode::empty()),
-        _ => rustix::fs::openat(root, ".", flags, Mode::empty()),
+    match passed.pop() {
+        Some((name, _)) => {
+            let holder = passed.last().map_or(root, |(_, entry)| entry.descriptor.as_fd());
+            rustix::fs::openat(holder, name, flags, Mode::empty())
+        }
+        None => rustix::fs::openat(root, ".", flags, Mode::empty()),
     }
 }
 
@@ -180,31 +213,6 @@ fn resolved(root_path: &Path, relative: &Path) -> Result<PathBuf, Errno> {
     let real_root = root_path.canonicalize().map_err(errno)?;
     let real = root_path.join(relative).canonicalize().map_err(errno)?;
     real.strip_prefix(&real_root).map(Path::to_owned).map_err(|_| Errno::XDEV)
-}
-
-fn absent(
-    root: BorrowedFd<'_>,
-    passed: Vec<(OsString, Entry)>,
-    name: OsString,
-    waiting: VecDeque<OsString>,
-) -> Result<Followed, Errno> {
-    // What is not there has no parent that could be looked up.
-    if waiting.iter().any(|name| name == "..") {
-        return Err(Errno::NOENT);
-    }
-    let mut missing: Vec<OsString> = std::iter::once(name).chain(waiting).collect();
-    let below: PathBuf = passed.iter().map(|(name, _)| name).chain(&missing).collect();
-    missing.pop();
-    let holder = holder(root, passed)?;
-    Ok(Followed { below, holder: Some(holder), entry: None, missing })
-}
-
-/// The directory that was reached last.
-fn holder(root: BorrowedFd<'_>, mut passed: Vec<(OsString, Entry)>) -> Result<OwnedFd, Errno> {
-    match passed.pop() {
-        Some((_, entry)) => Ok(entry.descriptor),
-        None => duplicate(root),
-    }
 }
 
 enum Seen {

@@ -118,10 +118,12 @@ impl Answer {
     }
 }
 
-/// Where an answer to a request is found.
+/// Where an answer to a request is found. Only what differs between the requests of one process is hashed: every warm answer
+/// pays for it, and [`Answer::is_for`] compares the rest.
 pub(super) fn key(request: &Request<'_>) -> u64 {
+    let FileSettings { profile, bounds, agents, homes: _ } = request.settings;
     let mut hasher = DefaultHasher::new();
     request.cwd.as_os_str().hash(&mut hasher);
-    request.settings.hash(&mut hasher);
+    (profile, bounds, &agents.fallback_filenames, &agents.root, &agents.initial).hash(&mut hasher);
     hasher.finish()
 }
