@@ -67,6 +67,7 @@ const TABLE: &[Row] = &[
     ("turn/approve",                           [E, N, N], [E, N, N], [E, X, X]),
     ("turn/manifest",                          [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("turn/explain",                           [Y, Y, Y], [Y, Y, Y], [X, X, X]),
+    ("turn/watch",                             [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("session/get",                            [Y, Y, Y], [Y, Y, Y], [X, X, X]),
     ("session/resume",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
     ("events/subscribe",                       [Y, Y, Y], [Y, Y, Y], [X, X, X]),

@@ -141,6 +141,7 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     let turn = id(&socket.ok("turn/start", &start).await["turn"]);
     told(socket, "turn/approval_requested").await;
     socket.ok("turn/get", with(json!({ "turn_id": turn }))).await;
+    socket.ok("turn/watch", with(json!({ "turn_id": turn }))).await;
     socket.ok("turn/approve", with(json!({ "turn_id": turn, "call_id": "1", "allow": true }))).await;
     told(socket, "turn/completed").await;
     std::fs::write(project.path().join("AGENTS.md"), "be verbose").unwrap();
