@@ -390,7 +390,8 @@ async fn a_first_turn_that_fails_freezes_nothing() {
 
 #[tokio::test]
 async fn what_becomes_of_a_file_between_rounds_is_told_or_does_no_harm() {
-    let becomes: [(&str, fn(&std::path::Path)); 4] = [
+    type Change = fn(&std::path::Path);
+    let becomes: [(&str, Change); 4] = [
         ("replaced", |file| {
             std::fs::write(file.with_extension("new"), "RULE-A-2").unwrap();
             std::fs::rename(file.with_extension("new"), file).unwrap();

@@ -1,6 +1,6 @@
 //! Trees of files described as data.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a fixture that cannot be made fails its test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a fixture that cannot be made fails its test")]
 #![allow(dead_code, clippy::allow_attributes, reason = "every test file uses its own part of this")]
 
 use std::fs;
