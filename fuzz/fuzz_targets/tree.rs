@@ -182,7 +182,8 @@ fn run(profile: &'static Profile, tree: &Path, input: &Input) {
     if let Ok(difference) = ResumeDifference::find(&resolver.session(), &request, FileReader::Present, None) {
         let mut session = resolver.session();
         difference.confirm(&mut session);
-        let again = ResumeDifference::find(&session, &request, FileReader::Present, None).expect("nothing changed meanwhile");
+        let again = ResumeDifference::find(&session, &request, FileReader::Present, None)
+            .expect("nothing changed meanwhile");
         assert!(again.is_empty(), "told twice: {again:?}");
     }
 }
