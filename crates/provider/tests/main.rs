@@ -5,6 +5,7 @@
 mod broken;
 mod caching;
 mod dialects;
+mod litellm;
 mod reasoning;
 mod requests;
 mod retries;
