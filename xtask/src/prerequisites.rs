@@ -68,6 +68,20 @@ const PREREQUISITES: &[Prerequisite] = &[
         necessity: Necessity::Required,
     },
     Prerequisite {
+        name: "bubblewrap",
+        needed_for: "the sandbox's tests",
+        found_as: Found::Command(&["bwrap"]),
+        comes_with: Source::DebianPackage("bubblewrap"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
+        name: "Python",
+        needed_for: "attacks on the sandbox, which a shell cannot make",
+        found_as: Found::Command(&["python3"]),
+        comes_with: Source::DebianPackage("python3"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
         name: "cargo-nextest",
         needed_for: "running tests side by side, each with a time limit",
         found_as: Found::Command(&["cargo-nextest"]),

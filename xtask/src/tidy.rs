@@ -19,6 +19,7 @@ const ROOMS: &[&[&str]] = &[
     &["rpc"],
     &["store"],
     &["provider"],
+    &["sandbox"],
     &["tools"],
     &["mcp"],
     &["skills", "memory"],
@@ -60,6 +61,8 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped { dependency: "sqlx", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "axum", rooms: &["gateway", "scripted-model"], tests: Tests::Free },
     Wrapped { dependency: "reqwest", rooms: &["provider"], tests: Tests::Free },
+    Wrapped { dependency: "landlock", rooms: &["sandbox", "tools"], tests: Tests::Free },
+    Wrapped { dependency: "seccompiler", rooms: &["sandbox"], tests: Tests::Free },
     Wrapped { dependency: "tiktoken-rs", rooms: &["tokens"], tests: Tests::Free },
     Wrapped {
         dependency: "anyhow",
@@ -69,7 +72,7 @@ const WRAPPED: &[Wrapped] = &[
 ];
 
 /// Rooms that know no async runtime.
-const SYNCHRONOUS: &[&str] = &["tokens", "instructions", "prompt", "protocol", "xtask"];
+const SYNCHRONOUS: &[&str] = &["tokens", "instructions", "prompt", "protocol", "sandbox", "xtask"];
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.

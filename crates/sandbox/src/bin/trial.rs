@@ -1,0 +1,43 @@
+//! A program that runs one command in a sandbox, for tests: they start it as another user when they are root.
+
+use std::io::{Read as _, Write as _};
+use std::process::ExitCode;
+
+use sandbox::{Guarded, HEARTBEAT, Probe, Program, Request};
+
+fn main() -> ExitCode {
+    if let Some(exit) = sandbox::run_if_asked() {
+        return exit;
+    }
+    match run() {
+        Ok(answer) => {
+            let _ = std::io::stdout().write_all(answer.to_string().as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Takes a request as the first argument and answers with the report and the output, or says which levels there are.
+fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+    let Some(request) = std::env::args().nth(1) else {
+        let probe = Probe::of_system(&Program::this());
+        let reasons: Vec<&str> = probe.unavailable().iter().map(|level| level.reason.as_str()).collect();
+        return Ok(serde_json::json!({ "best": probe.best(), "reasons": reasons }));
+    };
+    let request: Request = serde_json::from_str(&request)?;
+    let (guarded, mut output) = Guarded::start(&Program::this(), &request)?;
+    let said = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        output.read_to_end(&mut said).map(|_| String::from_utf8_lossy(&said).into_owned())
+    });
+    while !said.is_finished() {
+        guarded.keep_alive();
+        std::thread::sleep(HEARTBEAT / 100);
+    }
+    let said = said.join().map_err(|_| "the output could not be read")??;
+    Ok(serde_json::json!({ "report": guarded.wait()?, "output": said }))
+}

@@ -1,0 +1,96 @@
+//! Bubblewrap: makes the mounts, and namespaces in which there is nobody else.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Request;
+use crate::helper::{Network, Task};
+use crate::launch::Launch;
+use crate::mounts::{HELPER_PATH, HOME, Mount, TEMPORARY, mounts};
+use crate::program::HELPER;
+
+/// Not looked for on `PATH`, which is not ours to trust.
+pub(crate) const PROGRAM: &str = "/usr/bin/bwrap";
+
+/// Namespaces of its own for everything, no privileges, and an end with its parent.
+const ALONE: &[&str] = &[
+    "--unshare-user",
+    "--disable-userns",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--hostname",
+    "sandbox",
+    "--unshare-cgroup-try",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+    "--die-with-parent",
+];
+
+pub(crate) fn launch(request: &Request) -> io::Result<Launch> {
+    launch_task(request, &Task::shell(request, Network::Own))
+}
+
+/// The same for the helper's other work.
+pub(crate) fn launch_task(request: &Request, task: &Task) -> io::Result<Launch> {
+    let mut arguments: Vec<OsString> = ALONE.iter().map(OsString::from).collect();
+    for mount in mounts(request, &own_file()?) {
+        mount.write_to(&mut arguments);
+    }
+    arguments.extend(["--chdir".into(), request.cwd.path().into(), "--".into()]);
+    arguments.extend([HELPER_PATH.into(), HELPER.into()]);
+    let mut environment = request.environment.clone();
+    environment.extend([("HOME".into(), HOME.into()), ("TMPDIR".into(), TEMPORARY.into()), task.variable()?]);
+    Ok(Launch {
+        program: PROGRAM.into(),
+        arguments,
+        environment,
+        directory: "/".into(),
+        says_when_it_begins: true,
+        time: request.limits.time,
+    })
+}
+
+/// The file of this program, which is mounted inside.
+fn own_file() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    if path.exists() {
+        return Ok(path);
+    }
+    let path = path.display();
+    Err(io::Error::other(format!("{path} was replaced since this program was started; restart the gateway")))
+}
+
+impl Mount {
+    fn write_to(&self, arguments: &mut Vec<OsString>) {
+        let mut add = |flag: &str, paths: &[&Path]| {
+            arguments.push(flag.into());
+            arguments.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
+        };
+        match self {
+            Self::Read(path) => add("--ro-bind", &[path, path]),
+            Self::ReadIfThere(path) => add("--ro-bind-try", &[path, path]),
+            Self::ReadAt { from, at } => add("--ro-bind", &[from, at]),
+            Self::Write(path) => add("--bind", &[path, path]),
+            Self::Link { to, at } => add("--symlink", &[Path::new(to), at]),
+            Self::Directory(path) => add("--dir", &[path]),
+            Self::Temporary { at, bytes } => {
+                add("--perms", &[Path::new("1777")]);
+                add("--size", &[Path::new(&bytes.to_string())]);
+                add("--tmpfs", &[at]);
+            }
+            Self::Hidden(path) => {
+                add("--perms", &[Path::new("0000")]);
+                add("--size", &[Path::new("4096")]);
+                add("--tmpfs", &[path]);
+                add("--remount-ro", &[path]);
+            }
+            Self::Processes => add("--proc", &[Path::new("/proc")]),
+            Self::Devices => add("--dev", &[Path::new("/dev")]),
+            Self::Seal(path) => add("--remount-ro", &[path]),
+        }
+    }
+}

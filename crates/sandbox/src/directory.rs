@@ -1,0 +1,79 @@
+//! A directory by its path and by what it is, so that a path that leads elsewhere later is noticed.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use serde::{Deserialize, Serialize};
+
+/// A directory that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directory {
+    // Not a `PathBuf`: serde takes those only when they are UTF-8.
+    path: OsString,
+    device: u64,
+    inode: u64,
+}
+
+impl Directory {
+    /// The directory at a path, which is absolute and without links.
+    pub fn look(path: &Path) -> io::Result<Self> {
+        Self::of(path, open(path)?)
+    }
+
+    /// A directory that is open already.
+    pub fn of(path: &Path, descriptor: impl AsFd) -> io::Result<Self> {
+        let stat = rustix::fs::fstat(descriptor)?;
+        let (device, inode) = (wide(stat.st_dev), wide(stat.st_ino));
+        Ok(Self { path: path.as_os_str().to_owned(), device, inode })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(&self.path)
+    }
+
+    /// Opens it, if it is still the same one.
+    pub(crate) fn open(&self) -> io::Result<OwnedFd> {
+        let path = self.path();
+        let opened = open(&path)?;
+        if Self::of(&path, &opened)? == *self {
+            return Ok(opened);
+        }
+        Err(io::Error::other(format!("{} is not the directory that it was", path.display())))
+    }
+}
+
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    // `O_PATH` where there is one: a directory that may be entered but not listed is one, too.
+    #[cfg(target_os = "linux")]
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// Numbers have other widths on other systems.
+fn wide<N: TryInto<u64>>(number: N) -> u64 {
+    number.try_into().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_directory_at_the_same_path_is_noticed() {
+        let holder = tempfile::tempdir().unwrap();
+        let path = holder.path().join("root");
+        std::fs::create_dir(&path).unwrap();
+        let directory = Directory::look(&path).unwrap();
+        assert!(directory.open().is_ok());
+        std::fs::rename(&path, holder.path().join("aside")).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let error = directory.open().unwrap_err().to_string();
+        assert!(error.ends_with("root is not the directory that it was"), "{error}");
+    }
+}

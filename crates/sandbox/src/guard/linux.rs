@@ -1,0 +1,82 @@
+//! How a guard waits, and how it ends what is below it.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, WaitOptions, WaitStatus, getpid, pidfd_open, set_child_subreaper, waitpid,
+};
+
+use super::{below, never_began, start};
+use crate::PATIENCE;
+use crate::guarded::{Ended, Report};
+use crate::launch::Launch;
+
+/// Starts the command and waits for its end, or ends it.
+pub(super) fn guard(launch: &Launch) -> io::Result<Report> {
+    // From now on whatever is below and loses its parent becomes ours, also what left its session and its group.
+    set_child_subreaper(Some(getpid()))?;
+    let deadline = Instant::now() + launch.time;
+    let (child, said) = start(launch)?;
+    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let id = id.ok_or_else(|| io::Error::other("a process without a number"))?;
+    let stopped = wait(id, deadline);
+    let status = match &stopped {
+        Ok(None) => waitpid(Some(id), WaitOptions::empty())?.map(|(_, status)| status),
+        _ => None,
+    };
+    below::end_all()?;
+    let ended = stopped?.unwrap_or_else(|| status.map_or(Ended::Released, of_status));
+    Ok(match never_began(said) {
+        Some(why) if !matches!(ended, Ended::TimedOut | Ended::Released) => Report::NotStarted(why),
+        _ => Report::Ended(ended),
+    })
+}
+
+/// Waits until the command is over; why it must be ended, if it is not.
+fn wait(id: Pid, deadline: Instant) -> io::Result<Option<Ended>> {
+    let command = pidfd_open(id, PidfdFlags::empty())?;
+    let stdin = io::stdin();
+    let mut heard = Instant::now();
+    loop {
+        let now = Instant::now();
+        if now >= deadline {
+            return Ok(Some(Ended::TimedOut));
+        }
+        // Whoever froze cannot say so.
+        if now >= heard + PATIENCE {
+            return Ok(Some(Ended::Released));
+        }
+        let time = (deadline - now).min(heard + PATIENCE - now);
+        let time = Timespec::try_from(time).map_err(io::Error::other)?;
+        let mut ready = [PollFd::new(&command, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut ready, Some(&time)) {
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        }
+        let [is_over, is_heard] = [ready[0].revents(), ready[1].revents()].map(|events| !events.is_empty());
+        if is_over {
+            return Ok(None);
+        }
+        if is_heard {
+            // Not through a buffer: there may be less in it than was asked for.
+            match rustix::io::read(stdin.as_fd(), &mut [0; 64]) {
+                Ok(0) => return Ok(Some(Ended::Released)),
+                Ok(_) => heard = now,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+fn of_status(status: WaitStatus) -> Ended {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ended::Exited(code),
+        (None, signal) => Ended::Signalled(signal.unwrap_or(0)),
+    }
+}

@@ -1,0 +1,128 @@
+//! macOS: a profile for `sandbox-exec`, the same in intent as what confines a command on Linux. Nobody has tried it yet.
+
+#[cfg(target_os = "macos")]
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::Request;
+#[cfg(target_os = "macos")]
+use crate::launch::{Launch, SHELL};
+
+/// Not looked for on `PATH`, which is not ours to trust.
+#[cfg(target_os = "macos")]
+const PROGRAM: &str = "/usr/bin/sandbox-exec";
+
+/// The system's own directories, where programs and what they need are.
+const SYSTEM: &[&str] =
+    &["/bin", "/sbin", "/usr", "/System", "/Library", "/opt", "/private/etc", "/private/var/db", "/dev"];
+/// Devices that every program expects.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+#[cfg(target_os = "macos")]
+pub(crate) fn launch(request: &Request) -> Launch {
+    let mut environment = request.environment.clone();
+    let temporary = || OsString::from(request.temporary.clone());
+    environment.extend([("HOME".into(), temporary()), ("TMPDIR".into(), temporary())]);
+    Launch {
+        program: PROGRAM.into(),
+        arguments: vec![
+            "-p".into(),
+            profile(request).into(),
+            SHELL.into(),
+            "-c".into(),
+            request.text.clone().into(),
+        ],
+        environment,
+        directory: request.cwd.path().into(),
+        says_when_it_begins: false,
+        time: request.limits.time,
+    }
+}
+
+#[cfg(target_os = "macos")]
+pub(crate) fn attempt() -> Result<(), String> {
+    let tried = std::process::Command::new(PROGRAM)
+        .args(["-p", "(version 1)(deny default)(allow process*)(allow file-read*)", "/usr/bin/true"])
+        .status();
+    match tried {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{PROGRAM} failed: {status}")),
+        Err(error) => Err(format!("{PROGRAM}: {error}")),
+    }
+}
+
+/// What is not allowed is refused; of rules that contradict each other, the last one counts.
+fn profile(request: &Request) -> String {
+    let mut rules = vec!["(version 1)".to_owned(), "(deny default)".to_owned()];
+    let mut rule = |action: &str, operations: &str, kind: &str, path: &Path| {
+        rules.push(format!("({action} {operations} ({kind} {}))", quoted(path)));
+    };
+    for path in SYSTEM {
+        rule("allow", "file-read*", "subpath", Path::new(path));
+    }
+    for path in DEVICES {
+        rule("allow", "file-write-data", "literal", Path::new(path));
+    }
+    for path in &request.readable {
+        rule("allow", "file-read*", "subpath", path);
+    }
+    let root = request.root.path();
+    for path in request.writable.iter().chain([&request.temporary, &root]) {
+        rule("allow", "file-read* file-write*", "subpath", path);
+    }
+    for path in &request.protected {
+        rule("deny", "file-write*", "subpath", path);
+        for directory in path.ancestors().skip(1).take_while(|above| above.starts_with(&root)) {
+            rule("deny", "file-write-unlink", "literal", directory);
+        }
+    }
+    for path in &request.hidden {
+        rule("deny", "file-read* file-write*", "subpath", path);
+    }
+    rules.push("(allow file-read-metadata (literal \"/\"))".to_owned());
+    rules.push("(allow process-exec process-fork)".to_owned());
+    rules.push("(allow signal (target same-sandbox))".to_owned());
+    rules.push("(allow sysctl-read)".to_owned());
+    rules.push("(deny network*)".to_owned());
+    rules.join("\n")
+}
+
+/// A path as a string of the profile's language.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Directory, Limits, SandboxLevel};
+
+    #[test]
+    fn what_is_protected_or_hidden_comes_after_what_allows_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let request = Request {
+            level: SandboxLevel::Confined,
+            root: Directory::look(&root).unwrap(),
+            cwd: Directory::look(&root).unwrap(),
+            temporary: "/private/tmp/foreword".into(),
+            readable: vec!["/Users/a \"b\"".into()],
+            writable: Vec::new(),
+            hidden: vec![root.join("data")],
+            protected: vec![root.join("a/AGENTS.md")],
+            environment: Vec::new(),
+            text: String::new(),
+            limits: Limits::default(),
+        };
+        let profile = profile(&request);
+        let position = |text: String| profile.find(&text).unwrap_or_else(|| panic!("{text}\n{profile}"));
+        let shown = root.display();
+        let allowed = position(format!("(allow file-read* file-write* (subpath \"{shown}\"))"));
+        assert!(allowed < position(format!("(deny file-write* (subpath \"{shown}/a/AGENTS.md\"))")));
+        assert!(allowed < position(format!("(deny file-write-unlink (literal \"{shown}/a\"))")));
+        assert!(allowed < position(format!("(deny file-read* file-write* (subpath \"{shown}/data\"))")));
+        position("(allow file-read* (subpath \"/Users/a \\\"b\\\"\"))".to_owned());
+        assert!(profile.starts_with("(version 1)\n(deny default)\n") && profile.ends_with("(deny network*)"));
+    }
+}

@@ -1,0 +1,232 @@
+//! Finds out which level this machine can give, by trying.
+
+use std::sync::{Mutex, PoisonError};
+
+use protocol::SandboxLevel;
+
+use crate::Program;
+
+/// Which level this machine can give, and why not a higher one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    best: SandboxLevel,
+    unavailable: Vec<Unavailable>,
+}
+
+/// Why a level cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable {
+    /// The level.
+    pub level: SandboxLevel,
+    /// Why, and what to do about it.
+    pub reason: String,
+}
+
+impl Probe {
+    /// Tries the levels from the highest, once in the life of this process; takes some tens of milliseconds.
+    pub fn of_system(program: &Program) -> Self {
+        static KNOWN: Mutex<Option<(Program, Probe)>> = Mutex::new(None);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, probe)) = &*known
+            && of == program
+        {
+            return probe.clone();
+        }
+        let probe = Self::run(program);
+        *known = Some((program.clone(), probe.clone()));
+        probe
+    }
+
+    fn run(program: &Program) -> Self {
+        let mut unavailable = Vec::new();
+        for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
+            match attempt(program, level) {
+                Ok(()) => return Self { best: level, unavailable },
+                Err(reason) => unavailable.push(Unavailable { level, reason }),
+            }
+        }
+        Self { best: SandboxLevel::Off, unavailable }
+    }
+
+    /// The highest level that there is here.
+    pub fn best(&self) -> SandboxLevel {
+        self.best
+    }
+
+    /// The levels above it, each with the reason why it is not there.
+    pub fn unavailable(&self) -> &[Unavailable] {
+        &self.unavailable
+    }
+
+    /// The level for whoever accepts no weaker one than this, or why there is none. Whoever accepts `off` gets that:
+    /// otherwise there would be no way to have it.
+    pub fn choose(&self, weakest: SandboxLevel) -> Result<SandboxLevel, String> {
+        if weakest == SandboxLevel::Off || self.best <= weakest {
+            return Ok(if weakest == SandboxLevel::Off { weakest } else { self.best });
+        }
+        let reasons = self.unavailable.iter().filter(|unavailable| unavailable.level <= weakest);
+        let reasons: Vec<String> = reasons
+            .map(|Unavailable { level, reason }| format!("not `{}`: {reason}", level.name()))
+            .collect();
+        Err(reasons.join("; "))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn attempt(_: &Program, level: SandboxLevel) -> Result<(), String> {
+    match level {
+        #[cfg(target_os = "macos")]
+        SandboxLevel::Confined => crate::macos::attempt(),
+        _ => Err("this system has no such level".to_owned()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+use linux::attempt;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io::{self, Read as _};
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::{Program, SandboxLevel};
+    use crate::helper::{Network, Task};
+    use crate::self_test::SelfTest;
+    use crate::{Directory, Guarded, Limits, Report, Request, bubblewrap, confinement};
+
+    /// How long a try may take.
+    const TIME: Duration = Duration::from_secs(10);
+    /// Most characters of what bubblewrap says.
+    const MAX_REASON_CHARS: usize = 300;
+
+    /// Tries a level; why it cannot be had, if it cannot.
+    pub(super) fn attempt(program: &Program, level: SandboxLevel) -> Result<(), String> {
+        if rustix::process::geteuid().is_root() {
+            return Err(
+                "the gateway runs as root, and commands must not; run it as an ordinary user".to_owned()
+            );
+        }
+        match level {
+            SandboxLevel::Isolated if !Path::new(bubblewrap::PROGRAM).exists() => {
+                return Err(format!(
+                    "bubblewrap is not installed at {}; on Debian: apt-get install bubblewrap",
+                    bubblewrap::PROGRAM
+                ));
+            }
+            SandboxLevel::Confined if !confinement::is_available() => {
+                return Err(format!(
+                    "Landlock is missing or too old; it needs Linux {} or later",
+                    confinement::REQUIRED_KERNEL
+                ));
+            }
+            _ => {}
+        }
+        match try_attacks(program, level) {
+            Ok(breaches) if breaches.is_empty() => Ok(()),
+            Ok(breaches) => Err(format!("its self-test failed: {}", breaches.join(", "))),
+            Err(error) => Err(explained(&error.to_string())),
+        }
+    }
+
+    fn try_attacks(program: &Program, level: SandboxLevel) -> io::Result<Vec<String>> {
+        let directory = tempfile::Builder::new().prefix("foreword-sandbox-").tempdir()?;
+        let path = directory.path().canonicalize()?;
+        let (root, temporary, outside) = (path.join("root"), path.join("temporary"), path.join("outside"));
+        // A hidden directory inside the root, which only an isolated command can be kept from.
+        let is_isolated = level == SandboxLevel::Isolated;
+        let hidden = if is_isolated { root.join("hidden") } else { path.join("hidden") };
+        for directory in [&root, &temporary, &hidden] {
+            std::fs::create_dir_all(directory)?;
+        }
+        std::fs::write(&outside, "secret")?;
+        std::fs::write(hidden.join("secret"), "secret")?;
+        let tcp = TcpListener::bind("127.0.0.1:0")?;
+        let unix = path.join("socket");
+        let _unix_listener = UnixListener::bind(&unix)?;
+        let request = Request {
+            level,
+            root: Directory::look(&root)?,
+            cwd: Directory::look(&root)?,
+            temporary,
+            readable: Vec::new(),
+            writable: Vec::new(),
+            hidden: if is_isolated { vec![hidden.clone()] } else { Vec::new() },
+            protected: Vec::new(),
+            environment: Vec::new(),
+            text: String::new(),
+            limits: Limits { time: TIME, ..Limits::default() },
+        };
+        let hidden = hidden.join("secret");
+        let test = SelfTest { level, tcp: tcp.local_addr()?, unix, outside: outside.clone(), hidden, root };
+        let launch = if is_isolated {
+            bubblewrap::launch_task(&request, &Task::self_test(&request, Network::Own, test))?
+        } else {
+            confinement::launch_task(&request, &Task::self_test(&request, Network::None, test))?
+        };
+        let (guarded, mut output) = Guarded::start_launch(program, &launch)?;
+        let mut said = String::new();
+        output.read_to_string(&mut said)?;
+        let report = guarded.wait()?;
+        if std::fs::read_to_string(&outside)? != "secret" {
+            return Ok(vec!["files outside can be written".to_owned()]);
+        }
+        match report {
+            Report::Ended(_) => serde_json::from_str(&said)
+                .map_err(|_| io::Error::other(format!("its self-test did not end: {}", said.trim()))),
+            Report::NotStarted(why) if said.trim().is_empty() => Err(io::Error::other(why)),
+            Report::NotStarted(_) => Err(io::Error::other(said.trim().to_owned())),
+        }
+    }
+
+    /// What bubblewrap says, with what it means.
+    fn explained(said: &str) -> String {
+        let said: String = said.chars().take(MAX_REASON_CHARS).collect();
+        let meaning = [
+            (
+                "No permissions to create new namespace",
+                "the system refuses user namespaces to ordinary users",
+            ),
+            ("setting up uid map", "the system refuses user namespaces to ordinary users"),
+            (
+                "loopback: Failed",
+                "the system refuses user namespaces to ordinary users; on Ubuntu, bubblewrap needs an AppArmor profile",
+            ),
+            ("Can't mount proc", "/proc is masked here, as it is in many containers"),
+            ("Unknown option", "this bubblewrap is too old; 0.8 or later is needed"),
+        ];
+        match meaning.iter().find(|(sign, _)| said.contains(sign)) {
+            Some((_, meaning)) => format!("{meaning} ({said})"),
+            None => said,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(best: SandboxLevel, unavailable: &[(SandboxLevel, &str)]) -> Probe {
+        let unavailable = unavailable.iter();
+        let unavailable =
+            unavailable.map(|(level, reason)| Unavailable { level: *level, reason: (*reason).to_owned() });
+        Probe { best, unavailable: unavailable.collect() }
+    }
+
+    #[test]
+    fn a_weaker_level_is_never_taken_unasked() {
+        use SandboxLevel::{Confined, Isolated, Off};
+        let confined = probe(Confined, &[(Isolated, "no bubblewrap")]);
+        assert_eq!(confined.choose(Isolated), Err("not `isolated`: no bubblewrap".to_owned()));
+        assert_eq!(confined.choose(Confined), Ok(Confined));
+        assert_eq!(confined.choose(Off), Ok(Off));
+        let none = probe(Off, &[(Isolated, "no bubblewrap"), (Confined, "no Landlock")]);
+        assert_eq!(none.choose(Isolated), Err("not `isolated`: no bubblewrap".to_owned()));
+        let both = "not `isolated`: no bubblewrap; not `confined`: no Landlock";
+        assert_eq!(none.choose(Confined), Err(both.to_owned()));
+        let all = probe(Isolated, &[]);
+        assert_eq!([all.choose(Isolated), all.choose(Confined)], [Ok(Isolated), Ok(Isolated)]);
+    }
+}

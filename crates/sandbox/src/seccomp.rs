@@ -1,0 +1,127 @@
+//! Which system calls a command cannot make: those that reach past files, or that make a new way around all this.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
+
+use crate::helper::Network;
+
+/// Refused whatever their arguments.
+const REFUSED: &[i64] = &[
+    // A second way to make nearly every call, which no filter sees.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Keys that belong to the user's session.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Doors into the kernel that have been left open before.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    // Namespaces and mounts, in which one would be root.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_setns,
+    libc::SYS_unshare,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_mount_setattr,
+    // Files without a path, past every check of paths.
+    libc::SYS_open_by_handle_at,
+    // The machine itself.
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_swapon,
+    libc::SYS_reboot,
+    libc::SYS_syslog,
+    libc::SYS_quotactl,
+    libc::SYS_acct,
+];
+/// Flags of `clone` that make a namespace: user, mount, process, network, IPC, host name, cgroup.
+const NEW_NAMESPACES: &[i32] = &[
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+/// What types into a terminal as if somebody had: `TIOCSTI` and `TIOCLINUX`.
+const TYPING: &[u64] = &[0x5412, 0x541C];
+/// What a call of the x32 interface has in its number; the same kernel takes both.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+
+/// Refuses these calls to this thread and what it starts, for good.
+pub(crate) fn apply(network: Network) -> io::Result<()> {
+    for filter in filters(network).map_err(io::Error::other)? {
+        seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+fn filters(network: Network) -> Result<[BpfProgram; 2], seccompiler::BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    // Names of hosts and addresses of the machine are looked up over netlink.
+    let mut families = vec![libc::AF_NETLINK];
+    if network == Network::Own {
+        families.extend([libc::AF_INET, libc::AF_INET6]);
+    }
+    let other_family = families.into_iter().map(|family| argument(0, SeccompCmpOp::Ne, number(family)));
+    let other_family = other_family.collect::<Result<Vec<_>, _>>()?;
+    rules.insert(libc::SYS_socket, vec![SeccompRule::new(other_family)?]);
+    // A pair of streams is a pipe. A datagram socket can be pointed at any path afterwards; `SOCK_RAW` is one, too.
+    let mut pairs = vec![one(0, SeccompCmpOp::Ne, number(libc::AF_UNIX))?];
+    for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+        pairs.push(one(1, SeccompCmpOp::MaskedEq(0xf), number(kind))?);
+    }
+    rules.insert(libc::SYS_socketpair, pairs);
+    let typing = TYPING.iter().map(|request| one(1, SeccompCmpOp::Eq, *request));
+    rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
+    let namespaces =
+        NEW_NAMESPACES.iter().map(|flag| one(0, SeccompCmpOp::MaskedEq(number(*flag)), number(*flag)));
+    rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
+    // Its arguments are behind a pointer, where no filter looks. Whoever finds it missing uses `clone`.
+    let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    Ok([compile(rules, libc::EPERM)?, compile(missing, libc::ENOSYS)?])
+}
+
+fn compile(
+    mut rules: BTreeMap<i64, Vec<SeccompRule>>,
+    errno: i32,
+) -> Result<BpfProgram, seccompiler::BackendError> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let twins: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+        rules.extend(twins);
+    }
+    let refusal = SeccompAction::Errno(errno.unsigned_abs());
+    SeccompFilter::new(rules, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?.try_into()
+}
+
+fn one(index: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(vec![argument(index, operator, value)?])
+}
+
+fn argument(
+    index: u8,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)
+}
+
+fn number(constant: i32) -> u64 {
+    u64::from(constant.unsigned_abs())
+}

@@ -1,0 +1,73 @@
+//! Nothing of a command is left: not when it ends, not when it is cancelled, not when the gateway dies or freezes.
+
+use std::process::Child;
+
+use rustix::process::{Pid, Signal, kill_process};
+use sandbox::SandboxLevel;
+
+use crate::trial::{Trial, eventually, processes_with};
+
+const LEVELS: [SandboxLevel; 3] = [SandboxLevel::Isolated, SandboxLevel::Confined, SandboxLevel::Off];
+
+/// A child that leaves its session and its group, by the argument that finds it again.
+fn deserter(mark: &str) -> String {
+    format!("setsid sh -c 'setsid sleep 1000{mark} & touch left; sleep 1000{mark}' >/dev/null 2>&1 &")
+}
+
+/// A number that no other test uses.
+fn mark(level: SandboxLevel, test: u32) -> String {
+    format!("{}{test}{}", std::process::id(), level as u8)
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn a_setsid_child_is_gone_when_the_command_has_ended() {
+    for level in LEVELS {
+        let (trial, mark) = (Trial::new(), mark(level, 1));
+        trial.output(level, &format!("{} until [ -e left ]; do sleep 0.01; done", deserter(&mark)));
+        assert!(processes_with(&format!("1000{mark}")).is_empty(), "{level:?}");
+    }
+}
+
+#[test]
+fn a_setsid_child_is_gone_when_the_gateway_is_killed() {
+    for level in LEVELS {
+        let (trial, mark) = (Trial::new(), mark(level, 2));
+        let mut gateway = trial.begin(level, &deserter(&mark));
+        eventually("the child", || !processes_with(&format!("sleep\u{0}1000{mark}")).is_empty());
+        signal(&gateway, Signal::KILL);
+        gateway.wait().unwrap();
+        eventually("the end of all", || processes_with(&format!("1000{mark}")).is_empty());
+    }
+}
+
+#[test]
+fn a_setsid_child_is_gone_when_the_gateway_is_frozen() {
+    for level in [SandboxLevel::Isolated] {
+        let (trial, mark) = (Trial::new(), mark(level, 3));
+        let mut gateway = trial.begin(level, &deserter(&mark));
+        signal(&gateway, Signal::STOP);
+        eventually("the end of all", || processes_with(&format!("1000{mark}")).len() <= 1);
+        signal(&gateway, Signal::KILL);
+        gateway.wait().unwrap();
+    }
+}
+
+/// Killing bubblewrap in its first milliseconds leaves survivors; killing its guard's pipe must not.
+#[test]
+fn a_command_that_has_hardly_begun_is_gone_too() {
+    for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
+        let (trial, mark) = (Trial::new(), mark(level, 4));
+        let request = trial.request(level, &deserter(&mark));
+        for round in 0..40 {
+            let mut gateway = trial.command(&request).stdout(std::process::Stdio::null()).spawn().unwrap();
+            std::thread::sleep(std::time::Duration::from_micros(round * 500));
+            signal(&gateway, Signal::KILL);
+            gateway.wait().unwrap();
+        }
+        eventually("the end of all", || processes_with(&format!("1000{mark}")).is_empty());
+    }
+}

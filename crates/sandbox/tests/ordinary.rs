@@ -1,0 +1,109 @@
+//! What commands can do at every level.
+
+use std::time::Duration;
+
+use sandbox::{Ended, Report, SandboxLevel};
+
+use crate::trial::Trial;
+
+const LEVELS: [SandboxLevel; 3] = [SandboxLevel::Isolated, SandboxLevel::Confined, SandboxLevel::Off];
+
+#[test]
+fn a_command_works_in_its_directory_and_answers() {
+    for level in LEVELS {
+        let trial = Trial::new();
+        trial.write("root/sub/file", "text\n");
+        assert_eq!(trial.output(level, "cat sub/file; echo error >&2; pwd"), {
+            format!("text\nerror\n{}\n", trial.path("root").display())
+        });
+        assert_eq!(trial.output(level, "mkdir d && echo new > d/x && mv d/x y && cat y"), "new\n");
+        assert_eq!(trial.output(level, "cat"), "", "there is no input");
+        assert_eq!(trial.output(level, "echo x > $TMPDIR/x && cat $TMPDIR/x; echo y > /dev/null"), "x\n");
+        assert_eq!(trial.run(level, "exit 3").report, Report::Ended(Ended::Exited(3)));
+        let killed = trial.run(level, "kill -9 $$").report;
+        let expected = match level {
+            SandboxLevel::Isolated => Ended::Exited(128 + 9),
+            _ => Ended::Signalled(9),
+        };
+        assert_eq!(killed, Report::Ended(expected));
+    }
+}
+
+#[test]
+fn only_what_was_given_is_in_the_environment() {
+    for level in LEVELS {
+        let mut trial = Trial::new();
+        trial.set("GIVEN", "yes");
+        let names = trial.output(level, "env | cut -d= -f1 | sort");
+        let known = ["GIVEN", "HOME", "LANG", "OLDPWD", "PATH", "PWD", "SHLVL", "TMPDIR", "_"];
+        assert!(names.lines().all(|name| known.contains(&name)) && names.contains("GIVEN"), "{names}");
+        assert_eq!(trial.output(level, "ls -l /proc/self/fd 2>/dev/null | grep -c socket; true"), "0\n");
+    }
+}
+
+#[test]
+fn a_server_of_its_own_can_be_reached_where_the_network_is_its_own() {
+    let trial = Trial::new();
+    let text = "python3 - <<'E'\nimport socket\ns = socket.create_server(('127.0.0.1', 0))\n\
+                c = socket.create_connection(s.getsockname())\nc.send(b'x')\nprint(s.accept()[0].recv(1))\nE";
+    assert_eq!(trial.output(SandboxLevel::Isolated, text), "b'x'\n");
+}
+
+#[test]
+fn what_is_named_besides_can_be_read_or_written() {
+    for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
+        let trial = Trial::new();
+        trial.write("more/read/file", "shared\n");
+        trial.make_directory("more/write");
+        let more = trial.path("more");
+        let more = more.display();
+        let text = format!("cat {more}/read/file; echo x > {more}/write/x; cat {more}/write/x");
+        let mut request = trial.request(level, &text);
+        request.readable = vec![trial.path("more/read"), trial.path("more/nothing")];
+        request.writable = vec![trial.path("more/write"), trial.path("more/nothing-to-write")];
+        assert_eq!(trial.try_run(&request).unwrap().output, "shared\nx\n");
+        assert!(trial.path("more/write/x").exists());
+        request.text = format!("echo x > {more}/read/file");
+        let answer = trial.try_run(&request).unwrap();
+        assert_ne!(answer.report, Report::Ended(Ended::Exited(0)), "{}", answer.output);
+    }
+}
+
+#[test]
+fn a_directory_that_was_replaced_is_refused() {
+    for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
+        let trial = Trial::new();
+        trial.write("root/sub/file", "");
+        let mut request = trial.request(level, "echo ran");
+        request.cwd = sandbox::Directory::look(&trial.root("sub")).unwrap();
+        std::fs::rename(trial.root("sub"), trial.root("aside")).unwrap();
+        trial.make_directory("root/sub");
+        let Report::NotStarted(why) = trial.try_run(&request).unwrap().report else { panic!("{level:?}") };
+        assert!(why.ends_with("is not the directory that it was"), "{why}");
+    }
+}
+
+#[test]
+fn a_command_ends_with_its_time() {
+    for level in LEVELS {
+        let mut trial = Trial::new();
+        trial.limits.time = Duration::from_millis(300);
+        let answer = trial.run(level, "echo begun; sleep 300");
+        assert_eq!((answer.report, &*answer.output), (Report::Ended(Ended::TimedOut), "begun\n"));
+    }
+}
+
+#[test]
+fn root_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
+        let trial = Trial::new();
+        let mut command = trial.command(&trial.request(level, "echo ran"));
+        std::os::unix::process::CommandExt::uid(&mut command, 0);
+        let said = command.output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        assert!(said.contains("commands do not run as root") && !said.contains("ran\\n"), "{said}");
+    }
+}

@@ -1,0 +1,172 @@
+//! A workspace with something outside of it, and commands that run there as an ordinary user.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use sandbox::{Directory, Ended, Limits, Report, Request, SandboxLevel};
+use serde::Deserialize;
+
+/// Who commands run as when the tests run as root, which commands must not: nobody.
+const OTHER_USER: u32 = 65_534;
+/// How long anything is waited for before a test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A directory with a workspace in it, all of which belongs to whom commands run as.
+pub(crate) struct Trial {
+    directory: tempfile::TempDir,
+    program: PathBuf,
+    pub(crate) hidden: Vec<PathBuf>,
+    pub(crate) protected: Vec<PathBuf>,
+    pub(crate) limits: Limits,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+}
+
+/// How a command ended, and what it said.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Answer {
+    pub(crate) report: Report,
+    pub(crate) output: String,
+}
+
+impl Trial {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // The build's own directory may be one that nobody else can enter.
+        let program = path.join("trial");
+        let built = env!("CARGO_BIN_EXE_foreword-sandbox-trial");
+        fs::hard_link(built, &program).or_else(|_| fs::copy(built, &program).map(|_| ())).unwrap();
+        let limits = Limits { time: Duration::from_secs(30), ..Limits::default() };
+        let (hidden, protected, environment) = (Vec::new(), Vec::new(), passed());
+        let trial = Self { directory, program, hidden, protected, limits, environment };
+        trial.make_directory("");
+        trial.make_directory("root");
+        trial.make_directory("temporary");
+        trial.write("outside", "secret\n");
+        trial
+    }
+
+    /// A path beside the workspace.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(path)
+    }
+
+    pub(crate) fn root(&self, path: &str) -> PathBuf {
+        self.path("root").join(path)
+    }
+
+    pub(crate) fn make_directory(&self, path: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(&path).unwrap();
+        let ours = self.directory.path().canonicalize().unwrap();
+        for directory in path.ancestors().take_while(|above| above.starts_with(&ours)) {
+            give(directory);
+        }
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &str) {
+        if let Some((directory, _)) = path.rsplit_once('/') {
+            self.make_directory(directory);
+        }
+        fs::write(self.path(path), content).unwrap();
+        give(&self.path(path));
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<OsString>) {
+        self.environment.push((name.into(), value.into()));
+    }
+
+    pub(crate) fn request(&self, level: SandboxLevel, text: &str) -> Request {
+        let root = Directory::look(&self.path("root")).unwrap();
+        Request {
+            level,
+            cwd: root.clone(),
+            root,
+            temporary: self.path("temporary"),
+            readable: Vec::new(),
+            writable: Vec::new(),
+            hidden: self.hidden.clone(),
+            protected: self.protected.clone(),
+            environment: self.environment.clone(),
+            text: text.to_owned(),
+            limits: self.limits,
+        }
+    }
+
+    /// The program that runs a request, as whom it may.
+    pub(crate) fn command(&self, request: &Request) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg(serde_json::to_string(request).unwrap()).stdin(Stdio::null());
+        if rustix::process::geteuid().is_root() {
+            command.uid(OTHER_USER).gid(OTHER_USER);
+        }
+        command
+    }
+
+    /// What the program says, also when it cannot start the command.
+    pub(crate) fn try_run(&self, request: &Request) -> Result<Answer, String> {
+        let Output { status, stdout, stderr } = self.command(request).output().unwrap();
+        if status.success() {
+            return Ok(serde_json::from_slice(&stdout).unwrap());
+        }
+        Err(String::from_utf8_lossy(&stderr).into_owned())
+    }
+
+    pub(crate) fn run(&self, level: SandboxLevel, text: &str) -> Answer {
+        self.try_run(&self.request(level, text)).unwrap()
+    }
+
+    /// The output of a command that must succeed.
+    pub(crate) fn output(&self, level: SandboxLevel, text: &str) -> String {
+        let answer = self.run(level, text);
+        assert_eq!(answer.report, Report::Ended(Ended::Exited(0)), "{}: {}", level.name(), answer.output);
+        answer.output
+    }
+
+    /// Starts a command and waits until it has made the file `begun` in the workspace.
+    pub(crate) fn begin(&self, level: SandboxLevel, text: &str) -> Child {
+        let request = self.request(level, &format!("{text}\ntouch begun; sleep 300"));
+        let child = self.command(&request).stdout(Stdio::null()).spawn().unwrap();
+        eventually("the command to begin", || self.root("begun").exists());
+        child
+    }
+}
+
+/// What every command finds in its environment.
+fn passed() -> Vec<(OsString, OsString)> {
+    let names = ["PATH", "LANG"].into_iter();
+    names.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
+}
+
+/// Makes a file theirs whom commands run as.
+fn give(path: &Path) {
+    if rustix::process::geteuid().is_root() {
+        chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
+    }
+}
+
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut is_there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Numbers of living processes whose arguments contain a text.
+pub(crate) fn processes_with(text: &str) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    ids.filter(|id| {
+        let arguments = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&arguments).contains(text)
+    })
+    .collect()
+}
