@@ -1,5 +1,6 @@
 //! What each round of a turn was asked with, told, called and cost, from what is kept in its place.
 
+use futures_util::future::BoxFuture;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::prompt::RoundManifest;
 use protocol::round::{ExplainedReminder, ExplainedRound};
@@ -12,16 +13,18 @@ use crate::preparation::Agent;
 
 impl Agent {
     /// The manifests of a turn's rounds, and what happened in them.
-    pub async fn rounds(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<(Vec<RoundManifest>, Vec<ExplainedRound>), AgentError> {
-        let manifests = self.store.manifests(workspace_id, turn_id).await?;
-        let items = self.store.turn_items(workspace_id, turn_id).await?;
-        let approvals = self.store.approvals(workspace_id, turn_id).await?;
-        let rounds = explained_rounds(&items, &manifests, &approvals);
-        Ok((manifests, rounds))
+    pub fn rounds<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<(Vec<RoundManifest>, Vec<ExplainedRound>), AgentError>> {
+        Box::pin(async move {
+            let manifests = self.store.manifests(workspace_id, turn_id).await?;
+            let items = self.store.turn_items(workspace_id, turn_id).await?;
+            let approvals = self.store.approvals(workspace_id, turn_id).await?;
+            let rounds = explained_rounds(&items, &manifests, &approvals);
+            Ok((manifests, rounds))
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a turn went as it did: everything that made its prompt, from the store alone.
 
+use futures_util::future::BoxFuture;
 use instructions::{Reminder, ReminderFile};
 use prompt::AGENTS_CONTEXT;
 use protocol::message::{AttachedReminder, Block, TurnItem, TurnMessage};
@@ -18,32 +19,34 @@ use crate::turn_message::messages;
 
 impl Agent {
     /// The files, documents, skills, memory and hooks that made a turn's prompt, with versions.
-    pub async fn explain(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<TurnExplanation, AgentError> {
-        let stored = self.store.turn(workspace_id, turn_id).await?;
-        let items = self.store.turn_items(workspace_id, turn_id).await?;
-        let approvals = self.store.approvals(workspace_id, turn_id).await?;
-        let manifests = self.store.manifests(workspace_id, turn_id).await?;
-        let rounds = explained_rounds(&items, &manifests, &approvals);
-        let history = sent_history(&items);
-        let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
-        let sections = manifests.last().map_or(&[][..], |last| &last.manifest.sections);
-        let mut files = initial_files(sections);
-        files.extend(self.earlier_files(&stored, history.as_ref()).await?);
-        files.extend(told_files(&entries));
-        Ok(TurnExplanation {
-            turn: self.turn_view(workspace_id, turn_id).await?.turn,
-            files,
-            sources: sections.iter().flat_map(sources).collect(),
-            sections: sections.iter().map(explained_section).collect(),
-            hooks: self.store.hook_runs(workspace_id, turn_id).await?,
-            tools: tools(&entries),
-            approvals,
-            history,
-            rounds,
+    pub fn explain<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<TurnExplanation, AgentError>> {
+        Box::pin(async move {
+            let stored = self.store.turn(workspace_id, turn_id).await?;
+            let items = self.store.turn_items(workspace_id, turn_id).await?;
+            let approvals = self.store.approvals(workspace_id, turn_id).await?;
+            let manifests = self.store.manifests(workspace_id, turn_id).await?;
+            let rounds = explained_rounds(&items, &manifests, &approvals);
+            let history = sent_history(&items);
+            let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
+            let sections = manifests.last().map_or(&[][..], |last| &last.manifest.sections);
+            let mut files = initial_files(sections);
+            files.extend(self.earlier_files(&stored, history.as_ref()).await?);
+            files.extend(told_files(&entries));
+            Ok(TurnExplanation {
+                turn: self.turn_view(workspace_id, turn_id).await?.turn,
+                files,
+                sources: sections.iter().flat_map(sources).collect(),
+                sections: sections.iter().map(explained_section).collect(),
+                hooks: self.store.hook_runs(workspace_id, turn_id).await?,
+                tools: tools(&entries),
+                approvals,
+                history,
+                rounds,
+            })
         })
     }
 

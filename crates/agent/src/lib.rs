@@ -2,6 +2,8 @@
 //!
 //! [`Agent::prepare`] makes the prompt of a thread's next turn. What was sent is kept by [`Agent::record`], and can be
 //! shown again ([`Agent::rebuild`]) and compared with another prompt ([`Agent::blame`]) long afterwards.
+//!
+//! As in `store`, what others await is boxed: the body of an `async fn` is compiled again wherever it is awaited.
 
 mod approvals;
 mod call_ids;

@@ -1,5 +1,6 @@
 //! What is kept of a prompt, so that it can be shown again and compared with another one.
 
+use futures_util::future::BoxFuture;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -27,16 +28,18 @@ pub struct Pruned {
 
 impl Agent {
     /// Records the manifest of a round, and the texts it names if they are to be kept.
-    pub async fn record(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        owner: &str,
+    pub fn record<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        owner: &'a str,
         round: u32,
-        compiled: &CompiledPrompt,
-    ) -> Result<(), AgentError> {
-        let record = self.round_record(round, compiled, None, &[], &HashSet::new());
-        Ok(self.store.begin_round(workspace_id, turn_id, owner, record).await?)
+        compiled: &'a CompiledPrompt,
+    ) -> BoxFuture<'a, Result<(), AgentError>> {
+        Box::pin(async move {
+            let record = self.round_record(round, compiled, None, &[], &HashSet::new());
+            Ok(self.store.begin_round(workspace_id, turn_id, owner, record).await?)
+        })
     }
 
     /// What is recorded of a round's prompt, of its request, and of tools that are missing in it. Texts that an earlier
@@ -62,65 +65,73 @@ impl Agent {
     }
 
     /// The manifest of a round of a turn; of the last round when none is named.
-    pub async fn manifest(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
+    pub fn manifest<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
         round: Option<u32>,
-    ) -> Result<PromptManifest, AgentError> {
-        let manifests = self.store.manifests(workspace_id, turn_id).await?;
-        let found = match round {
-            Some(round) => manifests.into_iter().find(|manifest| manifest.round == round),
-            None => manifests.into_iter().next_back(),
-        };
-        let missing = || AgentError::NoManifest { turn_id: turn_id.to_string(), round };
-        Ok(found.ok_or_else(missing)?.manifest)
+    ) -> BoxFuture<'a, Result<PromptManifest, AgentError>> {
+        Box::pin(async move {
+            let manifests = self.store.manifests(workspace_id, turn_id).await?;
+            let found = match round {
+                Some(round) => manifests.into_iter().find(|manifest| manifest.round == round),
+                None => manifests.into_iter().next_back(),
+            };
+            let missing = || AgentError::NoManifest { turn_id: turn_id.to_string(), round };
+            Ok(found.ok_or_else(missing)?.manifest)
+        })
     }
 
     /// A past prompt, byte for byte, proven by its fingerprints.
-    pub async fn rebuild(
-        &self,
-        workspace_id: &WorkspaceId,
-        manifest: &PromptManifest,
-    ) -> Result<Rebuilt, AgentError> {
-        let texts = self.texts(workspace_id, &[manifest]).await?;
-        Ok(rebuild(manifest, |sha256| texts.get(sha256).cloned())?)
+    pub fn rebuild<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        manifest: &'a PromptManifest,
+    ) -> BoxFuture<'a, Result<Rebuilt, AgentError>> {
+        Box::pin(async move {
+            let texts = self.texts(workspace_id, &[manifest]).await?;
+            Ok(rebuild(manifest, |sha256| texts.get(sha256).cloned())?)
+        })
     }
 
     /// Which section first differs between two prompts, and what that costs. Texts that are not kept may be given.
-    pub async fn blame(
-        &self,
-        workspace_id: &WorkspaceId,
-        before: &PromptManifest,
-        after: &PromptManifest,
-        given: Option<&CompiledPrompt>,
-    ) -> Result<PromptBlame, AgentError> {
-        let mut texts = self.texts(workspace_id, &[before, after]).await?;
-        for section in given.iter().flat_map(|compiled| &compiled.sections) {
-            texts.insert(section.sha256.clone(), section.text.to_string());
-        }
-        Ok(blame(before, after, |sha256| texts.get(sha256).cloned()))
+    pub fn blame<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        before: &'a PromptManifest,
+        after: &'a PromptManifest,
+        given: Option<&'a CompiledPrompt>,
+    ) -> BoxFuture<'a, Result<PromptBlame, AgentError>> {
+        Box::pin(async move {
+            let mut texts = self.texts(workspace_id, &[before, after]).await?;
+            for section in given.iter().flat_map(|compiled| &compiled.sections) {
+                texts.insert(section.sha256.clone(), section.text.to_string());
+            }
+            Ok(blame(before, after, |sha256| texts.get(sha256).cloned()))
+        })
     }
 
     /// Forgets what was kept for longer than it is to be kept, and says how much of each kind.
-    pub async fn prune(&self) -> Result<Pruned, AgentError> {
-        let AgentSettings { retention, prompt, .. } = &*self.settings;
-        // Whoever keeps no texts wants none of those kept before, either.
-        let prompt_texts = if prompt.keep_texts { retention.prompt_texts } else { Some(Duration::ZERO) };
-        let mut pruned = Pruned::default();
-        if let Some(age) = prompt_texts {
-            pruned.prompt_texts = self.store.prune_prompt_texts(None, ago(age)).await?;
-        }
-        if let Some(age) = retention.hook_runs {
-            pruned.hook_runs = self.store.prune_hook_runs(None, ago(age)).await?;
-        }
-        if let Some(age) = retention.manifests {
-            pruned.manifests = self.store.prune_manifests(None, ago(age)).await?;
-        }
-        if let Some(age) = retention.change_log {
-            pruned.changes = self.store.prune_changes(None, ago(age)).await?;
-        }
-        Ok(pruned)
+    pub fn prune(&self) -> BoxFuture<'_, Result<Pruned, AgentError>> {
+        Box::pin(async move {
+            let AgentSettings { retention, prompt, .. } = &*self.settings;
+            // Whoever keeps no texts wants none of those kept before, either.
+            let prompt_texts = if prompt.keep_texts { retention.prompt_texts } else { Some(Duration::ZERO) };
+            let mut pruned = Pruned::default();
+            if let Some(age) = prompt_texts {
+                pruned.prompt_texts = self.store.prune_prompt_texts(None, ago(age)).await?;
+            }
+            if let Some(age) = retention.hook_runs {
+                pruned.hook_runs = self.store.prune_hook_runs(None, ago(age)).await?;
+            }
+            if let Some(age) = retention.manifests {
+                pruned.manifests = self.store.prune_manifests(None, ago(age)).await?;
+            }
+            if let Some(age) = retention.change_log {
+                pruned.changes = self.store.prune_changes(None, ago(age)).await?;
+            }
+            Ok(pruned)
+        })
     }
 
     async fn texts(

@@ -1,5 +1,6 @@
 //! Everything a model is told before the conversation: prepared from the store, the disk and the hooks.
 
+use futures_util::future::BoxFuture;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,8 +123,8 @@ impl Agent {
     }
 
     /// Compiles the prompt of a thread's next turn. Nothing is kept but the records of the hooks that ran.
-    pub async fn prepare(&self, request: &PromptRequest) -> Result<Prepared, AgentError> {
-        self.prepare_for(&self.load(request).await?).await
+    pub fn prepare<'a>(&'a self, request: &'a PromptRequest) -> BoxFuture<'a, Result<Prepared, AgentError>> {
+        Box::pin(async move { self.prepare_for(&self.load(request).await?).await })
     }
 
     /// The same for what is loaded already.
@@ -150,10 +151,12 @@ impl Agent {
     }
 
     /// Waits for what runs in the background and for what is being written.
-    pub async fn shutdown(&self, grace: Duration) {
-        self.running.shut_down().await;
-        self.runtime.shutdown(grace).await;
-        self.records.written().await;
+    pub fn shutdown(&self, grace: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.running.shut_down().await;
+            self.runtime.shutdown(grace).await;
+            self.records.written().await;
+        })
     }
 
     /// The thread's own session, or the one it would start with.

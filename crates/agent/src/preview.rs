@@ -1,5 +1,6 @@
 //! The next prompt before anybody is asked: how big its request would be, and what of it is older than the disk.
 
+use futures_util::future::BoxFuture;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -60,33 +61,41 @@ impl From<Preview> for PromptResult {
 impl Agent {
     /// The prompt of a thread's next turn, or of a new thread in its place. Nothing is kept but the records of the hooks
     /// that ran.
-    pub async fn preview(&self, request: &PromptRequest, start: SessionStart) -> Result<Preview, AgentError> {
-        let subject = Subject { start, ..self.load(request).await? };
-        let prepared = self.prepare_for(&subject).await?;
-        let history = match start {
-            SessionStart::Thread => self.history_so_far(&subject.workspace.id, &subject.thread.id).await?,
-            SessionStart::Fresh => History::default(),
-        };
-        let frozen = match (&subject.instructions, &prepared.session) {
-            (Some(directory), Some(session)) => {
-                let reader = file_reader(subject.thread.mode, subject.directory.as_ref());
-                self.frozen_start(directory, reader, session, &history).await?
+    pub fn preview<'a>(
+        &'a self,
+        request: &'a PromptRequest,
+        start: SessionStart,
+    ) -> BoxFuture<'a, Result<Preview, AgentError>> {
+        Box::pin(async move {
+            let subject = Subject { start, ..self.load(request).await? };
+            let prepared = self.prepare_for(&subject).await?;
+            let history = match start {
+                SessionStart::Thread => {
+                    self.history_so_far(&subject.workspace.id, &subject.thread.id).await?
+                }
+                SessionStart::Fresh => History::default(),
+            };
+            let frozen = match (&subject.instructions, &prepared.session) {
+                (Some(directory), Some(session)) => {
+                    let reader = file_reader(subject.thread.mode, subject.directory.as_ref());
+                    self.frozen_start(directory, reader, session, &history).await?
+                }
+                _ => None,
+            };
+            let mut tools = RoundTools::new(self.sources.clone(), ToolContext::without_directory());
+            tools.refresh(&subject.round_context(TurnId::new(), 1)).await;
+            let specs = tools.specs();
+            let mut compiled = prepared.compiled;
+            add_request(&mut compiled, subject.thread.mode, &tools);
+            let mut sizes = sizes(&self.settings.turns, &self.counter, &compiled, &specs);
+            if start == SessionStart::Thread {
+                let budget = self.history_room(&compiled, &specs, subject.input.as_deref());
+                let history = self.explained_history(&history, budget);
+                sizes.request_tokens += history.tokens;
+                sizes.history = Some(history);
             }
-            _ => None,
-        };
-        let mut tools = RoundTools::new(self.sources.clone(), ToolContext::without_directory());
-        tools.refresh(&subject.round_context(TurnId::new(), 1)).await;
-        let specs = tools.specs();
-        let mut compiled = prepared.compiled;
-        add_request(&mut compiled, subject.thread.mode, &tools);
-        let mut sizes = sizes(&self.settings.turns, &self.counter, &compiled, &specs);
-        if start == SessionStart::Thread {
-            let budget = self.history_room(&compiled, &specs, subject.input.as_deref());
-            let history = self.explained_history(&history, budget);
-            sizes.request_tokens += history.tokens;
-            sizes.history = Some(history);
-        }
-        Ok(Preview { compiled, sizes, frozen })
+            Ok(Preview { compiled, sizes, frozen })
+        })
     }
 
     /// Tokens that earlier turns may have, by the same sum as in a turn.
@@ -127,37 +136,39 @@ impl Agent {
 }
 
 /// The prompt of a new thread in a directory, from settings and the disk alone: without a store there are no documents.
-pub async fn directory_preview(
-    settings: &AgentSettings,
-    cwd: &Path,
+pub fn directory_preview<'a>(
+    settings: &'a AgentSettings,
+    cwd: &'a Path,
     mode: ThreadMode,
-) -> Result<Preview, AgentError> {
-    let (files, directory) = (settings.files.clone(), cwd.to_owned());
-    let started = blocking(move || {
-        let request = Request { cwd: &directory, settings: &files };
-        Session::start(&request, None)
-    });
-    let (session, _) = started.await?;
-    let mut input = configured_input(settings, mode);
-    let file_tools = file_tools(mode, true);
-    let files = SessionFiles { session: &session, settings: &settings.files, file_tools };
-    add_files(&mut input, settings, Some(&files));
-    let counter = Arc::new(Counter::default());
-    let mut compiled = compile(settings, Arc::clone(&counter), input).await;
-    let mut tools = RoundTools::new(own_sources(settings), ToolContext::without_directory());
-    let round = RoundContext {
-        workspace_id: WorkspaceId::new(),
-        thread_id: ThreadId::new(),
-        turn_id: TurnId::new(),
-        mode,
-        directory: Some(cwd.to_owned()),
-        actor: None,
-        round: 1,
-    };
-    tools.refresh(&round).await;
-    add_request(&mut compiled, mode, &tools);
-    let sizes = sizes(&settings.turns, &counter, &compiled, &tools.specs());
-    Ok(Preview { compiled, sizes, frozen: None })
+) -> BoxFuture<'a, Result<Preview, AgentError>> {
+    Box::pin(async move {
+        let (files, directory) = (settings.files.clone(), cwd.to_owned());
+        let started = blocking(move || {
+            let request = Request { cwd: &directory, settings: &files };
+            Session::start(&request, None)
+        });
+        let (session, _) = started.await?;
+        let mut input = configured_input(settings, mode);
+        let file_tools = file_tools(mode, true);
+        let files = SessionFiles { session: &session, settings: &settings.files, file_tools };
+        add_files(&mut input, settings, Some(&files));
+        let counter = Arc::new(Counter::default());
+        let mut compiled = compile(settings, Arc::clone(&counter), input).await;
+        let mut tools = RoundTools::new(own_sources(settings), ToolContext::without_directory());
+        let round = RoundContext {
+            workspace_id: WorkspaceId::new(),
+            thread_id: ThreadId::new(),
+            turn_id: TurnId::new(),
+            mode,
+            directory: Some(cwd.to_owned()),
+            actor: None,
+            round: 1,
+        };
+        tools.refresh(&round).await;
+        add_request(&mut compiled, mode, &tools);
+        let sizes = sizes(&settings.turns, &counter, &compiled, &tools.specs());
+        Ok(Preview { compiled, sizes, frozen: None })
+    })
 }
 
 /// What the first round would be asked with besides the prompt.

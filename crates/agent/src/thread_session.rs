@@ -1,5 +1,6 @@
 //! The session of a thread while a turn runs: started or resumed, and saved with the turn's end.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use instructions::{FileReader, Reminder, Resolver, ResumeDifference, Session};
@@ -102,30 +103,33 @@ impl Agent {
     }
 
     /// A thread's session as it is stored; none before its first turn.
-    pub async fn thread_session(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-    ) -> Result<Option<protocol::ThreadSession>, AgentError> {
-        Ok(self.store.session(workspace_id, thread_id).await?)
+    pub fn thread_session<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+    ) -> BoxFuture<'a, Result<Option<protocol::ThreadSession>, AgentError>> {
+        Box::pin(async move { Ok(self.store.session(workspace_id, thread_id).await?) })
     }
 
     /// A thread's session as it is stored, and what its next turn would be told of the disk.
-    pub async fn resume(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-        cwd: Option<&str>,
-    ) -> Result<(Option<protocol::ThreadSession>, Option<Reminder>), AgentError> {
-        let TurnSubject { workspace, thread, .. } = self.store.turn_subject(workspace_id, thread_id).await?;
-        let Some(stored) = self.thread_session(workspace_id, thread_id).await? else {
-            return Ok((None, None));
-        };
-        let directory = self.directory(&workspace, cwd).await?;
-        let reader = file_reader(thread.mode, directory.as_ref());
-        let directory = self.instruction_directory(&workspace, directory.as_ref()).await?;
-        let Some(directory) = directory else { return Ok((Some(stored), None)) };
-        let difference = self.difference(&stored.state, &directory, reader).await?;
-        Ok((Some(stored), difference.reminder()))
+    pub fn resume<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+        cwd: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(Option<protocol::ThreadSession>, Option<Reminder>), AgentError>> {
+        Box::pin(async move {
+            let TurnSubject { workspace, thread, .. } =
+                self.store.turn_subject(workspace_id, thread_id).await?;
+            let Some(stored) = self.thread_session(workspace_id, thread_id).await? else {
+                return Ok((None, None));
+            };
+            let directory = self.directory(&workspace, cwd).await?;
+            let reader = file_reader(thread.mode, directory.as_ref());
+            let directory = self.instruction_directory(&workspace, directory.as_ref()).await?;
+            let Some(directory) = directory else { return Ok((Some(stored), None)) };
+            let difference = self.difference(&stored.state, &directory, reader).await?;
+            Ok((Some(stored), difference.reminder()))
+        })
     }
 }

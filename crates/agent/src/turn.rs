@@ -66,32 +66,34 @@ enum Stopped {
 
 impl Agent {
     /// Begins a turn and answers as soon as it is stored; the turn continues as a task of its own.
-    pub async fn start_turn(
+    pub fn start_turn(
         self: &Arc<Self>,
         start: TurnStartParams,
         actor: Option<String>,
         listener: Arc<dyn TurnListener>,
-    ) -> Result<Turn, AgentError> {
-        if start.input.trim().is_empty() {
-            return Err(AgentError::NoInput);
-        }
-        // What cannot be worked in is said now, and not by a turn that fails.
-        let request = PromptRequest {
-            workspace_id: start.workspace_id.clone(),
-            thread_id: start.thread_id.clone(),
-            turn_id: None,
-            cwd: start.cwd.clone(),
-            input: Some(start.input.clone()),
-            actor,
-        };
-        let subject = self.load(&request).await?;
-        let model = self.turn_model(start.model.as_deref())?;
-        let turn = self.create(&start, &model.name, request.actor.as_deref(), listener.as_ref()).await?;
-        let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
-        // It may have waited, and what it is about may have changed meanwhile.
-        let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
-        self.running.tasks.spawn(held.run(queued));
-        Ok(turn)
+    ) -> BoxFuture<'_, Result<Turn, AgentError>> {
+        Box::pin(async move {
+            if start.input.trim().is_empty() {
+                return Err(AgentError::NoInput);
+            }
+            // What cannot be worked in is said now, and not by a turn that fails.
+            let request = PromptRequest {
+                workspace_id: start.workspace_id.clone(),
+                thread_id: start.thread_id.clone(),
+                turn_id: None,
+                cwd: start.cwd.clone(),
+                input: Some(start.input.clone()),
+                actor,
+            };
+            let subject = self.load(&request).await?;
+            let model = self.turn_model(start.model.as_deref())?;
+            let turn = self.create(&start, &model.name, request.actor.as_deref(), listener.as_ref()).await?;
+            let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
+            // It may have waited, and what it is about may have changed meanwhile.
+            let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
+            self.running.tasks.spawn(held.run(queued));
+            Ok(turn)
+        })
     }
 
     /// The model that is asked, and the one that summarises.
@@ -163,69 +165,75 @@ impl Agent {
     }
 
     /// Shows a turn, and lets somebody hear the rest of its answer; nothing is heard of one that does not run here.
-    pub async fn watch_turn(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
+    pub fn watch_turn<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
         watcher: Arc<dyn TurnListener>,
-    ) -> Result<TurnWatchResult, AgentError> {
-        let ended = |turn: Turn| {
-            let text = turn.answer.clone().unwrap_or_default();
-            TurnWatchResult { turn, text, next_index: None }
-        };
-        // Before anybody listens: a turn of another workspace is not there.
-        let turn = self.turn_view(workspace_id, turn_id).await?.turn;
-        if turn.status != TurnStatus::Running {
-            return Ok(ended(turn));
-        }
-        let watched = self.running.watch(turn_id, watcher);
-        // It may have ended since it was looked at; its hooks run a little longer.
-        let turn = self.turn_view(workspace_id, turn_id).await?.turn;
-        Ok(match watched.filter(|_| turn.status == TurnStatus::Running) {
-            Some(Watched { text, next_index }) => {
-                let answer = (!text.is_empty()).then(|| text.clone());
-                TurnWatchResult { turn: Turn { answer, ..turn }, text, next_index: Some(next_index) }
+    ) -> BoxFuture<'a, Result<TurnWatchResult, AgentError>> {
+        Box::pin(async move {
+            let ended = |turn: Turn| {
+                let text = turn.answer.clone().unwrap_or_default();
+                TurnWatchResult { turn, text, next_index: None }
+            };
+            // Before anybody listens: a turn of another workspace is not there.
+            let turn = self.turn_view(workspace_id, turn_id).await?.turn;
+            if turn.status != TurnStatus::Running {
+                return Ok(ended(turn));
             }
-            None => ended(turn),
+            let watched = self.running.watch(turn_id, watcher);
+            // It may have ended since it was looked at; its hooks run a little longer.
+            let turn = self.turn_view(workspace_id, turn_id).await?.turn;
+            Ok(match watched.filter(|_| turn.status == TurnStatus::Running) {
+                Some(Watched { text, next_index }) => {
+                    let answer = (!text.is_empty()).then(|| text.clone());
+                    TurnWatchResult { turn: Turn { answer, ..turn }, text, next_index: Some(next_index) }
+                }
+                None => ended(turn),
+            })
         })
     }
 
     /// Stops a turn, wherever it runs, and answers with it when it has ended.
-    pub async fn cancel_turn(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        actor: Option<&str>,
-    ) -> Result<Turn, AgentError> {
-        let turn = self.store.turn(workspace_id, turn_id).await?;
-        if turn.status != TurnStatus::Running {
-            return Ok(turn);
-        }
-        let asked = self.store.request_stop(workspace_id, turn_id, actor).await?;
-        if asked.status != TurnStatus::Running || self.running.stop(turn_id).await {
-            return Ok(self.store.turn(workspace_id, turn_id).await?);
-        }
-        let ended = async {
-            loop {
-                let turn = self.store.turn(workspace_id, turn_id).await?;
-                if turn.status != TurnStatus::Running {
-                    return Ok(turn);
-                }
-                tokio::time::sleep(ASK_AGAIN).await;
+    pub fn cancel_turn<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Turn, AgentError>> {
+        Box::pin(async move {
+            let turn = self.store.turn(workspace_id, turn_id).await?;
+            if turn.status != TurnStatus::Running {
+                return Ok(turn);
             }
-        };
-        match tokio::time::timeout(STOP_TIME, ended).await {
-            Ok(turn) => turn,
-            // Its gateway is gone, or very busy: the turn ends with its lease.
-            Err(_) => Ok(self.store.turn(workspace_id, turn_id).await?),
-        }
+            let asked = self.store.request_stop(workspace_id, turn_id, actor).await?;
+            if asked.status != TurnStatus::Running || self.running.stop(turn_id).await {
+                return Ok(self.store.turn(workspace_id, turn_id).await?);
+            }
+            let ended = async {
+                loop {
+                    let turn = self.store.turn(workspace_id, turn_id).await?;
+                    if turn.status != TurnStatus::Running {
+                        return Ok(turn);
+                    }
+                    tokio::time::sleep(ASK_AGAIN).await;
+                }
+            };
+            match tokio::time::timeout(STOP_TIME, ended).await {
+                Ok(turn) => turn,
+                // Its gateway is gone, or very busy: the turn ends with its lease.
+                Err(_) => Ok(self.store.turn(workspace_id, turn_id).await?),
+            }
+        })
     }
 
     /// Fails the turns of gateways that are no more, and says how many.
-    pub async fn fail_dead_turns(&self) -> Result<usize, AgentError> {
-        let error = turn_error(&AgentError::GatewayGone);
-        let living = self.running.ids();
-        Ok(self.store.fail_expired_turns(Timestamp::now(), SWEEP, &living, &error).await?.len())
+    pub fn fail_dead_turns(&self) -> BoxFuture<'_, Result<usize, AgentError>> {
+        Box::pin(async move {
+            let error = turn_error(&AgentError::GatewayGone);
+            let living = self.running.ids();
+            Ok(self.store.fail_expired_turns(Timestamp::now(), SWEEP, &living, &error).await?.len())
+        })
     }
 
     fn lease(&self) -> Lease {

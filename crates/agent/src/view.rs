@@ -1,5 +1,6 @@
 //! Turns as the protocol shows them.
 
+use futures_util::future::BoxFuture;
 use instructions::Reminder;
 use protocol::message::{Block, TurnMessage};
 use protocol::method::TurnGetResult;
@@ -12,35 +13,37 @@ use crate::turn_message::{JOINT, answer, messages};
 
 impl Agent {
     /// Shows a turn as it is now.
-    pub async fn turn_view(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<TurnGetResult, AgentError> {
-        let mut turn = self.store.turn(workspace_id, turn_id).await?;
-        let entries = messages(self.store.turn_items(workspace_id, turn_id).await?);
-        turn.answer = answer(entries.iter().map(|(entry, _)| entry));
-        let last = entries.last().map(|(entry, _)| entry.message.text());
-        // What is just being stored must not be shown twice.
-        let pending = self.running.pending_text(turn_id).filter(|text| last.as_ref() != Some(text));
-        if let Some(text) = pending {
-            // A model that is being listened to here has said more than is stored.
-            let before = turn.answer.take().map(|before| before + JOINT).unwrap_or_default();
-            turn.answer = Some(before + &text);
-        }
-        let (decided, open): (Vec<TurnApproval>, Vec<_>) = self
-            .store
-            .approvals(workspace_id, turn_id)
-            .await?
-            .into_iter()
-            .partition(|approval| approval.decision.is_some());
-        let now = Timestamp::now();
-        let is_running = turn.status == TurnStatus::Running;
-        let waiting = open.into_iter().filter(|approval| is_running && approval.expires_at > now);
-        // A message of ours alone tells people nothing.
-        let entries = entries.iter().filter(|(entry, _)| !entry.message.blocks.is_empty());
-        let steps = entries.map(|(entry, at)| step(entry, *at)).collect();
-        Ok(TurnGetResult { turn, steps, approvals: waiting.collect(), decided })
+    pub fn turn_view<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<TurnGetResult, AgentError>> {
+        Box::pin(async move {
+            let mut turn = self.store.turn(workspace_id, turn_id).await?;
+            let entries = messages(self.store.turn_items(workspace_id, turn_id).await?);
+            turn.answer = answer(entries.iter().map(|(entry, _)| entry));
+            let last = entries.last().map(|(entry, _)| entry.message.text());
+            // What is just being stored must not be shown twice.
+            let pending = self.running.pending_text(turn_id).filter(|text| last.as_ref() != Some(text));
+            if let Some(text) = pending {
+                // A model that is being listened to here has said more than is stored.
+                let before = turn.answer.take().map(|before| before + JOINT).unwrap_or_default();
+                turn.answer = Some(before + &text);
+            }
+            let (decided, open): (Vec<TurnApproval>, Vec<_>) = self
+                .store
+                .approvals(workspace_id, turn_id)
+                .await?
+                .into_iter()
+                .partition(|approval| approval.decision.is_some());
+            let now = Timestamp::now();
+            let is_running = turn.status == TurnStatus::Running;
+            let waiting = open.into_iter().filter(|approval| is_running && approval.expires_at > now);
+            // A message of ours alone tells people nothing.
+            let entries = entries.iter().filter(|(entry, _)| !entry.message.blocks.is_empty());
+            let steps = entries.map(|(entry, at)| step(entry, *at)).collect();
+            Ok(TurnGetResult { turn, steps, approvals: waiting.collect(), decided })
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agent::{Agent, blocking};
 use axum::serve::ListenerExt as _;
+use futures_util::future::BoxFuture;
 use hooks::{HookPackage, RegistrationError};
 use prompt::{BootstrapError, create_bootstrap_files};
 use protocol::Hint;
@@ -122,15 +123,28 @@ pub struct Gateway {
 
 impl Gateway {
     /// Opens everything, listens, and says so in the data directory.
-    pub async fn start(settings: GatewaySettings) -> Result<Self, StartError> {
-        Self::start_with_hooks(settings, []).await
+    pub fn start(settings: GatewaySettings) -> BoxFuture<'static, Result<Self, StartError>> {
+        Self::start_with_hooks(settings, [])
     }
 
     /// The same, with hooks besides our own.
-    pub async fn start_with_hooks(
+    ///
+    /// Boxed, so that the whole of a gateway is compiled here and not once more in every program that starts one.
+    pub fn start_with_hooks(
         settings: GatewaySettings,
         packages: impl IntoIterator<Item = HookPackage>,
-    ) -> Result<Self, StartError> {
+    ) -> BoxFuture<'static, Result<Self, StartError>> {
+        Self::start_boxed(settings, packages.into_iter().collect())
+    }
+
+    fn start_boxed(
+        settings: GatewaySettings,
+        packages: Vec<HookPackage>,
+    ) -> BoxFuture<'static, Result<Self, StartError>> {
+        Box::pin(Self::open(settings, packages))
+    }
+
+    async fn open(settings: GatewaySettings, packages: Vec<HookPackage>) -> Result<Self, StartError> {
         let address = resolve(&settings).await?;
         let data = settings.data.clone();
         let directory = Arc::new(blocking(move || DataDirectory::lock(&data)).await?);
@@ -234,13 +248,17 @@ impl Gateway {
     }
 
     /// Runs on a task that a shutdown waits for: whoever waits for the connection may stop waiting before.
-    fn serving_owner(&self, endpoint: Endpoint) -> impl Future<Output = ()> + Send + use<> {
+    fn serving_owner(&self, endpoint: Endpoint) -> BoxFuture<'static, ()> {
         let peer = Arc::new(Peer::connected(Arc::new(Actor::stdio()), endpoint.outgoing.clone()));
-        rpc::serve(endpoint, Arc::clone(&self.service), peer, self.shutdown.clone())
+        Box::pin(rpc::serve(endpoint, Arc::clone(&self.service), peer, self.shutdown.clone()))
     }
 
     /// Stops accepting, finishes what was accepted, closes connections and database.
-    pub async fn shutdown(&self) {
+    pub fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.shut_down())
+    }
+
+    async fn shut_down(&self) {
         let directory = Arc::clone(&self.directory);
         blocking(move || directory.withdraw()).await;
         self.shutdown.cancel();

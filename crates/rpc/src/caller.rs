@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
@@ -106,6 +107,15 @@ impl Caller {
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let text = serde_json::to_string(&Request { jsonrpc: "2.0", id, method, params })?;
+        self.request(id, text).await
+    }
+
+    /// The part that is the same for all methods, boxed, so that it is compiled once.
+    fn request(&self, id: u64, text: String) -> BoxFuture<'_, Result<Box<RawValue>, CallError>> {
+        Box::pin(self.send_and_wait(id, text))
+    }
+
+    async fn send_and_wait(&self, id: u64, text: String) -> Result<Box<RawValue>, CallError> {
         let (sender, answer) = oneshot::channel();
         lock(&self.waiting).insert(id, sender);
         if !self.outgoing.send(Frame::from(text)).await {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -235,7 +236,15 @@ pub enum ConnectError {
 }
 
 /// Opens a WebSocket to a gateway and makes an endpoint of it.
-pub async fn connect(url: &str, token: &str, limits: &ConnectionLimits) -> Result<Endpoint, ConnectError> {
+pub fn connect<'a>(
+    url: &'a str,
+    token: &'a str,
+    limits: &'a ConnectionLimits,
+) -> BoxFuture<'a, Result<Endpoint, ConnectError>> {
+    Box::pin(open(url, token, limits))
+}
+
+async fn open(url: &str, token: &str, limits: &ConnectionLimits) -> Result<Endpoint, ConnectError> {
     use tungstenite::client::IntoClientRequest as _;
     let address = |reason: String| ConnectError::Address { url: url.to_owned(), reason };
     let mut request = url.into_client_request().map_err(|error| address(error.to_string()))?;

@@ -1,5 +1,6 @@
 //! Approvals: tool calls that wait for somebody to decide.
 
+use futures_util::future::BoxFuture;
 use protocol::{
     ApprovalDecision, ApprovalRequest, ErrorSubject, Timestamp, TurnApproval, TurnId, TurnStatus, WorkspaceId,
 };
@@ -29,93 +30,100 @@ fn read_approval(mut row: Columns<'_>) -> Result<TurnApproval, StoreError> {
 impl Store {
     /// Asks for the approval of a call in a turn that `owner` runs, until a moment; of one call only the last request
     /// counts.
-    pub async fn request_approval(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        owner: &str,
+    pub fn request_approval<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        owner: &'a str,
         request: ApprovalRequest,
         expires_at: Timestamp,
-    ) -> Result<TurnApproval, StoreError> {
-        const INSERT: &str =
-            "INSERT INTO turn_approval (workspace_id, turn_id, call_id, request, requested_at,
+    ) -> BoxFuture<'a, Result<TurnApproval, StoreError>> {
+        Box::pin(async move {
+            const INSERT: &str =
+                "INSERT INTO turn_approval (workspace_id, turn_id, call_id, request, requested_at,
             expires_at) VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT (turn_id, call_id) DO UPDATE SET request = excluded.request,
                 requested_at = excluded.requested_at, expires_at = excluded.expires_at, allowed = NULL,
                 decided_at = NULL, decided_by = NULL";
-        name::check("call_id", &request.call_id)?;
-        let event =
-            TurnEvent::ApprovalRequested { call_id: request.call_id.clone(), tool: request.tool.clone() };
-        let text = to_json(&request)?;
-        let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
-        self.write_turn(workspace_id, turn_id, owner, vec![event], async move |on: &mut On<'_>| {
-            let requested_at = Timestamp::now();
-            let values = values![&workspace, &turn, &request.call_id, &text, requested_at, expires_at];
-            on.execute(INSERT, values).await?;
-            Ok(TurnApproval { request, requested_at, expires_at, decision: None })
+            name::check("call_id", &request.call_id)?;
+            let event =
+                TurnEvent::ApprovalRequested { call_id: request.call_id.clone(), tool: request.tool.clone() };
+            let text = to_json(&request)?;
+            let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            self.write_turn(workspace_id, turn_id, owner, vec![event], async move |on: &mut On<'_>| {
+                let requested_at = Timestamp::now();
+                let values = values![&workspace, &turn, &request.call_id, &text, requested_at, expires_at];
+                on.execute(INSERT, values).await?;
+                Ok(TurnApproval { request, requested_at, expires_at, decision: None })
+            })
+            .await
         })
-        .await
     }
 
     /// Decides, whoever runs the turn, and wakes the workspace; deciding the same again changes nothing.
-    pub async fn answer_approval(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        call_id: &str,
+    pub fn answer_approval<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        call_id: &'a str,
         allow: bool,
-        actor: Option<&str>,
-    ) -> Result<TurnApproval, StoreError> {
-        const PRESENT: &str = concat!(
-            "SELECT ",
-            approval_columns!(),
-            " FROM turn_approval WHERE turn_id = $1 AND call_id = $2"
-        );
-        const DECIDE: &str = "UPDATE turn_approval SET allowed = $1, decided_at = $2, decided_by = $3
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<TurnApproval, StoreError>> {
+        Box::pin(async move {
+            const PRESENT: &str = concat!(
+                "SELECT ",
+                approval_columns!(),
+                " FROM turn_approval WHERE turn_id = $1 AND call_id = $2"
+            );
+            const DECIDE: &str = "UPDATE turn_approval SET allowed = $1, decided_at = $2, decided_by = $3
             WHERE turn_id = $4 AND call_id = $5";
-        name::check("call_id", call_id)?;
-        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-        let (call_id, actor) = (call_id.to_owned(), actor.map(str::to_owned));
-        self.write(async move |on: &mut On<'_>| {
-            let (_, hold) = lease::lock_turn(on, &workspace_id, &turn_id).await?;
-            let present = on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
-            let present = present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, &call_id))?;
-            match &present.decision {
-                Some(decision) if decision.allowed == allow => return Ok(present),
-                Some(decision) => return Err(decided_otherwise(&call_id, decision.allowed)),
-                None => {}
-            }
-            let now = Timestamp::now();
-            check_waits(&turn_id, &hold, &present, now)?;
-            let values = values![i64::from(allow), now, &actor, &turn_id, &call_id];
-            on.execute(DECIDE, values).await?;
-            on.wake_everywhere(&workspace_id).await?;
-            let decision = ApprovalDecision { allowed: allow, decided_by: actor, decided_at: now };
-            Ok(TurnApproval { decision: Some(decision), ..present })
+            name::check("call_id", call_id)?;
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            let (call_id, actor) = (call_id.to_owned(), actor.map(str::to_owned));
+            self.write(async move |on: &mut On<'_>| {
+                let (_, hold) = lease::lock_turn(on, &workspace_id, &turn_id).await?;
+                let present = on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
+                let present =
+                    present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, &call_id))?;
+                match &present.decision {
+                    Some(decision) if decision.allowed == allow => return Ok(present),
+                    Some(decision) => return Err(decided_otherwise(&call_id, decision.allowed)),
+                    None => {}
+                }
+                let now = Timestamp::now();
+                check_waits(&turn_id, &hold, &present, now)?;
+                let values = values![i64::from(allow), now, &actor, &turn_id, &call_id];
+                on.execute(DECIDE, values).await?;
+                on.wake_everywhere(&workspace_id).await?;
+                let decision = ApprovalDecision { allowed: allow, decided_by: actor, decided_at: now };
+                Ok(TurnApproval { decision: Some(decision), ..present })
+            })
+            .await
         })
-        .await
     }
 
     /// The approvals of a turn, oldest first.
-    pub async fn approvals(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<Vec<TurnApproval>, StoreError> {
-        const APPROVALS: &str = concat!(
-            "SELECT ",
-            approval_columns!(),
-            " FROM turn_approval WHERE workspace_id = $1 AND turn_id = $2 ORDER BY requested_at, call_id"
-        );
-        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let approvals = on.all(APPROVALS, values![&workspace_id, &turn_id], read_approval).await?;
-            if approvals.is_empty() {
-                turn::find_or_missing(on, &workspace_id, &turn_id).await?;
-            }
-            Ok(approvals)
+    pub fn approvals<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<Vec<TurnApproval>, StoreError>> {
+        Box::pin(async move {
+            const APPROVALS: &str = concat!(
+                "SELECT ",
+                approval_columns!(),
+                " FROM turn_approval WHERE workspace_id = $1 AND turn_id = $2 ORDER BY requested_at, call_id"
+            );
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let approvals = on.all(APPROVALS, values![&workspace_id, &turn_id], read_approval).await?;
+                if approvals.is_empty() {
+                    turn::find_or_missing(on, &workspace_id, &turn_id).await?;
+                }
+                Ok(approvals)
+            })
+            .await
         })
-        .await
     }
 }
 

@@ -1,5 +1,6 @@
 //! The change log: what happened in a workspace, in order.
 
+use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Sequence, WorkspaceId};
 
 use crate::column::values;
@@ -29,28 +30,35 @@ pub struct Change {
 
 impl Store {
     /// The newest sequence number of a workspace.
-    pub async fn sequence(&self, workspace_id: &WorkspaceId) -> Result<Sequence, StoreError> {
-        let workspace_id = workspace_id.clone();
-        self.read(async move |on: &mut On<'_>| on.sequence(&workspace_id).await).await
+    pub fn sequence<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+    ) -> BoxFuture<'a, Result<Sequence, StoreError>> {
+        Box::pin(async move {
+            let workspace_id = workspace_id.clone();
+            self.read(async move |on: &mut On<'_>| on.sequence(&workspace_id).await).await
+        })
     }
 
     /// Changes after a sequence number, oldest first, at most `limit`.
-    pub async fn changes_after(
-        &self,
-        workspace_id: &WorkspaceId,
+    pub fn changes_after<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
         since: Sequence,
         limit: u64,
-    ) -> Result<Vec<Change>, StoreError> {
-        const CHANGES: &str = "SELECT seq, method, params FROM change_log
+    ) -> BoxFuture<'a, Result<Vec<Change>, StoreError>> {
+        Box::pin(async move {
+            const CHANGES: &str = "SELECT seq, method, params FROM change_log
             WHERE workspace_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
-        let workspace_id = workspace_id.clone();
-        self.read(async move |on: &mut On<'_>| {
-            on.all(CHANGES, values![&workspace_id, since, limit], |mut row| {
-                Ok(Change { seq: row.next()?, method: row.next()?, params: row.next()? })
+            let workspace_id = workspace_id.clone();
+            self.read(async move |on: &mut On<'_>| {
+                on.all(CHANGES, values![&workspace_id, since, limit], |mut row| {
+                    Ok(Change { seq: row.next()?, method: row.next()?, params: row.next()? })
+                })
+                .await
             })
             .await
         })
-        .await
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which database, how it is opened, and the handle everything else goes through.
 
+use futures_util::future::BoxFuture;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -94,32 +95,42 @@ enum Engine {
 
 impl Store {
     /// Opens a database, makes an SQLite file when there is none, and brings the schema up to date.
-    pub async fn open(database: &Database) -> Result<Self, StoreError> {
-        let (wakes, _) = broadcast::channel(WAKES);
-        let engine = match database {
-            Database::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, wakes.clone()).await?),
-            Database::Postgres(address) => Engine::Postgres(Postgres::open(address, wakes.clone()).await?),
-        };
-        Ok(Self { inner: Arc::new(Inner { engine, wakes, counter: Arc::default() }) })
+    pub fn open<'a>(database: &'a Database) -> BoxFuture<'a, Result<Self, StoreError>> {
+        Box::pin(async move {
+            let (wakes, _) = broadcast::channel(WAKES);
+            let engine = match database {
+                Database::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, wakes.clone()).await?),
+                Database::Postgres(address) => {
+                    Engine::Postgres(Postgres::open(address, wakes.clone()).await?)
+                }
+            };
+            Ok(Self { inner: Arc::new(Inner { engine, wakes, counter: Arc::default() }) })
+        })
     }
 
     /// Whether the database answers.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        match &self.inner.engine {
-            Engine::Sqlite(sqlite) => sqlite.ping().await,
-            Engine::Postgres(_) => {
-                self.read(async |on: &mut On<'_>| on.all("SELECT 'here'", &[], |_| Ok(())).await.map(drop))
+    pub fn ping(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            match &self.inner.engine {
+                Engine::Sqlite(sqlite) => sqlite.ping().await,
+                Engine::Postgres(_) => {
+                    self.read(async |on: &mut On<'_>| {
+                        on.all("SELECT 'here'", &[], |_| Ok(())).await.map(drop)
+                    })
                     .await
+                }
             }
-        }
+        })
     }
 
     /// Closes every connection; an SQLite file is left without a write-ahead log.
-    pub async fn close(&self) {
-        match &self.inner.engine {
-            Engine::Sqlite(sqlite) => sqlite.close().await,
-            Engine::Postgres(postgres) => postgres.close().await,
-        }
+    pub fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            match &self.inner.engine {
+                Engine::Sqlite(sqlite) => sqlite.close().await,
+                Engine::Postgres(postgres) => postgres.close().await,
+            }
+        })
     }
 
     /// Tells when there may be something new in the change log or among the tokens.

@@ -1,5 +1,6 @@
 //! Folders that were deleted, and bringing them back.
 
+use futures_util::future::BoxFuture;
 use protocol::notification::TreeChange;
 use protocol::{
     DeletedFolder, Document, DocumentSummary, ErrorSubject, Folder, FolderId, RevisionReason, Timestamp,
@@ -70,28 +71,31 @@ pub struct RestoredFolder {
 
 impl Store {
     /// The deleted folders of a workspace, the last one first.
-    pub async fn deleted_folders(
-        &self,
-        workspace_id: &WorkspaceId,
-    ) -> Result<Vec<DeletedFolder>, StoreError> {
-        let workspace_id = workspace_id.clone();
-        self.read(async move |on: &mut On<'_>| {
-            on.sequence(&workspace_id).await?;
-            on.all(DELETED, values![&workspace_id], read_deleted).await
+    pub fn deleted_folders<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+    ) -> BoxFuture<'a, Result<Vec<DeletedFolder>, StoreError>> {
+        Box::pin(async move {
+            let workspace_id = workspace_id.clone();
+            self.read(async move |on: &mut On<'_>| {
+                on.sequence(&workspace_id).await?;
+                on.all(DELETED, values![&workspace_id], read_deleted).await
+            })
+            .await
         })
-        .await
     }
 
     /// Brings a deleted folder back below its nearest living ancestor, with the document that was archived with it.
     /// Folders and threads that were in it stay where they are.
-    pub async fn restore_folder(
-        &self,
-        workspace_id: &WorkspaceId,
-        folder_id: &FolderId,
-        actor: Option<&str>,
-    ) -> Result<RestoredFolder, StoreError> {
-        let folder_id = folder_id.clone();
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+    pub fn restore_folder<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        folder_id: &'a FolderId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<RestoredFolder, StoreError>> {
+        Box::pin(async move {
+            let folder_id = folder_id.clone();
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
             let values = values![&write.workspace_id, &folder_id];
             let found = write.on.one_by_key(FOLDER_WITH_DOCUMENT, values, read_with_document).await?;
             let (before, deleted_at, document) =
@@ -121,6 +125,7 @@ impl Store {
             Ok(RestoredFolder { folder, document, parent_deleted, name_repeats })
         })
         .await
+        })
     }
 }
 

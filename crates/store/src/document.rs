@@ -1,5 +1,6 @@
 //! Documents: versioned saves, restores and archives of a scope.
 
+use futures_util::future::BoxFuture;
 use protocol::document::TITLE;
 use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::notification::{DocumentChanged, Notification as _, TreeChange};
@@ -66,82 +67,94 @@ pub struct Saved {
 
 impl Store {
     /// A scope's own document, and the one effective there, of one moment.
-    pub async fn document(
-        &self,
-        scope: &Scope,
-    ) -> Result<(Option<Document>, Option<ResolvedDocument>), StoreError> {
-        let scope = scope.clone();
-        self.read_snapshot(async move |on: &mut On<'_>| {
-            let effective = resolution::resolve_for_scope(on, &scope).await?;
-            let explicit = match &effective {
-                // The nearest active document is the scope's own one: no need to look for it again.
-                Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
-                _ => find_live(on, &scope).await?,
-            };
-            Ok((explicit, effective))
+    pub fn document<'a>(
+        &'a self,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<(Option<Document>, Option<ResolvedDocument>), StoreError>> {
+        Box::pin(async move {
+            let scope = scope.clone();
+            self.read_snapshot(async move |on: &mut On<'_>| {
+                let effective = resolution::resolve_for_scope(on, &scope).await?;
+                let explicit = match &effective {
+                    // The nearest active document is the scope's own one: no need to look for it again.
+                    Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
+                    _ => find_live(on, &scope).await?,
+                };
+                Ok((explicit, effective))
+            })
+            .await
         })
-        .await
     }
 
     /// Saves a scope's document.
-    pub async fn save_document(&self, save: SaveDocument, actor: Option<&str>) -> Result<Saved, StoreError> {
-        let text = Text::new(&save.content)?;
-        let SaveDocument { scope, expected_version, reason, .. } = save;
-        if self.is_postgres()
-            && let Some(saved) = self.save_at_once(&scope, &text, expected_version, reason, actor).await?
-        {
-            return Ok(saved);
-        }
-        let workspace_id = scope.workspace_id.clone();
-        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let live = write.live_document(&scope).await?;
-            write.put(&scope, live, text, expected_version, reason.into()).await
+    pub fn save_document<'a>(
+        &'a self,
+        save: SaveDocument,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Saved, StoreError>> {
+        Box::pin(async move {
+            let text = Text::new(&save.content)?;
+            let SaveDocument { scope, expected_version, reason, .. } = save;
+            if self.is_postgres()
+                && let Some(saved) = self.save_at_once(&scope, &text, expected_version, reason, actor).await?
+            {
+                return Ok(saved);
+            }
+            let workspace_id = scope.workspace_id.clone();
+            self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let live = write.live_document(&scope).await?;
+                write.put(&scope, live, text, expected_version, reason.into()).await
+            })
+            .await
         })
-        .await
     }
 
     /// Makes an older revision's text current again, as a new version.
-    pub async fn restore_document(
-        &self,
-        scope: &Scope,
+    pub fn restore_document<'a>(
+        &'a self,
+        scope: &'a Scope,
         version: Version,
         expected_version: Option<Version>,
-        actor: Option<&str>,
-    ) -> Result<Saved, StoreError> {
-        // A revision never changes, so it is read and hashed before anybody has to wait.
-        let text = match self.revision(scope, version).await {
-            Ok(revision) => Some(Text::new(&revision.content)?),
-            // A folder that is gone is what the caller hears of first.
-            Err(StoreError::NotFound { what: ErrorSubject::Revision, .. }) => None,
-            Err(error) => return Err(error),
-        };
-        let scope = scope.clone();
-        let workspace_id = scope.workspace_id.clone();
-        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let live = write.live_document(&scope).await?;
-            let text = text.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))?;
-            write.put(&scope, live, text, expected_version, RevisionReason::Restore).await
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Saved, StoreError>> {
+        Box::pin(async move {
+            // A revision never changes, so it is read and hashed before anybody has to wait.
+            let text = match self.revision(scope, version).await {
+                Ok(revision) => Some(Text::new(&revision.content)?),
+                // A folder that is gone is what the caller hears of first.
+                Err(StoreError::NotFound { what: ErrorSubject::Revision, .. }) => None,
+                Err(error) => return Err(error),
+            };
+            let scope = scope.clone();
+            let workspace_id = scope.workspace_id.clone();
+            self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let live = write.live_document(&scope).await?;
+                let text = text.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))?;
+                write.put(&scope, live, text, expected_version, RevisionReason::Restore).await
+            })
+            .await
         })
-        .await
     }
 
     /// Archives a scope's document; false when there is none.
-    pub async fn archive_document(
-        &self,
-        scope: &Scope,
+    pub fn archive_document<'a>(
+        &'a self,
+        scope: &'a Scope,
         expected_version: Option<Version>,
-        actor: Option<&str>,
-    ) -> Result<bool, StoreError> {
-        let scope = scope.clone();
-        let workspace_id = scope.workspace_id.clone();
-        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let live = write.live_document(&scope).await?;
-            check_version(expected_version, live.as_ref())?;
-            let Some(document) = live else { return Ok(false) };
-            write.archive(document).await?;
-            Ok(true)
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let scope = scope.clone();
+            let workspace_id = scope.workspace_id.clone();
+            self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let live = write.live_document(&scope).await?;
+                check_version(expected_version, live.as_ref())?;
+                let Some(document) = live else { return Ok(false) };
+                write.archive(document).await?;
+                Ok(true)
+            })
+            .await
         })
-        .await
     }
 }
 

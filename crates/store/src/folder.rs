@@ -1,5 +1,6 @@
 //! Folders of the thread tree.
 
+use futures_util::future::BoxFuture;
 use protocol::notification::TreeChange;
 use protocol::{ErrorSubject, Folder, FolderId, Timestamp, WorkspaceId};
 
@@ -73,118 +74,128 @@ pub(crate) async fn check_existed(
 
 impl Store {
     /// Makes a folder.
-    pub async fn create_folder(
-        &self,
-        workspace_id: &WorkspaceId,
-        parent_folder_id: Option<&FolderId>,
-        name: &str,
-        actor: Option<&str>,
-    ) -> Result<Folder, StoreError> {
-        const INSERT: &str =
-            "INSERT INTO folder (id, workspace_id, parent_folder_id, name, created_at, updated_at)
+    pub fn create_folder<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        parent_folder_id: Option<&'a FolderId>,
+        name: &'a str,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Folder, StoreError>> {
+        Box::pin(async move {
+            const INSERT: &str =
+                "INSERT INTO folder (id, workspace_id, parent_folder_id, name, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $5, $5)";
-        name::check("name", name)?;
-        let (parent_folder_id, name) = (parent_folder_id.cloned(), name.to_owned());
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            if let Some(parent) = &parent_folder_id {
-                write.folder(parent).await?;
-            }
-            let folder = Folder {
-                id: FolderId::new(),
-                workspace_id: write.workspace_id.clone(),
-                parent_folder_id,
-                name,
-                created_at: write.now,
-                updated_at: write.now,
-            };
-            let parent = folder.parent_folder_id.as_ref();
-            let values = values![&folder.id, &folder.workspace_id, parent, &folder.name, write.now];
-            write.on.execute(INSERT, values).await?;
-            write.tree_changed(TreeChange::FolderCreated, Some(folder.id.clone()), None)?;
-            Ok(folder)
+            name::check("name", name)?;
+            let (parent_folder_id, name) = (parent_folder_id.cloned(), name.to_owned());
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                if let Some(parent) = &parent_folder_id {
+                    write.folder(parent).await?;
+                }
+                let folder = Folder {
+                    id: FolderId::new(),
+                    workspace_id: write.workspace_id.clone(),
+                    parent_folder_id,
+                    name,
+                    created_at: write.now,
+                    updated_at: write.now,
+                };
+                let parent = folder.parent_folder_id.as_ref();
+                let values = values![&folder.id, &folder.workspace_id, parent, &folder.name, write.now];
+                write.on.execute(INSERT, values).await?;
+                write.tree_changed(TreeChange::FolderCreated, Some(folder.id.clone()), None)?;
+                Ok(folder)
+            })
+            .await
         })
-        .await
     }
 
     /// One folder.
-    pub async fn folder(
-        &self,
-        workspace_id: &WorkspaceId,
-        folder_id: &FolderId,
-    ) -> Result<Folder, StoreError> {
-        let (workspace_id, folder_id) = (workspace_id.clone(), folder_id.clone());
-        self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &folder_id).await).await
+    pub fn folder<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        folder_id: &'a FolderId,
+    ) -> BoxFuture<'a, Result<Folder, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, folder_id) = (workspace_id.clone(), folder_id.clone());
+            self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &folder_id).await).await
+        })
     }
 
     /// Gives a folder another name.
-    pub async fn rename_folder(
-        &self,
-        workspace_id: &WorkspaceId,
-        folder_id: &FolderId,
-        name: &str,
-        actor: Option<&str>,
-    ) -> Result<Folder, StoreError> {
-        name::check("name", name)?;
-        let (folder_id, name) = (folder_id.clone(), name.to_owned());
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let folder = write.folder(&folder_id).await?;
-            if folder.name == name {
-                return Ok(folder);
-            }
-            write.update_folder(Folder { name, ..folder }, TreeChange::FolderRenamed).await
+    pub fn rename_folder<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        folder_id: &'a FolderId,
+        name: &'a str,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Folder, StoreError>> {
+        Box::pin(async move {
+            name::check("name", name)?;
+            let (folder_id, name) = (folder_id.clone(), name.to_owned());
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let folder = write.folder(&folder_id).await?;
+                if folder.name == name {
+                    return Ok(folder);
+                }
+                write.update_folder(Folder { name, ..folder }, TreeChange::FolderRenamed).await
+            })
+            .await
         })
-        .await
     }
 
     /// Moves a folder into another one, or to the workspace root; never below itself.
-    pub async fn move_folder(
-        &self,
-        workspace_id: &WorkspaceId,
-        folder_id: &FolderId,
-        parent_folder_id: Option<&FolderId>,
-        actor: Option<&str>,
-    ) -> Result<Folder, StoreError> {
-        let (folder_id, parent_folder_id) = (folder_id.clone(), parent_folder_id.cloned());
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let folder = write.folder(&folder_id).await?;
-            if let Some(parent) = &parent_folder_id {
-                write.folder(parent).await?;
-                write.check_not_below(&folder_id, parent).await?;
-            }
-            if folder.parent_folder_id == parent_folder_id {
-                return Ok(folder);
-            }
-            write.update_folder(Folder { parent_folder_id, ..folder }, TreeChange::FolderMoved).await
+    pub fn move_folder<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        folder_id: &'a FolderId,
+        parent_folder_id: Option<&'a FolderId>,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Folder, StoreError>> {
+        Box::pin(async move {
+            let (folder_id, parent_folder_id) = (folder_id.clone(), parent_folder_id.cloned());
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let folder = write.folder(&folder_id).await?;
+                if let Some(parent) = &parent_folder_id {
+                    write.folder(parent).await?;
+                    write.check_not_below(&folder_id, parent).await?;
+                }
+                if folder.parent_folder_id == parent_folder_id {
+                    return Ok(folder);
+                }
+                write.update_folder(Folder { parent_folder_id, ..folder }, TreeChange::FolderMoved).await
+            })
+            .await
         })
-        .await
     }
 
     /// Deletes a folder: its document is archived, its folders and threads move to its parent.
-    pub async fn delete_folder(
-        &self,
-        workspace_id: &WorkspaceId,
-        folder_id: &FolderId,
-        actor: Option<&str>,
-    ) -> Result<(), StoreError> {
-        let folder_id = folder_id.clone();
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let folder = write.folder(&folder_id).await?;
-            let scope = Scope::folder(write.workspace_id.clone(), folder_id);
-            let deleted_at = match write.live_document(&scope).await? {
-                Some(document) => {
-                    write.archive(document).await?;
-                    write.now
-                }
-                // Restoring the folder brings back the document that was archived at the same time: never one that
-                // was archived before, not even in this millisecond.
-                None => Timestamp::from_milliseconds(write.now.milliseconds() + 1),
-            };
-            write.move_out(&folder).await?;
-            let delete = "UPDATE folder SET deleted_at = $1, updated_at = $1 WHERE id = $2";
-            write.on.execute(delete, values![deleted_at, &folder.id]).await?;
-            write.tree_changed(TreeChange::FolderDeleted, Some(folder.id), None)
+    pub fn delete_folder<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        folder_id: &'a FolderId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let folder_id = folder_id.clone();
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let folder = write.folder(&folder_id).await?;
+                let scope = Scope::folder(write.workspace_id.clone(), folder_id);
+                let deleted_at = match write.live_document(&scope).await? {
+                    Some(document) => {
+                        write.archive(document).await?;
+                        write.now
+                    }
+                    // Restoring the folder brings back the document that was archived at the same time: never one that
+                    // was archived before, not even in this millisecond.
+                    None => Timestamp::from_milliseconds(write.now.milliseconds() + 1),
+                };
+                write.move_out(&folder).await?;
+                let delete = "UPDATE folder SET deleted_at = $1, updated_at = $1 WHERE id = $2";
+                write.on.execute(delete, values![deleted_at, &folder.id]).await?;
+                write.tree_changed(TreeChange::FolderDeleted, Some(folder.id), None)
+            })
+            .await
         })
-        .await
     }
 }
 

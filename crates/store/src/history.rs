@@ -1,5 +1,6 @@
 //! Revisions of a scope.
 
+use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Revision, RevisionSummary, Version};
 
 use crate::column::values;
@@ -17,63 +18,71 @@ pub struct HistoryPage {
 
 impl Store {
     /// A scope's revisions, newest first, without their texts.
-    pub async fn history(
-        &self,
-        scope: &Scope,
+    pub fn history<'a>(
+        &'a self,
+        scope: &'a Scope,
         page: HistoryPage,
-    ) -> Result<Vec<RevisionSummary>, StoreError> {
-        let scope = scope.clone();
-        self.read(async move |on: &mut On<'_>| {
-            check_scope(on, &scope).await?;
-            let select = in_scope!(
-                scope,
-                "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason
+    ) -> BoxFuture<'a, Result<Vec<RevisionSummary>, StoreError>> {
+        Box::pin(async move {
+            let scope = scope.clone();
+            self.read(async move |on: &mut On<'_>| {
+                check_scope(on, &scope).await?;
+                let select = in_scope!(
+                    scope,
+                    "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason
                 FROM thread_agents_doc_revision WHERE",
-                "AND version < $3 ORDER BY version DESC LIMIT $4"
-            );
-            let before = page.before.map_or(i64::MAX, Version::to_column);
-            let values = values![&scope.workspace_id, scope.folder_id.as_ref(), before, page.limit];
-            on.all(select, values, |mut row| {
-                Ok(RevisionSummary {
-                    version: row.next()?,
-                    content_sha256: row.next()?,
-                    char_count: row.next()?,
-                    saved_at: row.next()?,
-                    saved_by: row.next()?,
-                    save_reason: row.next()?,
+                    "AND version < $3 ORDER BY version DESC LIMIT $4"
+                );
+                let before = page.before.map_or(i64::MAX, Version::to_column);
+                let values = values![&scope.workspace_id, scope.folder_id.as_ref(), before, page.limit];
+                on.all(select, values, |mut row| {
+                    Ok(RevisionSummary {
+                        version: row.next()?,
+                        content_sha256: row.next()?,
+                        char_count: row.next()?,
+                        saved_at: row.next()?,
+                        saved_by: row.next()?,
+                        save_reason: row.next()?,
+                    })
                 })
+                .await
             })
             .await
         })
-        .await
     }
 
     /// One revision with its text.
-    pub async fn revision(&self, scope: &Scope, version: Version) -> Result<Revision, StoreError> {
-        let scope = scope.clone();
-        self.read(async move |on: &mut On<'_>| {
-            check_scope(on, &scope).await?;
-            let select = in_scope!(
-                scope,
-                "SELECT version, content, content_sha256, char_count, saved_at, saved_by, save_reason
+    pub fn revision<'a>(
+        &'a self,
+        scope: &'a Scope,
+        version: Version,
+    ) -> BoxFuture<'a, Result<Revision, StoreError>> {
+        Box::pin(async move {
+            let scope = scope.clone();
+            self.read(async move |on: &mut On<'_>| {
+                check_scope(on, &scope).await?;
+                let select = in_scope!(
+                    scope,
+                    "SELECT version, content, content_sha256, char_count, saved_at, saved_by, save_reason
                 FROM thread_agents_doc_revision WHERE",
-                "AND version = $3"
-            );
-            let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
-            let found = on.one_by_key(select, values, |mut row| {
-                Ok(Revision {
-                    version: row.next()?,
-                    content: row.next()?,
-                    content_sha256: row.next()?,
-                    char_count: row.next()?,
-                    saved_at: row.next()?,
-                    saved_by: row.next()?,
-                    save_reason: row.next()?,
-                })
-            });
-            found.await?.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))
+                    "AND version = $3"
+                );
+                let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
+                let found = on.one_by_key(select, values, |mut row| {
+                    Ok(Revision {
+                        version: row.next()?,
+                        content: row.next()?,
+                        content_sha256: row.next()?,
+                        char_count: row.next()?,
+                        saved_at: row.next()?,
+                        saved_by: row.next()?,
+                        save_reason: row.next()?,
+                    })
+                });
+                found.await?.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))
+            })
+            .await
         })
-        .await
     }
 }
 

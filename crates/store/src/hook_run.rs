@@ -1,5 +1,6 @@
 //! Records of hook runs: written in batches, read by turn, forgotten by age.
 
+use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::hook::HookRun;
@@ -18,45 +19,48 @@ const HOOK_RUNS: OldRows = OldRows {
 
 impl Store {
     /// Keeps records, in their order: all of them, or none.
-    pub async fn record_hook_runs(&self, runs: &[HookRun]) -> Result<(), StoreError> {
-        if runs.is_empty() {
-            return Ok(());
-        }
-        let rows = prepare(runs.to_vec())?;
-        self.write(async move |on: &mut On<'_>| {
-            check_owners(on, &rows).await?;
-            insert(on, &rows).await
+    pub fn record_hook_runs<'a>(&'a self, runs: &'a [HookRun]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            if runs.is_empty() {
+                return Ok(());
+            }
+            let rows = prepare(runs.to_vec())?;
+            self.write(async move |on: &mut On<'_>| {
+                check_owners(on, &rows).await?;
+                insert(on, &rows).await
+            })
+            .await
         })
-        .await
     }
 
     /// The runs of a turn, by start.
-    pub async fn hook_runs(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<Vec<HookRun>, StoreError> {
-        const RUNS: &str =
-            "SELECT record FROM hook_run WHERE workspace_id = $1 AND turn_id = $2 ORDER BY started_at, id";
-        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let values = values![&workspace_id, &turn_id];
-            let runs = on.all(RUNS, values, |mut row| row.json("hook run")).await?;
-            if runs.is_empty() {
-                turn::find_or_missing(on, &workspace_id, &turn_id).await?;
-            }
-            Ok(runs)
+    pub fn hook_runs<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<Vec<HookRun>, StoreError>> {
+        Box::pin(async move {
+            const RUNS: &str = "SELECT record FROM hook_run WHERE workspace_id = $1 AND turn_id = $2 ORDER BY started_at, id";
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let values = values![&workspace_id, &turn_id];
+                let runs = on.all(RUNS, values, |mut row| row.json("hook run")).await?;
+                if runs.is_empty() {
+                    turn::find_or_missing(on, &workspace_id, &turn_id).await?;
+                }
+                Ok(runs)
+            })
+            .await
         })
-        .await
     }
 
     /// Forgets the runs that started before a moment, of one workspace or of all, and says how many.
-    pub async fn prune_hook_runs(
-        &self,
-        workspace_id: Option<&WorkspaceId>,
+    pub fn prune_hook_runs<'a>(
+        &'a self,
+        workspace_id: Option<&'a WorkspaceId>,
         older_than: Timestamp,
-    ) -> Result<u64, StoreError> {
-        self.prune(&HOOK_RUNS, workspace_id, older_than).await
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { self.prune(&HOOK_RUNS, workspace_id, older_than).await })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Leases: which gateway runs a turn, and when the others may take it for dead.
 
+use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 
 use crate::column::values;
@@ -45,81 +46,89 @@ pub(crate) fn read_hold(row: &mut Columns<'_>) -> Result<TurnHold, StoreError> {
 
 impl Store {
     /// Who runs a turn, until when, and whether it was asked to stop.
-    pub async fn turn_hold(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<TurnHold, StoreError> {
-        const HOLD: &str =
-            concat!("SELECT ", hold_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
-        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let values = values![&turn_id, &workspace_id];
-            match on.one_by_key(HOLD, values, |mut row| read_hold(&mut row)).await? {
-                Some(hold) => Ok(hold),
-                None => Err(on.missing(&workspace_id, ErrorSubject::Turn, &turn_id).await),
-            }
+    pub fn turn_hold<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<TurnHold, StoreError>> {
+        Box::pin(async move {
+            const HOLD: &str =
+                concat!("SELECT ", hold_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let values = values![&turn_id, &workspace_id];
+                match on.one_by_key(HOLD, values, |mut row| read_hold(&mut row)).await? {
+                    Some(hold) => Ok(hold),
+                    None => Err(on.missing(&workspace_id, ErrorSubject::Turn, &turn_id).await),
+                }
+            })
+            .await
         })
-        .await
     }
 
     /// Keeps a turn alive; refused once it has ended, or is not `lease.owner`'s.
-    pub async fn renew_lease(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        lease: &Lease,
-    ) -> Result<(), StoreError> {
-        const RENEW: &str = "UPDATE turn SET lease_expires_at = $1
+    pub fn renew_lease<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        lease: &'a Lease,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            const RENEW: &str = "UPDATE turn SET lease_expires_at = $1
             WHERE id = $2 AND workspace_id = $3 AND turn.status = 'running' AND lease_owner = $4";
-        let (workspace_id, turn_id, lease) = (workspace_id.clone(), turn_id.clone(), lease.clone());
-        self.write(async move |on: &mut On<'_>| {
-            let values = values![lease.expires_at, &turn_id, &workspace_id, &lease.owner];
-            if on.execute(RENEW, values).await? == 1 {
-                return Ok(());
-            }
-            let (turn, hold) = lock_turn(on, &workspace_id, &turn_id).await?;
-            check_held(&turn.id, &hold, &lease.owner)?;
-            // It was ours when it was looked at again, so the update must have found it: it changed hands in between.
-            Err(StoreError::NotHolder { turn_id, holder: None, owner: lease.owner })
+            let (workspace_id, turn_id, lease) = (workspace_id.clone(), turn_id.clone(), lease.clone());
+            self.write(async move |on: &mut On<'_>| {
+                let values = values![lease.expires_at, &turn_id, &workspace_id, &lease.owner];
+                if on.execute(RENEW, values).await? == 1 {
+                    return Ok(());
+                }
+                let (turn, hold) = lock_turn(on, &workspace_id, &turn_id).await?;
+                check_held(&turn.id, &hold, &lease.owner)?;
+                // It was ours when it was looked at again, so the update must have found it: it changed hands in between.
+                Err(StoreError::NotHolder { turn_id, holder: None, owner: lease.owner })
+            })
+            .await
         })
-        .await
     }
 
     /// Running turns whose lease is over at `now`, the longest dead first, at most `limit`.
     ///
     /// Of all workspaces: it is a gateway's own question, and no client's.
-    pub async fn expired_turns(&self, now: Timestamp, limit: u64) -> Result<Vec<Turn>, StoreError> {
-        const EXPIRED: &str = concat!(
-            "SELECT ",
-            turn_columns!(),
-            " FROM turn WHERE turn.status = 'running' AND lease_expires_at <= $1
+    pub fn expired_turns(&self, now: Timestamp, limit: u64) -> BoxFuture<'_, Result<Vec<Turn>, StoreError>> {
+        Box::pin(async move {
+            const EXPIRED: &str = concat!(
+                "SELECT ",
+                turn_columns!(),
+                " FROM turn WHERE turn.status = 'running' AND lease_expires_at <= $1
             ORDER BY lease_expires_at LIMIT $2"
-        );
-        self.read(async move |on: &mut On<'_>| {
-            on.all(EXPIRED, values![now, limit], |mut row| read_turn(&mut row)).await
+            );
+            self.read(async move |on: &mut On<'_>| {
+                on.all(EXPIRED, values![now, limit], |mut row| read_turn(&mut row)).await
+            })
+            .await
         })
-        .await
     }
 
     /// Fails the turns that [`Store::expired_turns`] finds, and answers with those that were failed here.
     ///
     /// A turn whose lease was renewed in between, or that was ended by another, is left alone; so is one of `living`,
     /// which runs although its gateway was asleep.
-    pub async fn fail_expired_turns(
-        &self,
+    pub fn fail_expired_turns<'a>(
+        &'a self,
         now: Timestamp,
         limit: u64,
-        living: &[TurnId],
-        error: &TurnError,
-    ) -> Result<Vec<Turn>, StoreError> {
-        let mut failed = Vec::new();
-        for expired in self.expired_turns(now, limit).await? {
-            if !living.contains(&expired.id) {
-                failed.extend(self.fail_expired_turn(expired, now, error.clone()).await?);
+        living: &'a [TurnId],
+        error: &'a TurnError,
+    ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
+        Box::pin(async move {
+            let mut failed = Vec::new();
+            for expired in self.expired_turns(now, limit).await? {
+                if !living.contains(&expired.id) {
+                    failed.extend(self.fail_expired_turn(expired, now, error.clone()).await?);
+                }
             }
-        }
-        Ok(failed)
+            Ok(failed)
+        })
     }
 
     async fn fail_expired_turn(

@@ -1,5 +1,6 @@
 //! Manifests: what the prompt of each round of a turn was made of.
 
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 
 use protocol::prompt::{PromptManifest, RoundManifest};
@@ -44,20 +45,22 @@ fn resolve(stored: Vec<(u32, StoredManifest)>) -> Result<Vec<RoundManifest>, Sto
 
 impl Store {
     /// The manifests of a turn, by round.
-    pub async fn manifests(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<Vec<RoundManifest>, StoreError> {
-        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let manifests = find(on, &workspace_id, &turn_id).await?;
-            if manifests.is_empty() {
-                turn::find_or_missing(on, &workspace_id, &turn_id).await?;
-            }
-            Ok(manifests)
+    pub fn manifests<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<Vec<RoundManifest>, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let manifests = find(on, &workspace_id, &turn_id).await?;
+                if manifests.is_empty() {
+                    turn::find_or_missing(on, &workspace_id, &turn_id).await?;
+                }
+                Ok(manifests)
+            })
+            .await
         })
-        .await
     }
 }
 

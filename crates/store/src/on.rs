@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use futures_util::TryStreamExt as _;
+use futures_util::future::BoxFuture;
 use rusqlite::types::{FromSql, ToSql, ToSqlOutput, ValueRef};
 use serde::de::DeserializeOwned;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -71,20 +72,33 @@ impl<'c> On<'c> {
     }
 
     /// Runs a statement and says how many rows it changed; of a SELECT the number means nothing.
-    pub(crate) async fn execute(
-        &mut self,
+    pub(crate) fn execute<'a>(
+        &'a mut self,
         sql: impl Into<Cow<'static, str>>,
-        values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
-        let sql = self.count(sql.into(), values);
-        Ok(match &mut self.connection {
-            Connection::Sqlite(on) => on
-                .prepare_cached(&numbered_for_sqlite(&sql))?
-                .execute(rusqlite::params_from_iter(values))? as u64,
-            Connection::Postgres(on) => sqlx::query_with(AssertSqlSafe(sql), arguments(values)?)
-                .execute(&mut **on)
-                .await?
-                .rows_affected(),
+        values: &'a [Value<'a>],
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        self.execute_boxed(sql.into(), values)
+    }
+
+    /// Without a type parameter, and boxed, as [`On::each_boxed`] is: so what the drivers do is compiled once, and not
+    /// once for every statement and every crate that waits for it.
+    fn execute_boxed<'a>(
+        &'a mut self,
+        sql: Cow<'static, str>,
+        values: &'a [Value<'a>],
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move {
+            self.count(values);
+            Ok(match &mut self.connection {
+                Connection::Sqlite(on) => {
+                    on.prepare_cached(&numbered_for_sqlite(&sql))?
+                        .execute(rusqlite::params_from_iter(values))? as u64
+                }
+                Connection::Postgres(on) => sqlx::query_with(AssertSqlSafe(sql), arguments(values)?)
+                    .execute(&mut **on)
+                    .await?
+                    .rows_affected(),
+            })
         })
     }
 
@@ -95,23 +109,34 @@ impl<'c> On<'c> {
         values: &[Value<'_>],
         mut read: impl FnMut(Row<'_>) -> Result<(), StoreError> + Send,
     ) -> Result<(), StoreError> {
-        let sql = self.count(sql.into(), values);
-        match &mut self.connection {
-            Connection::Sqlite(on) => {
-                let mut statement = on.prepare_cached(&numbered_for_sqlite(&sql))?;
-                let mut rows = statement.query(rusqlite::params_from_iter(values))?;
-                while let Some(row) = rows.next()? {
-                    read(Row::Sqlite(row))?;
+        self.each_boxed(sql.into(), values, &mut read).await
+    }
+
+    fn each_boxed<'a>(
+        &'a mut self,
+        sql: Cow<'static, str>,
+        values: &'a [Value<'a>],
+        read: &'a mut (dyn FnMut(Row<'_>) -> Result<(), StoreError> + Send),
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.count(values);
+            match &mut self.connection {
+                Connection::Sqlite(on) => {
+                    let mut statement = on.prepare_cached(&numbered_for_sqlite(&sql))?;
+                    let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+                    while let Some(row) = rows.next()? {
+                        read(Row::Sqlite(row))?;
+                    }
+                }
+                Connection::Postgres(on) => {
+                    let mut rows = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?).fetch(&mut **on);
+                    while let Some(row) = rows.try_next().await? {
+                        read(Row::Postgres(&row))?;
+                    }
                 }
             }
-            Connection::Postgres(on) => {
-                let mut rows = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?).fetch(&mut **on);
-                while let Some(row) = rows.try_next().await? {
-                    read(Row::Postgres(&row))?;
-                }
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// All rows of an answer.
@@ -177,10 +202,9 @@ impl<'c> On<'c> {
         Ok(())
     }
 
-    fn count(&mut self, sql: Cow<'static, str>, values: &[Value<'_>]) -> Cow<'static, str> {
+    fn count(&mut self, values: &[Value<'_>]) {
         self.left.statements += 1;
         self.left.bytes += values.iter().map(Value::bytes).sum::<usize>();
-        sql
     }
 }
 

@@ -3,6 +3,8 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio::sync::broadcast;
@@ -65,30 +67,30 @@ impl Postgres {
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Clone,
     {
-        for attempt in 1..ATTEMPTS {
+        let mut attempt = 1;
+        loop {
             match self.write_once(counter, change.clone()).await {
-                Err(error) if error.is_retryable() => {
+                Err(error) if error.is_retryable() && attempt < ATTEMPTS => {
                     tracing::debug!(%error, attempt, "a transaction is run again");
+                    attempt += 1;
                 }
                 outcome => return outcome,
             }
         }
-        self.write_once(counter, change).await
     }
 
     async fn write_once<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin(None).await?;
         let (outcome, left) = run_job(&mut transaction, counter, change).await;
         // After a failed statement a commit would succeed too, and undo everything: never get there with an error.
         let value = outcome?;
+        end(transaction, if left.discarded { End::Rollback } else { End::Commit }).await?;
         if left.discarded {
-            transaction.rollback().await?;
             return Ok(value);
         }
-        transaction.commit().await?;
         for wake in left.wakes {
             // Nobody listening is fine: the log is there for whoever comes later.
             let _ = self.wakes.send(wake);
@@ -100,7 +102,7 @@ impl Postgres {
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.acquire().await?;
         run_job(&mut connection, counter, job).await.0
     }
 
@@ -108,16 +110,47 @@ impl Postgres {
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {
-        let mut transaction = self.pool.begin_with(BEGIN_SNAPSHOT).await?;
+        let mut transaction = self.begin(Some(BEGIN_SNAPSHOT)).await?;
         let value = run_job(&mut transaction, counter, job).await.0?;
-        transaction.commit().await?;
+        end(transaction, End::Commit).await?;
         Ok(value)
+    }
+
+    // Boxed, like `end` below, so that the driver's futures are not part of every function of the store.
+
+    fn acquire(&self) -> BoxFuture<'_, Result<PoolConnection<sqlx::Postgres>, StoreError>> {
+        Box::pin(async { Ok(self.pool.acquire().await?) })
+    }
+
+    fn begin(&self, statement: Option<&'static str>) -> BoxFuture<'_, Result<Transaction, StoreError>> {
+        Box::pin(async move {
+            Ok(match statement {
+                Some(statement) => self.pool.begin_with(statement).await?,
+                None => self.pool.begin().await?,
+            })
+        })
     }
 
     pub(crate) async fn close(&self) {
         self.listener.abort();
         self.pool.close().await;
     }
+}
+
+type Transaction = sqlx::Transaction<'static, sqlx::Postgres>;
+
+enum End {
+    Commit,
+    Rollback,
+}
+
+fn end(transaction: Transaction, end: End) -> BoxFuture<'static, Result<(), StoreError>> {
+    Box::pin(async move {
+        Ok(match end {
+            End::Commit => transaction.commit().await?,
+            End::Rollback => transaction.rollback().await?,
+        })
+    })
 }
 
 async fn run_job<T, F>(

@@ -1,5 +1,6 @@
 //! Texts of prompts, each kept once by its digest, for as long as it is used.
 
+use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, HashMap};
 
 use protocol::{ContentHash, Timestamp, WorkspaceId};
@@ -33,35 +34,37 @@ const PROMPT_TEXTS: OldRows = OldRows {
 
 impl Store {
     /// The texts with these digests; one that is not kept, or no longer, is absent.
-    pub async fn prompt_texts(
-        &self,
-        workspace_id: &WorkspaceId,
-        digests: &[ContentHash],
-    ) -> Result<HashMap<ContentHash, String>, StoreError> {
-        let (workspace_id, digests) = (workspace_id.clone(), digests.to_vec());
-        self.read(async move |on: &mut On<'_>| {
-            let mut found = HashMap::new();
-            for batch in digests.chunks(MAX_ROWS) {
-                let (select, values) = by_digest("SELECT sha256, content", &workspace_id, batch);
-                found.extend(on.all(select, &values, |mut row| Ok((row.next()?, row.next()?))).await?);
-            }
-            if found.is_empty() {
-                on.sequence(&workspace_id).await?;
-            }
-            Ok(found)
+    pub fn prompt_texts<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        digests: &'a [ContentHash],
+    ) -> BoxFuture<'a, Result<HashMap<ContentHash, String>, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, digests) = (workspace_id.clone(), digests.to_vec());
+            self.read(async move |on: &mut On<'_>| {
+                let mut found = HashMap::new();
+                for batch in digests.chunks(MAX_ROWS) {
+                    let (select, values) = by_digest("SELECT sha256, content", &workspace_id, batch);
+                    found.extend(on.all(select, &values, |mut row| Ok((row.next()?, row.next()?))).await?);
+                }
+                if found.is_empty() {
+                    on.sequence(&workspace_id).await?;
+                }
+                Ok(found)
+            })
+            .await
         })
-        .await
     }
 
     /// Forgets the texts that were last used before a moment, of one workspace or of all, and says how many.
     ///
     /// A text may have been used for up to an hour longer than its mark says.
-    pub async fn prune_prompt_texts(
-        &self,
-        workspace_id: Option<&WorkspaceId>,
+    pub fn prune_prompt_texts<'a>(
+        &'a self,
+        workspace_id: Option<&'a WorkspaceId>,
         older_than: Timestamp,
-    ) -> Result<u64, StoreError> {
-        self.prune(&PROMPT_TEXTS, workspace_id, older_than).await
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { self.prune(&PROMPT_TEXTS, workspace_id, older_than).await })
     }
 }
 

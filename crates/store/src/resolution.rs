@@ -1,5 +1,6 @@
 //! The nearest active document of a folder or thread, in one recursive query.
 
+use futures_util::future::BoxFuture;
 use protocol::{Document, ErrorSubject, FolderId, ResolvedDocument, ThreadId, Timestamp, WorkspaceId};
 
 use crate::column::values;
@@ -59,26 +60,34 @@ const RESOLVE_FOR_FOLDER: &str = resolve!(
 
 impl Store {
     /// The document effective for a thread.
-    pub async fn resolve_for_thread(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-    ) -> Result<Option<ResolvedDocument>, StoreError> {
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let rows = on.all(RESOLVE_FOR_THREAD, values![&workspace_id, &thread_id], read_ancestor).await?;
-            if rows.is_empty() {
-                return Err(on.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await);
-            }
-            Ok(resolved(rows))
+    pub fn resolve_for_thread<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+    ) -> BoxFuture<'a, Result<Option<ResolvedDocument>, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let rows =
+                    on.all(RESOLVE_FOR_THREAD, values![&workspace_id, &thread_id], read_ancestor).await?;
+                if rows.is_empty() {
+                    return Err(on.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await);
+                }
+                Ok(resolved(rows))
+            })
+            .await
         })
-        .await
     }
 
     /// The document effective for a scope.
-    pub async fn resolve_for_folder(&self, scope: &Scope) -> Result<Option<ResolvedDocument>, StoreError> {
-        let scope = scope.clone();
-        self.read(async move |on: &mut On<'_>| resolve_for_scope(on, &scope).await).await
+    pub fn resolve_for_folder<'a>(
+        &'a self,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<Option<ResolvedDocument>, StoreError>> {
+        Box::pin(async move {
+            let scope = scope.clone();
+            self.read(async move |on: &mut On<'_>| resolve_for_scope(on, &scope).await).await
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Forgetting what is old. Hook runs and prompt texts forget beside what they keep; here are the log and the manifests.
 
+use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Sequence, Timestamp, WorkspaceId};
 
 use crate::column::values;
@@ -27,23 +28,25 @@ const MANIFESTS: OldRows = OldRows {
 impl Store {
     /// Forgets the changes that happened before a moment, of one workspace or of all, and says how many. Nothing else
     /// is lost with them: whoever follows from an older number has to read everything anew.
-    pub async fn prune_changes(
-        &self,
-        workspace_id: Option<&WorkspaceId>,
+    pub fn prune_changes<'a>(
+        &'a self,
+        workspace_id: Option<&'a WorkspaceId>,
         older_than: Timestamp,
-    ) -> Result<u64, StoreError> {
-        let workspaces = match workspace_id {
-            Some(workspace_id) => {
-                self.sequence(workspace_id).await?;
-                vec![workspace_id.clone()]
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let workspaces = match workspace_id {
+                Some(workspace_id) => {
+                    self.sequence(workspace_id).await?;
+                    vec![workspace_id.clone()]
+                }
+                None => self.workspaces().await?.into_iter().map(|workspace| workspace.id).collect(),
+            };
+            let mut pruned = 0;
+            for workspace_id in workspaces {
+                pruned += self.prune_changes_of(workspace_id, older_than).await?;
             }
-            None => self.workspaces().await?.into_iter().map(|workspace| workspace.id).collect(),
-        };
-        let mut pruned = 0;
-        for workspace_id in workspaces {
-            pruned += self.prune_changes_of(workspace_id, older_than).await?;
-        }
-        Ok(pruned)
+            Ok(pruned)
+        })
     }
 
     async fn prune_changes_of(
@@ -83,37 +86,39 @@ impl Store {
     ///
     /// [`StoreError::LogPruned`] says that what came after it is forgotten, or that the number was never given out:
     /// then the workspace has to be read anew.
-    pub async fn check_since(
-        &self,
-        workspace_id: &WorkspaceId,
+    pub fn check_since<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
         since: Sequence,
-    ) -> Result<Sequence, StoreError> {
-        const RANGE: &str = "SELECT w.seq, (SELECT min(seq) FROM change_log WHERE workspace_id = w.id)
+    ) -> BoxFuture<'a, Result<Sequence, StoreError>> {
+        Box::pin(async move {
+            const RANGE: &str = "SELECT w.seq, (SELECT min(seq) FROM change_log WHERE workspace_id = w.id)
             FROM workspace w WHERE w.id = $1";
-        let workspace_id = workspace_id.clone();
-        self.read(async move |on: &mut On<'_>| {
-            let values = values![&workspace_id];
-            let range: Option<(Sequence, Option<Sequence>)> =
-                on.one_by_key(RANGE, values, |mut row| Ok((row.next()?, row.next()?))).await?;
-            let (newest, oldest) =
-                range.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
-            let oldest = oldest.unwrap_or_else(|| newest.next());
-            if since > newest || since.next() < oldest {
-                return Err(StoreError::LogPruned { since, oldest, newest });
-            }
-            Ok(newest)
+            let workspace_id = workspace_id.clone();
+            self.read(async move |on: &mut On<'_>| {
+                let values = values![&workspace_id];
+                let range: Option<(Sequence, Option<Sequence>)> =
+                    on.one_by_key(RANGE, values, |mut row| Ok((row.next()?, row.next()?))).await?;
+                let (newest, oldest) =
+                    range.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
+                let oldest = oldest.unwrap_or_else(|| newest.next());
+                if since > newest || since.next() < oldest {
+                    return Err(StoreError::LogPruned { since, oldest, newest });
+                }
+                Ok(newest)
+            })
+            .await
         })
-        .await
     }
 
     /// Forgets the manifests of ended turns whose last one was made before a moment, of one workspace or of all, and says how
     /// many.
-    pub async fn prune_manifests(
-        &self,
-        workspace_id: Option<&WorkspaceId>,
+    pub fn prune_manifests<'a>(
+        &'a self,
+        workspace_id: Option<&'a WorkspaceId>,
         older_than: Timestamp,
-    ) -> Result<u64, StoreError> {
-        self.prune(&MANIFESTS, workspace_id, older_than).await
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { self.prune(&MANIFESTS, workspace_id, older_than).await })
     }
 
     /// Deletes old rows a batch a write, so that no other writer waits for all of them.

@@ -4,6 +4,7 @@
 //! The start is written by [`Store::create_turn`], before it is answered; the round's proof by [`Store::begin_round`],
 //! before a model is asked; the answer with the end, by [`Store::finish_turn`].
 
+use futures_util::future::BoxFuture;
 use protocol::hook::HookRun;
 use protocol::message::TurnItem;
 use protocol::prompt::RoundManifest;
@@ -57,77 +58,83 @@ fn read_subject(mut row: Columns<'_>) -> Result<TurnSubject, StoreError> {
 impl Store {
     /// A workspace, one of its threads, and where it is. Not its session: until the turn is written, another may end and
     /// save a later one.
-    pub async fn turn_subject(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-    ) -> Result<TurnSubject, StoreError> {
-        const SUBJECT: &str = concat!(
-            "SELECT ",
-            workspace_columns!(),
-            ", ",
-            thread_columns!(),
-            " FROM workspace w JOIN thread t ON t.workspace_id = w.id
+    pub fn turn_subject<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+    ) -> BoxFuture<'a, Result<TurnSubject, StoreError>> {
+        Box::pin(async move {
+            const SUBJECT: &str = concat!(
+                "SELECT ",
+                workspace_columns!(),
+                ", ",
+                thread_columns!(),
+                " FROM workspace w JOIN thread t ON t.workspace_id = w.id
             LEFT JOIN thread_placement p ON p.thread_id = t.id
             WHERE w.id = $1 AND t.id = $2"
-        );
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            match on.one_by_key(SUBJECT, values![&workspace_id, &thread_id], read_subject).await? {
-                Some(subject) => Ok(subject),
-                None => Err(on.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await),
-            }
+            );
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                match on.one_by_key(SUBJECT, values![&workspace_id, &thread_id], read_subject).await? {
+                    Some(subject) => Ok(subject),
+                    None => Err(on.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await),
+                }
+            })
+            .await
         })
-        .await
     }
 
     /// What can be sent of the turns before an ordinal, of one moment: the newest `max_turns` that completed.
-    pub async fn stored_history(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
+    pub fn stored_history<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
         before: u64,
         max_turns: u64,
-    ) -> Result<StoredHistory, StoreError> {
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read_snapshot(async move |on: &mut On<'_>| {
-            let context = thread_context::find(on, &workspace_id, &thread_id).await?;
-            let after = context.as_ref().map_or(0, |context| context.through);
-            let range = TurnRange { after, before, part: RangePart::Newest(max_turns) };
-            let items = turn_item::completed_items(on, &workspace_id, &thread_id, range).await?;
-            Ok(StoredHistory { context, items })
+    ) -> BoxFuture<'a, Result<StoredHistory, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read_snapshot(async move |on: &mut On<'_>| {
+                let context = thread_context::find(on, &workspace_id, &thread_id).await?;
+                let after = context.as_ref().map_or(0, |context| context.through);
+                let range = TurnRange { after, before, part: RangePart::Newest(max_turns) };
+                let items = turn_item::completed_items(on, &workspace_id, &thread_id, range).await?;
+                Ok(StoredHistory { context, items })
+            })
+            .await
         })
-        .await
     }
 
     /// Keeps what a round of a turn that `owner` runs begins with, in one transaction: all of it, or nothing.
     ///
     /// A round has one manifest: beginning it again with the same one changes nothing, another one is refused.
-    pub async fn begin_round(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        owner: &str,
+    pub fn begin_round<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        owner: &'a str,
         round: BeginRound,
-    ) -> Result<(), StoreError> {
-        let BeginRound { hook_runs, items, texts, manifest, events } = round;
-        for run in &hook_runs {
-            if run.workspace_id.as_ref() != Some(workspace_id) || run.turn_id.as_ref() != Some(turn_id) {
-                return Err(StoreError::invalid("hook_runs", format!("must belong to turn `{turn_id}`")));
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let BeginRound { hook_runs, items, texts, manifest, events } = round;
+            for run in &hook_runs {
+                if run.workspace_id.as_ref() != Some(workspace_id) || run.turn_id.as_ref() != Some(turn_id) {
+                    return Err(StoreError::invalid("hook_runs", format!("must belong to turn `{turn_id}`")));
+                }
             }
-        }
-        let (hook_runs, items) = (hook_run::prepare(hook_runs)?, turn_item::prepare(&items)?);
-        let (manifest, texts) = (manifest::prepare(manifest)?, prompt_text::in_order(&texts)?);
-        let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
-        self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
-            if manifest::insert(on, &workspace, &turn, &manifest).await? == Inserted::Before {
-                on.discard();
-                return Ok(());
-            }
-            prompt_text::put(on, &workspace, &texts).await?;
-            hook_run::insert(on, &hook_runs).await?;
-            turn_item::insert(on, &workspace, &turn, &items).await
+            let (hook_runs, items) = (hook_run::prepare(hook_runs)?, turn_item::prepare(&items)?);
+            let (manifest, texts) = (manifest::prepare(manifest)?, prompt_text::in_order(&texts)?);
+            let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
+                if manifest::insert(on, &workspace, &turn, &manifest).await? == Inserted::Before {
+                    on.discard();
+                    return Ok(());
+                }
+                prompt_text::put(on, &workspace, &texts).await?;
+                hook_run::insert(on, &hook_runs).await?;
+                turn_item::insert(on, &workspace, &turn, &items).await
+            })
+            .await
         })
-        .await
     }
 }

@@ -1,5 +1,6 @@
 //! Sessions: what a thread carries from one turn to the next.
 
+use futures_util::future::BoxFuture;
 use protocol::{Session, ThreadId, ThreadSession, Timestamp, Version, WorkspaceId};
 
 use crate::column::{to_json, values};
@@ -8,39 +9,43 @@ use crate::{Store, StoreError, thread};
 
 impl Store {
     /// A thread's session, if it has one.
-    pub async fn session(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-    ) -> Result<Option<ThreadSession>, StoreError> {
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let found = find(on, &workspace_id, &thread_id).await?;
-            if found.is_none() {
-                thread::find_or_missing(on, &workspace_id, &thread_id).await?;
-            }
-            Ok(found)
+    pub fn session<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+    ) -> BoxFuture<'a, Result<Option<ThreadSession>, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let found = find(on, &workspace_id, &thread_id).await?;
+                if found.is_none() {
+                    thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+                }
+                Ok(found)
+            })
+            .await
         })
-        .await
     }
 
     /// Saves a thread's session over the version that it is based on; 0 means that there is none yet.
     /// [`StoreError::SessionChanged`] says that somebody else saved in between, and that nothing was written.
-    pub async fn save_session(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
+    pub fn save_session<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
         state: Session,
         expected: Version,
-    ) -> Result<ThreadSession, StoreError> {
-        let (workspace_id, thread_id, text) = (workspace_id.clone(), thread_id.clone(), to_json(&state)?);
-        // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
-        self.write(async move |on: &mut On<'_>| {
-            thread::find_or_missing(on, &workspace_id, &thread_id).await?;
-            let (version, updated_at) = write(on, &workspace_id, &thread_id, &text, expected).await?;
-            Ok(ThreadSession { thread_id, version, updated_at, state })
+    ) -> BoxFuture<'a, Result<ThreadSession, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, thread_id, text) = (workspace_id.clone(), thread_id.clone(), to_json(&state)?);
+            // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
+            self.write(async move |on: &mut On<'_>| {
+                thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+                let (version, updated_at) = write(on, &workspace_id, &thread_id, &text, expected).await?;
+                Ok(ThreadSession { thread_id, version, updated_at, state })
+            })
+            .await
         })
-        .await
     }
 }
 

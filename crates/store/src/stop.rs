@@ -1,5 +1,6 @@
 //! Stops: a turn is asked to end, and whoever runs it hears of that.
 
+use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Timestamp, Turn, TurnId, TurnStatus, WorkspaceId};
 
 use crate::column::values;
@@ -19,57 +20,61 @@ impl Store {
     /// Asks a running turn to stop, whoever runs it, and wakes the workspace; a turn that has ended is left alone.
     ///
     /// The first request counts. The turn ends when its owner has heard of it.
-    pub async fn request_stop(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        actor: Option<&str>,
-    ) -> Result<Turn, StoreError> {
-        let (workspace_id, id) = (workspace_id.clone(), turn_id.clone());
-        let stopped_by = actor.map(str::to_owned);
-        let (turn, is_news) = self
-            .write(async move |on: &mut On<'_>| {
-                let (turn, hold) = lease::lock_turn(on, &workspace_id, &id).await?;
-                if hold.status != TurnStatus::Running || hold.stop_requested_at.is_some() {
-                    return Ok((turn, false));
-                }
-                let stop = "UPDATE turn SET stop_requested_at = $1, stop_requested_by = $2 WHERE id = $3";
-                on.execute(stop, values![Timestamp::now(), &stopped_by, &id]).await?;
-                on.wake_everywhere(&workspace_id).await?;
-                Ok((turn, true))
-            })
-            .await?;
-        if is_news {
-            tracing::info!(turn = %turn_id, actor, "a turn was asked to stop");
-        }
-        Ok(turn)
+    pub fn request_stop<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, id) = (workspace_id.clone(), turn_id.clone());
+            let stopped_by = actor.map(str::to_owned);
+            let (turn, is_news) = self
+                .write(async move |on: &mut On<'_>| {
+                    let (turn, hold) = lease::lock_turn(on, &workspace_id, &id).await?;
+                    if hold.status != TurnStatus::Running || hold.stop_requested_at.is_some() {
+                        return Ok((turn, false));
+                    }
+                    let stop = "UPDATE turn SET stop_requested_at = $1, stop_requested_by = $2 WHERE id = $3";
+                    on.execute(stop, values![Timestamp::now(), &stopped_by, &id]).await?;
+                    on.wake_everywhere(&workspace_id).await?;
+                    Ok((turn, true))
+                })
+                .await?;
+            if is_news {
+                tracing::info!(turn = %turn_id, actor, "a turn was asked to stop");
+            }
+            Ok(turn)
+        })
     }
 
     /// The newest turns of a thread between two ordinals, both exclusive, that ended without an answer, newest first.
-    pub async fn unanswered_turns(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
+    pub fn unanswered_turns<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
         after: u64,
         before: u64,
         limit: u64,
-    ) -> Result<Vec<UnansweredTurn>, StoreError> {
-        const UNANSWERED: &str = concat!(
-            "SELECT ",
-            turn_columns!(),
-            ", turn.stop_requested_by FROM turn
+    ) -> BoxFuture<'a, Result<Vec<UnansweredTurn>, StoreError>> {
+        Box::pin(async move {
+            const UNANSWERED: &str = concat!(
+                "SELECT ",
+                turn_columns!(),
+                ", turn.stop_requested_by FROM turn
             WHERE workspace_id = $1 AND thread_id = $2 AND ordinal > $3 AND ordinal < $4
                 AND status IN ('failed', 'cancelled')
             ORDER BY ordinal DESC LIMIT $5"
-        );
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let values = values![&workspace_id, &thread_id, after, before, limit];
-            on.all(UNANSWERED, values, |mut row| {
-                Ok(UnansweredTurn { turn: read_turn(&mut row)?, stopped_by: row.next()? })
+            );
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let values = values![&workspace_id, &thread_id, after, before, limit];
+                on.all(UNANSWERED, values, |mut row| {
+                    Ok(UnansweredTurn { turn: read_turn(&mut row)?, stopped_by: row.next()? })
+                })
+                .await
             })
             .await
         })
-        .await
     }
 }

@@ -1,5 +1,6 @@
 //! Threads and where they stand.
 
+use futures_util::future::BoxFuture;
 use protocol::method::ThreadCreateParams;
 use protocol::notification::TreeChange;
 use protocol::{ErrorSubject, FolderId, Thread, ThreadId, Timestamp, WorkspaceId};
@@ -11,111 +12,121 @@ use crate::{Store, StoreError, name};
 
 impl Store {
     /// Makes a thread.
-    pub async fn create_thread(
-        &self,
+    pub fn create_thread<'a>(
+        &'a self,
         new: ThreadCreateParams,
-        actor: Option<&str>,
-    ) -> Result<Thread, StoreError> {
-        const INSERT: &str = "INSERT INTO thread (id, workspace_id, title, mode, created_at, updated_at)
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Thread, StoreError>> {
+        Box::pin(async move {
+            const INSERT: &str = "INSERT INTO thread (id, workspace_id, title, mode, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $5, $5)";
-        name::check("title", &new.title)?;
-        let workspace_id = new.workspace_id.clone();
-        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            if let Some(folder_id) = &new.folder_id {
-                write.folder(folder_id).await?;
-            }
-            let thread = Thread {
-                id: ThreadId::new(),
-                workspace_id: write.workspace_id.clone(),
-                folder_id: new.folder_id,
-                title: new.title,
-                mode: new.mode,
-                created_at: write.now,
-                updated_at: write.now,
-                archived_at: None,
-            };
-            let mode = enum_str(thread.mode);
-            let values = values![&thread.id, &thread.workspace_id, &thread.title, &mode, write.now];
-            write.on.execute(INSERT, values).await?;
-            write.place(&thread).await?;
-            write.thread_changed(thread, TreeChange::ThreadCreated)
+            name::check("title", &new.title)?;
+            let workspace_id = new.workspace_id.clone();
+            self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                if let Some(folder_id) = &new.folder_id {
+                    write.folder(folder_id).await?;
+                }
+                let thread = Thread {
+                    id: ThreadId::new(),
+                    workspace_id: write.workspace_id.clone(),
+                    folder_id: new.folder_id,
+                    title: new.title,
+                    mode: new.mode,
+                    created_at: write.now,
+                    updated_at: write.now,
+                    archived_at: None,
+                };
+                let mode = enum_str(thread.mode);
+                let values = values![&thread.id, &thread.workspace_id, &thread.title, &mode, write.now];
+                write.on.execute(INSERT, values).await?;
+                write.place(&thread).await?;
+                write.thread_changed(thread, TreeChange::ThreadCreated)
+            })
+            .await
         })
-        .await
     }
 
     /// One thread, an archived one too.
-    pub async fn thread(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-    ) -> Result<Thread, StoreError> {
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &thread_id).await).await
+    pub fn thread<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+    ) -> BoxFuture<'a, Result<Thread, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &thread_id).await).await
+        })
     }
 
     /// Gives a thread another title.
-    pub async fn rename_thread(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-        title: &str,
-        actor: Option<&str>,
-    ) -> Result<Thread, StoreError> {
-        name::check("title", title)?;
-        let (thread_id, title) = (thread_id.clone(), title.to_owned());
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let thread = write.live_thread(&thread_id).await?;
-            if thread.title == title {
-                return Ok(thread);
-            }
-            write.update_thread(Thread { title, ..thread }, TreeChange::ThreadRenamed).await
+    pub fn rename_thread<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+        title: &'a str,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Thread, StoreError>> {
+        Box::pin(async move {
+            name::check("title", title)?;
+            let (thread_id, title) = (thread_id.clone(), title.to_owned());
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let thread = write.live_thread(&thread_id).await?;
+                if thread.title == title {
+                    return Ok(thread);
+                }
+                write.update_thread(Thread { title, ..thread }, TreeChange::ThreadRenamed).await
+            })
+            .await
         })
-        .await
     }
 
     /// Moves a thread into a folder, or to the workspace root.
-    pub async fn move_thread(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-        folder_id: Option<&FolderId>,
-        actor: Option<&str>,
-    ) -> Result<Thread, StoreError> {
-        let (thread_id, folder_id) = (thread_id.clone(), folder_id.cloned());
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let thread = write.live_thread(&thread_id).await?;
-            if let Some(folder_id) = &folder_id {
-                write.folder(folder_id).await?;
-            }
-            if thread.folder_id == folder_id {
-                return Ok(thread);
-            }
-            let thread = Thread { folder_id, ..thread };
-            let remove = "DELETE FROM thread_placement WHERE thread_id = $1";
-            write.on.execute(remove, values![&thread.id]).await?;
-            write.place(&thread).await?;
-            write.update_thread(thread, TreeChange::ThreadMoved).await
+    pub fn move_thread<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+        folder_id: Option<&'a FolderId>,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Thread, StoreError>> {
+        Box::pin(async move {
+            let (thread_id, folder_id) = (thread_id.clone(), folder_id.cloned());
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let thread = write.live_thread(&thread_id).await?;
+                if let Some(folder_id) = &folder_id {
+                    write.folder(folder_id).await?;
+                }
+                if thread.folder_id == folder_id {
+                    return Ok(thread);
+                }
+                let thread = Thread { folder_id, ..thread };
+                let remove = "DELETE FROM thread_placement WHERE thread_id = $1";
+                write.on.execute(remove, values![&thread.id]).await?;
+                write.place(&thread).await?;
+                write.update_thread(thread, TreeChange::ThreadMoved).await
+            })
+            .await
         })
-        .await
     }
 
     /// Takes a thread out of the tree; archiving it again changes nothing.
-    pub async fn archive_thread(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
-        actor: Option<&str>,
-    ) -> Result<Thread, StoreError> {
-        let thread_id = thread_id.clone();
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let thread = write.thread(&thread_id).await?;
-            if thread.archived_at.is_some() {
-                return Ok(thread);
-            }
-            let archived_at = Some(write.now);
-            write.update_thread(Thread { archived_at, ..thread }, TreeChange::ThreadArchived).await
+    pub fn archive_thread<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Thread, StoreError>> {
+        Box::pin(async move {
+            let thread_id = thread_id.clone();
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let thread = write.thread(&thread_id).await?;
+                if thread.archived_at.is_some() {
+                    return Ok(thread);
+                }
+                let archived_at = Some(write.now);
+                write.update_thread(Thread { archived_at, ..thread }, TreeChange::ThreadArchived).await
+            })
+            .await
         })
-        .await
     }
 }
 

@@ -1,5 +1,6 @@
 //! Contexts: which turns of a thread the model no longer reads, and the summary that stands for them.
 
+use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
 
 use crate::column::values;
@@ -24,36 +25,45 @@ impl Store {
     /// Saves a thread's context over the version that it is based on; 0 means that there is none yet.
     ///
     /// None says that somebody else saved in between, and that nothing was written.
-    pub async fn save_thread_context(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
+    pub fn save_thread_context<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
         through: u64,
-        summary: Option<&str>,
+        summary: Option<&'a str>,
         expected: Version,
-    ) -> Result<Option<ThreadContext>, StoreError> {
-        const INSERT: &str = "INSERT INTO thread_context (thread_id, workspace_id, through, summary, version,
+    ) -> BoxFuture<'a, Result<Option<ThreadContext>, StoreError>> {
+        Box::pin(async move {
+            const INSERT: &str =
+                "INSERT INTO thread_context (thread_id, workspace_id, through, summary, version,
             updated_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (thread_id) DO NOTHING";
-        const REPLACE: &str =
-            "UPDATE thread_context SET through = $1, summary = $2, version = $3, updated_at = $4
+            const REPLACE: &str =
+                "UPDATE thread_context SET through = $1, summary = $2, version = $3, updated_at = $4
             WHERE thread_id = $5 AND version = $6";
-        summary.map_or(Ok(()), |summary| name::check_text("summary", summary))?;
-        let (workspace_id, thread_id, summary) =
-            (workspace_id.clone(), thread_id.clone(), summary.map(str::to_owned));
-        // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
-        self.write(async move |on: &mut On<'_>| {
-            thread::find_or_missing(on, &workspace_id, &thread_id).await?;
-            let (version, updated_at) = (expected.next(), Timestamp::now());
-            let written = if expected == Version(0) {
-                let values = values![&thread_id, &workspace_id, through, &summary, version, updated_at];
-                on.execute(INSERT, values).await?
-            } else {
-                let values = values![through, &summary, version, updated_at, &thread_id, expected];
-                on.execute(REPLACE, values).await?
-            };
-            Ok((written == 1).then_some(ThreadContext { thread_id, through, summary, version, updated_at }))
+            summary.map_or(Ok(()), |summary| name::check_text("summary", summary))?;
+            let (workspace_id, thread_id, summary) =
+                (workspace_id.clone(), thread_id.clone(), summary.map(str::to_owned));
+            // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
+            self.write(async move |on: &mut On<'_>| {
+                thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+                let (version, updated_at) = (expected.next(), Timestamp::now());
+                let written = if expected == Version(0) {
+                    let values = values![&thread_id, &workspace_id, through, &summary, version, updated_at];
+                    on.execute(INSERT, values).await?
+                } else {
+                    let values = values![through, &summary, version, updated_at, &thread_id, expected];
+                    on.execute(REPLACE, values).await?
+                };
+                Ok((written == 1).then_some(ThreadContext {
+                    thread_id,
+                    through,
+                    summary,
+                    version,
+                    updated_at,
+                }))
+            })
+            .await
         })
-        .await
     }
 }
 

@@ -1,5 +1,6 @@
 //! Access tokens: digests of random secrets, with a name, a role and perhaps a workspace.
 
+use futures_util::future::BoxFuture;
 use protocol::{AccessToken, ContentHash, ErrorSubject, Role, Timestamp, TokenId, WorkspaceId};
 use subtle::ConstantTimeEq as _;
 
@@ -46,104 +47,124 @@ pub fn hash_secret(secret: &str) -> String {
 
 impl Store {
     /// Makes a token.
-    pub async fn create_token(&self, new: NewToken, actor: Option<&str>) -> Result<AccessToken, StoreError> {
-        const INSERT: &str =
-            "INSERT INTO access_token (id, name, role, workspace_id, secret_sha256, created_at,
+    pub fn create_token<'a>(
+        &'a self,
+        new: NewToken,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<AccessToken, StoreError>> {
+        Box::pin(async move {
+            const INSERT: &str =
+                "INSERT INTO access_token (id, name, role, workspace_id, secret_sha256, created_at,
             created_by) VALUES ($1, $2, $3, $4, $5, $6, $7)
             ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING";
-        name::check("name", &new.name)?;
-        let actor = actor.map(str::to_owned);
-        self.write(async move |on: &mut On<'_>| {
-            if let Some(workspace_id) = &new.workspace_id {
-                on.sequence(workspace_id).await?;
-            }
-            let token = AccessToken {
-                id: TokenId::new(),
-                name: new.name,
-                role: new.role,
-                workspace_id: new.workspace_id,
-                created_at: Timestamp::now(),
-                created_by: actor,
-                revoked_at: None,
-            };
-            let role = enum_str(token.role);
-            let values = values![
-                &token.id,
-                &token.name,
-                &role,
-                token.workspace_id.as_ref(),
-                &new.secret_sha256,
-                token.created_at,
-                &token.created_by,
-            ];
-            match on.execute(INSERT, values).await? {
-                0 => Err(StoreError::AlreadyExists { what: ErrorSubject::Token, name: token.name }),
-                _ => Ok(token),
-            }
+            name::check("name", &new.name)?;
+            let actor = actor.map(str::to_owned);
+            self.write(async move |on: &mut On<'_>| {
+                if let Some(workspace_id) = &new.workspace_id {
+                    on.sequence(workspace_id).await?;
+                }
+                let token = AccessToken {
+                    id: TokenId::new(),
+                    name: new.name,
+                    role: new.role,
+                    workspace_id: new.workspace_id,
+                    created_at: Timestamp::now(),
+                    created_by: actor,
+                    revoked_at: None,
+                };
+                let role = enum_str(token.role);
+                let values = values![
+                    &token.id,
+                    &token.name,
+                    &role,
+                    token.workspace_id.as_ref(),
+                    &new.secret_sha256,
+                    token.created_at,
+                    &token.created_by,
+                ];
+                match on.execute(INSERT, values).await? {
+                    0 => Err(StoreError::AlreadyExists { what: ErrorSubject::Token, name: token.name }),
+                    _ => Ok(token),
+                }
+            })
+            .await
         })
-        .await
     }
 
     /// All tokens, oldest first, revoked ones too.
-    pub async fn tokens(&self) -> Result<Vec<AccessToken>, StoreError> {
-        const ALL: &str = concat!("SELECT ", token_columns!(), " FROM access_token ORDER BY id");
-        self.read(async |on: &mut On<'_>| on.all(ALL, &[], |mut row| read_token(&mut row)).await).await
+    pub fn tokens(&self) -> BoxFuture<'_, Result<Vec<AccessToken>, StoreError>> {
+        Box::pin(async move {
+            const ALL: &str = concat!("SELECT ", token_columns!(), " FROM access_token ORDER BY id");
+            self.read(async |on: &mut On<'_>| on.all(ALL, &[], |mut row| read_token(&mut row)).await).await
+        })
     }
 
     /// The token with this digest, a revoked one too.
-    pub async fn token_by_secret(&self, secret_sha256: &str) -> Result<Option<AccessToken>, StoreError> {
-        const BY_SECRET: &str = concat!(
-            "SELECT ",
-            token_columns!(),
-            ", secret_sha256 FROM access_token WHERE secret_sha256 = $1"
-        );
-        let secret_sha256 = secret_sha256.to_owned();
-        self.read(async move |on: &mut On<'_>| {
-            let values = values![&secret_sha256];
-            let read = |mut row: Columns<'_>| Ok((read_token(&mut row)?, row.next::<String>()?));
-            let found = on.one_by_key(BY_SECRET, values, read).await?;
-            let same = |stored: &str| bool::from(stored.as_bytes().ct_eq(secret_sha256.as_bytes()));
-            Ok(found.filter(|(_, stored)| same(stored)).map(|(token, _)| token))
+    pub fn token_by_secret<'a>(
+        &'a self,
+        secret_sha256: &'a str,
+    ) -> BoxFuture<'a, Result<Option<AccessToken>, StoreError>> {
+        Box::pin(async move {
+            const BY_SECRET: &str = concat!(
+                "SELECT ",
+                token_columns!(),
+                ", secret_sha256 FROM access_token WHERE secret_sha256 = $1"
+            );
+            let secret_sha256 = secret_sha256.to_owned();
+            self.read(async move |on: &mut On<'_>| {
+                let values = values![&secret_sha256];
+                let read = |mut row: Columns<'_>| Ok((read_token(&mut row)?, row.next::<String>()?));
+                let found = on.one_by_key(BY_SECRET, values, read).await?;
+                let same = |stored: &str| bool::from(stored.as_bytes().ct_eq(secret_sha256.as_bytes()));
+                Ok(found.filter(|(_, stored)| same(stored)).map(|(token, _)| token))
+            })
+            .await
         })
-        .await
     }
 
     /// The token with this name that is not revoked.
-    pub async fn token_by_name(&self, name: &str) -> Result<AccessToken, StoreError> {
-        const BY_NAME: &str =
-            concat!("SELECT ", token_columns!(), " FROM access_token WHERE name = $1 AND revoked_at IS NULL");
-        // No token can have such a name, and PostgreSQL does not even take the question.
-        if name.contains('\0') {
-            return Err(StoreError::not_found(ErrorSubject::Token, name));
-        }
-        let name = name.to_owned();
-        self.read(async move |on: &mut On<'_>| {
-            let found = on.one_by_key(BY_NAME, values![&name], |mut row| read_token(&mut row)).await?;
-            found.ok_or_else(|| StoreError::not_found(ErrorSubject::Token, &name))
+    pub fn token_by_name<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<AccessToken, StoreError>> {
+        Box::pin(async move {
+            const BY_NAME: &str = concat!(
+                "SELECT ",
+                token_columns!(),
+                " FROM access_token WHERE name = $1 AND revoked_at IS NULL"
+            );
+            // No token can have such a name, and PostgreSQL does not even take the question.
+            if name.contains('\0') {
+                return Err(StoreError::not_found(ErrorSubject::Token, name));
+            }
+            let name = name.to_owned();
+            self.read(async move |on: &mut On<'_>| {
+                let found = on.one_by_key(BY_NAME, values![&name], |mut row| read_token(&mut row)).await?;
+                found.ok_or_else(|| StoreError::not_found(ErrorSubject::Token, &name))
+            })
+            .await
         })
-        .await
     }
 
     /// Revokes a token.
-    pub async fn revoke_token(
-        &self,
-        token_id: &TokenId,
-        actor: Option<&str>,
-    ) -> Result<AccessToken, StoreError> {
-        const BY_ID: &str = concat!("SELECT ", token_columns!(), " FROM access_token WHERE id = $1");
-        let (token_id, actor) = (token_id.clone(), actor.map(str::to_owned));
-        self.write(async move |on: &mut On<'_>| {
-            let found = on.one_by_key(BY_ID, values![&token_id], |mut row| read_token(&mut row)).await?;
-            let token = found.ok_or_else(|| StoreError::not_found(ErrorSubject::Token, &token_id))?;
-            if token.revoked_at.is_some() {
-                return Ok(token);
-            }
-            let revoked_at = Some(Timestamp::now());
-            let revoke = "UPDATE access_token SET revoked_at = $1, revoked_by = $2 WHERE id = $3";
-            on.execute(revoke, values![revoked_at, &actor, &token_id]).await?;
-            on.wake(Wake::Tokens);
-            Ok(AccessToken { revoked_at, ..token })
+    pub fn revoke_token<'a>(
+        &'a self,
+        token_id: &'a TokenId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<AccessToken, StoreError>> {
+        Box::pin(async move {
+            const BY_ID: &str = concat!("SELECT ", token_columns!(), " FROM access_token WHERE id = $1");
+            let (token_id, actor) = (token_id.clone(), actor.map(str::to_owned));
+            self.write(async move |on: &mut On<'_>| {
+                let found = on.one_by_key(BY_ID, values![&token_id], |mut row| read_token(&mut row)).await?;
+                let token = found.ok_or_else(|| StoreError::not_found(ErrorSubject::Token, &token_id))?;
+                if token.revoked_at.is_some() {
+                    return Ok(token);
+                }
+                let revoked_at = Some(Timestamp::now());
+                let revoke = "UPDATE access_token SET revoked_at = $1, revoked_by = $2 WHERE id = $3";
+                on.execute(revoke, values![revoked_at, &actor, &token_id]).await?;
+                on.wake(Wake::Tokens);
+                Ok(AccessToken { revoked_at, ..token })
+            })
+            .await
         })
-        .await
     }
 }

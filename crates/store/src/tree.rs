@@ -1,5 +1,6 @@
 //! The tree of a workspace, whole or in part, read in one snapshot.
 
+use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 
 use protocol::method::{ThreadListParams, ThreadListResult, ThreadTreeParams, ThreadTreeResult, TreeMore};
@@ -23,78 +24,87 @@ const DOCUMENTS: &str = "SELECT id, folder_id, status, content_sha256, version, 
 impl Store {
     /// Folders, threads, placements and document summaries, and the sequence number they are true for, as the JSON of a
     /// [`ThreadTreeResult`]. It is written while the rows arrive: a large tree is in memory once, and only as the answer.
-    pub async fn tree_json(&self, workspace_id: &WorkspaceId) -> Result<Vec<u8>, StoreError> {
-        let workspace_id = workspace_id.clone();
-        self.read_snapshot(async move |on: &mut On<'_>| {
-            let mut json = Vec::new();
-            field(&mut json, "workspace_id", &workspace_id)?;
-            field(&mut json, "seq", &on.sequence(&workspace_id).await?)?;
-            rows(&mut json, on, "folders", FOLDERS, &workspace_id, folder).await?;
-            rows(&mut json, on, "threads", THREADS, &workspace_id, thread).await?;
-            rows(&mut json, on, "placements", PLACEMENTS, &workspace_id, placement).await?;
-            rows(&mut json, on, "agents_docs", DOCUMENTS, &workspace_id, document).await?;
-            json.push(b'}');
-            Ok(json)
+    pub fn tree_json<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+    ) -> BoxFuture<'a, Result<Vec<u8>, StoreError>> {
+        Box::pin(async move {
+            let workspace_id = workspace_id.clone();
+            self.read_snapshot(async move |on: &mut On<'_>| {
+                let mut json = Vec::new();
+                field(&mut json, "workspace_id", &workspace_id)?;
+                field(&mut json, "seq", &on.sequence(&workspace_id).await?)?;
+                rows(&mut json, on, "folders", FOLDERS, &workspace_id, folder).await?;
+                rows(&mut json, on, "threads", THREADS, &workspace_id, thread).await?;
+                rows(&mut json, on, "placements", PLACEMENTS, &workspace_id, placement).await?;
+                rows(&mut json, on, "agents_docs", DOCUMENTS, &workspace_id, document).await?;
+                json.push(b'}');
+                Ok(json)
+            })
+            .await
         })
-        .await
     }
 
     /// A part of the tree, and what it leaves out.
-    pub async fn tree_part(&self, part: ThreadTreeParams) -> Result<ThreadTreeResult, StoreError> {
-        self.read_snapshot(async move |on: &mut On<'_>| {
-            let seq = on.sequence(&part.workspace_id).await?;
-            if let Some(folder_id) = &part.folder_id {
-                find_or_missing(on, &part.workspace_id, folder_id).await?;
-            }
-            let mut more = More::default();
-            let folders = folders_in(on, &part, &mut more).await?;
-            let (threads, placements) = threads_in(on, &part, &mut more).await?;
-            let agents_docs = documents_in(on, &part).await?;
-            let more = more.sorted();
-            Ok(ThreadTreeResult {
-                workspace_id: part.workspace_id,
-                seq,
-                folders,
-                threads,
-                placements,
-                agents_docs,
-                more,
+    pub fn tree_part(&self, part: ThreadTreeParams) -> BoxFuture<'_, Result<ThreadTreeResult, StoreError>> {
+        Box::pin(async move {
+            self.read_snapshot(async move |on: &mut On<'_>| {
+                let seq = on.sequence(&part.workspace_id).await?;
+                if let Some(folder_id) = &part.folder_id {
+                    find_or_missing(on, &part.workspace_id, folder_id).await?;
+                }
+                let mut more = More::default();
+                let folders = folders_in(on, &part, &mut more).await?;
+                let (threads, placements) = threads_in(on, &part, &mut more).await?;
+                let agents_docs = documents_in(on, &part).await?;
+                let more = more.sorted();
+                Ok(ThreadTreeResult {
+                    workspace_id: part.workspace_id,
+                    seq,
+                    folders,
+                    threads,
+                    placements,
+                    agents_docs,
+                    more,
+                })
             })
+            .await
         })
-        .await
     }
 
     /// The threads of one folder, or of the root, a page at a time.
-    pub async fn threads_in(&self, page: ThreadListParams) -> Result<ThreadListResult, StoreError> {
-        const OF_FOLDER: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at
+    pub fn threads_in(&self, page: ThreadListParams) -> BoxFuture<'_, Result<ThreadListResult, StoreError>> {
+        Box::pin(async move {
+            const OF_FOLDER: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at
             FROM thread_placement p JOIN thread t ON t.id = p.thread_id
             WHERE p.folder_id = $2 AND t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $3
             ORDER BY t.id LIMIT $4";
-        const OF_ROOT: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at FROM thread t
+            const OF_ROOT: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at FROM thread t
             WHERE t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $2
             AND t.is_placed = 0 ORDER BY t.id LIMIT $3";
-        self.read_snapshot(async move |on: &mut On<'_>| {
-            let workspace_id = &page.workspace_id;
-            let after = page.after.as_ref().map_or("", |thread_id| thread_id.as_str());
-            // One more than asked for says whether there is a next page.
-            let limit = u64::from(page.limit) + 1;
-            let read = |row: Columns<'_>| thread(workspace_id, row);
-            let mut threads = match &page.folder_id {
-                Some(folder_id) => {
-                    find_or_missing(on, workspace_id, folder_id).await?;
-                    on.all(OF_FOLDER, values![workspace_id, folder_id, after, limit], read).await?
-                }
-                None => {
-                    on.sequence(workspace_id).await?;
-                    on.all(OF_ROOT, values![workspace_id, after, limit], read).await?
-                }
-            };
-            let is_last = threads.len() <= page.limit as usize;
-            threads.truncate(page.limit as usize);
-            let next = threads.last().filter(|_| !is_last).map(|thread| thread.id.clone());
-            Ok(ThreadListResult { threads, next })
+            self.read_snapshot(async move |on: &mut On<'_>| {
+                let workspace_id = &page.workspace_id;
+                let after = page.after.as_ref().map_or("", |thread_id| thread_id.as_str());
+                // One more than asked for says whether there is a next page.
+                let limit = u64::from(page.limit) + 1;
+                let read = |row: Columns<'_>| thread(workspace_id, row);
+                let mut threads = match &page.folder_id {
+                    Some(folder_id) => {
+                        find_or_missing(on, workspace_id, folder_id).await?;
+                        on.all(OF_FOLDER, values![workspace_id, folder_id, after, limit], read).await?
+                    }
+                    None => {
+                        on.sequence(workspace_id).await?;
+                        on.all(OF_ROOT, values![workspace_id, after, limit], read).await?
+                    }
+                };
+                let is_last = threads.len() <= page.limit as usize;
+                threads.truncate(page.limit as usize);
+                let next = threads.last().filter(|_| !is_last).map(|thread| thread.id.clone());
+                Ok(ThreadListResult { threads, next })
+            })
+            .await
         })
-        .await
     }
 }
 

@@ -1,5 +1,6 @@
 //! Turns: begun under a lease, ended once, and kept whatever becomes of their thread.
 
+use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
 use protocol::{
     ErrorSubject, Session, ThreadId, Timestamp, TokenUsage, Turn, TurnError, TurnId, TurnStatus, Version,
@@ -134,73 +135,85 @@ pub struct TurnPage {
 
 impl Store {
     /// Begins the next turn of a thread; refused while another one runs.
-    pub async fn create_turn(
-        &self,
-        workspace_id: &WorkspaceId,
+    pub fn create_turn<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
         new: NewTurn,
-        actor: Option<&str>,
-    ) -> Result<Turn, StoreError> {
-        name::check_text("input", &new.input)?;
-        new.model.as_deref().map_or(Ok(()), |model| name::check("model", model))?;
-        new.cwd.as_deref().map_or(Ok(()), |cwd| name::check_path("cwd", cwd))?;
-        name::check("lease_owner", &new.lease.owner)?;
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let turn = write.insert_turn(&new).await?;
-            write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
-            Ok(turn)
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+        Box::pin(async move {
+            name::check_text("input", &new.input)?;
+            new.model.as_deref().map_or(Ok(()), |model| name::check("model", model))?;
+            new.cwd.as_deref().map_or(Ok(()), |cwd| name::check_path("cwd", cwd))?;
+            name::check("lease_owner", &new.lease.owner)?;
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let turn = write.insert_turn(&new).await?;
+                write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
+                Ok(turn)
+            })
+            .await
         })
-        .await
     }
 
     /// Ends a turn that `owner` runs. Saying the same again changes nothing, so a lost answer can be asked for again.
-    pub async fn finish_turn(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        owner: &str,
+    pub fn finish_turn<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        owner: &'a str,
         finish: FinishTurn,
-        actor: Option<&str>,
-    ) -> Result<Turn, StoreError> {
-        let items = turn_item::prepare(&finish.items)?;
-        let end = EndTurn::new(finish)?;
-        let (turn_id, owner) = (turn_id.clone(), owner.to_owned());
-        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            if let Some(turn) = write.end_turn(&turn_id, &end, &EndGuard::Owner(owner.clone())).await? {
-                turn_item::insert(write.on, &write.workspace_id, &turn_id, &items).await?;
-                return Ok(turn);
-            }
-            write.ended_before(&turn_id, &owner, &end.finish).await
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+        Box::pin(async move {
+            let items = turn_item::prepare(&finish.items)?;
+            let end = EndTurn::new(finish)?;
+            let (turn_id, owner) = (turn_id.clone(), owner.to_owned());
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                if let Some(turn) = write.end_turn(&turn_id, &end, &EndGuard::Owner(owner.clone())).await? {
+                    turn_item::insert(write.on, &write.workspace_id, &turn_id, &items).await?;
+                    return Ok(turn);
+                }
+                write.ended_before(&turn_id, &owner, &end.finish).await
+            })
+            .await
         })
-        .await
     }
 
     /// One turn, without its answer.
-    pub async fn turn(&self, workspace_id: &WorkspaceId, turn_id: &TurnId) -> Result<Turn, StoreError> {
-        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-        self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &turn_id).await).await
+    pub fn turn<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            self.read(async move |on: &mut On<'_>| find_or_missing(on, &workspace_id, &turn_id).await).await
+        })
     }
 
     /// A thread's turns, newest first, without their answers; those of an archived thread too.
-    pub async fn turns(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
+    pub fn turns<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
         page: TurnPage,
-    ) -> Result<Vec<Turn>, StoreError> {
-        const TURNS: &str = concat!(
-            "SELECT ",
-            turn_columns!(),
-            " FROM turn WHERE workspace_id = $1 AND thread_id = $2 AND ordinal < $3
+    ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
+        Box::pin(async move {
+            const TURNS: &str = concat!(
+                "SELECT ",
+                turn_columns!(),
+                " FROM turn WHERE workspace_id = $1 AND thread_id = $2 AND ordinal < $3
             ORDER BY ordinal DESC LIMIT $4"
-        );
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            thread::find_or_missing(on, &workspace_id, &thread_id).await?;
-            let before = page.before.unwrap_or(u64::MAX);
-            let values = values![&workspace_id, &thread_id, before, page.limit];
-            on.all(TURNS, values, |mut row| read_turn(&mut row)).await
+            );
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                thread::find_or_missing(on, &workspace_id, &thread_id).await?;
+                let before = page.before.unwrap_or(u64::MAX);
+                let values = values![&workspace_id, &thread_id, before, page.limit];
+                on.all(TURNS, values, |mut row| read_turn(&mut row)).await
+            })
+            .await
         })
-        .await
     }
 }
 

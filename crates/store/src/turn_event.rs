@@ -1,5 +1,6 @@
 //! What is told of a turn while it runs, in one transaction with what it is told of.
 
+use futures_util::future::BoxFuture;
 use protocol::notification::{
     ContextCompressed, ContextCompressing, TurnApprovalRequested, TurnManifestKept, TurnToolFinished,
     TurnToolStarted,
@@ -46,14 +47,16 @@ pub enum TurnEvent {
 
 impl Store {
     /// Tells what happened in a turn that `owner` runs; without events nothing is written.
-    pub async fn log_turn_events(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        owner: &str,
+    pub fn log_turn_events<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        owner: &'a str,
         events: Vec<TurnEvent>,
-    ) -> Result<(), StoreError> {
-        self.write_turn(workspace_id, turn_id, owner, events, async |_: &mut On<'_>| Ok(())).await
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.write_turn(workspace_id, turn_id, owner, events, async |_: &mut On<'_>| Ok(())).await
+        })
     }
 
     /// Runs a change of a turn that `owner` runs, and tells of the events. Without any, no sequence number is taken

@@ -1,5 +1,6 @@
 //! Items of a turn: what was said and done, in the order it happened.
 
+use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
 use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
 
@@ -61,55 +62,63 @@ pub enum RangePart {
 
 impl Store {
     /// Adds items to the end of a turn that `owner` runs, and tells of the events: all of it, or nothing.
-    pub async fn add_turn_items(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-        owner: &str,
-        items: &[TurnItem],
+    pub fn add_turn_items<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        owner: &'a str,
+        items: &'a [TurnItem],
         events: Vec<TurnEvent>,
-    ) -> Result<(), StoreError> {
-        let rows = prepare(items)?;
-        let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
-        self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
-            insert(on, &workspace, &turn, &rows).await
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let rows = prepare(items)?;
+            let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
+                insert(on, &workspace, &turn, &rows).await
+            })
+            .await
         })
-        .await
     }
 
     /// The items of a thread's completed turns, each with the ordinal of its turn, in order.
-    pub async fn completed_items(
-        &self,
-        workspace_id: &WorkspaceId,
-        thread_id: &ThreadId,
+    pub fn completed_items<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
         range: TurnRange,
-    ) -> Result<Vec<(u64, StoredItem)>, StoreError> {
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-        self.read(async move |on: &mut On<'_>| completed_items(on, &workspace_id, &thread_id, range).await)
+    ) -> BoxFuture<'a, Result<Vec<(u64, StoredItem)>, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                completed_items(on, &workspace_id, &thread_id, range).await
+            })
             .await
+        })
     }
 
     /// A turn's items, in order.
-    pub async fn turn_items(
-        &self,
-        workspace_id: &WorkspaceId,
-        turn_id: &TurnId,
-    ) -> Result<Vec<StoredItem>, StoreError> {
-        const ITEMS: &str = concat!(
-            "SELECT ",
-            item_columns!(),
-            " FROM turn_item WHERE workspace_id = $1 AND turn_id = $2 ORDER BY ordinal"
-        );
-        let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-        self.read(async move |on: &mut On<'_>| {
-            let values = values![&workspace_id, &turn_id];
-            let items = on.all(ITEMS, values, |mut row| read_item(&mut row)).await?;
-            if items.is_empty() {
-                turn::find_or_missing(on, &workspace_id, &turn_id).await?;
-            }
-            Ok(items.into_iter().flatten().collect())
+    pub fn turn_items<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<Vec<StoredItem>, StoreError>> {
+        Box::pin(async move {
+            const ITEMS: &str = concat!(
+                "SELECT ",
+                item_columns!(),
+                " FROM turn_item WHERE workspace_id = $1 AND turn_id = $2 ORDER BY ordinal"
+            );
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let values = values![&workspace_id, &turn_id];
+                let items = on.all(ITEMS, values, |mut row| read_item(&mut row)).await?;
+                if items.is_empty() {
+                    turn::find_or_missing(on, &workspace_id, &turn_id).await?;
+                }
+                Ok(items.into_iter().flatten().collect())
+            })
+            .await
         })
-        .await
     }
 }
 

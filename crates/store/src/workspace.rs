@@ -1,5 +1,6 @@
 //! Workspaces.
 
+use futures_util::future::BoxFuture;
 use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::notification::TreeChange;
 use protocol::{AgentsConfig, ErrorSubject, Sequence, Workspace, WorkspaceId};
@@ -31,72 +32,87 @@ pub(crate) fn read_workspace(row: &mut Columns<'_>) -> Result<Workspace, StoreEr
 
 impl Store {
     /// Makes a workspace.
-    pub async fn create_workspace(
-        &self,
+    pub fn create_workspace<'a>(
+        &'a self,
         new: WorkspaceCreateParams,
-        actor: Option<&str>,
-    ) -> Result<Workspace, StoreError> {
-        const INSERT: &str =
-            "INSERT INTO workspace (id, name, root_path, agents, seq, created_at, updated_at)
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Workspace, StoreError>> {
+        Box::pin(async move {
+            const INSERT: &str =
+                "INSERT INTO workspace (id, name, root_path, agents, seq, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $5, $6, $6)";
-        name::check("name", &new.name)?;
-        new.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
-        let agents = agents_column(new.agents.as_ref())?;
-        let actor = actor.map(str::to_owned);
-        self.write(async move |on: &mut On<'_>| {
-            let (id, first) = (WorkspaceId::new(), Sequence(1));
-            let mut write = WorkspaceWrite::numbered(on, id.clone(), actor, first);
-            let now = write.now;
-            write.on.execute(INSERT, values![&id, &new.name, &new.root_path, &agents, first, now]).await?;
-            write.tree_changed(TreeChange::WorkspaceCreated, None, None)?;
-            write.finish().await?;
-            let WorkspaceCreateParams { name, root_path, agents } = new;
-            Ok(Workspace { id, name, root_path, agents, created_at: now, updated_at: now })
+            name::check("name", &new.name)?;
+            new.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
+            let agents = agents_column(new.agents.as_ref())?;
+            let actor = actor.map(str::to_owned);
+            self.write(async move |on: &mut On<'_>| {
+                let (id, first) = (WorkspaceId::new(), Sequence(1));
+                let mut write = WorkspaceWrite::numbered(on, id.clone(), actor, first);
+                let now = write.now;
+                write
+                    .on
+                    .execute(INSERT, values![&id, &new.name, &new.root_path, &agents, first, now])
+                    .await?;
+                write.tree_changed(TreeChange::WorkspaceCreated, None, None)?;
+                write.finish().await?;
+                let WorkspaceCreateParams { name, root_path, agents } = new;
+                Ok(Workspace { id, name, root_path, agents, created_at: now, updated_at: now })
+            })
+            .await
         })
-        .await
     }
 
     /// Changes a workspace's own fields.
-    pub async fn update_workspace(
-        &self,
+    pub fn update_workspace<'a>(
+        &'a self,
         changes: WorkspaceUpdateParams,
-        actor: Option<&str>,
-    ) -> Result<Workspace, StoreError> {
-        const UPDATE: &str =
-            "UPDATE workspace SET name = $1, root_path = $2, agents = $3, updated_at = $4 WHERE id = $5";
-        changes.name.as_deref().map_or(Ok(()), |name| name::check("name", name))?;
-        changes.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
-        agents_column(changes.agents.as_ref())?;
-        let workspace_id = changes.workspace_id.clone();
-        self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            let before = find(write.on, &write.workspace_id).await?;
-            let mut after = before.clone();
-            after.name = changes.name.unwrap_or(after.name);
-            after.root_path = changes.root_path.or(after.root_path);
-            after.agents = changes.agents.or(after.agents);
-            if after == before {
-                return Ok(before);
-            }
-            after.updated_at = write.now;
-            let agents = agents_column(after.agents.as_ref())?;
-            let values = values![&after.name, &after.root_path, &agents, after.updated_at, &after.id];
-            write.on.execute(UPDATE, values).await?;
-            write.tree_changed(TreeChange::WorkspaceUpdated, None, None)?;
-            Ok(after)
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Workspace, StoreError>> {
+        Box::pin(async move {
+            const UPDATE: &str =
+                "UPDATE workspace SET name = $1, root_path = $2, agents = $3, updated_at = $4 WHERE id = $5";
+            changes.name.as_deref().map_or(Ok(()), |name| name::check("name", name))?;
+            changes.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
+            agents_column(changes.agents.as_ref())?;
+            let workspace_id = changes.workspace_id.clone();
+            self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let before = find(write.on, &write.workspace_id).await?;
+                let mut after = before.clone();
+                after.name = changes.name.unwrap_or(after.name);
+                after.root_path = changes.root_path.or(after.root_path);
+                after.agents = changes.agents.or(after.agents);
+                if after == before {
+                    return Ok(before);
+                }
+                after.updated_at = write.now;
+                let agents = agents_column(after.agents.as_ref())?;
+                let values = values![&after.name, &after.root_path, &agents, after.updated_at, &after.id];
+                write.on.execute(UPDATE, values).await?;
+                write.tree_changed(TreeChange::WorkspaceUpdated, None, None)?;
+                Ok(after)
+            })
+            .await
         })
-        .await
     }
 
     /// One workspace.
-    pub async fn workspace(&self, workspace_id: &WorkspaceId) -> Result<Workspace, StoreError> {
-        let workspace_id = workspace_id.clone();
-        self.read(async move |on: &mut On<'_>| find(on, &workspace_id).await).await
+    pub fn workspace<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+    ) -> BoxFuture<'a, Result<Workspace, StoreError>> {
+        Box::pin(async move {
+            let workspace_id = workspace_id.clone();
+            self.read(async move |on: &mut On<'_>| find(on, &workspace_id).await).await
+        })
     }
 
     /// All workspaces, oldest first.
-    pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
-        const ALL: &str = concat!("SELECT ", workspace_columns!(), " FROM workspace w ORDER BY w.id");
-        self.read(async |on: &mut On<'_>| on.all(ALL, &[], |mut row| read_workspace(&mut row)).await).await
+    pub fn workspaces(&self) -> BoxFuture<'_, Result<Vec<Workspace>, StoreError>> {
+        Box::pin(async move {
+            const ALL: &str = concat!("SELECT ", workspace_columns!(), " FROM workspace w ORDER BY w.id");
+            self.read(async |on: &mut On<'_>| on.all(ALL, &[], |mut row| read_workspace(&mut row)).await)
+                .await
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use protocol::Hint;
 
 use crate::authorisation::{authorise, called};
@@ -113,7 +114,11 @@ impl Router {
     }
 
     /// Runs a call that was checked in this round.
-    pub async fn run(&self, call: CheckedCall) -> ToolOutput {
+    pub fn run(&self, call: CheckedCall) -> BoxFuture<'_, ToolOutput> {
+        Box::pin(self.run_or_cancel(call))
+    }
+
+    async fn run_or_cancel(&self, call: CheckedCall) -> ToolOutput {
         let cancellation = self.context.cancellation().clone();
         let output = tokio::select! {
             output = self.run_to_end(call) => output,
