@@ -8,7 +8,7 @@ use protocol::{MessageRole, TurnApproval, TurnId, WorkspaceId};
 use store::StoredItem;
 
 use crate::error::AgentError;
-use crate::explanation::{explained_section, reminded_files, tools};
+use crate::explanation::{reminded_files, tools};
 use crate::preparation::Agent;
 
 impl Agent {
@@ -42,7 +42,7 @@ pub(crate) fn explained_rounds(
             ExplainedRound {
                 round: found.round,
                 same_as: same.map(|earlier| earlier.round),
-                sections: found.manifest.sections.iter().map(explained_section).collect(),
+                sections: found.manifest.sections.clone(),
                 request: found.manifest.request.clone(),
                 history: None,
                 reminders: Vec::new(),

@@ -6,8 +6,7 @@ use prompt::AGENTS_CONTEXT;
 use protocol::message::{AttachedReminder, Block, TurnItem, TurnMessage};
 use protocol::prompt::PromptManifestSection;
 use protocol::turn::{
-    ExplainedFile, ExplainedHistory, ExplainedSection, ExplainedSource, ExplainedTool, FileDelivery,
-    TurnExplanation,
+    ExplainedFile, ExplainedHistory, ExplainedSource, ExplainedTool, FileDelivery, TurnExplanation,
 };
 use protocol::{Turn, TurnId, WorkspaceId};
 use store::{RangePart, StoredItem, TurnRange};
@@ -40,7 +39,7 @@ impl Agent {
                 turn: self.turn_view(workspace_id, turn_id).await?.turn,
                 files,
                 sources: sections.iter().flat_map(sources).collect(),
-                sections: sections.iter().map(explained_section).collect(),
+                sections: sections.to_vec(),
                 hooks: self.store.hook_runs(workspace_id, turn_id).await?,
                 tools: tools(&entries),
                 approvals,
@@ -72,15 +71,6 @@ fn sent_history(items: &[StoredItem]) -> Option<ExplainedHistory> {
         TurnItem::Context(history) => Some(*history),
         TurnItem::Message(_) | TurnItem::Round(_) => None,
     })
-}
-
-pub(crate) fn explained_section(section: &PromptManifestSection) -> ExplainedSection {
-    ExplainedSection {
-        id: section.id.clone(),
-        stability: section.stability,
-        tokens: section.tokens,
-        truncated: section.truncated,
-    }
 }
 
 /// The files of the frozen start.

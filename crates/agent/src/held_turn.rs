@@ -14,7 +14,7 @@ use provider::{Block, Message, ModelName, Provider};
 use store::{BeginRound, FinishTurn, StoreError, TurnEnd, TurnEvent};
 
 use crate::error::AgentError;
-use crate::preparation::Agent;
+use crate::preparation::{Agent, PromptRequest};
 use crate::running::RunningTurn;
 use crate::subject::Subject;
 use crate::summary::Summariser;
@@ -79,7 +79,8 @@ impl HeldTurn {
     ) -> Self {
         let running = agent.running.begin(&stored.id, listener.recipient());
         agent.records.hold(&stored.id);
-        let subject = Subject { turn_id: Some(stored.id.clone()), ..subject };
+        let request = PromptRequest { turn_id: Some(stored.id.clone()), ..subject.request };
+        let subject = Subject { request, ..subject };
         Self {
             agent,
             subject,
@@ -210,7 +211,7 @@ impl HeldTurn {
             Outcome::Cancelled => TurnEnd::Cancelled,
         };
         let finish = FinishTurn { end, usage: Some(self.running.usage()), items: last.clone() };
-        let (agent, actor) = (&self.agent, self.subject.actor.as_deref());
+        let (agent, actor) = (&self.agent, self.subject.request.actor.as_deref());
         let deadline = tokio::time::Instant::now() + LEASE;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
         loop {

@@ -2,7 +2,6 @@
 
 use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
-use store::TurnPage;
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
@@ -30,9 +29,10 @@ impl Agent {
         &'a self,
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
-        page: TurnPage,
+        limit: u64,
+        before: Option<u64>,
     ) -> BoxFuture<'a, Result<Vec<Turn>, AgentError>> {
-        Box::pin(async move { Ok(self.store.turns(workspace_id, thread_id, page).await?) })
+        Box::pin(async move { Ok(self.store.turns(workspace_id, thread_id, limit, before).await?) })
     }
 
     /// Decides about a call that waits, and says what counts.

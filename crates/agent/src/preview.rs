@@ -89,7 +89,7 @@ impl Agent {
             add_request(&mut compiled, subject.thread.mode, &tools);
             let mut sizes = sizes(&self.settings.turns, &self.counter, &compiled, &specs);
             if start == SessionStart::Thread {
-                let budget = self.history_room(&compiled, &specs, subject.input.as_deref());
+                let budget = self.history_room(&compiled, &specs, subject.request.input.as_deref());
                 let history = self.explained_history(&history, budget);
                 sizes.request_tokens += history.tokens;
                 sizes.history = Some(history);

@@ -11,7 +11,7 @@ use crate::error::AgentError;
 use crate::preparation::{Agent, PromptRequest, SessionStart};
 use crate::task::blocking;
 
-/// A thread, where it works, and who asks what.
+/// What a [`PromptRequest`] names, loaded, and the request itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) workspace: Workspace,
@@ -20,10 +20,7 @@ pub(crate) struct Subject {
     pub(crate) directory: Option<WorkingDirectory>,
     /// Where instruction files are looked for: the directory, or without one, the user's own; none without either.
     pub(crate) instructions: Option<WorkingDirectory>,
-    /// None before there is a turn.
-    pub(crate) turn_id: Option<TurnId>,
-    pub(crate) input: Option<String>,
-    pub(crate) actor: Option<String>,
+    pub(crate) request: PromptRequest,
     pub(crate) start: SessionStart,
 }
 
@@ -31,10 +28,10 @@ impl Subject {
     /// What hooks are told.
     pub(crate) fn turn_context(&self) -> TurnContext {
         TurnContext {
-            turn_id: self.turn_id.clone(),
+            turn_id: self.request.turn_id.clone(),
             directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
-            actor: self.actor.clone(),
-            input: self.input.clone(),
+            actor: self.request.actor.clone(),
+            input: self.request.input.clone(),
             ..TurnContext::new(self.workspace.id.clone(), self.thread.id.clone(), self.thread.mode)
         }
     }
@@ -49,7 +46,7 @@ impl Subject {
             turn_id,
             mode: self.thread.mode,
             directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
-            actor: self.actor.clone(),
+            actor: self.request.actor.clone(),
             round,
         }
     }
@@ -67,9 +64,7 @@ impl Agent {
             thread,
             directory,
             instructions,
-            turn_id: request.turn_id.clone(),
-            input: request.input.clone(),
-            actor: request.actor.clone(),
+            request: request.clone(),
             start: SessionStart::Thread,
         })
     }

@@ -11,7 +11,7 @@ use hooks::{Phase, TurnContext};
 use protocol::method::{TurnStartParams, TurnWatchResult};
 use protocol::{Hint as _, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
-use store::{Lease, NewTurn, StoreError};
+use store::{Lease, StoreError};
 
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
@@ -142,14 +142,9 @@ impl Agent {
             || self.settings.turns.when_busy == WhenBusy::Queue && !self.running.shutdown.is_cancelled();
         let mut swept = false;
         loop {
-            let new = NewTurn {
-                thread_id: start.thread_id.clone(),
-                input: start.input.clone(),
-                model: Some(model.to_string()),
-                cwd: start.cwd.clone(),
-                lease: self.lease(),
-            };
-            match self.store.create_turn(&start.workspace_id, new, actor).await {
+            // With the model that is asked, whoever has chosen it.
+            let chosen = TurnStartParams { model: Some(model.to_string()), ..start.clone() };
+            match self.store.create_turn(chosen, self.lease(), actor).await {
                 // Perhaps its gateway is gone and nobody has noticed yet.
                 Err(StoreError::TurnRunning { .. }) if !swept => {
                     self.fail_dead_turns().await?;

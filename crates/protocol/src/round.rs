@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::prompt::RoundRequest;
-use crate::turn::{ExplainedFile, ExplainedHistory, ExplainedSection, ExplainedTool, TokenUsage};
+use crate::prompt::{PromptManifestSection, RoundRequest};
+use crate::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, TokenUsage};
 use crate::{SystemReminderType, TurnApproval};
 
 /// Up to where a provider was told that it may reuse a request.
@@ -47,7 +47,7 @@ pub struct ExplainedRound {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<u32>,
     /// Sections of its prompt, in their order.
-    pub sections: Vec<ExplainedSection>,
+    pub sections: Vec<PromptManifestSection>,
     /// Mode, tools, whether they could be called, and notes; absent in records of the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RoundRequest>,

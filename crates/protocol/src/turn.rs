@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::HookRun;
-use crate::prompt::{PromptSource, Stability};
+use crate::prompt::{PromptManifestSection, PromptSource};
 use crate::round::ExplainedRound;
 use crate::tool::{ToolCall, TurnApproval};
 use crate::{ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
@@ -206,7 +206,7 @@ pub struct TurnExplanation {
     /// Documents, skills, memory and other sources of the prompt's sections.
     pub sources: Vec<ExplainedSource>,
     /// Sections of the prompt, in their order.
-    pub sections: Vec<ExplainedSection>,
+    pub sections: Vec<PromptManifestSection>,
     /// Hooks that ran for the turn.
     pub hooks: Vec<HookRun>,
     /// Tools that were called.
@@ -264,19 +264,6 @@ pub struct ExplainedSource {
     /// What it is, and in which version.
     #[serde(flatten)]
     pub source: PromptSource,
-}
-
-/// A section of a turn's prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ExplainedSection {
-    /// Its id.
-    pub id: String,
-    /// How rarely it changes.
-    pub stability: Stability,
-    /// Its tokens, an estimate.
-    pub tokens: u64,
-    /// Whether something of it was cut.
-    pub truncated: bool,
 }
 
 /// A tool that was called.

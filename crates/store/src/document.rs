@@ -3,6 +3,7 @@
 use futures_util::future::BoxFuture;
 use protocol::document::TITLE;
 use protocol::limits::MAX_DOCUMENT_BYTES;
+use protocol::method::DocumentSaveParams;
 use protocol::notification::{DocumentChanged, Notification as _, TreeChange};
 use protocol::text::{is_blank, normalise};
 use protocol::{
@@ -45,17 +46,6 @@ pub(crate) fn read_document(mut row: Columns<'_>) -> Result<Document, StoreError
     })
 }
 
-/// A text to save. Of `DocumentSaveParams` it differs in its scope, which every function about documents takes.
-#[derive(Debug, Clone)]
-pub struct SaveDocument {
-    pub scope: Scope,
-    /// The text as the client sent it.
-    pub content: String,
-    /// The version the client last saw; 0: no document may exist; none: whatever there is.
-    pub expected_version: Option<Version>,
-    pub reason: SaveReason,
-}
-
 /// What a save led to. A client is told of warnings besides, which the gateway's settings decide, and not of `changed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
@@ -89,12 +79,13 @@ impl Store {
     /// Saves a scope's document.
     pub fn save_document<'a>(
         &'a self,
-        save: SaveDocument,
+        save: DocumentSaveParams,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Saved, StoreError>> {
         Box::pin(async move {
             let text = Text::new(&save.content)?;
-            let SaveDocument { scope, expected_version, reason, .. } = save;
+            let DocumentSaveParams { workspace_id, folder_id, expected_version, save_reason, .. } = save;
+            let (scope, reason) = (Scope { workspace_id, folder_id }, save_reason.unwrap_or_default());
             if self.is_postgres()
                 && let Some(saved) = self.save_at_once(&scope, &text, expected_version, reason, actor).await?
             {

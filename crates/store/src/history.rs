@@ -8,20 +8,13 @@ use crate::on::On;
 use crate::scope::in_scope;
 use crate::{Scope, Store, StoreError, folder};
 
-/// Which part of a history is wanted. `DocumentHistoryParams` is what a client asks for; here the limit is decided.
-#[derive(Debug, Clone, Copy)]
-pub struct HistoryPage {
-    pub limit: u64,
-    /// Only versions below this one.
-    pub before: Option<Version>,
-}
-
 impl Store {
-    /// A scope's revisions, newest first, without their texts.
+    /// A scope's revisions before a version, newest first, without their texts.
     pub fn history<'a>(
         &'a self,
         scope: &'a Scope,
-        page: HistoryPage,
+        limit: u64,
+        before: Option<Version>,
     ) -> BoxFuture<'a, Result<Vec<RevisionSummary>, StoreError>> {
         Box::pin(async move {
             let scope = scope.clone();
@@ -33,8 +26,8 @@ impl Store {
                 FROM thread_agents_doc_revision WHERE",
                     "AND version < $3 ORDER BY version DESC LIMIT $4"
                 );
-                let before = page.before.map_or(i64::MAX, Version::to_column);
-                let values = values![&scope.workspace_id, scope.folder_id.as_ref(), before, page.limit];
+                let before = before.map_or(i64::MAX, Version::to_column);
+                let values = values![&scope.workspace_id, scope.folder_id.as_ref(), before, limit];
                 on.all(select, values, |mut row| {
                     Ok(RevisionSummary {
                         version: row.next()?,

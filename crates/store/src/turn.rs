@@ -2,6 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
+use protocol::method::TurnStartParams;
 use protocol::{
     ErrorSubject, Session, ThreadId, Timestamp, TokenUsage, Turn, TurnError, TurnId, TurnStatus, Version,
     WorkspaceId,
@@ -42,16 +43,6 @@ pub(crate) fn read_turn(row: &mut Columns<'_>) -> Result<Turn, StoreError> {
         finished_at: row.next()?,
         created_by: row.next()?,
     })
-}
-
-/// What a new turn has. It is not `TurnStartParams`: the gateway has chosen the model, and runs it under a lease.
-#[derive(Debug, Clone)]
-pub struct NewTurn {
-    pub thread_id: ThreadId,
-    pub input: String,
-    pub model: Option<String>,
-    pub cwd: Option<String>,
-    pub lease: Lease,
 }
 
 /// How a turn ends: a [`TurnStatus`] with what only that one has.
@@ -125,29 +116,22 @@ impl EndTurn {
     }
 }
 
-/// Which of a thread's turns are wanted. `TurnListParams` is what a client asks for; here the limit is decided.
-#[derive(Debug, Clone, Copy)]
-pub struct TurnPage {
-    pub limit: u64,
-    /// Only turns whose ordinal is below this one.
-    pub before: Option<u64>,
-}
-
 impl Store {
-    /// Begins the next turn of a thread; refused while another one runs.
+    /// Begins the next turn of a thread under a lease; refused while another one runs.
     pub fn create_turn<'a>(
         &'a self,
-        workspace_id: &'a WorkspaceId,
-        new: NewTurn,
+        start: TurnStartParams,
+        lease: Lease,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Turn, StoreError>> {
         Box::pin(async move {
-            name::check_text("input", &new.input)?;
-            new.model.as_deref().map_or(Ok(()), |model| name::check("model", model))?;
-            new.cwd.as_deref().map_or(Ok(()), |cwd| name::check_path("cwd", cwd))?;
-            name::check("lease_owner", &new.lease.owner)?;
-            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let turn = write.insert_turn(&new).await?;
+            name::check_text("input", &start.input)?;
+            start.model.as_deref().map_or(Ok(()), |model| name::check("model", model))?;
+            start.cwd.as_deref().map_or(Ok(()), |cwd| name::check_path("cwd", cwd))?;
+            name::check("lease_owner", &lease.owner)?;
+            let workspace_id = start.workspace_id.clone();
+            self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let turn = write.insert_turn(&start, &lease).await?;
                 write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
                 Ok(turn)
             })
@@ -191,12 +175,13 @@ impl Store {
         })
     }
 
-    /// A thread's turns, newest first, without their answers; those of an archived thread too.
+    /// A thread's turns before an ordinal, newest first, without their answers; those of an archived thread too.
     pub fn turns<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
-        page: TurnPage,
+        limit: u64,
+        before: Option<u64>,
     ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
         Box::pin(async move {
             const TURNS: &str = concat!(
@@ -208,8 +193,8 @@ impl Store {
             let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
             self.read(async move |on: &mut On<'_>| {
                 thread::find_or_missing(on, &workspace_id, &thread_id).await?;
-                let before = page.before.unwrap_or(u64::MAX);
-                let values = values![&workspace_id, &thread_id, before, page.limit];
+                let before = before.unwrap_or(u64::MAX);
+                let values = values![&workspace_id, &thread_id, before, limit];
                 on.all(TURNS, values, |mut row| read_turn(&mut row)).await
             })
             .await
@@ -226,7 +211,7 @@ pub(crate) enum EndGuard {
 }
 
 impl WorkspaceWrite<'_, '_> {
-    async fn insert_turn(&mut self, new: &NewTurn) -> Result<Turn, StoreError> {
+    async fn insert_turn(&mut self, start: &TurnStartParams, lease: &Lease) -> Result<Turn, StoreError> {
         const INSERT: &str = concat!(
             "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd, lease_owner,
                 lease_expires_at, created_at, created_by)
@@ -241,22 +226,22 @@ impl WorkspaceWrite<'_, '_> {
         let values = values![
             &id,
             &self.workspace_id,
-            &new.thread_id,
-            &new.input,
-            &new.model,
-            &new.cwd,
-            &new.lease.owner,
-            new.lease.expires_at,
+            &start.thread_id,
+            &start.input,
+            &start.model,
+            &start.cwd,
+            &lease.owner,
+            lease.expires_at,
             self.now,
             &self.actor,
         ];
         if let Some(turn) = self.on.one_by_key(INSERT, values, |mut row| read_turn(&mut row)).await? {
             return Ok(turn);
         }
-        self.live_thread(&new.thread_id).await?;
+        self.live_thread(&start.thread_id).await?;
         let running = "SELECT id FROM turn WHERE thread_id = $1 AND turn.status = 'running'";
-        let turn_id = self.on.one_by_key(running, values![&new.thread_id], |mut row| row.next()).await?;
-        Err(StoreError::TurnRunning { thread_id: new.thread_id.to_string(), turn_id })
+        let turn_id = self.on.one_by_key(running, values![&start.thread_id], |mut row| row.next()).await?;
+        Err(StoreError::TurnRunning { thread_id: start.thread_id.to_string(), turn_id })
     }
 
     /// Ends a running turn and logs it; none says that the guard does not hold, and that nothing was written.

@@ -6,10 +6,12 @@ use agent::PromptRequest;
 use anyhow::Context as _;
 use client::{Client, Target};
 use gateway::{Database, Gateway, GatewaySettings};
-use protocol::method::{TokenCreate, TokenCreateParams, WorkspaceCreate, WorkspaceCreateParams};
+use protocol::method::{
+    TokenCreate, TokenCreateParams, TurnStartParams, WorkspaceCreate, WorkspaceCreateParams,
+};
 use protocol::{Role, ThreadId, Timestamp, TurnId, Workspace, WorkspaceId};
 use rpc::memory;
-use store::{FinishTurn, Lease, NewTurn, TurnEnd};
+use store::{FinishTurn, Lease, TurnEnd};
 
 /// A gateway that is gone, with everything it wrote, when it is dropped.
 pub struct TestGateway {
@@ -65,9 +67,9 @@ impl TestGateway {
         let (agent, store) = (self.gateway.agent(), self.gateway.store());
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 60_000);
         let lease = Lease { owner: "test-gateway".to_owned(), expires_at };
-        let (thread, input) = (thread_id.clone(), "hello".to_owned());
-        let new = NewTurn { thread_id: thread, input: input.clone(), model: None, cwd: None, lease };
-        let turn = store.create_turn(workspace_id, new, None).await?;
+        let input = "hello".to_owned();
+        let start = TurnStartParams::new(workspace_id, thread_id, input.clone());
+        let turn = store.create_turn(start, lease, None).await?;
         let request = PromptRequest {
             workspace_id: workspace_id.clone(),
             thread_id: thread_id.clone(),

@@ -1,8 +1,9 @@
 //! What benchmarks put into a workspace, the same for all of them.
 
+use protocol::method::DocumentSaveParams;
 use protocol::method::{ThreadCreateParams, WorkspaceCreateParams};
 use protocol::{FolderId, SaveReason, ThreadId, ThreadMode, WorkspaceId};
-use store::{SaveDocument, Scope, Store};
+use store::{Scope, Store};
 
 pub const ACTOR: &str = "benchmark";
 /// How deeply folders are nested.
@@ -65,8 +66,10 @@ pub async fn thread(
 }
 
 /// A save whose text differs from that of every other number.
-pub fn save(scope: Scope, number: u64) -> SaveDocument {
-    SaveDocument { scope, content: text(number), expected_version: None, reason: SaveReason::Autosave }
+pub fn save(scope: Scope, number: u64) -> DocumentSaveParams {
+    let Scope { workspace_id, folder_id } = scope;
+    let (content, save_reason) = (text(number), Some(SaveReason::Autosave));
+    DocumentSaveParams { workspace_id, folder_id, content, expected_version: None, save_reason }
 }
 
 /// About two kilobytes.

@@ -82,15 +82,7 @@ impl Conversation {
 
     /// Asks; who waits is told when the turn is over.
     pub(crate) async fn start(&self, input: &str) -> (TurnId, Arc<tokio::sync::Notify>) {
-        let start = TurnStartParams {
-            workspace_id: self.workspace_id.clone(),
-            thread_id: self.thread_id.clone(),
-            input: input.to_owned(),
-            cwd: None,
-            model: None,
-            skills: Vec::new(),
-            mcp: Vec::new(),
-        };
+        let start = TurnStartParams::new(&self.workspace_id, &self.thread_id, input);
         let ended = Arc::new(tokio::sync::Notify::new());
         let listener = Arc::new(Ended(Arc::clone(&ended)));
         let turn = self.agent.start_turn(start, Some("ada".to_owned()), listener).await.unwrap();

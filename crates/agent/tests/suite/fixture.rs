@@ -8,10 +8,11 @@ use agent::{Agent, AgentError, AgentSettings, PromptRequest};
 use hooks::HookPackage;
 use prompt::CompiledPrompt;
 use protocol::hook::HookRun;
+use protocol::method::{DocumentSaveParams, TurnStartParams};
 use protocol::method::{ThreadCreateParams, WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::prompt::{PromptDiagnostic, PromptManifest};
-use protocol::{AgentsConfig, SaveReason, ThreadMode, Timestamp, TurnId, WorkspaceId};
-use store::{Database, Lease, NewTurn, SaveDocument, Scope, Store};
+use protocol::{AgentsConfig, ThreadMode, Timestamp, TurnId, WorkspaceId};
+use store::{Database, Lease, Scope, Store};
 
 /// Who runs the turns.
 pub(crate) const OWNER: &str = "test";
@@ -68,6 +69,16 @@ impl World {
         fs::write(path, text).unwrap();
     }
 
+    /// Lets every text of a prompt have been used so much earlier.
+    pub(crate) fn age_texts(&self, age: Duration) {
+        let database = rusqlite::Connection::open(self.path("foreword.db")).unwrap();
+        database.busy_timeout(Duration::from_secs(5)).unwrap();
+        let milliseconds = i64::try_from(age.as_millis()).unwrap();
+        let aged =
+            database.execute("UPDATE prompt_text SET last_used_at = last_used_at - ?1", [milliseconds]);
+        assert!(aged.unwrap() > 0);
+    }
+
     pub(crate) fn agent(&self) -> Agent {
         self.agent_with([])
     }
@@ -79,11 +90,12 @@ impl World {
     /// Saves the document of the workspace's root.
     pub(crate) async fn save(&self, text: &str) {
         let scope = Scope::root(self.workspace.clone());
-        let save = SaveDocument {
-            scope,
+        let save = DocumentSaveParams {
+            workspace_id: scope.workspace_id,
+            folder_id: scope.folder_id,
             content: text.to_owned(),
             expected_version: None,
-            reason: SaveReason::Manual,
+            save_reason: None,
         };
         self.store.save_document(save, None).await.unwrap();
     }
@@ -122,14 +134,9 @@ impl World {
     pub(crate) async fn turn(&self) -> (PromptRequest, TurnId) {
         let mut request = self.thread().await;
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 600_000);
-        let new = NewTurn {
-            thread_id: request.thread_id.clone(),
-            input: "hello".to_owned(),
-            model: None,
-            cwd: None,
-            lease: Lease { owner: OWNER.to_owned(), expires_at },
-        };
-        let turn = self.store.create_turn(&self.workspace, new, None).await.unwrap().id;
+        let start = TurnStartParams::new(&request.workspace_id, &request.thread_id, "hello");
+        let lease = Lease { owner: OWNER.to_owned(), expires_at };
+        let turn = self.store.create_turn(start, lease, None).await.unwrap().id;
         request.turn_id = Some(turn.clone());
         (request, turn)
     }

@@ -81,15 +81,7 @@ impl Talker {
     }
 
     fn params(&self, thread_id: &ThreadId, input: &str) -> TurnStartParams {
-        TurnStartParams {
-            workspace_id: self.workspace_id.clone(),
-            thread_id: thread_id.clone(),
-            input: input.to_owned(),
-            cwd: None,
-            model: None,
-            skills: Vec::new(),
-            mcp: Vec::new(),
-        }
+        TurnStartParams::new(&self.workspace_id, thread_id, input)
     }
 }
 

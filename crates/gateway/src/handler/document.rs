@@ -9,7 +9,7 @@ use protocol::method::{
 };
 use protocol::{Document, Warning};
 use rpc::Error;
-use store::{HistoryPage, SaveDocument, Scope};
+use store::Scope;
 
 use crate::error::from_store;
 use crate::router::Context;
@@ -21,13 +21,7 @@ pub(crate) async fn get(context: Context, params: DocumentScopeParams) -> Result
 }
 
 pub(crate) async fn save(context: Context, params: DocumentSaveParams) -> Result<DocumentSaveResult, Error> {
-    let save = SaveDocument {
-        scope: Scope { workspace_id: params.workspace_id, folder_id: params.folder_id },
-        content: params.content,
-        expected_version: params.expected_version,
-        reason: params.save_reason.unwrap_or_default(),
-    };
-    let saved = context.shared.store.save_document(save, context.actor()).await.map_err(from_store)?;
+    let saved = context.shared.store.save_document(params, context.actor()).await.map_err(from_store)?;
     let carried = context.shared.settings.agent.prompt.budgets.agents_md;
     Ok(DocumentSaveResult { warnings: warnings(&saved.document, carried), doc: saved.document })
 }
@@ -73,8 +67,8 @@ pub(crate) async fn history(
         return Err(Error::invalid_params(message));
     }
     let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
-    let page = HistoryPage { limit: limit.into(), before: params.before };
-    let revisions = context.shared.store.history(&scope, page).await.map_err(from_store)?;
+    let store = &context.shared.store;
+    let revisions = store.history(&scope, limit.into(), params.before).await.map_err(from_store)?;
     Ok(DocumentHistoryResult { revisions })
 }
 

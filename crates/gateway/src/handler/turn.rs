@@ -17,7 +17,6 @@ use protocol::notification::{TurnDelta, TurnRetrying};
 use protocol::{Method as _, Role, TurnId};
 use rpc::{Error, Outgoing};
 use serde::Serialize;
-use store::TurnPage;
 
 use crate::error::error;
 use crate::handler::prompt::from_agent;
@@ -50,8 +49,8 @@ pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<Tur
         let message = format!("`limit` must be between 1 and {MAX_HISTORY_LIMIT}, not {limit}");
         return Err(Error::invalid_params(message));
     }
-    let page = TurnPage { limit: limit.into(), before: params.before };
-    let turns = context.shared.agent.turns(&params.workspace_id, &params.thread_id, page).await;
+    let agent = &context.shared.agent;
+    let turns = agent.turns(&params.workspace_id, &params.thread_id, limit.into(), params.before).await;
     Ok(TurnListResult { turns: turns.map_err(from_agent)? })
 }
 

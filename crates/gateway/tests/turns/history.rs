@@ -2,6 +2,7 @@
 
 use agent::TurnSettings;
 use protocol::message::{Block, Message, TurnItem, TurnMessage};
+use protocol::method::TurnStartParams;
 use protocol::{ThreadId, Timestamp, WorkspaceId};
 use scripted_model::{Answer, RecordedRequest};
 use serde_json::{Value, json};
@@ -329,9 +330,8 @@ async fn a_thousand_turns_without_a_summary_are_caught_up_with() {
 /// Stores a question and its answer as if a gateway had.
 async fn past_turn(store: &store::Store, workspace: &WorkspaceId, thread: &ThreadId, input: &str) {
     let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
-    let new =
-        store::NewTurn { thread_id: thread.clone(), input: input.to_owned(), model: None, cwd: None, lease };
-    let turn = store.create_turn(workspace, new, None).await.unwrap();
+    let start = TurnStartParams::new(workspace, thread, input);
+    let turn = store.create_turn(start, lease, None).await.unwrap();
     let items = [Message::user(input), Message::assistant(vec![Block::text("ok")])];
     let items = items.map(|message| TurnItem::Message(TurnMessage::new(message))).to_vec();
     let end = store::TurnEnd::Completed { session: None };

@@ -2,6 +2,7 @@
 
 use agent::TurnSettings;
 use protocol::message::{Block, Message, MessageNote, TurnItem, TurnMessage};
+use protocol::method::TurnStartParams;
 use protocol::{ThreadId, Timestamp, WorkspaceId};
 use scripted_model::{Answer, Stop};
 use serde_json::{Value, json};
@@ -41,9 +42,8 @@ async fn past_turn(stage: &Stage, date: &str) {
         (stage.workspace.clone().try_into().unwrap(), stage.thread.clone().try_into().unwrap());
     let store = stage.gateway.gateway().store().clone();
     let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
-    let (input, model, cwd) = ("hello".to_owned(), None, None);
-    let new = store::NewTurn { thread_id: thread, input, model, cwd, lease };
-    let turn = store.create_turn(&workspace, new, None).await.unwrap();
+    let start = TurnStartParams::new(&workspace, &thread, "hello");
+    let turn = store.create_turn(start, lease, None).await.unwrap();
     let note =
         MessageNote { id: "extra_system".to_owned(), text: format!("## Extra System\nDate: {date} (UTC)") };
     let opening = TurnMessage::opening("hello", None, vec![note]);

@@ -1,6 +1,7 @@
 //! What a turn is told of those before it that failed or were cancelled.
 
 use protocol::message::{Block, Message, TurnItem, TurnMessage};
+use protocol::method::TurnStartParams;
 use protocol::{ThreadId, Timestamp, ToolCall, WorkspaceId};
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -72,9 +73,8 @@ async fn a_call_without_a_result_may_have_changed_its_file() {
         (stage.workspace.clone().try_into().unwrap(), stage.thread.clone().try_into().unwrap());
     let store = stage.gateway.gateway().store().clone();
     let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
-    let (input, model, cwd) = ("Write.".to_owned(), None, None);
-    let new = store::NewTurn { thread_id: thread, input, model, cwd, lease };
-    let turn = store.create_turn(&workspace, new, None).await.unwrap();
+    let start = TurnStartParams::new(&workspace, &thread, "Write.");
+    let turn = store.create_turn(start, lease, None).await.unwrap();
     let arguments = json!({ "path": "b.txt", "content": "x" }).to_string();
     let call = ToolCall { id: "call_1".to_owned(), name: "write_file".to_owned(), arguments };
     let message = TurnMessage::new(Message::assistant(vec![Block::ToolCall(call)]));

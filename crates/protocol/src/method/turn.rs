@@ -31,6 +31,21 @@ pub struct TurnStartParams {
     pub mcp: Vec<String>,
 }
 
+impl TurnStartParams {
+    /// A question for a thread, with nothing else chosen.
+    pub fn new(workspace_id: &WorkspaceId, thread_id: &ThreadId, input: impl Into<String>) -> Self {
+        Self {
+            workspace_id: workspace_id.clone(),
+            thread_id: thread_id.clone(),
+            input: input.into(),
+            cwd: None,
+            model: None,
+            skills: Vec::new(),
+            mcp: Vec::new(),
+        }
+    }
+}
+
 /// Takes the thread whose turns are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use protocol::method::DocumentSaveParams;
 use protocol::{SaveReason, Sequence, Version};
-use store::{SaveDocument, Scope, Store, StoreError};
+use store::{Scope, Store, StoreError};
 use tokio::task::JoinSet;
 
 use crate::fixture::{Engine, Fixture, OWNER, conflict, message, new_thread, run, said, text};
 
 async fn save_over(store: Store, scope: Scope, content: String, version: u64) -> Result<u64, StoreError> {
-    let save = SaveDocument { expected_version: Some(Version(version)), ..text(&scope, &content) };
+    let save = DocumentSaveParams { expected_version: Some(Version(version)), ..text(&scope, &content) };
     store.save_document(save, None).await.map(|saved| saved.document.version.0)
 }
 
@@ -99,9 +100,9 @@ async fn autosave(store: Store, scope: Scope, author: u64, saves: u64) -> Vec<(u
     for number in 0..saves {
         let content = format!("save {number} of author {author}");
         loop {
-            let save = SaveDocument {
+            let save = DocumentSaveParams {
                 expected_version: Some(Version(version)),
-                reason: SaveReason::Autosave,
+                save_reason: Some(SaveReason::Autosave),
                 ..text(&scope, &content)
             };
             match store.save_document(save, None).await {

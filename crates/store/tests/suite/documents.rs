@@ -1,8 +1,9 @@
 //! What a save does to a scope's document.
 
 use protocol::limits::MAX_DOCUMENT_BYTES;
+use protocol::method::DocumentSaveParams;
 use protocol::{ContentHash, DocumentStatus, RevisionReason, SaveReason};
-use store::{SaveDocument, StoreError};
+use store::StoreError;
 
 use crate::fixture::text;
 
@@ -141,7 +142,7 @@ both_databases!(a_zero_byte_is_refused, async |given| {
 both_databases!(the_reason_of_a_save_is_kept, async |given| {
     let root = given.root();
     given.save(&root, "by hand").await;
-    let autosave = SaveDocument { reason: SaveReason::Autosave, ..text(&root, "by itself") };
+    let autosave = DocumentSaveParams { save_reason: Some(SaveReason::Autosave), ..text(&root, "by itself") };
     given.store.save_document(autosave, None).await.unwrap();
     let reasons: Vec<_> = given.history(&root).await.iter().map(|revision| revision.save_reason).collect();
     assert_eq!(reasons, [RevisionReason::Autosave, RevisionReason::Manual]);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use protocol::Version;
 use protocol::method::WorkspaceCreateParams;
-use store::{Database, HistoryPage, Scope, Store, StoreError, Wake};
+use store::{Database, Scope, Store, StoreError, Wake};
 use test_postgres::{Options, test_cluster};
 
 use crate::fixture::{Engine, assert_unavailable, run, text};
@@ -193,7 +193,7 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged_to_many_at_once() {
             }
         }
         for (scope, saves) in scopes.iter().zip(&acknowledged) {
-            let history = store.history(scope, HistoryPage { limit: 500, before: None }).await.unwrap();
+            let history = store.history(scope, 500, None).await.unwrap();
             assert_eq!(history.len(), *saves);
         }
         std::fs::remove_file(filler).unwrap();
@@ -211,7 +211,7 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged_to_many_at_once() {
 async fn assert_state(store: &Store, root: &Scope, texts: &[String]) {
     let document = store.document(root).await.unwrap().0.unwrap();
     assert_eq!(document.content, *texts.last().unwrap());
-    let history = store.history(root, HistoryPage { limit: 500, before: None }).await.unwrap();
+    let history = store.history(root, 500, None).await.unwrap();
     assert_eq!(history.len(), texts.len());
     let seq = store.sequence(&root.workspace_id).await.unwrap();
     // And the workspace, and that it has a document.

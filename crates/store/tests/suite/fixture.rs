@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use protocol::message::{Message, TurnItem, TurnMessage};
-use protocol::method::{ThreadCreateParams, ThreadTreeParams, ThreadTreeResult, WorkspaceCreateParams};
+use protocol::method::{
+    DocumentSaveParams, ThreadCreateParams, ThreadTreeParams, ThreadTreeResult, TurnStartParams,
+    WorkspaceCreateParams,
+};
 use protocol::notification::{
     ContextCompressed, ContextCompressing, DocumentChanged, Notification as _, TreeChanged,
     TurnApprovalRequested, TurnCancelled, TurnCompleted, TurnFailed, TurnManifestKept, TurnStarted,
@@ -11,14 +14,14 @@ use protocol::notification::{
 };
 use protocol::prompt::{PromptFingerprints, PromptManifest, PromptProfile, RoundManifest};
 use protocol::{
-    ContentHash, Document, FolderId, RevisionSummary, SaveReason, Sequence, Session, ThreadId, ThreadMode,
-    Timestamp, Turn, TurnError, TurnId, TurnStatus, Version, WorkspaceId,
+    ContentHash, Document, FolderId, RevisionSummary, Sequence, Session, ThreadId, ThreadMode, Timestamp,
+    Turn, TurnError, TurnId, TurnStatus, Version, WorkspaceId,
 };
 use serde_json::json;
 use sqlx::Connection as _;
 use store::{
-    BeginRound, Database, FinishTurn, HistoryPage, Lease, NewTurn, PromptText, SaveDocument, Saved, Scope,
-    Store, StoreError, StoredItem, ThreadContext, TurnEnd, TurnEvent,
+    BeginRound, Database, FinishTurn, Lease, PromptText, Saved, Scope, Store, StoreError, StoredItem,
+    ThreadContext, TurnEnd, TurnEvent,
 };
 use test_postgres::{TestDatabase, test_database};
 use tokio::runtime::Runtime;
@@ -237,7 +240,7 @@ impl Fixture {
 
     /// Begins a turn that [`OWNER`] runs.
     pub(crate) async fn turn(&self, thread: &ThreadId) -> Turn {
-        self.store.create_turn(&self.workspace, new_turn(thread), None).await.unwrap()
+        self.store.create_turn(new_turn(&self.workspace, thread), minute(), None).await.unwrap()
     }
 
     /// Ends a turn that [`OWNER`] runs.
@@ -270,7 +273,7 @@ impl Fixture {
         content: &str,
         version: u64,
     ) -> Result<Saved, StoreError> {
-        let save = SaveDocument { expected_version: Some(Version(version)), ..text(scope, content) };
+        let save = DocumentSaveParams { expected_version: Some(Version(version)), ..text(scope, content) };
         self.store.save_document(save, None).await
     }
 
@@ -290,7 +293,7 @@ impl Fixture {
 
     /// The scope's whole history, newest first.
     pub(crate) async fn history(&self, scope: &Scope) -> Vec<RevisionSummary> {
-        self.store.history(scope, HistoryPage { limit: 1000, before: None }).await.unwrap()
+        self.store.history(scope, 1000, None).await.unwrap()
     }
 
     /// The numbers of the scope's versions, newest first.
@@ -375,12 +378,13 @@ impl Told {
 }
 
 /// A save of a text, whatever is there before.
-pub(crate) fn text(scope: &Scope, content: &str) -> SaveDocument {
-    SaveDocument {
-        scope: scope.clone(),
+pub(crate) fn text(scope: &Scope, content: &str) -> DocumentSaveParams {
+    DocumentSaveParams {
+        workspace_id: scope.workspace_id.clone(),
+        folder_id: scope.folder_id.clone(),
         content: content.to_owned(),
         expected_version: None,
-        reason: SaveReason::Manual,
+        save_reason: None,
     }
 }
 
@@ -396,15 +400,14 @@ pub(crate) fn new_thread(
 /// Who runs the turns of most tests.
 pub(crate) const OWNER: &str = "gateway-1";
 
-/// A turn that [`OWNER`] runs for the next minute.
-pub(crate) fn new_turn(thread: &ThreadId) -> NewTurn {
-    NewTurn {
-        thread_id: thread.clone(),
-        input: "what now?".to_owned(),
-        model: None,
-        cwd: None,
-        lease: lease(OWNER, 60_000),
-    }
+/// A minute for [`OWNER`].
+pub(crate) fn minute() -> Lease {
+    lease(OWNER, 60_000)
+}
+
+/// A question.
+pub(crate) fn new_turn(workspace: &WorkspaceId, thread: &ThreadId) -> TurnStartParams {
+    TurnStartParams::new(workspace, thread, "what now?")
 }
 
 /// A lease that is over in some milliseconds, or was over some ago.
@@ -486,7 +489,7 @@ pub(crate) async fn put_texts(
     texts: Vec<PromptText>,
 ) -> Result<(), StoreError> {
     let thread = store.create_thread(new_thread(workspace, None, "texts"), None).await.unwrap().id;
-    let turn = store.create_turn(workspace, new_turn(&thread), None).await.unwrap().id;
+    let turn = store.create_turn(new_turn(workspace, &thread), minute(), None).await.unwrap().id;
     store.begin_round(workspace, &turn, OWNER, BeginRound { texts, ..bare_round(1, "f") }).await
 }
 

@@ -1,7 +1,6 @@
 //! A scope's revisions.
 
 use protocol::{ContentHash, Version};
-use store::HistoryPage;
 
 both_databases!(a_history_is_newest_first_in_pages, async |given| {
     let root = given.root();
@@ -9,8 +8,7 @@ both_databases!(a_history_is_newest_first_in_pages, async |given| {
         given.save(&root, &format!("text {version}")).await;
     }
     let page = async |limit, before: Option<u64>| {
-        let page = HistoryPage { limit, before: before.map(Version) };
-        let revisions = given.store.history(&root, page).await.unwrap();
+        let revisions = given.store.history(&root, limit, before.map(Version)).await.unwrap();
         revisions.into_iter().map(|revision| revision.version.0).collect::<Vec<_>>()
     };
     assert_eq!(page(2, None).await, [5, 4]);

@@ -1,7 +1,7 @@
 //! Leases: a turn whose gateway died is failed by another one, and no other turn is.
 
 use protocol::{Timestamp, Turn, TurnId, TurnStatus};
-use store::{Lease, NewTurn, StoreError, TurnHold};
+use store::{Lease, StoreError, TurnHold};
 
 use crate::fixture::{
     Fixture, OWNER, assert_ended, assert_not_holder, completed, failure, from_now, lease, message, new_turn,
@@ -10,8 +10,8 @@ use crate::fixture::{
 /// Begins a turn, in a thread of its own, whose lease is over in some milliseconds.
 async fn begin(given: &Fixture, milliseconds: i64) -> Turn {
     let thread = given.thread(None, "thread").await;
-    let new = NewTurn { lease: lease(OWNER, milliseconds), ..new_turn(&thread) };
-    given.store.create_turn(&given.workspace, new, None).await.unwrap()
+    let (new, lease) = (new_turn(&given.workspace, &thread), lease(OWNER, milliseconds));
+    given.store.create_turn(new, lease, None).await.unwrap()
 }
 
 fn ids(turns: &[Turn]) -> Vec<TurnId> {
@@ -71,8 +71,8 @@ both_databases!(expired_turns_of_every_workspace_are_failed, async |given| {
     let elsewhere = given.another_workspace().await;
     let thread = crate::fixture::new_thread(&elsewhere, None, "thread");
     let thread = given.store.create_thread(thread, None).await.unwrap().id;
-    let new = NewTurn { lease: lease(OWNER, -2000), ..new_turn(&thread) };
-    let there = given.store.create_turn(&elsewhere, new, None).await.unwrap();
+    let new = new_turn(&elsewhere, &thread);
+    let there = given.store.create_turn(new, lease(OWNER, -2000), None).await.unwrap();
     let here = begin(given, -1000).await;
     let failed =
         given.store.fail_expired_turns(Timestamp::now(), 10, &[], &failure("abandoned")).await.unwrap();

@@ -1,13 +1,12 @@
 //! A database of an older version: brought up to date with all it holds.
 
 use protocol::hook::{Phase, RunStatus};
-use protocol::{
-    ContentHash, RevisionReason, SaveReason, Sequence, ThreadId, TurnStatus, Version, WorkspaceId,
-};
-use store::{FinishTurn, HistoryPage, SaveDocument, Scope, Store, TurnEnd, TurnPage, hash_secret};
+use protocol::method::DocumentSaveParams;
+use protocol::{ContentHash, RevisionReason, Sequence, ThreadId, TurnStatus, Version, WorkspaceId};
+use store::{FinishTurn, Scope, Store, TurnEnd, hash_secret};
 
 use crate::fixture::{
-    Connection, Engine, empty_database, new_turn, open_connection, said, session, whole_tree,
+    Connection, Engine, empty_database, minute, new_turn, open_connection, said, session, whole_tree,
 };
 
 /// The first migration as it was released.
@@ -89,7 +88,7 @@ fn first_version_is_brought_up_to_date(engine: Engine) {
         let store = Store::open(&database).await.unwrap();
         let (workspace, thread) = ("w".parse().unwrap(), "t".parse().unwrap());
         assert_old_data(&store, &workspace, &thread).await;
-        let turn = store.create_turn(&workspace, new_turn(&thread), None).await.unwrap();
+        let turn = store.create_turn(new_turn(&workspace, &thread), minute(), None).await.unwrap();
         assert_eq!((turn.ordinal, turn.status), (1, TurnStatus::Running));
         assert_eq!(store.sequence(&workspace).await.unwrap(), Sequence(5));
         store.close().await;
@@ -221,8 +220,7 @@ async fn assert_all_of_it(store: &Store) {
         (Version(2), Some("ada"), None)
     );
     let folder = Scope::folder(id.clone(), top.id.clone());
-    let page = HistoryPage { limit: 50, before: None };
-    let history = store.history(&folder, page).await.unwrap();
+    let history = store.history(&folder, 50, None).await.unwrap();
     let reasons: Vec<_> = history.iter().map(|revision| (revision.version.0, revision.save_reason)).collect();
     use RevisionReason::{Archive, Manual, Restore};
     assert_eq!(reasons, [(4, Restore), (3, Manual), (2, Archive), (1, Manual)]);
@@ -235,7 +233,7 @@ async fn assert_all_of_it(store: &Store) {
     assert_eq!(names, ["owner", "ci"]);
     assert!(store.token_by_secret(&hash_secret("secret")).await.unwrap().unwrap().revoked_at.is_none());
 
-    let turns = store.turns(id, thread, TurnPage { limit: 9, before: None }).await.unwrap();
+    let turns = store.turns(id, thread, 9, None).await.unwrap();
     let statuses: Vec<_> = turns.iter().map(|turn| (turn.ordinal, turn.status)).collect();
     assert_eq!(statuses, [(2, TurnStatus::Failed), (1, TurnStatus::Completed)]);
     let turn = &turns[1];
@@ -265,7 +263,7 @@ async fn assert_all_of_it(store: &Store) {
     let text = ContentHash::of("a prompt's text");
     assert_eq!(store.prompt_texts(id, std::slice::from_ref(&text)).await.unwrap()[&text], "a prompt's text");
 
-    let running = &store.turns(id, loose, TurnPage { limit: 1, before: None }).await.unwrap()[0];
+    let running = &store.turns(id, loose, 1, None).await.unwrap()[0];
     let hold = store.turn_hold(id, &running.id).await.unwrap();
     assert!(running.status == TurnStatus::Running && hold.stop_requested_at.is_some());
     let end = FinishTurn::new(TurnEnd::Cancelled);
@@ -273,11 +271,9 @@ async fn assert_all_of_it(store: &Store) {
     let seq = store.sequence(id).await.unwrap();
     let log = store.changes_after(id, Sequence(0), 1000).await.unwrap();
     assert_eq!(log.iter().map(|change| change.seq.0).collect::<Vec<_>>(), (1..=seq.0).collect::<Vec<_>>());
-    let save = SaveDocument {
-        scope: root,
-        content: "from now on".to_owned(),
+    let save = DocumentSaveParams {
         expected_version: Some(Version(2)),
-        reason: SaveReason::Manual,
+        ..crate::fixture::text(&root, "from now on")
     };
     assert_eq!(store.save_document(save, None).await.unwrap().document.version, Version(3));
 }

@@ -13,8 +13,7 @@ both_databases!(what_was_written_is_there_after_reopening, async |given| {
     let reopened = given.another_store().await;
     assert_eq!(crate::fixture::whole_tree(&reopened, &given.workspace).await.unwrap(), tree);
     assert_eq!(reopened.document(&given.scope(&folder)).await.unwrap().0, Some(document));
-    let page = store::HistoryPage { limit: 50, before: None };
-    assert_eq!(reopened.history(&given.scope(&folder), page).await.unwrap(), history);
+    assert_eq!(reopened.history(&given.scope(&folder), 50, None).await.unwrap(), history);
     assert_eq!(reopened.sequence(&given.workspace).await.unwrap(), seq);
     reopened.create_folder(&given.workspace, None, "after", None).await.unwrap();
     assert_eq!(reopened.sequence(&given.workspace).await.unwrap(), seq.next());

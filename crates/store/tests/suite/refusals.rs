@@ -4,14 +4,12 @@ use protocol::ApprovalRequest;
 use protocol::method::WorkspaceUpdateParams;
 use protocol::{FolderId, ThreadId, Timestamp, TurnId, Version, WorkspaceId};
 use serde_json::Map;
-use store::{FinishTurn, HistoryPage, PromptText, Scope, StoreError, TurnEvent, TurnPage};
+use store::{FinishTurn, PromptText, Scope, StoreError, TurnEvent};
 
 use crate::fixture::{
-    Fixture, OWNER, bare_round, completed, from_now, lease, message, new_thread, new_turn, session, text,
-    whole_tree,
+    Fixture, OWNER, bare_round, completed, from_now, lease, message, minute, new_thread, new_turn, session,
+    text, whole_tree,
 };
-
-const PAGE: HistoryPage = HistoryPage { limit: 50, before: None };
 
 /// Every operation on a folder, by name.
 async fn uses_of_folder(
@@ -40,7 +38,7 @@ async fn uses_of_scope(given: &Fixture, scope: &Scope) -> Vec<(&'static str, Opt
         ("save", store.save_document(text(scope, "x"), None).await.err()),
         ("archive", store.archive_document(scope, None, None).await.err()),
         ("restore", store.restore_document(scope, Version(1), None, None).await.err()),
-        ("history", store.history(scope, PAGE).await.err()),
+        ("history", store.history(scope, 50, None).await.err()),
         ("revision", store.revision(scope, Version(1)).await.err()),
         ("resolve", store.resolve_for_folder(scope).await.err()),
     ]
@@ -59,8 +57,8 @@ async fn uses_of_thread(
         ("move", store.move_thread(workspace, thread, None, None).await.err()),
         ("archive", store.archive_thread(workspace, thread, None).await.err()),
         ("resolve", store.resolve_for_thread(workspace, thread).await.err()),
-        ("begin turn", store.create_turn(workspace, new_turn(thread), None).await.err()),
-        ("turns", store.turns(workspace, thread, TurnPage { limit: 50, before: None }).await.err()),
+        ("begin turn", store.create_turn(new_turn(workspace, thread), minute(), None).await.err()),
+        ("turns", store.turns(workspace, thread, 50, None).await.err()),
         ("session", store.session(workspace, thread).await.err()),
         ("save session", store.save_session(workspace, thread, session("/"), Version(0)).await.err()),
         ("save context", store.save_thread_context(workspace, thread, 1, None, Version(0)).await.err()),

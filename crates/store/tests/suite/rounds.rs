@@ -6,7 +6,7 @@ use store::{BeginRound, FinishTurn, PromptText, Statements, TurnEnd, TurnEvent};
 
 use crate::fixture::{
     Fixture, OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, assert_not_found,
-    assert_not_holder, completed, failed, from_now, manifest, message, new_turn,
+    assert_not_holder, completed, failed, from_now, manifest, message, minute, new_turn,
 };
 use crate::hook_runs::run_of;
 
@@ -119,7 +119,7 @@ both_databases!(the_last_items_are_added_with_the_end_once, async |given| {
 async fn question_and_answer(given: &Fixture, thread: &protocol::ThreadId) -> Statements {
     let before = given.store.statements();
     let subject = given.store.turn_subject(&given.workspace, thread).await.unwrap();
-    let turn = given.store.create_turn(&given.workspace, new_turn(thread), None).await.unwrap();
+    let turn = given.store.create_turn(new_turn(&given.workspace, thread), minute(), None).await.unwrap();
     given.store.resolve_for_thread(&given.workspace, thread).await.unwrap();
     given.store.stored_history(&given.workspace, thread, turn.ordinal, 100).await.unwrap();
     given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();

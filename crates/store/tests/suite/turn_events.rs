@@ -6,7 +6,7 @@ use store::{BeginRound, StoreError, TurnEvent, Wake};
 
 use crate::fixture::{
     Fixture, OWNER, Told, assert_ended, assert_invalid_state, assert_not_holder, bare_round, completed,
-    failure, lease, message, new_turn, said,
+    failure, lease, message, minute, new_turn, said,
 };
 use crate::wakes::heard;
 
@@ -53,7 +53,8 @@ both_databases!(every_event_is_told_in_order_and_wakes, async |given| {
 
 both_databases!(events_are_told_under_the_name_of_who_asked, async |given| {
     let thread = given.thread(None, "thread").await;
-    let turn = given.store.create_turn(&given.workspace, new_turn(&thread), Some("ada")).await.unwrap();
+    let turn =
+        given.store.create_turn(new_turn(&given.workspace, &thread), minute(), Some("ada")).await.unwrap();
     given.store.log_turn_events(&given.workspace, &turn.id, OWNER, every_event()).await.unwrap();
     let actors = given.column("SELECT coalesce(actor, '') FROM change_log ORDER BY seq DESC LIMIT 6").await;
     assert_eq!(actors, ["ada"; 6]);
@@ -117,8 +118,8 @@ both_databases!(telling_of_a_turn_and_failing_it_never_wait_for_each_other, asyn
     let another = given.another_store().await;
     for round in 0..40 {
         let thread = given.thread(None, "thread").await;
-        let new = store::NewTurn { lease: lease(OWNER, -1000), ..new_turn(&thread) };
-        let turn = given.store.create_turn(&given.workspace, new, None).await.unwrap();
+        let new = new_turn(&given.workspace, &thread);
+        let turn = given.store.create_turn(new, lease(OWNER, -1000), None).await.unwrap();
         let tell = |store: &store::Store, events: Vec<TurnEvent>| {
             let (store, workspace, turn) = (store.clone(), given.workspace.clone(), turn.id.clone());
             let items = vec![message("text"); 50];

@@ -1,30 +1,30 @@
 //! Turns: numbered by thread, one at a time, ended once.
 
+use protocol::method::TurnStartParams;
 use protocol::notification::TurnStarted;
 use protocol::{Sequence, TokenUsage, TurnStatus};
-use store::{FinishTurn, NewTurn, StoreError, TurnEnd, TurnPage};
+use store::{FinishTurn, StoreError, TurnEnd};
 
 use crate::fixture::{
-    OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, completed, failed, failure, new_turn,
-    turn_running,
+    OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, completed, failed, failure, minute,
+    new_turn, turn_running,
 };
-
-const PAGE: TurnPage = TurnPage { limit: 100, before: None };
 
 both_databases!(a_turn_begins_as_it_was_asked, async |given| {
     let thread = given.thread(None, "thread").await;
-    let new = NewTurn {
+    let (new, lease) = (new_turn(&given.workspace, &thread), minute());
+    let new = TurnStartParams {
         model: Some("anthropic/model".to_owned()),
         cwd: Some("/project/crate".to_owned()),
         input: "first line\nsecond line\t✓".to_owned(),
-        ..new_turn(&thread)
+        ..new
     };
-    let turn = given.store.create_turn(&given.workspace, new.clone(), Some("ada")).await.unwrap();
+    let turn = given.store.create_turn(new.clone(), lease.clone(), Some("ada")).await.unwrap();
     assert_eq!((turn.ordinal, turn.status), (1, TurnStatus::Running));
     assert_eq!((&turn.input, &turn.model, &turn.cwd), (&new.input, &new.model, &new.cwd));
     let hold = given.store.turn_hold(&given.workspace, &turn.id).await.unwrap();
     assert_eq!((hold.status, hold.owner.as_deref()), (TurnStatus::Running, Some(OWNER)));
-    assert_eq!((hold.expires_at, hold.stop_requested_at), (Some(new.lease.expires_at), None));
+    assert_eq!((hold.expires_at, hold.stop_requested_at), (Some(lease.expires_at), None));
     assert_eq!((&turn.error, &turn.usage, turn.finished_at), (&None, &None, None));
     assert_eq!((&turn.thread_id, turn.created_by.as_deref()), (&thread, Some("ada")));
     assert_eq!(given.store.turn(&given.workspace, &turn.id).await.unwrap(), turn);
@@ -95,7 +95,7 @@ both_databases!(a_thread_has_one_running_turn_at_a_time, async |given| {
     let (thread, other) = (given.thread(None, "thread").await, given.thread(None, "other").await);
     let turn = given.turn(&thread).await;
     let seq = given.seq().await;
-    let refused = given.store.create_turn(&given.workspace, new_turn(&thread), None).await;
+    let refused = given.store.create_turn(new_turn(&given.workspace, &thread), minute(), None).await;
     let message = refused.as_ref().unwrap_err().to_string();
     assert!(message.contains(turn.id.as_str()) && message.contains("still running"), "{message}");
     assert_eq!(turn_running(refused, &thread), Some(turn.id.to_string()));
@@ -110,8 +110,8 @@ both_databases!(of_two_turns_that_begin_at_once_exactly_one_does, async |given| 
     let thread = given.thread(None, "thread").await;
     for round in 1..=50 {
         let begin = |store: &store::Store| {
-            let (store, workspace, new) = (store.clone(), given.workspace.clone(), new_turn(&thread));
-            tokio::spawn(async move { store.create_turn(&workspace, new, None).await })
+            let (store, new) = (store.clone(), new_turn(&given.workspace, &thread));
+            tokio::spawn(async move { store.create_turn(new, minute(), None).await })
         };
         let (one, two) = (begin(&given.store), begin(&another));
         let (won, lost) = match (one.await.unwrap(), two.await.unwrap()) {
@@ -132,8 +132,7 @@ both_databases!(turns_are_listed_newest_first_in_pages, async |given| {
         given.finish(&turn.id, completed()).await.unwrap();
     }
     let page = async |limit, before| {
-        let page = TurnPage { limit, before };
-        let turns = given.store.turns(&given.workspace, &thread, page).await.unwrap();
+        let turns = given.store.turns(&given.workspace, &thread, limit, before).await.unwrap();
         turns.into_iter().map(|turn| turn.ordinal).collect::<Vec<_>>()
     };
     assert_eq!(page(2, None).await, [5, 4]);
@@ -147,7 +146,7 @@ both_databases!(turns_are_listed_newest_first_in_pages, async |given| {
 both_databases!(a_thread_without_turns_has_none, async |given| {
     let thread = given.thread(None, "thread").await;
     given.turn(&given.thread(None, "other").await).await;
-    assert_eq!(given.store.turns(&given.workspace, &thread, PAGE).await.unwrap(), []);
+    assert_eq!(given.store.turns(&given.workspace, &thread, 100, None).await.unwrap(), []);
 });
 
 both_databases!(an_archived_thread_keeps_its_turns_and_begins_no_more, async |given| {
@@ -155,25 +154,25 @@ both_databases!(an_archived_thread_keeps_its_turns_and_begins_no_more, async |gi
     let turn = given.turn(&thread).await;
     given.store.archive_thread(&given.workspace, &thread, None).await.unwrap();
     let ended = given.finish(&turn.id, completed()).await.unwrap();
-    assert_invalid_state(given.store.create_turn(&given.workspace, new_turn(&thread), None).await);
-    assert_eq!(given.store.turns(&given.workspace, &thread, PAGE).await.unwrap(), [ended]);
+    assert_invalid_state(given.store.create_turn(new_turn(&given.workspace, &thread), minute(), None).await);
+    assert_eq!(given.store.turns(&given.workspace, &thread, 100, None).await.unwrap(), [ended]);
 });
 
 both_databases!(a_turn_that_no_database_could_hold_is_refused, async |given| {
-    let new = new_turn(&given.thread(None, "thread").await);
+    let new = new_turn(&given.workspace, &given.thread(None, "thread").await);
     let seq = given.seq().await;
     let some = |text: &str| Some(text.to_owned());
-    let no_owner = store::Lease { owner: " ".to_owned(), ..new.lease.clone() };
     for (field, refused) in [
-        ("input", NewTurn { input: "a\0b".to_owned(), ..new.clone() }),
-        ("model", NewTurn { model: some(""), ..new.clone() }),
-        ("model", NewTurn { model: some("a\0b"), ..new.clone() }),
-        ("cwd", NewTurn { cwd: some("/a\0b"), ..new.clone() }),
-        ("cwd", NewTurn { cwd: Some("x".repeat(4097)), ..new.clone() }),
-        ("lease_owner", NewTurn { lease: no_owner, ..new.clone() }),
+        ("input", TurnStartParams { input: "a\0b".to_owned(), ..new.clone() }),
+        ("model", TurnStartParams { model: some(""), ..new.clone() }),
+        ("model", TurnStartParams { model: some("a\0b"), ..new.clone() }),
+        ("cwd", TurnStartParams { cwd: some("/a\0b"), ..new.clone() }),
+        ("cwd", TurnStartParams { cwd: Some("x".repeat(4097)), ..new.clone() }),
     ] {
-        assert_invalid(given.store.create_turn(&given.workspace, refused, None).await, field);
+        assert_invalid(given.store.create_turn(refused, minute(), None).await, field);
     }
+    let no_owner = store::Lease { owner: " ".to_owned(), ..minute() };
+    assert_invalid(given.store.create_turn(new, no_owner, None).await, "lease_owner");
     assert_eq!(given.seq().await, seq);
 });
 
@@ -197,8 +196,11 @@ both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
 });
 
 both_databases!(the_log_never_holds_what_was_asked, async |given| {
-    let new = NewTurn { input: "a secret".to_owned(), ..new_turn(&given.thread(None, "thread").await) };
-    let turn = given.store.create_turn(&given.workspace, new, None).await.unwrap();
+    let new = TurnStartParams {
+        input: "a secret".to_owned(),
+        ..new_turn(&given.workspace, &given.thread(None, "thread").await)
+    };
+    let turn = given.store.create_turn(new, minute(), None).await.unwrap();
     let finish = FinishTurn::new(TurnEnd::Failed(failure("a secret")));
     given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
     let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
