@@ -155,15 +155,19 @@ impl History {
 }
 
 impl HeldTurn {
+    /// What is stored of earlier turns, as far as it could be sent.
+    pub(crate) async fn stored_history(&self) -> Result<History, AgentError> {
+        let stored = &self.stored;
+        self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal).await
+    }
+
     /// What is sent of earlier turns, in at most `budget` tokens; what does not fit is summarised.
-    pub(crate) async fn history(
+    pub(crate) async fn fit_history(
         &self,
+        mut history: History,
         budget: usize,
         reason: CompactionReason,
     ) -> Result<History, AgentError> {
-        let stored = &self.stored;
-        let mut history =
-            self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal).await?;
         let excess = Excess {
             entries: history.entry_count() > MAX_ENTRIES,
             tokens: self.agent.history_tokens(&history) >= budget * share::FULL / 100,

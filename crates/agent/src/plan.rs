@@ -47,12 +47,13 @@ impl HeldTurn {
     /// Compiles the prompt, asks for tools, fits the history, and opens the turn.
     pub(crate) async fn plan(&self) -> Result<TurnPlan, AgentError> {
         let agent = &self.agent;
-        let prepared = agent.prepare_for(&self.subject).await?;
+        // The prompt and the history are not made from each other: what waits for the disk waits at the same time.
+        let (prepared, stored) = tokio::try_join!(agent.prepare_for(&self.subject), self.stored_history())?;
         self.set_hook_context(prepared.context.as_ref().clone());
         let mut session = agent.open_session(&self.subject, prepared.session.clone());
         let tools = self.first_tools().await?;
         let budget = self.history_budget(&prepared.compiled, &tools.specs())?;
-        let history = self.history(budget, CompactionReason::TurnStart).await?;
+        let history = self.fit_history(stored, budget, CompactionReason::TurnStart).await?;
         self.running.spend(history.usage);
         if let Some(session) = &mut session {
             history.keep_delivered(&mut session.session);

@@ -241,7 +241,8 @@ impl<'a> Rounds<'a> {
 
     /// Leaves out more of the earlier turns; false when there is nothing to leave out.
     async fn shorten(&mut self) -> Result<bool, AgentError> {
-        let history = self.turn.history(self.plan.budget, CompactionReason::TooLong).await?;
+        let stored = self.turn.stored_history().await?;
+        let history = self.turn.fit_history(stored, self.plan.budget, CompactionReason::TooLong).await?;
         self.turn.running.spend(history.usage);
         let is_shorter = history.through > self.plan.history.through;
         self.plan.history = history;

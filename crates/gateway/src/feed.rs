@@ -140,10 +140,14 @@ async fn keep_reading(store: Store, feed: Weak<Feed>) {
     while let Some(feed) = feed.upgrade() {
         let cursor = *feed.head.borrow();
         match store.changes_after(&feed.workspace_id, cursor, BATCH).await {
-            Ok(changes) if changes.is_empty() => {
-                let _ = tokio::time::timeout(LOOK_EVERY, feed.wake.notified()).await;
+            Ok(changes) => {
+                let is_all = (changes.len() as u64) < BATCH;
+                feed.push(changes);
+                // What was committed since this read has left its wake behind, so nobody has to look again for it.
+                if is_all {
+                    let _ = tokio::time::timeout(LOOK_EVERY, feed.wake.notified()).await;
+                }
             }
-            Ok(changes) => feed.push(changes),
             Err(_) => tokio::time::sleep(RETRY_AFTER).await,
         }
     }
