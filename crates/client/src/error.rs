@@ -35,7 +35,7 @@ pub enum ClientError {
     Lost,
     /// The gateway sent something this program does not understand.
     #[error("the gateway sent something unexpected: {0}")]
-    Unexpected(String),
+    Unexpected(#[source] serde_json::Error),
 }
 
 impl ClientError {
@@ -70,7 +70,7 @@ impl From<rpc::CallError> for ClientError {
     fn from(error: rpc::CallError) -> Self {
         match error {
             rpc::CallError::ConnectionLost => ClientError::Lost,
-            rpc::CallError::Unexpected(error) => ClientError::Unexpected(error.to_string()),
+            rpc::CallError::Unexpected(error) => ClientError::Unexpected(error),
             rpc::CallError::Answered(error) => {
                 let data = error.data.and_then(|data| serde_json::from_value(data).ok());
                 ClientError::Refused(Box::new(ErrorObject { code: error.code, message: error.message, data }))

@@ -13,8 +13,8 @@ async fn texts_are_forgotten_after_their_time_and_not_before() {
     world.save("One.").await;
     let patient = world.agent();
     let (turn, compiled) = world.keep(&patient).await;
-    tokio::time::sleep(Duration::from_millis(2_100)).await;
-    world.settings.retention.prompt_texts = Some(Duration::from_secs(2));
+    world.age_texts(Duration::from_secs(1_200));
+    world.settings.retention.prompt_texts = Some(Duration::from_secs(600));
     let hasty = world.agent();
     world.save("Two.").await;
     let (new, _) = world.keep(&hasty).await;

@@ -46,13 +46,20 @@ async fn what_is_being_written_when_a_turn_is_stopped_is_written_once() {
     let source = Arc::new(Holding { database: database.clone(), held, reached });
     let sources = [Arc::clone(&source) as Arc<dyn ToolSource>];
     let chat = Conversation::chat_on(&Database::Sqlite(database), directory, sources).await;
+    let written = || chat.store.statements().transactions;
+    let before = written();
     let (turn_id, ended) = chat.start("once").await;
     source.reached.notified().await;
-    // Time for the round's record to reach the store, and then for the stop to reach the turn.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // The turn itself is one transaction, the record of its round the next: it has reached the store, and waits there.
+    while written() < before + 2 {
+        tokio::task::yield_now().await;
+    }
     let agent = Arc::clone(&chat.agent);
     let stopping = tokio::spawn(async move { agent.shutdown(Duration::from_secs(1)).await });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    // All tasks share this thread, so after a few rounds of them the stop has reached the turn.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
     drop(source.held.lock().unwrap().take());
     stopping.await.unwrap();
     ended.notified().await;

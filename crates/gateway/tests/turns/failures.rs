@@ -251,9 +251,11 @@ async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfi
     if cwd.is_empty() {
         params.as_object_mut().unwrap().remove("cwd");
     }
+    let written = || stage.gateway.gateway().store().statements().transactions;
+    let before = written();
     let request = other.request("turn/start", params).await;
-    // Time for it to come to its place behind the first.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // It tries to be written, is refused while the first runs, and tries again.
+    until("the second to wait behind the first", async || written() > before + 1).await;
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("notes.txt"), "of the other root").unwrap();
     let moved = stage.with(json!({ "root_path": root.path() }));
