@@ -6,8 +6,7 @@ use std::path::Path;
 use arbitrary::Arbitrary;
 use instructions::profile::{Rendering, UnsafeText};
 use instructions::{
-    CODEX, FOREWORD, FileScope, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, Request,
-    Resolution,
+    CODEX, FOREWORD, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, Request, Resolution,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -32,6 +31,9 @@ fuzz_target!(|input: Input<'_>| {
     }
     std::fs::write(root.join("AGENTS.md"), input.root).expect("a file");
     std::fs::write(cwd.join("AGENTS.md"), input.leaf).expect("a file");
+    // Something to import, which goes on importing.
+    std::fs::write(root.join("i"), input.leaf).expect("a file");
+    std::fs::write(cwd.join("i"), input.root).expect("a file");
     if let Some(text) = input.home {
         std::fs::write(home.join("AGENTS.md"), text).expect("a file");
     }
@@ -53,7 +55,7 @@ fuzz_target!(|input: Input<'_>| {
 
 fn check(profile: &Profile, settings: &FileSettings, cwd: &Path, found: &Resolution) {
     let limit = settings.max_bytes();
-    let project = || found.files.iter().filter(|file| file.scope == FileScope::Project);
+    let project = || found.files.iter().filter(|file| file.limited);
     let kept: u64 = project().map(|file| file.kept_bytes).sum();
     assert!(kept <= limit, "{}: {kept} of {limit} bytes", profile.name);
     if let Some(limit) = settings.max_files() {

@@ -319,6 +319,18 @@ fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
                 PromptDiagnosticCode::SectionTruncated,
                 "nothing of the file fits into the limit of agents.initial",
             ),
+            DiagnosticCode::TooDeep => (
+                PromptDiagnosticCode::SectionOmitted,
+                "too many imports lead to the file, one in the other, so it is not read",
+            ),
+            DiagnosticCode::TooManyImports => (
+                PromptDiagnosticCode::SectionOmitted,
+                "the file names more imports than are followed",
+            ),
+            DiagnosticCode::InvalidFrontMatter => (
+                PromptDiagnosticCode::FileReadError,
+                "its front matter cannot be followed, so it is text; `foreword explain` says why",
+            ),
             DiagnosticCode::NotAFile => {
                 (PromptDiagnosticCode::FileReadError, "it is no regular file, so it is not read")
             }

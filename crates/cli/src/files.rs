@@ -144,6 +144,20 @@ pub(crate) fn warn(context: &Context, diagnostics: &[instructions::Diagnostic]) 
     }
 }
 
+/// Says which text is lost, and why.
+pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) {
+    use instructions::Outcome;
+    for decision in &resolution.decisions {
+        let what = match decision.outcome {
+            Outcome::Truncated => "part of its text is lost",
+            Outcome::OverBudget | Outcome::TooDeep => "its text is lost",
+            _ => continue,
+        };
+        let why = decision.detail.as_deref().map_or_else(String::new, |why| format!(": {why}"));
+        context.output.warning(&format!("{}: {what}{why}", decision.path.display()), None);
+    }
+}
+
 /// A file as the commands print it: with an estimate of its tokens.
 #[derive(Serialize)]
 struct PrintedFile<'a> {
@@ -157,21 +171,60 @@ struct PrintedFile<'a> {
     truncated: bool,
 }
 
-/// A resolution as `show` and `explain` print it.
+/// A resolution as `show` and `watch` print it.
 #[derive(Serialize)]
-pub(crate) struct Printed<'a> {
+pub(crate) struct Shown<'a> {
+    #[serde(flatten)]
+    resolution: Printed<'a>,
+    blocks: &'a [instructions::Block],
+    text: Option<&'a str>,
+}
+
+/// A resolution as `explain` prints it.
+#[derive(Serialize)]
+pub(crate) struct Explained<'a> {
+    #[serde(flatten)]
+    resolution: Printed<'a>,
+    limit_bytes: u64,
+    root_reason: &'a str,
+    /// Of the whole text.
+    tokens: usize,
+}
+
+/// What both print.
+#[derive(Serialize)]
+struct Printed<'a> {
     profile: &'a str,
     cwd: String,
     root: Option<String>,
     files: Vec<PrintedFile<'a>>,
     decisions: Vec<&'a instructions::Decision>,
     diagnostics: &'a [instructions::Diagnostic],
-    blocks: &'a [instructions::Block],
-    text: Option<&'a str>,
+}
+
+impl<'a> Shown<'a> {
+    pub(crate) fn new(resolution: &'a Resolution) -> Self {
+        Self {
+            resolution: Printed::new(resolution, Absent::LeftOut),
+            blocks: &resolution.blocks,
+            text: resolution.text.as_deref(),
+        }
+    }
+}
+
+impl<'a> Explained<'a> {
+    pub(crate) fn new(resolution: &'a Resolution, absent: Absent) -> Self {
+        Self {
+            resolution: Printed::new(resolution, absent),
+            limit_bytes: resolution.limit_bytes,
+            root_reason: &resolution.root_reason,
+            tokens: resolution.text.as_deref().map_or(0, tokens),
+        }
+    }
 }
 
 impl<'a> Printed<'a> {
-    pub(crate) fn new(resolution: &'a Resolution, absent: Absent) -> Self {
+    fn new(resolution: &'a Resolution, absent: Absent) -> Self {
         let listed = |decision: &&instructions::Decision| {
             absent == Absent::Listed || decision.outcome != instructions::Outcome::Absent
         };
@@ -195,8 +248,6 @@ impl<'a> Printed<'a> {
                 .collect(),
             decisions: resolution.decisions.iter().filter(listed).collect(),
             diagnostics: &resolution.diagnostics,
-            blocks: &resolution.blocks,
-            text: resolution.text.as_deref(),
         }
     }
 }

@@ -7,6 +7,7 @@ mod events;
 mod explain;
 mod finding;
 mod folders;
+mod imports;
 mod json;
 mod output;
 mod past_prompts;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::applies_to::Target;
 use crate::cache::Cache;
-use crate::chain::Chain;
+use crate::chain::{Chain, Chosen};
 use crate::diagnostic::Diagnostic;
 use crate::file::Content;
 use crate::profile::{Changed, Profile, UnsafeText};
@@ -49,13 +50,15 @@ impl Applicable {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<(String, u64)> {
         let (bytes, size) = (&self.content.bytes, self.version.size);
+        let start = self.content.markup(profile).start;
         let is_whole = self.content.whole && size <= room;
         let kept =
             if is_whole { bytes.len() } else { cut(bytes, usize::try_from(room).unwrap_or(usize::MAX)) };
         if kept == 0 && !is_whole {
             return None;
         }
-        let text = reading::read(&self.content, kept, &self.path, profile, diagnostics);
+        let shown = start.min(kept)..kept;
+        let text = reading::read(&self.content, shown, &self.path, profile, diagnostics);
         // In a reminder the text is between our own tags, so those are neutralised whatever the profile says.
         let text = match profile.unsafe_text {
             UnsafeText::MadeHarmless => text,
@@ -64,40 +67,67 @@ impl Applicable {
         let unread = size.saturating_sub(bytes.len() as u64);
         // What a line boundary left over is not given to files further away: this one is already short.
         let spent = if is_whole { kept as u64 } else { room };
-        let mark = (!is_whole).then(|| mark(&self.path, kept, size, &headings_after(bytes, kept), unread));
+        let mark = (!is_whole).then(|| {
+            let omitted = headings_after(&bytes[start..], kept.saturating_sub(start));
+            mark(&self.path, kept, size, &omitted, unread)
+        });
         Some((block(&Part { path: &self.path, home: false, text: &text, mark }), spent))
     }
 }
 
 /// What applies to a directory.
+#[derive(Default)]
 pub(crate) struct Applying {
     pub(crate) files: Vec<Applicable>,
+    /// Rules that do not match the target, but may have matched another.
+    pub(crate) dormant: Vec<Applicable>,
+    /// What those import.
+    pub(crate) dormant_imports: Vec<PathBuf>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Why nothing does, if settings say so.
     pub(crate) switched_off: Option<String>,
 }
 
-/// The files from `root` down to `directory`, root first.
-pub(crate) fn applicable(
-    request: &Request<'_>,
-    root: &Path,
-    directory: &Path,
-    cache: Option<&Cache>,
-) -> Result<Applying, ResolveError> {
-    let effective = effective(request)?;
-    let choice = Chain::choose(&effective.borrow(request), root, directory, cache)?;
-    let files = choice
-        .files
-        .into_iter()
-        .map(|chosen| Applicable {
+impl Applying {
+    /// Whether a file that a session has is known to be there, though it does not apply to this target.
+    pub(crate) fn is_dormant(&self, path: &Path, version: &LoadedVersion) -> bool {
+        let owner = version.imported_by.as_deref().unwrap_or(path);
+        self.dormant.iter().any(|rule| rule.path == path || rule.path == owner)
+            || self.dormant_imports.iter().any(|import| import == path)
+    }
+}
+
+impl From<Chosen> for Applicable {
+    fn from(chosen: Chosen) -> Self {
+        Self {
             version: LoadedVersion {
                 mtime_ms: chosen.stamp.modified_ms(),
                 size: chosen.size(),
                 sha256: chosen.content.sha256.clone(),
+                imported_by: chosen.imported_by,
             },
             path: chosen.path,
             content: chosen.content,
-        })
-        .collect();
-    Ok(Applying { files, diagnostics: choice.diagnostics, switched_off: choice.switched_off })
+        }
+    }
+}
+
+/// The files from `root` down to `directory`, root first, that apply to a target in it.
+pub(crate) fn applicable(
+    request: &Request<'_>,
+    root: &Path,
+    directory: &Path,
+    target: Target<'_>,
+    cache: Option<&Cache>,
+) -> Result<Applying, ResolveError> {
+    let effective = effective(request)?;
+    let request = Request { cwd: directory, ..*request };
+    let choice = Chain::choose(&effective.borrow(&request), root, target, cache)?;
+    Ok(Applying {
+        files: choice.files.into_iter().map(Applicable::from).collect(),
+        dormant: choice.dormant.into_iter().map(Applicable::from).collect(),
+        dormant_imports: choice.dormant_imports,
+        diagnostics: choice.diagnostics,
+        switched_off: choice.switched_off,
+    })
 }

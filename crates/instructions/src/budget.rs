@@ -9,6 +9,8 @@ pub(crate) struct BudgetRequest<'a> {
     pub(crate) bytes: &'a [u8],
     /// Its whole size.
     pub(crate) size: u64,
+    /// Whether it is there only because one before it names it.
+    pub(crate) imported: bool,
 }
 
 /// What a file gets.
@@ -55,7 +57,9 @@ fn most_files(limit: Limit) -> usize {
 fn nearest_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
     let mut shares = vec![Share::TooMany; files.len()];
     let mut left = limit.bytes;
-    for (share, file) in shares.iter_mut().zip(files).rev().take(most_files(limit)) {
+    let order = nearest_first_order(files.len(), |index| files[index].imported);
+    for index in order.into_iter().take(most_files(limit)) {
+        let (share, file) = (&mut shares[index], &files[index]);
         if file.size <= left {
             left -= file.size;
             *share = Share::Whole;
@@ -67,6 +71,19 @@ fn nearest_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
         left = 0;
     }
     shares
+}
+
+/// The order in which files that stand in chain order get room: the last one first, but what a file imports after it.
+pub(crate) fn nearest_first_order(count: usize, is_imported: impl Fn(usize) -> bool) -> Vec<usize> {
+    let mut order = Vec::with_capacity(count);
+    let mut end = count;
+    for start in (0..count).rev() {
+        if start == 0 || !is_imported(start) {
+            order.extend(start..end);
+            end = start;
+        }
+    }
+    order
 }
 
 fn root_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
@@ -125,7 +142,11 @@ mod tests {
     fn shares(over: OverLimit, bytes: u64, files: Option<u64>, texts: &[&str]) -> Vec<Share> {
         let asking: Vec<BudgetRequest<'_>> = texts
             .iter()
-            .map(|text| BudgetRequest { bytes: text.as_bytes(), size: text.len() as u64 })
+            .map(|text| {
+                let text = text.as_bytes();
+                // What begins with `@` is imported here.
+                BudgetRequest { bytes: text, size: text.len() as u64, imported: text.starts_with(b"@") }
+            })
             .collect();
         share(&asking, Limit { bytes, files, over, mark: ByteOrderMark::Kept })
     }
@@ -138,6 +159,8 @@ mod tests {
         assert_eq!(nearest(6, &["ro\not", "leaf"]), [Cut(2), Whole]);
         assert_eq!(nearest(4, &["root", "mid", "leaf"]), [Nothing, Nothing, Whole]);
         assert_eq!(nearest(2, &["root", "leaf"]), [Nothing, Cut(2)]);
+        assert_eq!(nearest(4, &["root", "leaf", "@one", "@two"]), [Nothing, Whole, Nothing, Nothing]);
+        assert_eq!(nearest(9, &["root", "@sub", "leaf"]), [Whole, Cut(1), Whole]);
         assert_eq!(shares(OverLimit::NearestFirst, 99, Some(1), &["a", "b"]), [TooMany, Whole]);
     }
 

@@ -1,18 +1,23 @@
 //! Loads a chain: finds the root, chooses a file in each directory, shares the limit, makes the text.
 
+mod applicability;
 mod choice;
+mod imports;
 mod other_files;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::applicability::Judged;
+use crate::applies_to::Target;
 use crate::budget::{self, BudgetRequest, Limit, Share};
 use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{BLOCK, Bounds, Content, Found, Inside, Stamp};
-use crate::profile::{Blank, DanglingLink, Profile, SameFile, Unreadable};
+use crate::profile::{Blank, ChainOrder, DanglingLink, FrontMatter, Profile, Unreadable};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
 use crate::root::{self, Root};
@@ -41,13 +46,29 @@ pub(crate) struct Chosen {
     pub(crate) scope: FileScope,
     pub(crate) stamp: Stamp,
     pub(crate) content: Arc<Content>,
+    pub(crate) origin: Origin,
+    /// How many imports led to it.
+    pub(crate) depth: usize,
+    /// The file of the chain that imports it, itself or through others.
+    pub(crate) imported_by: Option<PathBuf>,
     /// Where its decision stands.
     pub(crate) decision: usize,
+}
+
+/// From whose directory a file was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Home,
+    Project,
 }
 
 /// The chosen files of a project.
 pub(crate) struct Choice {
     pub(crate) files: Vec<Chosen>,
+    /// Rules that do not match the target.
+    pub(crate) dormant: Vec<Chosen>,
+    /// What those import.
+    pub(crate) dormant_imports: Vec<PathBuf>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Why none is read, if none is.
     pub(crate) switched_off: Option<String>,
@@ -65,6 +86,10 @@ impl Chosen {
 /// The work of one resolution.
 pub(crate) struct Chain<'a> {
     pub(crate) request: Request<'a>,
+    /// What rules must match.
+    target: Target<'a>,
+    /// The root, or the working directory where there is none.
+    top: PathBuf,
     pub(crate) survey: Survey,
     pub(crate) reader: DirectoryReader<'a>,
     /// How many of the names that are looked for can win, and how many are added after the winner.
@@ -75,7 +100,11 @@ pub(crate) struct Chain<'a> {
     pub(crate) decisions: Vec<Decision>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) chosen: Vec<Chosen>,
-    seen: HashSet<(u64, u64)>,
+    /// Rules that do not match the target.
+    dormant: Vec<Chosen>,
+    /// Files by device and inode, and where their decisions stand.
+    seen: HashMap<(u64, u64), usize>,
+    imports: imports::Followed,
     /// Why no project file is read, if none is.
     switched_off: Option<String>,
     /// Set when an unreadable file costs the whole chain.
@@ -103,10 +132,13 @@ impl<'a> Chain<'a> {
         let mut diagnostics = Vec::new();
         let root = root::find(&request, &markers, &mut reader, &mut diagnostics)?;
         let max_bytes = request.settings.max_bytes();
-        let mut chain = Chain::new(request, survey, reader, winning, max_bytes);
+        let top = root.directory.as_deref().unwrap_or(request.cwd);
+        let target = Target::Directory(request.cwd);
+        let mut chain = Chain::new(request, target, top, survey, reader, winning);
         chain.diagnostics = diagnostics;
         chain.choose_home();
-        let directories = chain.choose_project(effective, &root, &names, max_bytes)?;
+        let directories = chain.choose_project(effective, &names, max_bytes);
+        chain.follow_imports();
         if survey == Survey::Everything {
             chain.look_around(&directories, &names[..winning + profile.added.len()]);
         }
@@ -114,48 +146,68 @@ impl<'a> Chain<'a> {
         Ok((chain.finish(root, markers, directories, max_bytes), evidence))
     }
 
-    /// Only chooses the project's files between a root and a directory.
+    /// Only chooses the files between a root and the request's directory, and those of the user's own that are rules: the
+    /// others do not depend on the target.
     pub(crate) fn choose(
         effective: &EffectiveRequest<'_>,
         root: &Path,
-        directory: &Path,
+        target: Target<'_>,
         cache: Option<&Cache>,
     ) -> Result<Choice, ResolveError> {
-        let request = Request { cwd: directory, ..effective.request };
+        let request = effective.request;
         let profile = request.settings.profile;
         let mut names = candidate_names(request.settings)?;
         let winning = names.len();
         names.extend(profile.added.iter().map(|name| (*name).to_owned()));
-        let max_bytes = request.settings.max_bytes();
-        let mut chain =
-            Chain::new(request, Survey::Needed, DirectoryReader::new(cache, &names), winning, max_bytes);
-        let root = Root { directory: Some(root.to_owned()), reason: String::new() };
-        chain.choose_project(effective, &root, &names, max_bytes)?;
-        if profile.blank == Blank::HidesOthers {
-            chain.chosen.retain(|chosen| !text::is_blank(&chosen.content.bytes, profile.byte_order_mark));
+        names.extend(profile.home.iter().flat_map(|home| home.names).map(|name| (*name).to_owned()));
+        let reader = DirectoryReader::new(cache, &names);
+        let mut chain = Chain::new(request, target, root, Survey::Needed, reader, winning);
+        if profile.front_matter == FrontMatter::Conditions {
+            chain.choose_home();
+            chain.chosen.retain(|chosen| chosen.scope == FileScope::Rule);
+            let is_rule = |decision: &usize| chain.chosen.iter().any(|rule| rule.decision == *decision);
+            chain.seen.retain(|_, decision| is_rule(decision));
         }
-        Ok(Choice { files: chain.chosen, diagnostics: chain.diagnostics, switched_off: chain.switched_off })
+        chain.choose_project(effective, &names, request.settings.max_bytes());
+        chain.follow_imports();
+        if profile.blank == Blank::HidesOthers {
+            chain
+                .chosen
+                .retain(|chosen| !text::is_blank(chosen.content.text(profile), profile.byte_order_mark));
+        }
+        Ok(Choice {
+            dormant_imports: chain.dormant_imports(),
+            files: chain.chosen,
+            dormant: chain.dormant,
+            diagnostics: chain.diagnostics,
+            switched_off: chain.switched_off,
+        })
     }
 
     fn new(
         request: Request<'a>,
+        target: Target<'a>,
+        top: &Path,
         survey: Survey,
         reader: DirectoryReader<'a>,
         winning: usize,
-        max_bytes: u64,
     ) -> Self {
         Chain {
             request,
+            target,
+            top: top.to_owned(),
             survey,
             reader,
             winning,
             added: request.settings.profile.added.len(),
             bounds: Bounds::None,
-            most: max_bytes.saturating_add(BLOCK),
+            most: request.settings.max_bytes().saturating_add(BLOCK),
             decisions: Vec::new(),
             diagnostics: Vec::new(),
             chosen: Vec::new(),
-            seen: HashSet::new(),
+            dormant: Vec::new(),
+            seen: HashMap::new(),
+            imports: imports::Followed::default(),
             switched_off: None,
             lost: false,
         }
@@ -184,13 +236,13 @@ impl<'a> Chain<'a> {
             let place = self.winning + self.added + index;
             let found = self.reader.read(directory, place, &Bounds::None, MOST_HOME_BYTES);
             if let Found::File { content, .. } = &found
-                && text::is_blank(&content.bytes, self.request.settings.profile.byte_order_mark)
+                && text::is_blank(content.text(settings.profile), settings.profile.byte_order_mark)
             {
                 let detail = "it is only white space, so it counts as if it were not there";
                 self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
                 continue;
             }
-            if self.consider(path.clone(), FileScope::Home, found) {
+            if self.consider(path.clone(), Origin::Home, found) {
                 winner = Some(path);
             }
         }
@@ -200,18 +252,15 @@ impl<'a> Chain<'a> {
     fn choose_project(
         &mut self,
         effective: &EffectiveRequest<'_>,
-        root: &Root,
         names: &[String],
         max_bytes: u64,
-    ) -> Result<Vec<PathBuf>, ResolveError> {
-        let cwd = self.request.cwd;
-        let top = root.directory.as_deref().unwrap_or(cwd);
-        let directories = path::chain(top, cwd);
+    ) -> Vec<PathBuf> {
+        let directories = path::chain(&self.top, self.request.cwd);
         if self.request.settings.profile.links == crate::profile::Links::InsideRoot
             && !self.request.settings.follow_external_links()
         {
-            self.bounds = Bounds::Root(Inside::new(top));
-            self.reader.bound_by(Some(top));
+            self.bounds = Bounds::Root(Inside::new(&self.top));
+            self.reader.bound_by(Some(&self.top));
         } else {
             self.reader.bound_by(None);
         }
@@ -240,7 +289,7 @@ impl<'a> Chain<'a> {
         if self.lost {
             self.lose_chain();
         }
-        Ok(directories)
+        directories
     }
 
     fn switched_off(&mut self, directory: &Path, names: &[impl AsRef<Path>], reason: &str) {
@@ -254,7 +303,7 @@ impl<'a> Chain<'a> {
 
     /// One unreadable file costs all project files, as it does in Codex.
     fn lose_chain(&mut self) {
-        for chosen in self.chosen.extract_if(.., |chosen| chosen.scope == FileScope::Project) {
+        for chosen in self.chosen.extract_if(.., |chosen| chosen.origin == Origin::Project) {
             let decision = &mut self.decisions[chosen.decision];
             decision.outcome = Outcome::Unreadable;
             decision.detail =
@@ -263,25 +312,26 @@ impl<'a> Chain<'a> {
     }
 
     /// Notes what a candidate is; true when it hides the names after it.
-    pub(crate) fn consider(&mut self, path: PathBuf, scope: FileScope, found: Found) -> bool {
+    pub(crate) fn consider(&mut self, path: PathBuf, origin: Origin, found: Found) -> bool {
         let profile = self.request.settings.profile;
         let decision = match found {
             Found::File { stamp, content } => {
-                if profile.same_file == SameFile::UsedOnce && !self.seen.insert((stamp.device, stamp.inode)) {
-                    let first = self.chosen.iter().find(|chosen| {
-                        (chosen.stamp.device, chosen.stamp.inode) == (stamp.device, stamp.inode)
-                    });
-                    let decision = Decision::new(path, Outcome::Duplicate)
-                        .because("it is the same file, under another name");
-                    let decision = match first.map(|chosen| chosen.path.clone()) {
-                        Some(first) => decision.by(first),
-                        None => decision,
-                    };
-                    self.decisions.push(decision);
-                } else {
-                    self.take(path, scope, stamp, content);
-                }
-                return true;
+                let scope = match origin {
+                    Origin::Home => FileScope::Home,
+                    Origin::Project => FileScope::Project,
+                };
+                let file =
+                    Chosen { path, scope, stamp, content, origin, depth: 0, imported_by: None, decision: 0 };
+                return match self.judge(file, None) {
+                    Judged::Taken(chosen) => {
+                        // A rule is added to what applies anyway.
+                        let hides_others = chosen.scope != FileScope::Rule;
+                        self.chosen.push(chosen);
+                        hides_others
+                    }
+                    Judged::Duplicate => true,
+                    Judged::NotApplicable => false,
+                };
             }
             Found::Absent if self.survey == Survey::Everything => absent(path, profile),
             Found::Absent => return false,
@@ -291,24 +341,19 @@ impl<'a> Chain<'a> {
                 "it leads out of the project; copy the file, or allow it with agents.follow_external_links",
             ),
             Found::Unreadable { reason } => {
-                self.lost |= scope == FileScope::Project && profile.unreadable == Unreadable::ChainLost;
-                let message = format!("it cannot be read: {reason}");
-                self.diagnostics.push(Diagnostic::new(
-                    DiagnosticCode::Unreadable,
-                    Severity::Error,
-                    &path,
-                    message.clone(),
-                ));
-                Decision::new(path, Outcome::Unreadable).because(message)
+                self.lost |= origin == Origin::Project && profile.unreadable == Unreadable::ChainLost;
+                self.unreadable(path, &reason)
             }
         };
         self.decisions.push(decision);
         false
     }
 
-    fn take(&mut self, path: PathBuf, scope: FileScope, stamp: Stamp, content: Arc<Content>) {
-        self.decisions.push(Decision::new(path.clone(), Outcome::Used));
-        self.chosen.push(Chosen { path, scope, stamp, content, decision: self.decisions.len() - 1 });
+    fn unreadable(&mut self, path: PathBuf, reason: &str) -> Decision {
+        let message = format!("it cannot be read: {reason}");
+        let code = DiagnosticCode::Unreadable;
+        self.diagnostics.push(Diagnostic::new(code, Severity::Error, &path, message.clone()));
+        Decision::new(path, Outcome::Unreadable).because(message)
     }
 
     fn finish(
@@ -319,14 +364,18 @@ impl<'a> Chain<'a> {
         max_bytes: u64,
     ) -> Resolution {
         let profile = self.request.settings.profile;
-        let chosen = std::mem::take(&mut self.chosen);
+        let chosen = in_order(std::mem::take(&mut self.chosen), profile.order);
+        if self.survey == Survey::Everything {
+            self.note_repetitions(&chosen);
+        }
         let shares = self.shares(&chosen, max_bytes);
         let mut files = Vec::with_capacity(chosen.len());
         let mut marks = Vec::with_capacity(chosen.len());
         for (chosen, share) in chosen.iter().zip(shares) {
             let kept = self.keep(chosen, share, max_bytes);
             let Some((kept, mark)) = kept else { continue };
-            let text = self.text(profile, chosen, kept);
+            let start = chosen.content.markup(profile).start;
+            let text = self.text(profile, chosen, start.min(kept)..kept);
             files.push(InstructionFile {
                 path: chosen.path.clone(),
                 scope: chosen.scope,
@@ -336,24 +385,23 @@ impl<'a> Chain<'a> {
                 mtime_ms: chosen.stamp.modified_ms(),
                 truncated: (kept as u64) < chosen.size(),
                 text,
+                lines_before: reading::lines(&chosen.content.bytes[..start]) as u64,
+                limited: chosen.origin == Origin::Project,
+                imported_by: chosen.imported_by.clone(),
             });
             marks.push(mark);
         }
         let parts: Vec<Part<'_>> = files
             .iter()
             .zip(marks)
-            .map(|(file, mark)| Part {
-                path: &file.path,
-                home: file.scope == FileScope::Home,
-                text: &file.text,
-                mark,
-            })
+            .map(|(file, mark)| Part { path: &file.path, home: !file.limited, text: &file.text, mark })
             .collect();
         let blocks = render::render(profile, self.request.cwd, &parts);
         let text = match blocks.as_slice() {
             [block] => block.text.clone(),
             blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),
         };
+        self.forget_shortcuts(&files);
         Resolution {
             profile: profile.name,
             cwd: self.request.cwd.to_owned(),
@@ -376,8 +424,12 @@ impl<'a> Chain<'a> {
         let profile = self.request.settings.profile;
         let asking: Vec<BudgetRequest<'_>> = chosen
             .iter()
-            .filter(|chosen| chosen.scope == FileScope::Project)
-            .map(|chosen| BudgetRequest { bytes: &chosen.content.bytes, size: chosen.size() })
+            .filter(|chosen| chosen.origin == Origin::Project)
+            .map(|chosen| BudgetRequest {
+                bytes: &chosen.content.bytes,
+                size: chosen.size(),
+                imported: chosen.depth > 0,
+            })
             .collect();
         let limit = Limit {
             bytes: max_bytes,
@@ -388,10 +440,10 @@ impl<'a> Chain<'a> {
         let mut project = budget::share(&asking, limit).into_iter();
         chosen
             .iter()
-            .map(|chosen| match chosen.scope {
-                FileScope::Home if chosen.content.whole => Share::Whole,
-                FileScope::Home => Share::Cut(text::cut(&chosen.content.bytes, chosen.content.bytes.len())),
-                FileScope::Project => project.next().unwrap_or(Share::Nothing),
+            .map(|chosen| match chosen.origin {
+                Origin::Home if chosen.content.whole => Share::Whole,
+                Origin::Home => Share::Cut(text::cut(&chosen.content.bytes, chosen.content.bytes.len())),
+                Origin::Project => project.next().unwrap_or(Share::Nothing),
             })
             .collect()
     }
@@ -412,7 +464,7 @@ impl<'a> Chain<'a> {
             }
             Share::Cut(kept) => {
                 decision.outcome = Outcome::Truncated;
-                decision.detail = Some(format!(
+                decision.add(format!(
                     "the limit of {max_bytes} bytes leaves no more room for it; shorten the files, or raise {setting}"
                 ));
                 kept
@@ -431,7 +483,7 @@ impl<'a> Chain<'a> {
                     Share::TooMany => "there are as many files as the limit allows without it".to_owned(),
                     _ => format!("nothing of the limit of {max_bytes} bytes is left for it"),
                 };
-                decision.detail = Some(match share {
+                decision.add(match share {
                     Share::TooMany => format!("{why}; raise agents.initial.max_files"),
                     _ => format!("{why}; shorten the files, or raise {setting}"),
                 });
@@ -444,18 +496,27 @@ impl<'a> Chain<'a> {
         if !marked {
             return Some((kept, None));
         }
-        let omitted = headings_after(&chosen.content.bytes, kept);
+        let start = chosen.content.markup(self.request.settings.profile).start;
+        let omitted = headings_after(&chosen.content.bytes[start..], kept.saturating_sub(start));
         let unread = size.saturating_sub(chosen.content.bytes.len() as u64);
         Some((kept, Some(render::mark(&chosen.path, kept, size, &omitted, unread))))
     }
 
     /// A file's text as the profile wants it, with what was found in it.
-    fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: usize) -> String {
+    fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: Range<usize>) -> String {
         let text = reading::read(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
         match profile.home {
             Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
             _ => text,
         }
+    }
+}
+
+/// The files as they stand in the text; those of the user's own directory come first.
+fn in_order(chosen: Vec<Chosen>, order: ChainOrder) -> Vec<Chosen> {
+    match order {
+        // As they were chosen.
+        ChainOrder::RootFirst => chosen,
     }
 }
 

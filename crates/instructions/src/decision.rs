@@ -27,8 +27,12 @@ pub enum Outcome {
     Unreadable,
     /// The limit was spent.
     OverBudget,
+    /// Too many imports lead to it, one in the other.
+    TooDeep,
     /// It leads out of the project.
     OutsideRoot,
+    /// It is for other paths or another audience.
+    NotApplicable,
     /// The same file was already used.
     Duplicate,
     /// Settings switch it off.
@@ -65,6 +69,15 @@ impl Decision {
     pub(crate) fn by(mut self, by: impl Into<PathBuf>) -> Self {
         self.by = Some(by.into());
         self
+    }
+
+    /// Says one thing more.
+    pub(crate) fn add(&mut self, detail: impl Into<String>) {
+        let detail = detail.into();
+        self.detail = Some(match self.detail.take() {
+            Some(before) => format!("{before}; {detail}"),
+            None => detail,
+        });
     }
 
     pub(crate) fn because(mut self, detail: impl Into<String>) -> Self {

@@ -32,6 +32,8 @@ pub enum DiagnosticCode {
     DanglingMarker,
     /// A character that can hide text or reorder it.
     HiddenUnicode,
+    /// Front matter that has a key of ours but cannot be followed.
+    InvalidFrontMatter,
     /// Bytes that are not UTF-8.
     InvalidUtf8,
     /// Something that is no regular file.
@@ -40,6 +42,10 @@ pub enum DiagnosticCode {
     OutsideRoot,
     /// Nothing of it fits into the limit.
     OverBudget,
+    /// Too many imports lead to it, one in the other.
+    TooDeep,
+    /// More imports than are followed.
+    TooManyImports,
     /// It is cut to the limit.
     Truncated,
     /// It cannot be read.

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use rustix::fs::{Mode, SeekFrom, Stat};
@@ -15,6 +15,8 @@ use rustix::io::Errno;
 
 use crate::beneath::{self, type_name};
 use crate::digest::ContentHash;
+use crate::markup::Markup;
+use crate::profile::{FrontMatter, Profile};
 
 /// Read past a limit, so that what a cut leaves out can be named.
 pub(crate) const BLOCK: u64 = 65_536;
@@ -75,6 +77,24 @@ pub(crate) struct Content {
     pub(crate) whole: bool,
     /// Whether the file kept changing while it was read.
     pub(crate) unsteady: bool,
+    /// What its Markdown says, once somebody asked.
+    markup: OnceLock<Markup>,
+}
+
+impl Content {
+    /// What the Markdown says besides its text, by rules that look at that.
+    pub(crate) fn markup(&self, profile: &Profile) -> &Markup {
+        // Rules that read only the one or the other will need a place of their own for what they find.
+        match (profile.front_matter, profile.imports) {
+            (FrontMatter::Text, None) => const { &Markup::NONE },
+            _ => self.markup.get_or_init(|| Markup::find(&self.bytes, self.whole)),
+        }
+    }
+
+    /// The bytes of its text.
+    pub(crate) fn text(&self, profile: &Profile) -> &[u8] {
+        &self.bytes[self.markup(profile).start..]
+    }
 }
 
 /// What a candidate turned out to be.
@@ -147,7 +167,8 @@ pub(crate) fn read(path: &Path, bounds: &Bounds, most: u64) -> Found {
 
 fn refused(errno: Errno, path: &Path) -> Found {
     match errno {
-        Errno::NOENT => Found::Absent,
+        // Below a file there is nothing.
+        Errno::NOENT | Errno::NOTDIR => Found::Absent,
         Errno::XDEV => Found::Outside,
         // A socket cannot be opened, nor a device without a driver: neither is an instruction file.
         Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => match rustix::fs::stat(path) {
@@ -188,7 +209,8 @@ fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, most: u64) -> io::Resu
         let whole = bytes.len() as u64 <= most;
         bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         let sha256 = ContentHash::of(&bytes);
-        return Ok((after, Content { bytes, sha256, whole, unsteady: after != before }));
+        let (unsteady, markup) = (after != before, OnceLock::new());
+        return Ok((after, Content { bytes, sha256, whole, unsteady, markup }));
     }
 }
 

@@ -75,7 +75,7 @@ impl InitialChain {
         let shared = common_prefix(after, before).get(start..)?;
         // What is only shorter differs from the line after its last.
         let is_shorter = shared.len() == text.len() && before[start + shared.len()..].starts_with('\n');
-        Some(shared.matches('\n').count() as u64 + 1 + u64::from(is_shorter))
+        Some(file.lines_before + shared.matches('\n').count() as u64 + 1 + u64::from(is_shorter))
     }
 }
 

@@ -21,6 +21,7 @@
 #![warn(missing_docs)]
 
 mod applicable;
+mod applies_to;
 pub mod beneath;
 mod budget;
 mod cache;
@@ -30,10 +31,13 @@ mod delivery;
 mod diagnostic;
 mod digest;
 mod file;
+mod front_matter;
 mod frozen;
+mod markup;
 pub mod path;
 pub mod profile;
 mod reading;
+mod references;
 mod reminder;
 mod render;
 mod resolution;
@@ -53,6 +57,7 @@ pub use decision::{Decision, Outcome};
 pub use delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use digest::{ContentHash, hex};
+pub use front_matter::Audience;
 pub use frozen::{FrozenChange, FrozenFile};
 pub use profile::{BlockRole, CODELIA, CODEX, FOREWORD, PROFILES, Profile};
 pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};

@@ -62,6 +62,12 @@ pub struct Profile {
     pub unreadable: Unreadable,
     /// How a link that leads nowhere is explained; it is never read.
     pub dangling_link: DanglingLink,
+    /// What `@path` in a text does; none where it is text.
+    pub imports: Option<Imports>,
+    /// What a YAML block at the beginning of a file is.
+    pub front_matter: FrontMatter,
+    /// In which order the directories of a chain stand in the text.
+    pub order: ChainOrder,
     /// What happens to wrapper tags and hidden characters.
     pub unsafe_text: UnsafeText,
     /// What happens to a file that is reached twice.
@@ -198,6 +204,38 @@ pub enum DanglingLink {
     Absent,
 }
 
+/// How files that a text names are read with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Imports {
+    /// Where their text stands.
+    pub place: ImportPlace,
+    /// How many of them may lead to a file, one in the other.
+    pub max_depth: usize,
+}
+
+/// Where the text of an imported file stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportPlace {
+    /// In a block of its own, right after that of the file that names it.
+    OwnBlockAfter,
+}
+
+/// What a YAML block at the beginning of a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrontMatter {
+    /// Text.
+    Text,
+    /// With `applies_to` or `audience` in it, the conditions under which the file applies; else text.
+    Conditions,
+}
+
+/// In which order the directories of a chain stand in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainOrder {
+    /// The root first, the working directory last.
+    RootFirst,
+}
+
 /// What happens to wrapper tags and hidden characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsafeText {
@@ -304,6 +342,9 @@ const BASE: Profile = Profile {
     byte_order_mark: ByteOrderMark::Kept,
     unreadable: Unreadable::FileLost,
     dangling_link: DanglingLink::NotAFile,
+    imports: None,
+    front_matter: FrontMatter::Text,
+    order: ChainOrder::RootFirst,
     unsafe_text: UnsafeText::Reported,
     same_file: SameFile::UsedTwice,
     changed: Changed::ByContent,

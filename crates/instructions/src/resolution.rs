@@ -12,6 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::digest::ContentHash;
 use crate::path;
 use crate::render::Block;
+use crate::session::LoadedVersion;
 use crate::settings::{FileSettings, SettingsError};
 use crate::settings_file::{self, SettingsFileError};
 
@@ -33,6 +34,10 @@ pub enum FileScope {
     Home,
     /// The project.
     Project,
+    /// Named by another file.
+    Import,
+    /// Either, where its `applies_to` matches.
+    Rule,
 }
 
 /// A file whose text is there, at least in part.
@@ -58,6 +63,27 @@ pub struct InstructionFile {
     /// Its part of the text, for whoever counts tokens.
     #[serde(skip)]
     pub text: String,
+    /// How many lines are before that part in the file.
+    #[serde(skip)]
+    pub lines_before: u64,
+    /// Whether it counts towards the limit: what is in the user's own directory does not.
+    #[serde(skip)]
+    pub limited: bool,
+    /// The file of the chain, or the rule, that imports it, itself or through others.
+    #[serde(skip)]
+    pub imported_by: Option<PathBuf>,
+}
+
+impl InstructionFile {
+    /// The version that was read.
+    pub(crate) fn version(&self) -> LoadedVersion {
+        LoadedVersion {
+            mtime_ms: self.mtime_ms,
+            size: self.bytes,
+            sha256: self.sha256.clone(),
+            imported_by: self.imported_by.clone(),
+        }
+    }
 }
 
 /// The answer.

@@ -8,7 +8,9 @@ use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::applicable::{Applicable, applicable};
+use crate::applicable::{Applicable, Applying, applicable};
+use crate::applies_to::Target;
+use crate::budget::nearest_first_order;
 use crate::cache::Cache;
 use crate::chain::SWITCHED_OFF;
 use crate::delivery::{FileRead, FileReader, InlineRoom, Purpose, Telling, telling};
@@ -177,7 +179,7 @@ impl Resolver {
             announcement.passed_over.push(PassedOver::SwitchedOff { reason: reason.to_owned() });
             return Ok(announcement);
         }
-        let mut applying: Vec<Applicable> = Vec::new();
+        let mut applying = Applying::default();
         let mut directories: Vec<PathBuf> = Vec::new();
         let mut touched: HashSet<PathBuf> = HashSet::new();
         for target in targets {
@@ -190,8 +192,12 @@ impl Resolver {
                 continue;
             }
             let request = Request { cwd: directory, settings: &shared.settings };
-            let found = applicable(&request, &top, directory, Some(&shared.cache))?;
-            applying.extend(found.files);
+            let is_directory = directory == target;
+            let touched = if is_directory { Target::Directory(&target) } else { Target::File(&target) };
+            let found = applicable(&request, &top, directory, touched, Some(&shared.cache))?;
+            applying.files.extend(found.files);
+            applying.dormant.extend(found.dormant);
+            applying.dormant_imports.extend(found.dormant_imports);
             // Paths below one directory share its problems.
             for problem in found.diagnostics {
                 if !announcement.diagnostics.contains(&problem) {
@@ -203,7 +209,7 @@ impl Resolver {
             directories.extend(path::chain(&top, directory));
         }
         let mut seen = HashSet::new();
-        applying.retain(|file| seen.insert(file.path.clone()));
+        applying.files.retain(|file| seen.insert(file.path.clone()));
         let touch = Touch { purpose, paths: &touched, directories: &directories };
         self.announce(&applying, &touch, room, &mut announcement);
         Ok(announcement)
@@ -224,10 +230,14 @@ impl Resolver {
             return Ok(false);
         }
         let request = Request { cwd: directory, settings: &shared.settings };
-        let applying = applicable(&request, &top, directory, Some(&shared.cache))?.files;
-        let Some(found) = applying.into_iter().find(|found| found.path == file) else { return Ok(false) };
-        if found.version.sha256 == read.sha256 {
-            shared.lock().session.note_delivered(file, found.version);
+        let applying = applicable(&request, &top, directory, Target::File(&file), Some(&shared.cache))?;
+        let found = applying.files.into_iter().chain(applying.dormant).find(|found| found.path == file);
+        let mut state = shared.lock();
+        // One that files elsewhere import, or whose rule matches elsewhere, is known by what was told of it.
+        let known = || state.session.loaded_versions.get(&file).cloned();
+        let Some(version) = found.map(|found| found.version).or_else(known) else { return Ok(false) };
+        if version.sha256 == read.sha256 {
+            state.session.note_delivered(file, version);
         }
         Ok(true)
     }
@@ -235,7 +245,7 @@ impl Resolver {
     /// Takes out of what applies what the model has or is being told, and notes the rest as under way.
     fn announce(
         &self,
-        applying: &[Applicable],
+        applying: &Applying,
         touch: &Touch<'_>,
         room: &mut InlineRoom,
         announcement: &mut Announcement,
@@ -244,7 +254,7 @@ impl Resolver {
         let (settings, profile) = (&shared.settings, shared.settings.profile);
         let mut state = shared.lock();
         let mut due: Vec<&Applicable> = Vec::new();
-        for file in applying {
+        for file in &applying.files {
             let loaded = state.session.loaded_versions.get(&file.path);
             let is_had = match touch.purpose {
                 Purpose::Read => !file.differs(loaded, profile),
@@ -265,9 +275,10 @@ impl Resolver {
         let limit = usize::try_from(settings.max_files_per_resolve()).unwrap_or(usize::MAX);
         announcement.left_over = due.len().saturating_sub(limit);
         due.truncate(limit);
-        let mut told: Vec<(ReminderFile, LoadedVersion)> = Vec::new();
+        let mut told: Vec<Option<(ReminderFile, LoadedVersion)>> = due.iter().map(|_| None).collect();
         // Nearest first: what is furthest away gives way where a message has no room for all texts.
-        for file in due.into_iter().rev() {
+        for index in nearest_first_order(due.len(), |index| due[index].version.imported_by.is_some()) {
+            let file = due[index];
             let size = file.version.size;
             let telling = match telling(size, touch.purpose, self.reader, settings.delivery(), profile) {
                 // The call that is about to run brings the text itself.
@@ -285,16 +296,17 @@ impl Resolver {
                 continue;
             }
             room.take(block.as_ref().map_or(0, |(_, bytes)| *bytes));
-            told.push((file.reminder_file(block.map(|(text, _)| text)), file.version.clone()));
+            told[index] = Some((file.reminder_file(block.map(|(text, _)| text)), file.version.clone()));
         }
-        told.reverse();
-        announcement.files = told;
-        let gone = state.session.loaded_versions.keys().filter(|path| {
-            path.parent().is_some_and(|parent| touch.directories.iter().any(|known| known == parent))
-                && !applying.iter().any(|file| &file.path == *path)
+        announcement.files = told.into_iter().flatten().collect();
+        let gone = state.session.loaded_versions.iter().filter(|(path, version)| {
+            let directory = version.directory(path);
+            directory.is_some_and(|directory| touch.directories.iter().any(|known| known == directory))
+                && !applying.files.iter().any(|file| &file.path == *path)
+                && !applying.is_dormant(path, version)
                 && !state.under_way.contains_key(*path)
         });
-        announcement.removed = gone.cloned().collect();
+        announcement.removed = gone.map(|(path, _)| path.clone()).collect();
         for (file, version) in &announcement.files {
             let under_way = UnderWay { version: Some(version.clone()), inline: file.block.is_some() };
             state.under_way.insert(file.path.clone(), under_way);

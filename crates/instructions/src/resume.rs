@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::applicable::{Applicable, applicable};
+use crate::applies_to::Target;
 use crate::cache::Cache;
 use crate::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
 use crate::path;
 use crate::reminder::{Reminder, ReminderFile, ResumeLines};
 use crate::render::{self, Part};
-use crate::resolution::{FileScope, InstructionFile, Request, ResolveError, resolve};
+use crate::resolution::{InstructionFile, Request, ResolveError, resolve};
 use crate::resolver::{ResolvedAgents, ResolvedFile};
 use crate::safety;
 use crate::session::{LoadedVersion, Read, Session};
@@ -38,31 +39,52 @@ impl ResumeDifference {
     ) -> Result<Self, ResolveError> {
         let now = resolve(request, cache)?;
         let top = now.root.as_deref().unwrap_or(&now.cwd).to_owned();
-        let mut applying = applicable(request, &top, request.cwd, cache)?.files;
+        let here = Target::Directory(request.cwd);
+        let mut applying = applicable(request, &top, request.cwd, here, cache)?;
         let scope = path::chain(&top, request.cwd);
         let elsewhere = elsewhere(session, &top, &scope);
         for directory in &elsewhere {
-            let there = applicable(request, &top, directory, cache)?.files;
-            applying.extend(there.into_iter().filter(|file| file.path.parent() == Some(directory)));
+            let there = applicable(request, &top, directory, Target::Directory(directory), cache)?;
+            let is_of_it = |file: &Applicable| file.version.directory(&file.path) == Some(directory);
+            applying.files.extend(there.files.into_iter().filter(is_of_it));
+            applying.dormant.extend(there.dormant.into_iter().filter(is_of_it));
+            applying.dormant_imports.extend(there.dormant_imports);
         }
-        let in_scope = |path: &Path| {
-            path.parent().is_some_and(|parent| scope.iter().chain(&elsewhere).any(|known| known == parent))
+        // A rule that the session has was told of for a path that matched, and that path still does.
+        let is_had = |rule: &mut Applicable| session.loaded_versions.contains_key(&rule.path);
+        let had: Vec<Applicable> = applying.dormant.extract_if(.., is_had).collect();
+        applying.dormant_imports.extend(had.iter().flat_map(|rule| imports_of(session, &rule.path)));
+        for rule in had {
+            if !applying.files.iter().any(|file| file.path == rule.path) {
+                applying.files.push(rule);
+            }
+        }
+        let home = request.settings.homes.of(request.settings.profile);
+        let in_scope = |path: &Path, version: &LoadedVersion| {
+            let directory = version.directory(path);
+            let known = scope.iter().chain(&elsewhere).map(PathBuf::as_path).chain(home);
+            directory.is_some_and(|directory| known.into_iter().any(|known| known == directory))
         };
         let applies = |path: &Path| {
-            applying.iter().any(|file| file.path == path) || now.files.iter().any(|file| file.path == path)
+            applying.files.iter().any(|file| file.path == path)
+                || now.files.iter().any(|file| file.path == path)
         };
         let removed = session
             .loaded_versions
-            .keys()
-            .filter(|path| !applies(path) && (in_scope(path) || path.symlink_metadata().is_err()))
-            .cloned()
+            .iter()
+            .filter(|(path, version)| {
+                !applies(path)
+                    && !applying.is_dormant(path, version)
+                    && (in_scope(path, version) || path.symlink_metadata().is_err())
+            })
+            .map(|(path, _)| path.clone())
             .collect();
         // The user's own file may be inside the project, and is then one of its files where the chain leads past it.
         let is_own = |file: &&InstructionFile| {
-            file.scope == FileScope::Home && !applying.iter().any(|applying| applying.path == file.path)
+            !file.limited && !applying.files.iter().any(|applying| applying.path == file.path)
         };
         let home = now.files.iter().filter(is_own);
-        let differing = home.map(Differing::Home).chain(applying.iter().map(Differing::Project));
+        let differing = home.map(Differing::Home).chain(applying.files.iter().map(Differing::Project));
         let differing = differing.filter(|file| file.differs(session, request)).collect();
         let mut difference = Self {
             cwd: (session.cwd.clone(), now.cwd.clone()),
@@ -89,7 +111,8 @@ impl ResumeDifference {
         let mut room = InlineRoom::default();
         let mut by_nearness: Vec<usize> = (0..differing.len()).collect();
         by_nearness.sort_by_key(|index| {
-            let parent = differing[*index].path().parent();
+            let version = differing[*index].version();
+            let parent = version.directory(differing[*index].path());
             std::cmp::Reverse(scope.iter().position(|directory| Some(directory.as_path()) == parent))
         });
         let mut told: Vec<Option<(ReminderFile, LoadedVersion)>> = differing.iter().map(|_| None).collect();
@@ -185,9 +208,7 @@ impl Differing<'_> {
     fn version(&self) -> LoadedVersion {
         match self {
             Differing::Project(file) => file.version.clone(),
-            Differing::Home(file) => {
-                LoadedVersion { mtime_ms: file.mtime_ms, size: file.bytes, sha256: file.sha256.clone() }
-            }
+            Differing::Home(file) => file.version(),
         }
     }
 
@@ -229,9 +250,17 @@ impl Differing<'_> {
 
 /// Directories of the project that the session met on its way and that the present one is not below.
 fn elsewhere(session: &Session, top: &Path, scope: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let directories = session.loaded_versions.keys().filter_map(|path| path.parent());
+    let directories = session.loaded_versions.iter().filter_map(|(path, version)| version.directory(path));
     directories
         .filter(|directory| directory.starts_with(top) && !scope.iter().any(|known| known == directory))
         .map(Path::to_owned)
         .collect()
+}
+
+/// What a session has because a file of a chain imports it.
+fn imports_of<'a>(session: &'a Session, owner: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let versions = session.loaded_versions.iter();
+    versions
+        .filter(move |(_, version)| version.imported_by.as_deref() == Some(owner))
+        .map(|(path, _)| path.clone())
 }

@@ -35,6 +35,10 @@ pub struct LoadedVersion {
     pub size: u64,
     /// SHA-256 of what was read.
     pub sha256: ContentHash,
+    /// The file of a chain that imports it, itself or through others; absent for one that applies by its own place.
+    #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub imported_by: Option<PathBuf>,
 }
 
 /// How much of a file was read.
@@ -45,6 +49,11 @@ pub(crate) enum Read {
 }
 
 impl LoadedVersion {
+    /// The directory for whose sake a session has this version of the file at `path`.
+    pub(crate) fn directory<'a>(&'a self, path: &'a Path) -> Option<&'a Path> {
+        self.imported_by.as_deref().unwrap_or(path).parent()
+    }
+
     /// Whether this version of a file has another content than an earlier one, as far as that can be told: what is
     /// beyond the part that was read shows only in the size and the time.
     pub(crate) fn content_differs(&self, earlier: &LoadedVersion, read: Read) -> bool {
@@ -105,12 +114,18 @@ impl InitialChain {
     }
 }
 
+/// The directories whose files a model has. Those of imports are not among them: their own files may be news.
+fn covered(versions: &BTreeMap<PathBuf, LoadedVersion>) -> BTreeSet<PathBuf> {
+    versions.iter().filter_map(|(path, version)| version.directory(path)).map(PathBuf::from).collect()
+}
+
 /// What a model's text hides from somebody who knows the files: cuts, refusals, changed characters.
 fn problems(resolution: &Resolution, above: Vec<FileProblem>) -> Vec<FileProblem> {
     let outcomes = resolution.decisions.iter().filter_map(|decision| {
         let code = match decision.outcome {
             Outcome::Truncated => DiagnosticCode::Truncated,
             Outcome::OverBudget => DiagnosticCode::OverBudget,
+            Outcome::TooDeep => DiagnosticCode::TooDeep,
             Outcome::NotAFile => DiagnosticCode::NotAFile,
             Outcome::OutsideRoot => DiagnosticCode::OutsideRoot,
             Outcome::Unreadable => DiagnosticCode::Unreadable,
@@ -142,11 +157,13 @@ fn above_workspace(request: &Request<'_>) -> Result<Vec<FileProblem>, ResolveErr
 
 /// The settings that a session goes on with, whatever is set later; how files are delivered is not among them.
 fn frozen_settings(settings: &FileSettings) -> AgentsConfig {
-    let AgentsConfig { fallback_filenames, follow_external_links, initial, .. } = settings.agents.clone();
+    let AgentsConfig { fallback_filenames, follow_external_links, imports, initial, .. } =
+        settings.agents.clone();
     AgentsConfig {
         fallback_filenames: fallback_filenames
             .filter(|_| settings.profile.fallbacks != Fallbacks::Unsupported),
         follow_external_links: follow_external_links.filter(|follow| *follow),
+        imports: imports.filter(|imports| !*imports && settings.profile.imports.is_some()),
         initial,
         ..AgentsConfig::default()
     }
@@ -173,6 +190,7 @@ fn stored_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentsC
                     "followExternalLinks" | "follow_external_links" => {
                         settings.follow_external_links = map.next_value()?;
                     }
+                    "imports" => settings.imports = map.next_value()?,
                     "initial" => settings.initial = map.next_value()?,
                     "max_bytes" => settings.initial.max_bytes = map.next_value()?,
                     "max_files" => settings.initial.max_files = map.next_value()?,
@@ -236,14 +254,8 @@ impl Session {
         // A file of which nothing fitted was not delivered: it is announced when the agent comes near it.
         let loaded: Vec<_> =
             resolution.files.iter().filter(|file| file.kept_bytes > 0 || file.bytes == 0).collect();
-        let versions: BTreeMap<PathBuf, LoadedVersion> = loaded
-            .iter()
-            .map(|file| {
-                let version =
-                    LoadedVersion { mtime_ms: file.mtime_ms, size: file.bytes, sha256: file.sha256.clone() };
-                (file.path.clone(), version)
-            })
-            .collect();
+        let versions: BTreeMap<PathBuf, LoadedVersion> =
+            loaded.iter().map(|file| (file.path.clone(), file.version())).collect();
         let session = Self {
             schema: SCHEMA,
             profile: resolution.profile.to_owned(),
@@ -260,7 +272,7 @@ impl Session {
                 versions: versions.clone(),
                 findings: problems(&resolution, above_workspace(request)?),
             },
-            covered_dirs: loaded.iter().filter_map(|file| file.path.parent()).map(PathBuf::from).collect(),
+            covered_dirs: covered(&versions),
             loaded_versions: versions,
             announced: BTreeSet::new(),
         };
@@ -302,8 +314,7 @@ impl Session {
                 self.note_delivered(path.clone(), version.clone());
             }
         }
-        self.covered_dirs =
-            self.loaded_versions.keys().filter_map(|path| path.parent()).map(PathBuf::from).collect();
+        self.covered_dirs = covered(&self.loaded_versions);
     }
 
     /// A reminder told of a file, with its text or without.
@@ -320,7 +331,7 @@ impl Session {
     /// The text of a file is in the request.
     pub(crate) fn note_delivered(&mut self, path: PathBuf, version: LoadedVersion) {
         self.announced.remove(&path);
-        self.covered_dirs.extend(path.parent().map(PathBuf::from));
+        self.covered_dirs.extend(version.directory(&path).map(PathBuf::from));
         self.loaded_versions.insert(path, version);
     }
 

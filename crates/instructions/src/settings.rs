@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::delivery::Delivery;
+use crate::front_matter::Audience;
 use crate::profile::{FOREWORD, Fallbacks, PROFILES, Profile};
 
 // Paths of settings that advice names and other agents' files set, as configuration files write them.
 pub(crate) const FALLBACK_FILENAMES: &str = "agents.fallback_filenames";
+pub(crate) const IMPORTS: &str = "agents.imports";
 pub(crate) const MARKERS: &str = "agents.root.markers";
 pub(crate) const MAX_BYTES: &str = "agents.initial.max_bytes";
 
@@ -24,6 +26,7 @@ const BUILT_IN: AgentsConfig = AgentsConfig {
     profile: None,
     fallback_filenames: None,
     follow_external_links: Some(false),
+    imports: Some(true),
     root: AgentsRoot { project_root_override: None, markers: None, stop_at_fs_root: Some(true) },
     initial: AgentsInitial { max_files: None, max_bytes: None },
     resolver: AgentsResolver {
@@ -42,6 +45,8 @@ pub struct FileSettings {
     pub homes: HomeDirectories,
     /// What a project's files are bounded by, besides the profile's rules.
     pub bounds: ProjectBounds,
+    /// Who the files are read for.
+    pub audience: Audience,
     /// What is set. For what is not, the methods of this type know the built-in value, or the profile's own.
     pub agents: AgentsConfig,
 }
@@ -78,7 +83,13 @@ impl Default for FileSettings {
 impl FileSettings {
     /// A profile's own settings, without any home directory.
     pub fn of(profile: &'static Profile) -> Self {
-        Self { profile, homes: HomeDirectories::default(), bounds: ProjectBounds::None, agents: BUILT_IN }
+        Self {
+            profile,
+            homes: HomeDirectories::default(),
+            bounds: ProjectBounds::None,
+            audience: Audience::Main,
+            agents: BUILT_IN,
+        }
     }
 
     /// Replaces what a patch sets.
@@ -106,6 +117,11 @@ impl FileSettings {
     /// Whether links may lead out of the project.
     pub fn follow_external_links(&self) -> bool {
         self.agents.follow_external_links.or(BUILT_IN.follow_external_links).unwrap_or_default()
+    }
+
+    /// Whether files are read that others name with `@`, as far as the profile does that.
+    pub fn imports(&self) -> bool {
+        self.agents.imports.or(BUILT_IN.imports).unwrap_or_default()
     }
 
     /// Whether the search for a marker goes up to the file system's root; if not, it ends at the user's home.
@@ -156,6 +172,9 @@ pub struct AgentsConfig {
     /// Whether links may lead out of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow_external_links: Option<bool>,
+    /// Whether files are read that others name with `@`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imports: Option<bool>,
     /// Where the project root is.
     #[serde(skip_serializing_if = "is_default")]
     pub root: AgentsRoot,
@@ -248,6 +267,7 @@ impl AgentsConfig {
         replace(&mut self.enabled, &patch.enabled);
         replace(&mut self.fallback_filenames, &patch.fallback_filenames);
         replace(&mut self.follow_external_links, &patch.follow_external_links);
+        replace(&mut self.imports, &patch.imports);
         replace(&mut self.root.project_root_override, &root.project_root_override);
         replace(&mut self.root.markers, &root.markers);
         replace(&mut self.root.stop_at_fs_root, &root.stop_at_fs_root);

@@ -39,6 +39,13 @@ const EVENTS: &[Event] = &[
     }),
     ("what a link leads to changes", |at| fs::write(at.join("project/target"), "changed\n").unwrap()),
     ("what a dangling link names appears", |at| fs::write(at.join("project/nowhere"), "here\n").unwrap()),
+    ("an imported file changes", |at| fs::write(at.join("project/docs/style.md"), "other\n").unwrap()),
+    ("an imported file goes", |at| fs::remove_file(at.join("project/docs/style.md")).unwrap()),
+    ("what an import names appears", |at| fs::write(at.join("project/docs/later.md"), "later\n").unwrap()),
+    ("what an import leads to changes", |at| fs::write(at.join("project/docs/target.md"), "b\n").unwrap()),
+    ("a rule comes to match", |at| {
+        fs::write(at.join("project/AGENTS.override.md"), "---\napplies_to: a/**\n---\nrule\n").unwrap();
+    }),
     ("a home file appears", |at| fs::write(at.join("home/AGENTS.override.md"), "mine\n").unwrap()),
     ("the home file goes", |at| fs::remove_file(at.join("home/AGENTS.md")).unwrap()),
     ("the home directory goes", |at| fs::remove_dir_all(at.join("home")).unwrap()),
@@ -69,7 +76,12 @@ fn lay_out(at: &Path) {
     fs::create_dir_all(at.join("home")).unwrap();
     fs::create_dir_all(at.join("codex")).unwrap();
     fs::write(at.join("home/AGENTS.md"), "home\n").unwrap();
-    fs::write(at.join("project/AGENTS.md"), "root\n").unwrap();
+    fs::write(at.join("project/AGENTS.md"), "root @docs/style.md @docs/later.md @docs/linked.md\n").unwrap();
+    fs::write(at.join("project/AGENTS.override.md"), "---\napplies_to: b/**\n---\nrule\n").unwrap();
+    fs::create_dir(at.join("project/docs")).unwrap();
+    fs::write(at.join("project/docs/style.md"), "style\n").unwrap();
+    fs::write(at.join("project/docs/target.md"), "a\n").unwrap();
+    symlink("target.md", at.join("project/docs/linked.md")).unwrap();
     fs::write(at.join("project/a/AGENTS.md"), "in a\n").unwrap();
     fs::write(at.join("project/target"), "target\n").unwrap();
     fs::write(at.join("project/other-target"), "other target\n").unwrap();

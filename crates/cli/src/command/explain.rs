@@ -8,7 +8,7 @@ use instructions::{Decision, FileScope, Outcome, Resolution, Severity};
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Files, Printed, directory, tokens, warn};
+use crate::files::{Absent, Explained, Files, Shown, directory, tokens, warn, warn_of_lost_text};
 use crate::output::{is_coloured, print, shown};
 use crate::words::count;
 
@@ -17,10 +17,11 @@ pub(crate) fn run(context: &Context, path: Option<&Path>, absent: Absent) -> Res
     let cwd = directory(path)?;
     let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| files.failure(&error))?;
     if context.output.is_json() {
-        context.output.json(&Printed::new(&resolution, absent))?;
+        context.output.json(&Explained::new(&resolution, absent))?;
     } else {
         print(&explain(&resolution, absent))?;
     }
+    warn_of_lost_text(context, &resolution);
     Ok(Exit::Done)
 }
 
@@ -29,10 +30,12 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
     let cwd = directory(path)?;
     let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| files.failure(&error))?;
     if context.output.is_json() {
-        context.output.json(&Printed::new(&resolution, Absent::LeftOut))?;
+        context.output.json(&Shown::new(&resolution))?;
+        warn_of_lost_text(context, &resolution);
         return Ok(Exit::Done);
     }
     warn(context, &resolution.diagnostics);
+    warn_of_lost_text(context, &resolution);
     match &resolution.text {
         Some(text) => {
             print(&shown(text))?;
@@ -70,6 +73,8 @@ fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style) {
         Outcome::Absent => (" ", "absent", faint),
         Outcome::NotAFile => ("!", "not a file", poor),
         Outcome::Unreadable => ("!", "unreadable", bad),
+        Outcome::TooDeep => ("!", "too deep", poor),
+        Outcome::NotApplicable => ("-", "not applicable", plain),
         Outcome::OutsideRoot => ("!", "outside root", bad),
         Outcome::Duplicate => ("-", "duplicate", plain),
         Outcome::Disabled => ("-", "disabled", plain),
@@ -87,7 +92,11 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
         .filter(|decision| absent == Absent::Listed || decision.outcome != Outcome::Absent)
         .collect();
     let names = listed.iter().map(|decision| name(decision).chars().count());
-    let width = names.max().unwrap_or(0).clamp(10, 40);
+    let outcomes = listed.iter().map(|decision| appearance(decision.outcome).1.len());
+    let columns = Columns {
+        name: names.max().unwrap_or(0).clamp(10, 40),
+        outcome: outcomes.max().unwrap_or(0).max(12),
+    };
     let mut directories: Vec<&Path> = Vec::new();
     for decision in &listed {
         let directory = decision.path.parent().unwrap_or(&decision.path);
@@ -99,7 +108,7 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
         text.push_str(&format!("\n{}\n", plain(directory.to_string_lossy())));
         let here = |decision: &&&Decision| decision.path.parent().unwrap_or(&decision.path) == directory;
         for decision in listed.iter().filter(here) {
-            text.push_str(&line(resolution, decision, width));
+            text.push_str(&line(resolution, decision, columns));
         }
     }
     for diagnostic in &resolution.diagnostics {
@@ -128,12 +137,7 @@ fn heading(resolution: &Resolution) -> String {
         Some(root) => format!("{}: {}", plain(root.to_string_lossy()), resolution.root_reason),
         None => format!("none: {}", resolution.root_reason),
     };
-    let kept: u64 = resolution
-        .files
-        .iter()
-        .filter(|file| file.scope == FileScope::Project)
-        .map(|file| file.kept_bytes)
-        .sum();
+    let kept: u64 = resolution.files.iter().filter(|file| file.limited).map(|file| file.kept_bytes).sum();
     let total = count(resolution.text.as_deref().map_or(0, tokens) as u64, "token");
     format!(
         "profile  {}\ncwd      {}\nroot     {root}\nlimit    {kept} of {} bytes of project files{}\ntext     about {total}\n",
@@ -152,18 +156,26 @@ fn share(bytes: u64, limit: u64) -> String {
     }
 }
 
-fn line(resolution: &Resolution, decision: &Decision, width: usize) -> String {
+/// How wide names and outcomes are.
+#[derive(Clone, Copy)]
+struct Columns {
+    name: usize,
+    outcome: usize,
+}
+
+fn line(resolution: &Resolution, decision: &Decision, columns: Columns) -> String {
     let (sign, word, style) = appearance(decision.outcome);
     let mut facts = Vec::new();
-    if let Some(file) = resolution.files.iter().find(|file| file.path == decision.path) {
+    let is_shown = matches!(decision.outcome, Outcome::Used | Outcome::Truncated | Outcome::OverBudget);
+    if let Some(file) = resolution.files.iter().find(|file| is_shown && file.path == decision.path) {
         let mut bytes = count(file.bytes, "byte");
         if file.truncated {
             bytes = format!("{} of {bytes}", file.kept_bytes);
         }
-        let share = match file.scope {
-            FileScope::Project => share(file.kept_bytes, resolution.limit_bytes),
-            FileScope::Home => String::new(),
-        };
+        let share = if file.limited { share(file.kept_bytes, resolution.limit_bytes) } else { String::new() };
+        if file.scope == FileScope::Rule {
+            facts.push("rule".to_owned());
+        }
         facts.push(format!("{bytes}{share}, about {}", count(tokens(&file.text) as u64, "token")));
     }
     if let Some(by) = &decision.by {
@@ -176,7 +188,8 @@ fn line(resolution: &Resolution, decision: &Decision, width: usize) -> String {
     }
     facts.extend(decision.detail.as_ref().map(plain));
     let name = name(decision);
-    let word = paint(style, &format!("{word:12}"));
+    let Columns { name: width, outcome } = columns;
+    let word = paint(style, &format!("{word:outcome$}"));
     let line = format!("  {sign} {name:width$}  {word}  {}", facts.join("; "));
     format!("{}\n", line.trim_end())
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::explain::explain;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Files, Printed, directory};
+use crate::files::{Absent, Files, Shown, directory};
 use crate::output::{Reader, reader};
 use crate::signals::StopSignals;
 
@@ -41,7 +41,7 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
                 let seen = fingerprint(&resolution);
                 if last.as_ref() != Some(&seen) {
                     let gap = if last.is_some() { "\n" } else { "" };
-                    let printed = Printed::new(&resolution, Absent::LeftOut);
+                    let printed = Shown::new(&resolution);
                     let reader = context
                         .output
                         .data(&printed, || format!("{gap}{}", explain(&resolution, Absent::LeftOut)))?;
@@ -91,7 +91,9 @@ fn watch(
     resolution: &Resolution,
     files: &Files,
 ) {
+    let imports = resolution.files.iter().filter_map(|file| file.path.parent());
     let directories = resolution.directories.iter().map(PathBuf::as_path).chain(files.settings.homes.all());
+    let directories = directories.chain(imports);
     let wanted: HashSet<PathBuf> = directories.filter(|path| path.is_dir()).map(Path::to_owned).collect();
     for gone in watched.difference(&wanted) {
         let _ = watcher.unwatch(gone);

@@ -127,6 +127,11 @@ pub(crate) const KEYS: &[Key] = &[
         "Follows links in a project that lead out of its root."
     ),
     key!(
+        "agents.imports",
+        files.agents.imports,
+        "Reads the files that instruction files name with `@`, where the profile does that."
+    ),
+    key!(
         "agents.root.project_root_override",
         files.agents.root.project_root_override,
         "The project root itself, without a search."

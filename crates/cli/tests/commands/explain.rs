@@ -91,11 +91,19 @@ fn programs_get_exactly_the_documented_shape() {
             "message": "a bidirectional control (U+202E) that can hide text; shown as \\u{202e}",
             "path": path, "line": 2,
         }],
-        "blocks": [{ "role": "system", "text": text }],
-        "text": text,
     });
-    for words in ["explain --format json", "show --format json"] {
+    let reason = "it is the nearest directory with `.git`";
+    for (words, own) in [
+        ("explain --format json", json!({ "limit_bytes": 32_768, "root_reason": reason, "tokens": 30 })),
+        ("show --format json", json!({ "blocks": [{ "role": "system", "text": text }], "text": text })),
+    ] {
+        let mut expected = expected.clone();
+        expected.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
         let mut object = machine.run(words).object();
+        if let Some(tokens) = object.get_mut("tokens") {
+            assert!(tokens.as_u64().is_some_and(|tokens| tokens > 10), "{tokens}");
+            *tokens = expected["tokens"].clone();
+        }
         // How many tokens, and which digest, is for the crates that count them to say.
         let file = &mut object["files"][0];
         assert!(file["tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{file}");
@@ -104,11 +112,7 @@ fn programs_get_exactly_the_documented_shape() {
         file["sha256"] = expected["files"][0]["sha256"].clone();
         assert_eq!(object, expected, "{words}");
         let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-        assert_eq!(
-            keys,
-            ["profile", "cwd", "root", "files", "decisions", "diagnostics", "blocks", "text"],
-            "{words}"
-        );
+        assert_eq!(keys, expected.as_object().unwrap().keys().collect::<Vec<_>>(), "{words}");
     }
     std::fs::remove_file(path).unwrap();
     let nothing = machine.run("show --format json --no-markers").object();

@@ -500,3 +500,44 @@ async fn a_thread_that_moves_during_a_turn_gets_the_other_document_with_the_next
     let next = systems(&stage.last_body());
     assert!(next.contains("DOCUMENT-ELSEWHERE") && !next.contains("DOCUMENT-ROOT"), "{next}");
 }
+
+#[tokio::test]
+async fn an_edit_waits_for_imports_and_rules_and_a_changed_import_is_told() {
+    let mut stage = Stage::agent(&[
+        ("AGENTS.md", "RULE-ROOT @docs/style.md"),
+        ("docs/style.md", "RULE-STYLE"),
+        ("AGENTS.local.md", "---\napplies_to: \"*.rs\"\n---\nRULE-RUST"),
+        ("a/AGENTS.md", "RULE-A @../docs/a.md"),
+        ("docs/a.md", "RULE-IMPORTED"),
+        ("a/notes.txt", "old"),
+        ("a/main.rs", "old"),
+    ])
+    .await;
+    stage.model.answer(calls([edit("t1", "a/notes.txt", "old", "new")]));
+    stage.model.answer(calls([edit("t2", "a/notes.txt", "old", "new")]));
+    stage.model.answer(calls([edit("r1", "a/main.rs", "old", "new")]));
+    stage.model.answer(calls([edit("r2", "a/main.rs", "old", "new")]));
+    stage.model.answer(Answer::text("Done."));
+    let first = stage.ask("change both").await;
+    assert_eq!(done(&first), ["t2", "r2"]);
+    let bodies = stage.bodies();
+    let told = |body: usize| {
+        let text = shown(&bodies[body]);
+        let rules = ["RULE-ROOT", "RULE-STYLE", "RULE-A ", "RULE-IMPORTED", "RULE-RUST"];
+        rules.map(|rule| text.matches(rule).count())
+    };
+    assert_eq!(told(0), [1, 1, 0, 0, 0], "what is imported at the start is there from the start");
+    assert_eq!(told(1), [1, 1, 1, 1, 0], "an import comes with the file that names it");
+    assert_eq!(told(4), [1, 1, 1, 1, 1], "a rule comes with the first path that matches, and nothing twice");
+
+    std::fs::write(stage.path("docs/a.md"), "RULE-IMPORTED-2 is another rule").unwrap();
+    stage.model.answer(Answer::text("Noted."));
+    let second = stage.ask("anything new?").await;
+    let reminder = &second["steps"][0]["reminders"][0];
+    assert_eq!(reminder["type"], "session.resume.diff");
+    let text = reminder["text"].as_str().unwrap();
+    assert!(
+        text.contains("RULE-IMPORTED-2") && !text.contains("RULE-RUST") && !text.contains("removed"),
+        "{text}"
+    );
+}

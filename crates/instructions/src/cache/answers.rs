@@ -33,7 +33,9 @@ impl Evidence {
             Evidence::State(path, stamp) => {
                 rustix::fs::stat(path).is_ok_and(|stat| Stamp::of(&stat) == *stamp)
             }
-            Evidence::Nothing(path) => rustix::fs::stat(path).is_err_and(|errno| errno == Errno::NOENT),
+            Evidence::Nothing(path) => {
+                rustix::fs::stat(path).is_err_and(|errno| matches!(errno, Errno::NOENT | Errno::NOTDIR))
+            }
         }
     }
 }
@@ -121,9 +123,9 @@ impl Answer {
 /// Where an answer to a request is found. Only what differs between the requests of one process is hashed: every warm answer
 /// pays for it, and [`Answer::is_for`] compares the rest.
 pub(super) fn key(request: &Request<'_>) -> u64 {
-    let FileSettings { profile, bounds, agents, homes: _ } = request.settings;
+    let FileSettings { profile, bounds, agents, audience, homes: _ } = request.settings;
     let mut hasher = DefaultHasher::new();
     request.cwd.as_os_str().hash(&mut hasher);
-    (profile, bounds, &agents.fallback_filenames, &agents.root, &agents.initial).hash(&mut hasher);
+    (profile, bounds, audience, &agents.fallback_filenames, &agents.root, &agents.initial).hash(&mut hasher);
     hasher.finish()
 }

@@ -157,6 +157,21 @@ impl<'a> DirectoryReader<'a> {
         found
     }
 
+    /// What a path is that no list of names has, read from memory where nothing can have changed.
+    pub(crate) fn read_path(&mut self, path: &Path, bounds: &Bounds, most: u64) -> Found {
+        let Some(cache) = self.cache else { return file::read(path, bounds, most) };
+        let found = self.read_file(cache, path, bounds, most);
+        match &found {
+            Found::File { stamp, content } if !content.unsteady => {
+                self.evidence.state(path, *stamp, self.looked_at);
+            }
+            Found::NotAFile { stamp, .. } => self.evidence.state(path, *stamp, self.looked_at),
+            Found::Absent => self.evidence.nothing(path),
+            _ => self.evidence = CacheEvidence::unknown(),
+        }
+        found
+    }
+
     /// The path of a name in a directory, to be given back to `self.path`.
     fn path_of(&mut self, directory: &Path, name: usize) -> PathBuf {
         let mut path = std::mem::take(&mut self.path);

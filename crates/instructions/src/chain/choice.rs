@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::{Chain, Survey};
+use super::{Chain, Origin, Survey};
 use crate::decision::{Decision, Outcome};
 use crate::file::Found;
 use crate::profile::Blank;
-use crate::resolution::FileScope;
 use crate::text::is_blank;
 
 /// What a candidate does to those after it.
@@ -48,7 +47,7 @@ impl Chain<'_> {
         // Where a blank file hides others it is chosen like any other: whether it is blank shows after the cut.
         if let Found::File { content, .. } = &found
             && profile.blank == Blank::FallsThrough
-            && is_blank(&content.bytes, profile.byte_order_mark)
+            && is_blank(content.text(profile), profile.byte_order_mark)
         {
             let detail = "it is only white space, so it counts as if it were not there";
             self.decisions.push(Decision::new(path(), Outcome::Blank).because(detail));
@@ -57,7 +56,7 @@ impl Chain<'_> {
         if matches!(found, Found::Absent) && self.survey == Survey::Needed {
             return Effect::TryNext;
         }
-        match self.consider(path(), FileScope::Project, found) {
+        match self.consider(path(), Origin::Project, found) {
             true => Effect::Wins,
             false => Effect::TryNext,
         }

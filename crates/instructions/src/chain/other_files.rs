@@ -1,11 +1,15 @@
 //! Files that could be meant for an agent but are not read: other agents' names, other letter cases, files above
 //! the root. Looked for only when somebody asks why.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::{Chain, Chosen};
 use crate::decision::{Decision, Outcome};
-use crate::file::Stamp;
+use crate::digest::ContentHash;
+use crate::file::{self, Found, Stamp};
+use crate::markup::Markup;
+use crate::path;
 use crate::profile::{Fallbacks, RootOverride};
 use crate::settings::{FALLBACK_FILENAMES, MARKERS};
 
@@ -47,7 +51,7 @@ impl Chain<'_> {
         for directory in top.ancestors().skip(1) {
             for name in names {
                 let path = directory.join(name);
-                if path.is_file() {
+                if path.is_file() && !self.is_decided(&path) {
                     let detail =
                         format!("it is above the root {}; give {remedy} if it should count", top.display());
                     self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(detail));
@@ -64,20 +68,62 @@ impl Chain<'_> {
         self.chosen.iter().find(is_same).map(|chosen| chosen.path.as_path())
     }
 
+    fn is_decided(&self, path: &Path) -> bool {
+        self.decisions.iter().any(|decision| decision.path == path)
+    }
+
+    /// What a file that is not read has to do with one that is: it leads there, repeats it, or only imports it.
+    fn relation(&self, path: &Path) -> Option<String> {
+        let directory = path.parent()?;
+        let shown = |chosen: &Path| {
+            let beside = chosen.file_name().filter(|_| chosen.parent() == Some(directory));
+            beside.map_or(chosen, Path::new).display().to_string()
+        };
+        if let Some(same) = self.same_file(path) {
+            return Some(format!("it is the same file as {}, which is read", shown(same)));
+        }
+        let Found::File { content, .. } = file::read(path, &self.bounds, self.most) else { return None };
+        let repeats = |chosen: &&Chosen| content.whole && chosen.content.sha256 == content.sha256;
+        if let Some(chosen) = self.chosen.iter().find(repeats) {
+            return Some(format!("it repeats {}, which is read", shown(&chosen.path)));
+        }
+        let references = Markup::find(&content.bytes, content.whole).references;
+        if !references.are_all {
+            return None;
+        }
+        let imported = references.found.iter().map(|reference| {
+            let mut paths = reference.candidates().map(|name| path::normalise(Path::new(name), directory));
+            paths.find_map(|path| self.same_file(&path))
+        });
+        let imported: Vec<String> = imported.map(|path| path.map(shown)).collect::<Option<_>>()?;
+        Some(format!("it only imports {}, which is read", imported.join(", ")))
+    }
+
+    /// Says of files that are used twice in all but name.
+    pub(super) fn note_repetitions(&mut self, chosen: &[Chosen]) {
+        let mut texts: HashMap<&ContentHash, &Path> = HashMap::new();
+        for chosen in chosen.iter().filter(|chosen| chosen.content.whole) {
+            let first = *texts.entry(&chosen.content.sha256).or_insert(&chosen.path);
+            if first != chosen.path {
+                self.decisions[chosen.decision].add(format!("it repeats {}", first.display()));
+            }
+        }
+    }
+
     fn other_names(&mut self, directory: &Path, names: &[String]) {
         let profile = self.request.settings.profile;
         for (name, agent) in OTHER_AGENTS {
             let path = directory.join(name);
-            if names.iter().any(|known| known == name) || path.symlink_metadata().is_err() {
+            // It may be imported.
+            if names.iter().any(|known| known == name)
+                || path.symlink_metadata().is_err()
+                || self.is_decided(&path)
+            {
                 continue;
             }
             let present = names.iter().find(|name| directory.join(name).symlink_metadata().is_ok());
-            let remedy = match (self.same_file(&path), present) {
-                (Some(same), _) => {
-                    let beside = same.file_name().filter(|_| same.parent() == Some(directory));
-                    let same = beside.map_or(same, Path::new);
-                    format!("it is the same file as {}, which is read", same.display())
-                }
+            let remedy = match (self.relation(&path), present) {
+                (Some(relation), _) => relation,
                 // A link or another name would not come first.
                 (None, Some(present)) => format!("copy what should count into {present}"),
                 (None, None) if name.contains('/') || profile.fallbacks == Fallbacks::Unsupported => {

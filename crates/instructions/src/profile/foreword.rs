@@ -14,6 +14,8 @@ pub static FOREWORD: Profile = Profile {
     links: Links::InsideRoot,
     over_limit: OverLimit::NearestFirst,
     byte_order_mark: ByteOrderMark::Stripped,
+    imports: Some(Imports { place: ImportPlace::OwnBlockAfter, max_depth: 5 }),
+    front_matter: FrontMatter::Conditions,
     unsafe_text: UnsafeText::MadeHarmless,
     same_file: SameFile::UsedOnce,
     ..BASE

@@ -1,0 +1,159 @@
+//! The globs of a rule, and which paths they match.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Most globs of one file, and most bytes of one of them.
+const MOST_GLOBS: usize = 100;
+const MOST_GLOB_BYTES: usize = 512;
+
+/// A name that no glob spells out: what matches it matches whatever there is.
+const ANY_NAME: &str = "\u{1}";
+
+/// What a rule applies to. As in a `.gitignore`: a glob without a slash matches at any depth, one that matches a directory
+/// matches what is in it, and one that begins with `!` takes out again what those before it match.
+#[derive(Debug)]
+pub(crate) struct AppliesTo {
+    globs: Vec<String>,
+    /// Two for each glob: for what it matches, and for what is below that.
+    set: GlobSet,
+}
+
+/// A path for which files are chosen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Target<'a> {
+    Directory(&'a Path),
+    File(&'a Path),
+}
+
+impl AppliesTo {
+    /// Compiles globs; the error says what is wrong with them.
+    pub(crate) fn new(globs: Vec<String>) -> Result<Self, String> {
+        if globs.is_empty() {
+            return Err("it names no glob".to_owned());
+        }
+        if globs.len() > MOST_GLOBS {
+            return Err(format!("it names {} globs, more than {MOST_GLOBS}", globs.len()));
+        }
+        let mut set = GlobSetBuilder::new();
+        for glob in &globs {
+            if glob.len() > MOST_GLOB_BYTES {
+                return Err(format!("a glob is longer than {MOST_GLOB_BYTES} bytes"));
+            }
+            let pattern = pattern(glob).ok_or_else(|| format!("`{glob}` is no glob"))?;
+            for pattern in [format!("{pattern}/**"), pattern] {
+                let built = GlobBuilder::new(&pattern).literal_separator(true).build();
+                set.add(built.map_err(|error| format!("`{glob}` is no glob: {}", error.kind()))?);
+            }
+        }
+        let set = set.build().map_err(|error| error.to_string())?;
+        Ok(Self { globs, set })
+    }
+
+    /// Whether a target below `base` is meant; a directory is if whatever could be in it is.
+    pub(crate) fn matches(&self, target: Target<'_>, base: &Path) -> bool {
+        match target {
+            Target::File(path) => path.strip_prefix(base).is_ok_and(|below| self.is_match(below)),
+            Target::Directory(path) => {
+                path.strip_prefix(base).is_ok_and(|below| self.is_match(&below.join(ANY_NAME)))
+            }
+        }
+    }
+
+    fn is_match(&self, below: &Path) -> bool {
+        let last = self.set.matches(below).into_iter().map(|index| index / 2).max();
+        last.is_some_and(|last| !self.globs[last].starts_with('!'))
+    }
+
+    /// For people.
+    pub(crate) fn describe(&self) -> String {
+        let globs: Vec<String> = self.globs.iter().map(|glob| format!("`{glob}`")).collect();
+        globs.join(", ")
+    }
+}
+
+/// A glob as a pattern for the whole way from the base; none where nothing of it is left.
+fn pattern(glob: &str) -> Option<String> {
+    let glob = glob.strip_prefix('!').unwrap_or(glob).trim();
+    let anchored = glob.strip_prefix("./").or_else(|| glob.strip_prefix('/'));
+    let name = anchored.unwrap_or(glob).trim_end_matches('/');
+    if name.is_empty() {
+        return None;
+    }
+    let anywhere = anchored.is_none() && !name.contains('/');
+    Some(if anywhere { format!("**/{name}") } else { name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(globs: &[&str], path: &str) -> bool {
+        let rule = AppliesTo::new(globs.iter().map(|glob| (*glob).to_owned()).collect()).unwrap();
+        let base = Path::new("/r");
+        match path.strip_suffix('/') {
+            Some(directory) => rule.matches(Target::Directory(&base.join(directory)), base),
+            None => rule.matches(Target::File(&base.join(path)), base),
+        }
+    }
+
+    #[test]
+    fn what_globs_match() {
+        for (glob, path, expected) in [
+            ("src/**", "src/a.rs", true),
+            ("src/**", "src/a/b.rs", true),
+            ("src/**", "src/", true),
+            ("src/**", "src/a/", true),
+            ("src/**", "", false),
+            ("src/**", "/", false),
+            ("src/**", "lib/src/a.rs", false),
+            ("**", "/", true),
+            ("*.ts", "a.ts", true),
+            ("*.ts", "src/deep/a.ts", true),
+            ("*.ts", "src/", false),
+            ("/*.ts", "src/a.ts", false),
+            ("./src/*.ts", "src/a.ts", true),
+            ("src/*.ts", "src/deep/a.ts", false),
+            ("src/*.ts", "src/", false),
+            ("src/*", "src/", true),
+            ("src", "src/a.rs", true),
+            ("src/", "src/a.rs", true),
+            ("src/", "src/", true),
+            ("**/*.{ts,tsx}", "a/b.tsx", true),
+            ("**/*.{ts,tsx}", "a/b.js", false),
+            ("SRC/**", "src/a.rs", false),
+            ("a b/[0-9]?.md", "a b/1x.md", true),
+        ] {
+            assert_eq!(matches(&[glob], path), expected, "{glob} and {path}");
+        }
+    }
+
+    #[test]
+    fn the_last_glob_decides() {
+        let globs = &["src/**", "!src/generated/**", "src/generated/keep.rs"];
+        assert!(matches(globs, "src/a.rs"));
+        assert!(!matches(globs, "src/generated/a.rs"));
+        assert!(matches(globs, "src/generated/keep.rs"));
+    }
+
+    #[test]
+    fn what_is_outside_the_base_is_not_matched() {
+        let rule = AppliesTo::new(vec!["**".to_owned()]).unwrap();
+        assert!(!rule.matches(Target::File(Path::new("/rx/a")), Path::new("/r")));
+        assert!(!rule.matches(Target::Directory(Path::new("/")), Path::new("/r")));
+    }
+
+    #[test]
+    fn what_is_no_glob_is_refused() {
+        for globs in
+            [vec![], vec!["".to_owned()], vec!["/".to_owned()], vec!["[".to_owned()], vec!["{a".to_owned()]]
+        {
+            assert!(AppliesTo::new(globs.clone()).is_err(), "{globs:?}");
+        }
+        assert!(AppliesTo::new(vec!["a".repeat(513)]).is_err());
+        assert!(AppliesTo::new(vec!["a".to_owned(); 101]).is_err());
+        // Deep nesting is answered, not followed to the end of the stack.
+        let _ = AppliesTo::new(vec!["{".repeat(256) + &"}".repeat(256)]);
+    }
+}

@@ -1,0 +1,95 @@
+//! Whether a file that can be read applies: not if it is there already, nor by what it says itself.
+
+use super::{Chain, Chosen, Origin};
+use crate::decision::{Decision, Outcome};
+use crate::front_matter::Audience;
+use crate::profile::SameFile;
+use crate::resolution::FileScope;
+
+/// What became of a file that can be read.
+pub(super) enum Judged {
+    Taken(Chosen),
+    Duplicate,
+    NotApplicable,
+}
+
+/// Whether a file applies; where it does not, why, in words.
+enum Applicability {
+    Always,
+    /// To the target, and not to everything.
+    Rule,
+    OtherPaths(String),
+    OtherAudience(String),
+}
+
+impl Chain<'_> {
+    /// Decides about a file that can be read; `via` says how an import came to be one.
+    pub(super) fn judge(&mut self, mut file: Chosen, via: Option<&str>) -> Judged {
+        let profile = self.request.settings.profile;
+        let identity = (file.stamp.device, file.stamp.inode);
+        if profile.same_file == SameFile::UsedOnce
+            && let Some(first) = self.seen.get(&identity)
+        {
+            let why = match via {
+                Some(via) => format!("{via}; each file is used once"),
+                None => "it is the same file, under another name".to_owned(),
+            };
+            let first = self.decisions[*first].path.clone();
+            self.decisions.push(Decision::new(file.path, Outcome::Duplicate).by(first).because(why));
+            return Judged::Duplicate;
+        }
+        file.decision = self.decisions.len();
+        match self.applicability(&file) {
+            Applicability::Always => {}
+            Applicability::Rule => file.scope = FileScope::Rule,
+            Applicability::OtherPaths(why) => {
+                self.decisions.push(Decision::new(file.path.clone(), Outcome::NotApplicable).because(why));
+                self.dormant.push(file);
+                return Judged::NotApplicable;
+            }
+            Applicability::OtherAudience(why) => {
+                self.decisions.push(Decision::new(file.path, Outcome::NotApplicable).because(why));
+                return Judged::NotApplicable;
+            }
+        }
+        self.seen.insert(identity, file.decision);
+        let mut decision = Decision::new(file.path.clone(), Outcome::Used);
+        decision.detail = via.map(str::to_owned);
+        self.decisions.push(decision);
+        Judged::Taken(file)
+    }
+
+    /// Whether a file applies, by what it says itself.
+    fn applicability(&self, file: &Chosen) -> Applicability {
+        let settings = self.request.settings;
+        let Some(conditions) = &file.content.markup(settings.profile).conditions else {
+            return Applicability::Always;
+        };
+        if let Some(audience) = conditions.audience.filter(|audience| *audience != settings.audience) {
+            return Applicability::OtherAudience(match audience {
+                Audience::Main => "it is for the main agent alone (audience: main)".to_owned(),
+                Audience::Delegate => {
+                    "it is for agents that others give work to (audience: delegate)".to_owned()
+                }
+            });
+        }
+        let Some(rule) = &conditions.applies_to else { return Applicability::Always };
+        // The user's own directory has no sources in it; what an import applies to is a matter of who imports it.
+        let owner = file.imported_by.as_deref().unwrap_or(&file.path);
+        let base = match file.origin {
+            Origin::Home => &self.top,
+            Origin::Project => owner.parent().unwrap_or(owner),
+        };
+        if rule.matches(self.target, base) {
+            return Applicability::Rule;
+        }
+        let globs = rule.describe();
+        let base = base.display();
+        let how = if settings.resolver_enabled() {
+            "; it is brought in when a path that matches is touched"
+        } else {
+            ""
+        };
+        Applicability::OtherPaths(format!("it applies to {globs} below {base}{how}"))
+    }
+}

@@ -1,0 +1,265 @@
+//! Follows what chosen files import.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::applicability::Judged;
+use super::{Chain, Chosen, MOST_HOME_BYTES, Origin, Survey};
+use crate::decision::{Decision, Outcome};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
+use crate::file::{Bounds, Found, Inside};
+use crate::path;
+use crate::profile::{ImportPlace, Imports};
+use crate::references::Reference;
+use crate::resolution::{FileScope, InstructionFile};
+use crate::settings::IMPORTS;
+use crate::text::is_blank;
+
+/// Paths that are looked at for one answer, and files that are imported into it. Both are far more than people need, and
+/// few enough that a hostile project costs no time and no room.
+const MOST_LOOKS: usize = 4_096;
+const MOST_FILES: usize = 256;
+
+/// How far the imports of one answer have been followed.
+#[derive(Default)]
+pub(super) struct Followed {
+    looks: usize,
+    files: usize,
+    /// Bytes of the user's own directory.
+    home_bytes: u64,
+    has_ended: bool,
+    /// Where imports of the user's own files must stay.
+    home_bounds: Option<Bounds>,
+}
+
+/// A file with imports in it.
+struct Importer {
+    path: PathBuf,
+    origin: Origin,
+    depth: usize,
+    /// The file of the chain that led here.
+    owner: PathBuf,
+}
+
+impl Chain<'_> {
+    /// Puts after each chosen file what it imports, and after that what those import. The chain itself was chosen before:
+    /// a file of it stays at its place, whoever else names it.
+    pub(super) fn follow_imports(&mut self) {
+        let settings = self.request.settings;
+        let Some(imports) = settings.profile.imports else { return };
+        let has_references =
+            |chosen: &Chosen| !chosen.content.markup(settings.profile).references.found.is_empty();
+        if !self.chosen.iter().any(has_references) {
+            return;
+        }
+        if !settings.imports() {
+            if self.survey == Survey::Everything {
+                self.imports_switched_off();
+            }
+            return;
+        }
+        let chosen = std::mem::take(&mut self.chosen);
+        let home = chosen.iter().filter(|chosen| chosen.origin == Origin::Home);
+        self.imports.home_bytes = home.map(|chosen| chosen.content.bytes.len() as u64).sum();
+        for chosen in chosen {
+            if has_references(&chosen) {
+                self.bound_imports(chosen.origin);
+            }
+            match imports.place {
+                ImportPlace::OwnBlockAfter => self.take_with_imports(chosen, imports),
+            }
+        }
+    }
+
+    /// Says where imports must stay from now on.
+    fn bound_imports(&mut self, origin: Origin) {
+        let settings = self.request.settings;
+        match origin {
+            Origin::Home => {
+                let home = settings.homes.of(settings.profile);
+                self.reader.bound_by(home);
+                self.imports.home_bounds = home.map(|home| Bounds::Root(Inside::new(home)));
+            }
+            Origin::Project => {
+                let is_bounded = matches!(self.bounds, Bounds::Root(_));
+                self.reader.bound_by(is_bounded.then_some(self.top.as_path()));
+            }
+        }
+    }
+
+    fn take_with_imports(&mut self, chosen: Chosen, imports: Imports) {
+        let content = Arc::clone(&chosen.content);
+        let references = &content.markup(self.request.settings.profile).references;
+        let importer = Importer {
+            path: chosen.path.clone(),
+            origin: chosen.origin,
+            depth: chosen.depth,
+            owner: chosen.imported_by.clone().unwrap_or_else(|| chosen.path.clone()),
+        };
+        let decision = chosen.decision;
+        self.chosen.push(chosen);
+        let mut imported = Vec::new();
+        for reference in &references.found {
+            if self.has_enough(&importer, reference) {
+                break;
+            }
+            let first = self.chosen.len();
+            if let Some(import) = self.import(reference, &importer, imports) {
+                self.take_with_imports(import, imports);
+            }
+            imported.extend(self.chosen.get(first).map(|import| import.path.clone()));
+        }
+        if references.are_all && self.survey == Survey::Everything && !imported.is_empty() {
+            let names = imported.iter().map(|path| path.display().to_string());
+            let only = format!("it only imports {}", names.collect::<Vec<_>>().join(", "));
+            self.decisions[decision].add(only);
+        }
+    }
+
+    /// Whether no more is looked at; said once.
+    fn has_enough(&mut self, importer: &Importer, reference: &Reference) -> bool {
+        let Followed { looks, files, has_ended, .. } = &mut self.imports;
+        if *looks < MOST_LOOKS && *files < MOST_FILES {
+            return false;
+        }
+        if !std::mem::replace(has_ended, true) {
+            let message = format!(
+                "imports are not followed from here on: {MOST_FILES} files, or {MOST_LOOKS} paths that could be one, \
+                 are enough"
+            );
+            let code = DiagnosticCode::TooManyImports;
+            let diagnostic = Diagnostic::new(code, Severity::Warning, &importer.path, message);
+            self.diagnostics.push(diagnostic.at_line(reference.line));
+        }
+        true
+    }
+
+    /// The file that a reference means; none where there is none, or it is not taken.
+    fn import(&mut self, reference: &Reference, importer: &Importer, imports: Imports) -> Option<Chosen> {
+        for candidate in reference.candidates() {
+            let path = path::normalise(Path::new(candidate), importer.path.parent()?);
+            self.imports.looks += 1;
+            match self.read_import(&path, importer.origin) {
+                Found::Absent => {}
+                found => return self.consider_import(path, found, reference, importer, imports),
+            }
+        }
+        None
+    }
+
+    fn read_import(&mut self, path: &Path, origin: Origin) -> Found {
+        let settings = self.request.settings;
+        let (inside, bounds, most) = match origin {
+            Origin::Home => {
+                let most = MOST_HOME_BYTES.saturating_sub(self.imports.home_bytes);
+                (settings.homes.of(settings.profile), self.imports.home_bounds.as_ref(), most)
+            }
+            Origin::Project => (Some(self.top.as_path()), Some(&self.bounds), self.most),
+        };
+        match (inside, bounds) {
+            // What is outside is not looked at, so that nobody learns what there is.
+            (Some(inside), Some(bounds)) if path.starts_with(inside) => {
+                self.reader.read_path(path, bounds, most)
+            }
+            _ => Found::Outside,
+        }
+    }
+
+    fn consider_import(
+        &mut self,
+        path: PathBuf,
+        found: Found,
+        reference: &Reference,
+        importer: &Importer,
+        imports: Imports,
+    ) -> Option<Chosen> {
+        let profile = self.request.settings.profile;
+        let via = format!("imported by {}, line {}", importer.path.display(), reference.line);
+        let decision = match found {
+            Found::File { stamp, content } => {
+                let depth = importer.depth + 1;
+                let is_known = self.seen.contains_key(&(stamp.device, stamp.inode));
+                if !is_known && depth > imports.max_depth {
+                    let why = format!(
+                        "{via}, which is {} imports deep already; import it further up",
+                        imports.max_depth
+                    );
+                    Decision::new(path, Outcome::TooDeep).because(why)
+                } else if !is_known && is_blank(content.text(profile), profile.byte_order_mark) {
+                    Decision::new(path, Outcome::Blank).because(format!("{via}; it is only white space"))
+                } else {
+                    let file = Chosen {
+                        path,
+                        scope: FileScope::Import,
+                        stamp,
+                        content,
+                        origin: importer.origin,
+                        depth,
+                        imported_by: Some(importer.owner.clone()),
+                        decision: 0,
+                    };
+                    let Judged::Taken(taken) = self.judge(file, Some(&via)) else { return None };
+                    self.imports.files += 1;
+                    if taken.origin == Origin::Home {
+                        self.imports.home_bytes += taken.content.bytes.len() as u64;
+                    }
+                    return Some(taken);
+                }
+            }
+            Found::Absent => return None,
+            Found::NotAFile { kind, .. } => Decision::new(path, Outcome::NotAFile)
+                .because(format!("{via}; it is a {kind}, and only regular files are read")),
+            Found::Outside => {
+                let whose = match importer.origin {
+                    Origin::Home => "your own directory",
+                    Origin::Project => "the project",
+                };
+                Decision::new(path, Outcome::OutsideRoot)
+                    .because(format!("{via}; it leads out of {whose}: copy the file into it"))
+            }
+            Found::Unreadable { reason } => self.unreadable(path, &reason),
+        };
+        self.decisions.push(decision);
+        None
+    }
+
+    /// Names what would be imported.
+    fn imports_switched_off(&mut self) {
+        let profile = self.request.settings.profile;
+        for chosen in &self.chosen {
+            let directory = chosen.path.parent().unwrap_or(&chosen.path);
+            for reference in &chosen.content.markup(profile).references.found {
+                let mut paths =
+                    reference.candidates().map(|candidate| path::normalise(Path::new(candidate), directory));
+                let inside = |path: &PathBuf| path.starts_with(&self.top) && path.is_file();
+                if let Some(path) = paths.find(inside) {
+                    let why = format!("imports are switched off ({IMPORTS})");
+                    self.decisions.push(Decision::new(path, Outcome::Disabled).because(why));
+                }
+            }
+        }
+    }
+
+    /// What rules that do not match would import, as far as their own words tell.
+    pub(super) fn dormant_imports(&self) -> Vec<PathBuf> {
+        let profile = self.request.settings.profile;
+        let paths = self.dormant.iter().flat_map(|rule| {
+            let directory = rule.path.parent().unwrap_or(&rule.path);
+            let references = rule.content.markup(profile).references.found.iter();
+            references
+                .flat_map(Reference::candidates)
+                .map(|candidate| path::normalise(Path::new(candidate), directory))
+        });
+        paths.collect()
+    }
+
+    /// A file that is too deep on one way may be used on a shorter one; that is what counts.
+    pub(super) fn forget_shortcuts(&mut self, files: &[InstructionFile]) {
+        if self.decisions.iter().any(|decision| decision.outcome == Outcome::TooDeep) {
+            let used: HashSet<&PathBuf> = files.iter().map(|file| &file.path).collect();
+            self.decisions
+                .retain(|decision| decision.outcome != Outcome::TooDeep || !used.contains(&decision.path));
+        }
+    }
+}

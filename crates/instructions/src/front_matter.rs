@@ -1,0 +1,297 @@
+//! The YAML block at the beginning of a file: the conditions under which the file applies.
+
+use std::fmt;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::applies_to::AppliesTo;
+
+/// Longest block that is read.
+const MOST_BYTES: usize = 16_384;
+/// The keys that make a block ours; any other is text.
+const KEYS: [&str; 2] = ["applies_to", "audience"];
+
+/// Who reads instructions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Audience {
+    /// The agent that a person talks to.
+    #[default]
+    Main,
+    /// An agent that another one gave work to.
+    Delegate,
+}
+
+/// When a file applies; always where nothing is said.
+#[derive(Debug)]
+pub(crate) struct Conditions {
+    /// Makes the file a rule.
+    pub(crate) applies_to: Option<AppliesTo>,
+    pub(crate) audience: Option<Audience>,
+}
+
+/// What is wrong with a block that has a key of ours. The file is used as it is then, so that nothing is lost.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) message: String,
+    /// Counted from 1.
+    pub(crate) line: usize,
+}
+
+/// What was found at the beginning of a file.
+#[derive(Debug)]
+pub(crate) enum FrontMatter {
+    /// Text.
+    None,
+    /// Conditions, and where the text behind them begins.
+    Conditions(Conditions, usize),
+    Invalid(Problem),
+}
+
+/// Reads what a file begins with.
+pub(crate) fn read(bytes: &[u8]) -> FrontMatter {
+    let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    if !bytes[mark..].starts_with(b"---") {
+        return FrontMatter::None;
+    }
+    let bytes = &bytes[mark..];
+    let Some(block) = Block::find(bytes) else { return FrontMatter::None };
+    match block.conditions() {
+        Ok(Some(conditions)) => FrontMatter::Conditions(conditions, mark + block.text_start),
+        Ok(None) => FrontMatter::None,
+        Err(problem) => FrontMatter::Invalid(problem),
+    }
+}
+
+/// A block between two lines of dashes.
+struct Block<'a> {
+    /// From the end of the first line on, so that its lines have the numbers they have in the file.
+    yaml: &'a [u8],
+    is_closed: bool,
+    text_start: usize,
+}
+
+impl<'a> Block<'a> {
+    fn find(bytes: &'a [u8]) -> Option<Self> {
+        let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        let first = lines.next().filter(|line| line.trim_ascii_end() == b"---")?;
+        let start = first.len() - usize::from(first.ends_with(b"\n"));
+        let mut at = first.len();
+        for line in lines {
+            if matches!(line.trim_ascii_end(), b"---" | b"...") {
+                return Some(Self { yaml: &bytes[start..at], is_closed: true, text_start: at + line.len() });
+            }
+            at += line.len();
+            if at > MOST_BYTES {
+                break;
+            }
+        }
+        // What is behind an empty line of a block without an end is more likely text below a ruler.
+        let yaml = &bytes[start..at];
+        let end = yaml.windows(2).position(|pair| pair == b"\n\n").unwrap_or(yaml.len());
+        Some(Self { yaml: &yaml[..end], is_closed: false, text_start: 0 })
+    }
+
+    fn conditions(&self) -> Result<Option<Conditions>, Problem> {
+        let is_ours = |key: &str| self.yaml.windows(key.len()).any(|part| part == key.as_bytes());
+        if !KEYS.iter().any(|key| is_ours(key)) {
+            return Ok(None);
+        }
+        // Where the block cannot be read, a line that begins with a key says that it was meant for us.
+        let invalid = |message: String, line: Option<usize>| match self.key_line() {
+            Some(key_line) => Err(Problem { message, line: line.unwrap_or(key_line) }),
+            None => Ok(None),
+        };
+        if !self.is_closed {
+            return invalid(format!("no line `---` ends it within {MOST_BYTES} bytes"), None);
+        }
+        let Ok(yaml) = std::str::from_utf8(self.yaml) else {
+            return invalid("it is not UTF-8".to_owned(), None);
+        };
+        let parsed = match serde_saphyr::from_str_with_options::<Option<Keys>>(yaml, options()) {
+            Ok(parsed) => parsed.unwrap_or_default(),
+            Err(error) => {
+                let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
+                return invalid(describe(&error), line.filter(|line| *line > 0));
+            }
+        };
+        let applies_to = match parsed.applies_to.map(|globs| AppliesTo::new(globs.0)).transpose() {
+            Ok(applies_to) => applies_to,
+            Err(message) => return invalid(message, None),
+        };
+        let conditions = Conditions { applies_to, audience: parsed.audience };
+        let is_empty = conditions.applies_to.is_none() && conditions.audience.is_none();
+        Ok((!is_empty).then_some(conditions))
+    }
+
+    /// The first line that begins with a key of ours.
+    fn key_line(&self) -> Option<usize> {
+        let is_key = |line: &[u8]| {
+            KEYS.iter().any(|key| {
+                let rest = line.strip_prefix(key.as_bytes());
+                rest.is_some_and(|rest| rest.trim_ascii_start().starts_with(b":"))
+            })
+        };
+        self.yaml.split(|byte| *byte == b'\n').position(is_key).map(|index| index + 1)
+    }
+}
+
+/// The parser's words without its places, which stand beside them.
+fn describe(error: &serde_saphyr::Error) -> String {
+    let text = error.to_string();
+    let text = text.lines().next().unwrap_or_default();
+    let hint = if text.contains("alias") { "; write a glob that begins with `*` in quotes" } else { "" };
+    format!("{text}{hint}")
+}
+
+/// Small blocks without tricks: a bomb of aliases ends at once.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 4_096,
+            max_nodes: 4_096,
+            max_aliases: 16,
+            max_anchors: 16,
+            max_depth: 16,
+            max_documents: 1,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 4_096,
+            max_replay_stack_depth: 4,
+        },
+        with_snippet: false,
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct Keys {
+    #[serde(default, deserialize_with = "present")]
+    applies_to: Option<Globs>,
+    #[serde(default, deserialize_with = "present")]
+    audience: Option<Audience>,
+}
+
+/// A key that is there has a value: nothing at all is a mistake.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+struct Globs(Vec<String>);
+
+impl<'de> Deserialize<'de> for Globs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany;
+
+        impl<'de> Visitor<'de> for OneOrMany {
+            type Value = Globs;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a glob or a list of globs")
+            }
+
+            fn visit_str<E>(self, glob: &str) -> Result<Globs, E> {
+                Ok(Globs(vec![glob.to_owned()]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Globs, A::Error> {
+                let mut globs = Vec::new();
+                while let Some(glob) = list.next_element()? {
+                    globs.push(glob);
+                }
+                Ok(Globs(globs))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMany)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a text begins with, in short.
+    fn shown(text: &str) -> String {
+        match read(text.as_bytes()) {
+            FrontMatter::None => "text".to_owned(),
+            FrontMatter::Conditions(conditions, start) => {
+                let globs = conditions.applies_to.map_or_else(String::new, |rule| rule.describe());
+                let audience =
+                    conditions.audience.map_or_else(String::new, |audience| format!(" {audience:?}"));
+                format!("{globs}{audience} | {}", text[start..].escape_debug())
+            }
+            FrontMatter::Invalid(problem) => format!("{}: {}", problem.line, problem.message),
+        }
+    }
+
+    #[test]
+    fn conditions_are_read_and_end_before_the_text() {
+        for (text, expected) in [
+            ("---\napplies_to: src/**\n---\nText\n", "`src/**` | Text\\n"),
+            ("---\napplies_to: [a, \"*.ts\"]\naudience: main\n---\nText", "`a`, `*.ts` Main | Text"),
+            ("---\r\napplies_to:\r\n  - a\r\n  - b\r\n---\r\nText", "`a`, `b` | Text"),
+            ("\u{feff}---\naudience: delegate\n...\nText", " Delegate | Text"),
+            ("---\n# why\ndescription: x\nowner: {name: y}\naudience: main\n---", " Main | "),
+            ("--- \n{audience: main}\n---\t\nText", " Main | Text"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_text() {
+        for text in [
+            "",
+            "Text",
+            "---",
+            "---\n",
+            "---\n---\n",
+            "---\ndescription: for the audience\n---\nText",
+            "---\nglobs: *.ts\n---\nText",
+            "---\nnested:\n  applies_to: x\n---\nText",
+            "----\napplies_to: x\n----\n",
+            " ---\napplies_to: x\n---\n",
+            "\n---\napplies_to: x\n---\n",
+            "---\n\nA ruler above.\n\naudience: everybody\n",
+        ] {
+            assert_eq!(shown(text), "text", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_line() {
+        for (text, line, part) in [
+            ("---\nx: y\napplies_to: *.ts\n---\n", 3, "in quotes"),
+            ("---\napplies_to: 5\n---\n", 2, "a glob or a list of globs"),
+            ("---\napplies_to:\n---\n", 2, ""),
+            ("---\napplies_to: []\n---\n", 2, "no glob"),
+            ("---\n\napplies_to: '['\n---\n", 3, "is no glob"),
+            ("---\naudience: everybody\n---\n", 2, "everybody"),
+            ("---\naudience: main\naudience: delegate\n---\n", 3, "duplicate"),
+            ("---\napplies_to: a\n: [\n---\n", 3, ""),
+            ("---\napplies_to: a\nText", 2, "no line `---`"),
+        ] {
+            let found = shown(text);
+            assert!(found.starts_with(&format!("{line}: ")) && found.contains(part), "{text}: {found}");
+        }
+        let FrontMatter::Invalid(_) = read(b"---\napplies_to: \xff\n---\n") else {
+            panic!("it is not UTF-8")
+        };
+    }
+
+    #[test]
+    fn bombs_do_not_go_off() {
+        let mut bomb = "---\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = format!("*a{}, ", level - 1).repeat(9);
+            bomb.push_str(&format!("a{level}: &a{level} [{}]\n", before.trim_end_matches(", ")));
+        }
+        bomb.push_str("applies_to: *a11\n---\nText");
+        assert!(matches!(read(bomb.as_bytes()), FrontMatter::Invalid(_)));
+        let deep = format!("---\napplies_to: {}\n---\n", "[".repeat(8_000));
+        assert!(matches!(read(deep.as_bytes()), FrontMatter::Invalid(_)));
+        let long = format!("---\napplies_to: a\n{}---\nText", "x: y\n".repeat(200_000));
+        assert!(matches!(read(long.as_bytes()), FrontMatter::Invalid(_)));
+    }
+}

@@ -1,0 +1,353 @@
+//! Imports: which files they bring, in which order, and what becomes of the others.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use instructions::{
+    CODELIA, CODEX, Cache, DiagnosticCode, FOREWORD, FileScope, FileSettings, HomeDirectories, Outcome,
+    Request, Resolution, resolve, survey,
+};
+use serde_json::{Value, json};
+use support::Tree;
+
+struct Project {
+    tree: Tree,
+    root: PathBuf,
+    settings: FileSettings,
+}
+
+impl Project {
+    fn new(files: Value) -> Self {
+        let tree = Tree::new();
+        let root = tree.directory("root");
+        tree.fill(&root, &json!({ ".git": { "dir": true } }));
+        tree.fill(&root, &files);
+        Self { tree, root, settings: FileSettings::default() }
+    }
+
+    /// What an agent started in a directory gets; a survey and a cache find the same.
+    fn ask(&self, cwd: &str) -> Resolution {
+        let cwd = self.root.join(cwd);
+        let request = Request { cwd: &cwd, settings: &self.settings };
+        let lean = resolve(&request, None).unwrap();
+        let full = survey(&request).unwrap();
+        assert_eq!((&lean.text, &lean.files), (&full.text, &full.files));
+        assert_eq!(resolve(&request, Some(&Cache::new())).unwrap(), lean);
+        full
+    }
+
+    /// The files of an answer with their scopes, in the order of their text.
+    fn files(&self, found: &Resolution) -> Vec<String> {
+        let scope = |scope| match scope {
+            FileScope::Home => "home",
+            FileScope::Project => "project",
+            FileScope::Import => "import",
+            FileScope::Rule => "rule",
+        };
+        found.files.iter().map(|file| format!("{} {}", scope(file.scope), self.name(&file.path))).collect()
+    }
+
+    /// What became of what is not used.
+    fn rest(&self, found: &Resolution) -> Vec<(String, Outcome)> {
+        let rest = found
+            .decisions
+            .iter()
+            .filter(|decision| !matches!(decision.outcome, Outcome::Used | Outcome::Absent));
+        rest.map(|decision| (self.name(&decision.path), decision.outcome)).collect()
+    }
+
+    fn name(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    fn check(&self, cwd: &str, files: &[&str], rest: &[(&str, Outcome)]) -> Resolution {
+        let found = self.ask(cwd);
+        assert_eq!(self.files(&found), files);
+        let rest: Vec<(String, Outcome)> =
+            rest.iter().map(|(name, fate)| ((*name).to_owned(), *fate)).collect();
+        assert_eq!(self.rest(&found), rest);
+        found
+    }
+}
+
+#[test]
+fn an_import_has_its_own_block_after_the_file_that_names_it() {
+    let project = Project::new(json!({
+        "AGENTS.md": "See @docs/style.md and @missing.md, me@example.com.\n",
+        "docs/style.md": "Style. More in @deep/naming.md.\n",
+        "docs/deep/naming.md": "Naming.\n",
+        "a/AGENTS.md": "In a.\n",
+    }));
+    let found = project.check(
+        "a",
+        &["project AGENTS.md", "import docs/style.md", "import docs/deep/naming.md", "project a/AGENTS.md"],
+        &[],
+    );
+    let root = project.root.display();
+    assert_eq!(
+        found.text.unwrap(),
+        format!(
+            "<agents_context scope=\"initial\">\n\
+             Instructions from: {root}/AGENTS.md\n\
+             See @docs/style.md and @missing.md, me@example.com.\n\n\
+             Instructions from: {root}/docs/style.md\n\
+             Style. More in @deep/naming.md.\n\n\
+             Instructions from: {root}/docs/deep/naming.md\n\
+             Naming.\n\n\
+             Instructions from: {root}/a/AGENTS.md\n\
+             In a.\n\
+             </agents_context>"
+        )
+    );
+    let style = found.decisions.iter().find(|decision| decision.path.ends_with("style.md")).unwrap();
+    assert_eq!(style.detail.as_deref(), Some(&*format!("imported by {root}/AGENTS.md, line 1")));
+}
+
+#[test]
+fn emulated_agents_take_it_for_text() {
+    let mut project = Project::new(json!({ "AGENTS.md": "@a.md\n", "a.md": "A.\n" }));
+    for profile in [&CODEX, &CODELIA] {
+        project.settings = FileSettings::of(profile);
+        project.check("", &["project AGENTS.md"], &[]);
+    }
+}
+
+#[test]
+fn settings_switch_imports_off() {
+    let mut project = Project::new(json!({ "AGENTS.md": "@a.md @none.md\n", "a.md": "A.\n" }));
+    project.settings.agents.imports = Some(false);
+    project.check("", &["project AGENTS.md"], &[("a.md", Outcome::Disabled)]);
+}
+
+#[test]
+fn each_file_is_used_once_and_cycles_end() {
+    let project = Project::new(json!({
+        "AGENTS.md": "@AGENTS.md @one.md @two.md @link.md\n",
+        "one.md": "One: @two.md\n",
+        "two.md": "Two: @one.md @./two.md\n",
+        "link.md": { "symlink": "one.md" },
+    }));
+    project.check(
+        "",
+        &["project AGENTS.md", "import one.md", "import two.md"],
+        &[
+            ("AGENTS.md", Outcome::Duplicate),
+            ("one.md", Outcome::Duplicate),
+            ("two.md", Outcome::Duplicate),
+            ("two.md", Outcome::Duplicate),
+            ("link.md", Outcome::Duplicate),
+        ],
+    );
+}
+
+#[test]
+fn a_file_of_the_chain_stays_at_its_place() {
+    let project = Project::new(json!({
+        "AGENTS.md": "Root. @a/AGENTS.md @CLAUDE.md\n",
+        "CLAUDE.md": "@AGENTS.md\n",
+        "a/AGENTS.md": "In a. @../AGENTS.md\n",
+    }));
+    project.check(
+        "a",
+        &["project AGENTS.md", "import CLAUDE.md", "project a/AGENTS.md"],
+        &[
+            ("a/AGENTS.md", Outcome::Duplicate),
+            ("AGENTS.md", Outcome::Duplicate),
+            ("AGENTS.md", Outcome::Duplicate),
+        ],
+    );
+    // Elsewhere it is an import like any other.
+    project.check(
+        "",
+        &["project AGENTS.md", "import a/AGENTS.md", "import CLAUDE.md"],
+        &[("AGENTS.md", Outcome::Duplicate), ("AGENTS.md", Outcome::Duplicate)],
+    );
+}
+
+#[test]
+fn five_imports_lead_to_a_file_and_not_six() {
+    let project = Project::new(json!({
+        "AGENTS.md": "0 @1.md\n", "1.md": "1 @2.md\n", "2.md": "2 @3.md\n", "3.md": "3 @4.md\n",
+        "4.md": "4 @5.md\n", "5.md": "5 @6.md\n", "6.md": "6\n",
+    }));
+    let five =
+        ["project AGENTS.md", "import 1.md", "import 2.md", "import 3.md", "import 4.md", "import 5.md"];
+    let found = project.check("", &five, &[("6.md", Outcome::TooDeep)]);
+    let deep = found.decisions.last().unwrap().detail.as_deref().unwrap();
+    assert!(deep.contains("5.md, line 1, which is 5 imports deep already"), "{deep}");
+    // A shorter way makes it right.
+    fs::write(project.root.join("AGENTS.md"), "0 @1.md @6.md\n").unwrap();
+    let six: Vec<&str> = five.into_iter().chain(["import 6.md"]).collect();
+    project.check("", &six, &[]);
+}
+
+#[test]
+fn what_leads_out_is_refused_and_what_is_no_file_is_named() {
+    let project = Project::new(json!({
+        "AGENTS.md": "@../outside.md @a/../../outside.md @out.md @out/secret.md @dir @fifo @loop.md @blank.md\n\
+                      @zero @in.md\n@dangling.md @AGENTS.md/x @/etc/passwd @~/x.md",
+        "out.md": { "symlink": "../outside.md" },
+        "out": { "symlink": "../elsewhere" },
+        "dir": { "dir": true },
+        "fifo": { "fifo": true },
+        "loop.md": { "symlink": "loop.md" },
+        "blank.md": " \n",
+        "zero": { "symlink": "/dev/zero" },
+        "target.md": "In.\n",
+        "in.md": { "symlink": "{P}/root/target.md" },
+        "dangling.md": { "symlink": "nowhere" },
+    }));
+    let base = project.tree.directory("");
+    project
+        .tree
+        .fill(&base, &json!({ "outside.md": "classified", "elsewhere/secret.md": "also classified" }));
+    let outside = base.join("outside.md").to_string_lossy().into_owned();
+    let found = project.check(
+        "",
+        &["project AGENTS.md", "import in.md"],
+        &[
+            (&outside, Outcome::OutsideRoot),
+            (&outside, Outcome::OutsideRoot),
+            ("out.md", Outcome::OutsideRoot),
+            ("out/secret.md", Outcome::OutsideRoot),
+            ("dir", Outcome::NotAFile),
+            ("fifo", Outcome::NotAFile),
+            ("loop.md", Outcome::Unreadable),
+            ("blank.md", Outcome::Blank),
+            ("zero", Outcome::OutsideRoot),
+        ],
+    );
+    assert!(!found.text.unwrap().contains("classified"));
+    let mut project = project;
+    project.settings.agents.follow_external_links = Some(true);
+    let found = project.ask("");
+    let files = project.files(&found);
+    assert_eq!(files, ["project AGENTS.md", "import out.md", "import out/secret.md", "import in.md"]);
+    assert_eq!(
+        project.rest(&found)[..2].iter().map(|(_, fate)| *fate).collect::<Vec<_>>(),
+        [Outcome::OutsideRoot; 2]
+    );
+}
+
+#[test]
+fn without_a_root_imports_stay_in_the_directory() {
+    let tree = Tree::new();
+    let cwd = tree.directory("a/b");
+    tree.fill(&cwd, &json!({ "AGENTS.md": "@../x.md @y.md", "y.md": "Y." , "../x.md": "X." }));
+    let settings = FileSettings::default();
+    let found = survey(&Request { cwd: &cwd, settings: &settings }).unwrap();
+    assert_eq!(found.root, None);
+    let paths: Vec<&Path> = found.files.iter().map(|file| file.path.as_path()).collect();
+    assert_eq!(paths, [cwd.join("AGENTS.md"), cwd.join("y.md")]);
+    assert!(found.decisions.iter().any(|decision| decision.outcome == Outcome::OutsideRoot));
+}
+
+#[test]
+fn the_users_own_files_import_from_their_directory() {
+    let mut project = Project::new(json!({ "AGENTS.md": "Root.\n", "x.md": "X.\n" }));
+    let home = project.tree.directory("home");
+    project.tree.fill(
+        &home,
+        &json!({ "AGENTS.md": "Mine. @style.md @../root/x.md @out.md\n", "style.md": "Style.\n".repeat(6_000),
+                 "out.md": { "symlink": "../root/x.md" } }),
+    );
+    project.settings.homes = HomeDirectories::default().with(&FOREWORD, &home);
+    let found = project.ask("");
+    let (mine, style) = (home.join("AGENTS.md"), home.join("style.md"));
+    let files: Vec<(FileScope, &Path, bool)> =
+        found.files.iter().map(|file| (file.scope, file.path.as_path(), file.truncated)).collect();
+    assert_eq!(
+        files,
+        [
+            (FileScope::Home, mine.as_path(), false),
+            (FileScope::Import, style.as_path(), false),
+            (FileScope::Project, project.root.join("AGENTS.md").as_path(), false),
+        ],
+        "what is the user's own is not limited"
+    );
+    let fates: Vec<Outcome> = project.rest(&found).into_iter().map(|(_, fate)| fate).collect();
+    assert_eq!(fates, [Outcome::OutsideRoot, Outcome::OutsideRoot]);
+}
+
+#[test]
+fn imports_are_within_the_one_limit_and_give_way_before_their_importer() {
+    let mut project = Project::new(json!({
+        "AGENTS.md": "Root. @big.md\n",
+        "big.md": "line\n".repeat(10),
+        "a/AGENTS.md": "Near. @near.md\n",
+        "a/near.md": "line\n".repeat(4),
+    }));
+    project.settings.agents.initial.max_bytes = Some(60);
+    let found = project.check(
+        "a",
+        &["project AGENTS.md", "import big.md", "project a/AGENTS.md", "import a/near.md"],
+        &[("big.md", Outcome::Truncated)],
+    );
+    let kept: Vec<u64> = found.files.iter().map(|file| file.kept_bytes).collect();
+    assert_eq!(kept, [14, 10, 15, 20]);
+    assert!(found.text.unwrap().contains("big.md for the rest.]"));
+}
+
+#[test]
+fn other_encodings_and_line_ends_hide_no_import() {
+    let project = Project::new(json!({
+        "AGENTS.md": "\u{feff}@a.md\r\n@b.md\r\n",
+        "a.md": { "base64": "/v8gQGMubWQK" },
+        "b.md": "B\r\n",
+        "c.md": "C\n",
+    }));
+    let found = project.check("", &["project AGENTS.md", "import a.md", "import c.md", "import b.md"], &[]);
+    assert_eq!(
+        found.diagnostics.iter().map(|found| found.code).collect::<Vec<_>>(),
+        [DiagnosticCode::InvalidUtf8]
+    );
+}
+
+#[test]
+fn ten_thousand_imports_end_with_one_warning() {
+    let project = Project::new(json!({}));
+    let missing: String = (0..10_000).map(|number| format!("@missing/{number}.md\n")).collect();
+    fs::write(project.root.join("AGENTS.md"), &missing).unwrap();
+    let found = project.check("", &["project AGENTS.md"], &[("AGENTS.md", Outcome::Truncated)]);
+    let warnings = |found: &Resolution| {
+        let warnings = found.diagnostics.iter().map(|found| (found.code, found.line));
+        warnings.collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(&found), [(DiagnosticCode::TooManyImports, Some(4_097))]);
+    let present: String = (0..1_000).map(|number| format!("@{number}.md\n")).collect();
+    fs::write(project.root.join("AGENTS.md"), &present).unwrap();
+    for number in 0..1_000 {
+        fs::write(project.root.join(format!("{number}.md")), "x\n").unwrap();
+    }
+    let found = project.ask("");
+    assert_eq!(
+        (found.files.len(), warnings(&found)),
+        (257, vec![(DiagnosticCode::TooManyImports, Some(257))])
+    );
+}
+
+#[test]
+fn a_file_that_only_imports_or_repeats_another_says_so() {
+    let project = Project::new(json!({
+        "AGENTS.md": "@docs/rules.md\n",
+        "docs/rules.md": "Rules.\n",
+        "CLAUDE.md": "<!-- one home -->\n@AGENTS.md\n",
+        "GEMINI.md": "@docs/rules.md and more\n",
+        "QWEN.md": "Rules.\n",
+        "a/AGENTS.md": "Rules.\n",
+    }));
+    let found = project.ask("a");
+    let detail = |name: &str| {
+        let decision = found.decisions.iter().find(|decision| project.name(&decision.path) == name).unwrap();
+        decision.detail.clone().unwrap().replace(&format!("{}/", project.root.display()), "")
+    };
+    assert_eq!(detail("AGENTS.md"), "it only imports docs/rules.md");
+    assert!(detail("CLAUDE.md").ends_with("it only imports AGENTS.md, which is read"));
+    assert!(detail("GEMINI.md").ends_with("copy what should count into AGENTS.md"));
+    assert!(detail("QWEN.md").ends_with("it repeats docs/rules.md, which is read"));
+    assert_eq!(detail("a/AGENTS.md"), "it repeats docs/rules.md");
+}
