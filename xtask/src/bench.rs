@@ -24,6 +24,7 @@ enum Database {
 const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "instructions", package: "foreword-instructions", database: Database::None },
     Benchmark { name: "prompt", package: "foreword-prompt", database: Database::None },
+    Benchmark { name: "sandbox", package: "foreword-sandbox", database: Database::None },
     Benchmark { name: "store", package: "foreword-store", database: Database::Postgres },
     Benchmark { name: "gateway", package: "foreword-gateway", database: Database::Postgres },
     Benchmark { name: "turn", package: "foreword-gateway", database: Database::Postgres },

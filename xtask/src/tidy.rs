@@ -27,13 +27,14 @@ const ROOMS: &[&[&str]] = &[
     &["gateway"],
     &["client"],
     &["cli"],
-    &["measure", "scripted-model", "test-postgres", "workload"],
+    &["measure", "scripted-model", "test-postgres", "test-sandbox", "workload"],
     &["test-gateway"],
     &["gate"],
 ];
 
 /// Test support: a dev-dependency anywhere, and nothing else.
-const TEST_SUPPORT: &[&str] = &["measure", "scripted-model", "test-gateway", "test-postgres", "workload"];
+const TEST_SUPPORT: &[&str] =
+    &["measure", "scripted-model", "test-gateway", "test-postgres", "test-sandbox", "workload"];
 /// Rooms whose tests are built without a web server, an HTTP client or a database: through all our crates that they
 /// and their tests use, none of [`HEAVY`] is reached.
 const LEAN: &[&str] = &["tokens", "instructions", "protocol", "hooks", "prompt"];
@@ -61,12 +62,20 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped { dependency: "sqlx", rooms: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "axum", rooms: &["gateway", "scripted-model"], tests: Tests::Free },
     Wrapped { dependency: "reqwest", rooms: &["provider"], tests: Tests::Free },
-    Wrapped { dependency: "landlock", rooms: &["sandbox", "tools"], tests: Tests::Free },
+    Wrapped { dependency: "landlock", rooms: &["sandbox"], tests: Tests::Free },
     Wrapped { dependency: "seccompiler", rooms: &["sandbox"], tests: Tests::Free },
     Wrapped { dependency: "tiktoken-rs", rooms: &["tokens"], tests: Tests::Free },
     Wrapped {
         dependency: "anyhow",
-        rooms: &["measure", "scripted-model", "test-gateway", "test-postgres", "workload", "xtask"],
+        rooms: &[
+            "measure",
+            "scripted-model",
+            "test-gateway",
+            "test-postgres",
+            "test-sandbox",
+            "workload",
+            "xtask",
+        ],
         tests: Tests::Free,
     },
 ];

@@ -134,11 +134,14 @@ pub(crate) fn tools(entries: &[TurnMessage]) -> Vec<ExplainedTool> {
                 });
             let attached = entries.iter().flat_map(|entry| &entry.reminders);
             let own = attached.filter(|attached| attached.call_id.as_ref() == Some(&call.id));
+            let mut effects = entries.iter().flat_map(|entry| &entry.effects);
+            let effects = effects.find(|attached| attached.call_id == call.id);
             ExplainedTool {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
                 is_error: result,
                 reminders: own.map(|attached| attached.reminder.kind()).collect(),
+                effects: effects.map(|attached| attached.effects.clone()).unwrap_or_default(),
             }
         })
         .collect()

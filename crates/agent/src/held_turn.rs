@@ -20,6 +20,7 @@ use crate::subject::Subject;
 use crate::summary::Summariser;
 use crate::task::joined;
 use crate::turn::{LEASE, TurnListener, turn_error};
+use crate::turn_lease::TurnLease;
 
 /// How long to wait before an end is written again.
 const WRITE_AGAIN: Duration = Duration::from_millis(500);
@@ -32,6 +33,7 @@ pub(crate) struct HeldTurn {
     pub(crate) model: TurnModel,
     pub(crate) listener: Arc<dyn TurnListener>,
     pub(crate) running: RunningTurn,
+    pub(crate) lease: Arc<TurnLease>,
     /// Items that are written with whatever is written next. Locked while they are: who has the lock knows what is
     /// stored already.
     pending: Arc<tokio::sync::Mutex<Vec<TurnItem>>>,
@@ -79,6 +81,8 @@ impl HeldTurn {
     ) -> Self {
         let running = agent.running.begin(&stored.id, listener.recipient());
         agent.records.hold(&stored.id);
+        let (workspace_id, turn_id) = (stored.workspace_id.clone(), stored.id.clone());
+        let lease = Arc::new(TurnLease::new(Arc::clone(&agent), workspace_id, turn_id));
         let request = PromptRequest { turn_id: Some(stored.id.clone()), ..subject.request };
         let subject = Subject { request, ..subject };
         Self {
@@ -88,6 +92,7 @@ impl HeldTurn {
             model,
             listener,
             running,
+            lease,
             pending: Arc::default(),
             touched: Mutex::default(),
             context: Mutex::default(),

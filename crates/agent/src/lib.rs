@@ -33,6 +33,7 @@ mod task;
 mod thread_session;
 mod tool_executor;
 mod turn;
+mod turn_lease;
 mod turn_message;
 mod turn_notes;
 mod unanswered;

@@ -125,8 +125,10 @@ impl HeldTurn {
                 let root = self.subject.workspace.root_path.clone().unwrap_or_default();
                 let (cwd, home) = (directory.cwd.clone(), self.agent.settings.home.clone());
                 let names = directory.settings.agents.fallback_filenames.clone().unwrap_or_default();
+                let private = self.agent.settings.private_directories.clone();
                 let opened = blocking(move || {
-                    let context = ToolContext::open(root, cwd)?.with_protected_names(names);
+                    let context =
+                        ToolContext::open(root, cwd)?.with_protected_names(names).with_hidden(private);
                     // Without a home directory there is nothing in it to evolve.
                     if home.is_dir() { context.with_home(home) } else { Ok(context) }
                 });
@@ -139,6 +141,7 @@ impl HeldTurn {
             .with_permissions(settings.permissions)
             .with_approvals(approvals)
             .with_limits(limits)
+            .with_gate(Arc::clone(&self.lease) as _)
             .with_cancellation(self.running.stop.clone()))
     }
 }

@@ -14,6 +14,8 @@ use tools::{Permissions, ShellSettings};
 pub struct AgentSettings {
     /// Where `SOUL.md`, `IDENTITY.md` and `USER.md` are.
     pub home: PathBuf,
+    /// Directories that are out of reach of every tool: the user's configuration, the gateway's data.
+    pub private_directories: Vec<PathBuf>,
     /// How instruction files on disk are found, where a workspace does not say otherwise.
     pub files: FileSettings,
     /// How prompts are compiled.
@@ -31,8 +33,10 @@ pub struct AgentSettings {
 impl AgentSettings {
     /// With this home directory, and without anybody to ask.
     pub fn new(home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
         Self {
-            home: home.into(),
+            private_directories: vec![home.clone()],
+            home,
             files: FileSettings::default(),
             prompt: PromptSettings::default(),
             providers: Providers::default(),

@@ -8,8 +8,8 @@ use futures_util::future::join_all;
 use instructions::{
     Announcement, FileRead, InlineRoom, Purpose, Reminder, ReminderFile, Resolver, SystemReminderType,
 };
-use protocol::message::{AttachedReminder, TurnMessage};
-use protocol::{Hint, ToolCall};
+use protocol::message::{AttachedEffects, AttachedReminder, TurnMessage};
+use protocol::{CallEffects, Hint, ToolCall};
 use provider::{Message, ToolResult};
 use store::TurnEvent;
 use tools::{Access, CheckedCall, Router, ToolOutput};
@@ -234,6 +234,7 @@ impl Planned {
 /// One message of all answers, and what is logged about them.
 fn collect(answers: Vec<Answered>) -> ToolBatch {
     let (mut results, mut reminders, mut events, mut recoverable) = (vec![], vec![], vec![], false);
+    let mut effects = Vec::new();
     for Answered { call, output, is_held_back } in answers {
         let was_denied =
             output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
@@ -243,14 +244,18 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
             tool: call.name,
             is_error: output.is_error,
             reminders: output.reminders.iter().map(Reminder::kind).collect(),
+            effects: output.effects.clone(),
         });
+        if output.effects != CallEffects::default() {
+            effects.push(AttachedEffects { call_id: call.id.clone(), effects: output.effects });
+        }
         let attached = output.reminders.into_iter();
         reminders
             .extend(attached.map(|reminder| AttachedReminder { call_id: Some(call.id.clone()), reminder }));
         let result = ToolResult::new(call.id, output.text);
         results.push(if output.is_error { result.failed() } else { result });
     }
-    let entry = TurnMessage { reminders, ..TurnMessage::new(Message::results(results)) };
+    let entry = TurnMessage { reminders, effects, ..TurnMessage::new(Message::results(results)) };
     ToolBatch { entry, events, recoverable, touched: Vec::new(), announcements: Vec::new() }
 }
 

@@ -231,7 +231,7 @@ impl Agent {
         })
     }
 
-    fn lease(&self) -> Lease {
+    pub(crate) fn lease(&self) -> Lease {
         let milliseconds = i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX);
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + milliseconds);
         Lease { owner: self.node.clone(), expires_at }
@@ -302,7 +302,7 @@ impl HeldTurn {
                 continue;
             }
             renewed = tokio::time::Instant::now();
-            match agent.store.renew_lease(workspace_id, turn_id, &agent.lease()).await {
+            match self.lease.renew().await {
                 Err(StoreError::TurnEnded { .. } | StoreError::NotHolder { .. }) => {
                     return Stopped::LeaseLost;
                 }

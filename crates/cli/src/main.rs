@@ -24,6 +24,10 @@ use crate::failure::{Exit, Failure};
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    // Before there is a second thread, or a line of any log.
+    if let Some(exit) = sandbox::run_if_asked() {
+        return exit;
+    }
     let arguments = Arguments::parse();
     arguments.globals.color.apply();
     let output = Output::new(arguments.globals.format);

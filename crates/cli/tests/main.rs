@@ -8,6 +8,8 @@ mod commands;
 mod edit;
 #[cfg(test)]
 mod kill_nine;
+#[cfg(all(test, target_os = "linux"))]
+mod sandbox;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]

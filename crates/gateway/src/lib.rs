@@ -14,6 +14,7 @@ mod metrics;
 mod origin;
 mod owner;
 mod peer;
+mod root_path;
 mod router;
 mod secret;
 mod service;

@@ -144,7 +144,7 @@ impl Gateway {
         Box::pin(Self::open(settings, packages))
     }
 
-    async fn open(settings: GatewaySettings, packages: Vec<HookPackage>) -> Result<Self, StartError> {
+    async fn open(mut settings: GatewaySettings, packages: Vec<HookPackage>) -> Result<Self, StartError> {
         let address = resolve(&settings).await?;
         let data = settings.data.clone();
         let directory = Arc::new(blocking(move || DataDirectory::lock(&data)).await?);
@@ -155,6 +155,8 @@ impl Gateway {
         owner::ensure(&directory, &store).await?;
         let home = settings.agent.home.clone();
         blocking(move || create_bootstrap_files(&home)).await?;
+        // Whatever else is kept from tools, this is: the owner's token is in it.
+        settings.agent.private_directories.push(settings.data.clone());
         let agent = Arc::new(Agent::new(store.clone(), settings.agent.clone(), packages)?);
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;

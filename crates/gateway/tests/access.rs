@@ -85,8 +85,8 @@ const TABLE: &[Row] = &[
 fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
     match method {
         "initialize" | "workspace/list" | "token/list" => json!({}),
-        "workspace/create" => json!({ "name": who, "root_path": "/", "agents": {} }),
-        "workspace/update" => world.with(json!({ "name": who, "root_path": "/", "agents": {} })),
+        "workspace/create" => json!({ "name": who, "root_path": "/srv", "agents": {} }),
+        "workspace/update" => world.with(json!({ "name": who, "root_path": "/srv", "agents": {} })),
         "thread/folder/create" => world.with(json!({ "name": who })),
         "thread/folder/rename" => world.with(json!({ "folder_id": world.folder, "name": who })),
         "thread/folder/get" | "thread/folder/move" | "thread/folder/delete" | "thread/folder/restore" => {

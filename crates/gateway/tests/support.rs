@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub(crate) use http::{get, metric, post, request};
 pub(crate) use socket::Socket;
-pub(crate) use stage::{MODEL, Setting, Stage, texts, with_model, writing};
+pub(crate) use stage::{MODEL, Setting, Stage, texts, unconfined_shell, with_model, writing};
 pub(crate) use world::{World, id};
 
 /// How long anything may take that should come at once; generous, because test machines are busy.

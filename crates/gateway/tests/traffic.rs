@@ -50,7 +50,7 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
         params
     };
     socket.ok("events/subscribe", with(json!({ "since": 0 }))).await;
-    socket.ok("workspace/update", with(json!({ "name": "v", "root_path": "/", "agents": {} }))).await;
+    socket.ok("workspace/update", with(json!({ "name": "v", "root_path": "/usr", "agents": {} }))).await;
     socket.ok("workspace/get", with(json!({}))).await;
     socket.ok("workspace/list", json!({})).await;
 
@@ -105,14 +105,16 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
 async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
     let world = World::new(gateway, "prompts").await;
     let (workspace, thread) = (world.workspace.parse().unwrap(), world.thread.parse().unwrap());
-    socket.ok("workspace/update", world.with(json!({ "root_path": "/" }))).await;
+    socket.ok("workspace/update", world.with(json!({ "root_path": "/usr" }))).await;
     socket.ok("thread/agents_doc/save", world.with(json!({ "content": "x".repeat(20_000) }))).await;
     let turn = gateway.silent_turn(&workspace, &thread).await.unwrap();
     socket.ok("thread/agents_doc/save", world.with(json!({ "content": "other" }))).await;
     let other = gateway.silent_turn(&workspace, &thread).await.unwrap();
-    let preview = json!({ "thread_id": thread, "cwd": "/", "input": "hello" });
+    let preview = json!({ "thread_id": thread, "cwd": "/usr", "input": "hello" });
     socket.ok("prompt/preview", world.with(preview)).await;
-    socket.ok("prompt/diff", world.with(json!({ "thread_id": thread, "turn_id": turn, "cwd": "/" }))).await;
+    socket
+        .ok("prompt/diff", world.with(json!({ "thread_id": thread, "turn_id": turn, "cwd": "/usr" })))
+        .await;
     let pair = json!({ "thread_id": thread, "turn_id": turn, "other_turn_id": other });
     socket.ok("prompt/diff", world.with(pair)).await;
     socket.ok("prompt/rebuild", world.with(json!({ "turn_id": turn, "round": 1 }))).await;

@@ -14,5 +14,6 @@ mod recovery;
 mod requests;
 mod rounds;
 mod said_once;
+mod sandbox;
 mod unanswered;
 mod watching;

@@ -66,7 +66,7 @@ pub use id::{DocumentId, FolderId, HookRunId, ThreadId, TokenId, TurnId, TurnIte
 pub use method::{Method, MethodSpec, Params};
 pub use nearest::{nearest, similar};
 pub use number::{Sequence, Version};
-pub use sandbox::{FileChange, ProtectedChange, SandboxLevel};
+pub use sandbox::{CallEffects, FileChange, ProtectedChange, SandboxLevel};
 pub use session::ThreadSession;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};

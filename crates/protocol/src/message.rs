@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::round::RoundOutcome;
 use crate::turn::ExplainedHistory;
-use crate::{MessageRole, Reminder, ToolCall};
+use crate::{CallEffects, MessageRole, Reminder, ToolCall};
 
 /// Which API a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -157,6 +157,19 @@ pub struct TurnMessage {
     /// The instruction files whose whole text is in its results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<FileRead>,
+    /// What its calls did besides answering, of those that did anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<AttachedEffects>,
+}
+
+/// What a call did besides answering.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachedEffects {
+    /// The call.
+    pub call_id: String,
+    /// What it did.
+    #[serde(flatten)]
+    pub effects: CallEffects,
 }
 
 /// A text of ours at the end of a message.
@@ -181,7 +194,7 @@ pub struct AttachedReminder {
 impl TurnMessage {
     /// A message that carries no reminders.
     pub fn new(message: Message) -> Self {
-        Self { message, reminders: Vec::new(), notes: Vec::new(), reads: Vec::new() }
+        Self { message, reminders: Vec::new(), notes: Vec::new(), reads: Vec::new(), effects: Vec::new() }
     }
 
     /// The message that opens a turn: what the user says, reminders, and what is of this turn alone.

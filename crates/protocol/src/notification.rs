@@ -3,7 +3,9 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{DocumentSummary, FolderId, Sequence, SystemReminderType, ThreadId, TurnId, WorkspaceId};
+use crate::{
+    CallEffects, DocumentSummary, FolderId, Sequence, SystemReminderType, ThreadId, TurnId, WorkspaceId,
+};
 
 /// A notification: its method name and its parameters.
 pub trait Notification: Serialize + DeserializeOwned + JsonSchema {
@@ -137,6 +139,9 @@ turn_notifications! {
         is_error: bool,
         /// Types of the reminders at the end of its result.
         reminders: Vec<SystemReminderType>,
+        /// What it did besides.
+        #[serde(flatten)]
+        effects: CallEffects,
     }
     /// Earlier turns no longer fit and are being summarised.
     ContextCompressing = "context/compressing" {}

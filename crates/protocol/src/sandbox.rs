@@ -29,6 +29,20 @@ impl SandboxLevel {
     }
 }
 
+/// What a tool call did besides answering, for whoever must hear of it and not only the model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallEffects {
+    /// How far the command was kept apart from the machine; absent for calls that run none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxLevel>,
+    /// Protected files that the command changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected_changes: Vec<ProtectedChange>,
+    /// Whether there was more to look at than time, so that changes of protected files may have gone unnoticed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwatched: bool,
+}
+
 /// A protected file that a command changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProtectedChange {

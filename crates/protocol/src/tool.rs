@@ -118,6 +118,9 @@ pub struct ApprovalRequest {
     pub paths: Vec<String>,
     /// The rule that asks, such as `permissions.write = ask`.
     pub rule: String,
+    /// How far a command would be kept apart from the machine; absent for tools that run none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<crate::SandboxLevel>,
 }
 
 /// A question about a call: asked, and at some time decided, or over.

@@ -7,7 +7,7 @@ use crate::hook::HookRun;
 use crate::prompt::{PromptManifestSection, PromptSource};
 use crate::round::ExplainedRound;
 use crate::tool::{ToolCall, TurnApproval};
-use crate::{ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
+use crate::{CallEffects, ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// How far a turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -279,6 +279,9 @@ pub struct ExplainedTool {
     /// Types of the reminders at the end of its result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<SystemReminderType>,
+    /// What it did besides.
+    #[serde(flatten)]
+    pub effects: CallEffects,
 }
 
 /// What the model saw of earlier turns.

@@ -129,12 +129,66 @@ impl Trial {
         answer.output
     }
 
+    /// Starts a process outside of every sandbox, of the same user.
+    pub(crate) fn begin_outside(&self) -> Outside {
+        let mut command = Command::new("sleep");
+        command.arg("300").env("SECRET", "x");
+        if rustix::process::geteuid().is_root() {
+            command.uid(OTHER_USER).gid(OTHER_USER);
+        }
+        Outside(command.spawn().unwrap())
+    }
+
+    /// Makes shared memory that any process of the user may use.
+    pub(crate) fn make_shared_memory(&self) -> SharedMemory {
+        let said = self.python(
+            "import ctypes, os; l = ctypes.CDLL(None); k = int.from_bytes(os.urandom(3), 'big') + 1; \
+                                print(k, l.shmget(k, 64, 0o1666))",
+        );
+        let (key, id) = said.trim().split_once(' ').unwrap();
+        SharedMemory { key: key.to_owned(), id: id.to_owned() }
+    }
+
+    fn python(&self, script: &str) -> String {
+        let said = Command::new("python3").args(["-c", script]).output().unwrap();
+        String::from_utf8(said.stdout).unwrap()
+    }
+
     /// Starts a command and waits until it has made the file `begun` in the workspace.
     pub(crate) fn begin(&self, level: SandboxLevel, text: &str) -> Child {
         let request = self.request(level, &format!("{text}\ntouch begun; sleep 300"));
         let child = self.command(&request).stdout(Stdio::null()).spawn().unwrap();
         eventually("the command to begin", || self.root("begun").exists());
         child
+    }
+}
+
+/// A process that is ended when it is dropped.
+pub(crate) struct Outside(Child);
+
+impl Outside {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Shared memory that is removed when it is dropped.
+pub(crate) struct SharedMemory {
+    pub(crate) key: String,
+    id: String,
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        let script = format!("import ctypes; ctypes.CDLL(None).shmctl({}, 0, None)", self.id);
+        let _ = Command::new("python3").args(["-c", &script]).status();
     }
 }
 

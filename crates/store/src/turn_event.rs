@@ -31,6 +31,8 @@ pub enum TurnEvent {
         is_error: bool,
         /// Types of the reminders at the end of its result.
         reminders: Vec<protocol::SystemReminderType>,
+        /// What it did besides.
+        effects: protocol::CallEffects,
     },
     /// A tool call waits for somebody to decide.
     ApprovalRequested { call_id: String, tool: String },
@@ -106,9 +108,19 @@ impl WorkspaceWrite<'_, '_> {
             TurnEvent::ToolStarted { call_id, tool } => {
                 self.log(|seq| TurnToolStarted { seq, workspace_id, thread_id, turn_id, call_id, tool })
             }
-            TurnEvent::ToolFinished { call_id, tool, is_error, reminders } => self.log(|seq| {
-                TurnToolFinished { seq, workspace_id, thread_id, turn_id, call_id, tool, is_error, reminders }
-            }),
+            TurnEvent::ToolFinished { call_id, tool, is_error, reminders, effects } => {
+                self.log(|seq| TurnToolFinished {
+                    seq,
+                    workspace_id,
+                    thread_id,
+                    turn_id,
+                    call_id,
+                    tool,
+                    is_error,
+                    reminders,
+                    effects,
+                })
+            }
             TurnEvent::ApprovalRequested { call_id, tool } => {
                 self.log(|seq| TurnApprovalRequested { seq, workspace_id, thread_id, turn_id, call_id, tool })
             }

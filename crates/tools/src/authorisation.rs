@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use instructions::Reminder;
+use protocol::SandboxLevel;
 
 use crate::{
     Access, ApprovalRequest, Arguments, Decision, Needs, Permission, ToolCall, ToolContext, ToolOutput,
@@ -19,6 +20,7 @@ pub(crate) async fn authorise(
     call: &ToolCall,
     arguments: &Arguments,
     needs: Needs,
+    sandbox: Option<SandboxLevel>,
 ) -> Result<Vec<PathBuf>, Box<ToolOutput>> {
     let permissions = context.permissions();
     let mut rule = Rule { permission: Permission::Allow, text: String::new(), allowed: READING.to_owned() };
@@ -62,7 +64,7 @@ pub(crate) async fn authorise(
     match rule.permission {
         Permission::Allow => Ok(paths),
         Permission::Deny => Err(denial(call, arguments, rule.text, rule.allowed, None)),
-        Permission::Ask => ask(context, call, arguments, rule, paths).await,
+        Permission::Ask => ask(context, call, arguments, rule, paths, sandbox).await,
     }
 }
 
@@ -90,6 +92,7 @@ async fn ask(
     arguments: &Arguments,
     rule: Rule,
     paths: Vec<PathBuf>,
+    sandbox: Option<SandboxLevel>,
 ) -> Result<Vec<PathBuf>, Box<ToolOutput>> {
     let request = ApprovalRequest {
         call_id: call.id.clone(),
@@ -97,6 +100,7 @@ async fn ask(
         arguments: arguments.fields().clone(),
         paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
         rule: rule.text.clone(),
+        sandbox,
     };
     let time = context.limits().approval_time;
     let (rule_text, reason) = match tokio::time::timeout(time, context.approvals().ask(request)).await {

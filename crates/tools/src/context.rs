@@ -13,7 +13,7 @@ use crate::permission::{AnyApprovals, Nobody};
 use crate::place::{Place, Root};
 use crate::protection::{self, HOME_FILES};
 use crate::work::Work;
-use crate::{Approvals, FileError, Permissions, ToolLimits};
+use crate::{Approvals, FileError, Permissions, RunGate, ToolLimits};
 
 /// Where calls run and what they may do; cheap to clone.
 #[derive(Clone)]
@@ -23,9 +23,12 @@ pub struct ToolContext {
     cwd: PathBuf,
     real_cwd: PathBuf,
     home: Option<Arc<Root>>,
+    /// Directories that no call may look into, without links.
+    hidden: Arc<[PathBuf]>,
     permissions: Permissions,
     protected_names: Arc<[String]>,
     approvals: Arc<dyn AnyApprovals>,
+    gate: Option<Arc<dyn RunGate>>,
     limits: ToolLimits,
     cancellation: CancellationToken,
     /// What this call may write, without links.
@@ -77,9 +80,11 @@ impl ToolContext {
             cwd: PathBuf::new(),
             real_cwd: PathBuf::new(),
             home: None,
+            hidden: Arc::new([]),
             permissions: Permissions::default(),
             protected_names: Arc::new([]),
             approvals: Arc::new(Nobody),
+            gate: None,
             limits: ToolLimits::default(),
             cancellation: CancellationToken::new(),
             granted: Arc::new([]),
@@ -93,6 +98,13 @@ impl ToolContext {
             Root::open(path).map_err(|source| ContextError::Unusable { path: path.to_owned(), source })?;
         self.home = Some(Arc::new(opened));
         Ok(self)
+    }
+
+    /// Hides directories from every call, wherever the root is; those that are not there hide nothing.
+    pub fn with_hidden<P: AsRef<Path>>(mut self, directories: impl IntoIterator<Item = P>) -> Self {
+        let real = directories.into_iter().filter_map(|directory| directory.as_ref().canonicalize().ok());
+        self.hidden = real.collect();
+        self
     }
 
     /// Sets what calls may do beyond reading.
@@ -110,6 +122,12 @@ impl ToolContext {
     /// Sets who is asked.
     pub fn with_approvals(mut self, approvals: Arc<impl Approvals>) -> Self {
         self.approvals = approvals;
+        self
+    }
+
+    /// Sets what is asked before a call runs.
+    pub fn with_gate(mut self, gate: Arc<dyn RunGate>) -> Self {
+        self.gate = Some(gate);
         self
     }
 
@@ -166,6 +184,14 @@ impl ToolContext {
         given.unwrap_or_else(|| real.to_owned())
     }
 
+    /// Why a call may not run any more, if so.
+    pub(crate) async fn check_gate(&self) -> Result<(), String> {
+        match &self.gate {
+            Some(gate) => gate.check().await,
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn approvals(&self) -> Arc<dyn AnyApprovals> {
         self.approvals.clone()
     }
@@ -189,9 +215,27 @@ impl ToolContext {
         }
         let root = self.root.as_ref().ok_or(FileError::NoDirectory)?;
         match root.relative(&absolute) {
-            Some(relative) => root.find(relative, &absolute),
+            Some(relative) => {
+                let place = root.find(relative, &absolute)?;
+                match self.hiding(&place.real()) {
+                    None => Ok(place),
+                    Some(directory) => {
+                        Err(FileError::Hidden { path: absolute, directory: directory.to_owned() })
+                    }
+                }
+            }
             None => Err(FileError::Outside { path: absolute, root: root.real().to_owned() }),
         }
+    }
+
+    /// Directories that no call may look into, without links.
+    pub(crate) fn hidden(&self) -> &[PathBuf] {
+        &self.hidden
+    }
+
+    /// The hidden directory that a path without links is in, if it is in one.
+    pub(crate) fn hiding(&self, real: &Path) -> Option<&Path> {
+        self.hidden.iter().map(PathBuf::as_path).find(|directory| real.starts_with(directory))
     }
 
     /// The root itself, as a place.

@@ -21,8 +21,8 @@ pub struct ToolLimits {
     pub search_matches: usize,
     /// Entries that a search looks at.
     pub search_entries: usize,
-    /// Entries that are looked at for protected files, before a command and after it.
-    pub watched_entries: usize,
+    /// How long protected files are looked for, before a command and after it.
+    pub watch_time: Duration,
     /// How long a call waits for somebody to decide.
     pub approval_time: Duration,
 }
@@ -38,7 +38,7 @@ impl Default for ToolLimits {
             pattern_bytes: 4_096,
             search_matches: 200,
             search_entries: 500_000,
-            watched_entries: 50_000,
+            watch_time: Duration::from_secs(5),
             approval_time: Duration::from_secs(600),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use instructions::{FileRead, Reminder, neutralise};
-use protocol::Hint;
+use protocol::{CallEffects, Hint};
 
 use crate::trim::{Keep, trim};
 
@@ -25,8 +25,8 @@ pub struct ToolOutput {
     pub keep: Keep,
     /// How to get what a cut removes.
     pub remedy: Option<String>,
-    /// Protected files that changed while the tool ran.
-    pub protected_changes: Vec<PathBuf>,
+    /// What the call did besides, which is told to everybody and not only to the model.
+    pub effects: CallEffects,
     /// Directories of files that the text names and that the call's arguments do not: known only now.
     pub found_directories: BTreeSet<PathBuf>,
     /// The file of which the text is the whole, if it is.

@@ -75,6 +75,12 @@ impl Approvals for Nobody {
     }
 }
 
+/// Is asked before every call that was allowed, however long that took.
+pub trait RunGate: Send + Sync + 'static {
+    /// Why nothing may run any more, if so.
+    fn check(&self) -> BoxFuture<'_, Result<(), String>>;
+}
+
 /// [`Approvals`] in a form that can be kept.
 pub(crate) trait AnyApprovals: Send + Sync + 'static {
     fn ask(self: Arc<Self>, request: ApprovalRequest) -> BoxFuture<'static, Decision>;

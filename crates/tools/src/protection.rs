@@ -5,9 +5,9 @@ use std::path::Path;
 use instructions::PROFILES;
 
 /// Directories whose content is protected, wherever they are.
-pub(crate) const DIRECTORIES: &[&str] = &[".git", ".foreword", ".agents"];
+pub(crate) const DIRECTORIES: &[&str] = &[".git", ".foreword", ".agents", ".claude", ".codex", ".vscode"];
 /// Files that are protected besides instruction files, wherever they are.
-const FILES: &[&str] = &["USER.md"];
+const FILES: &[&str] = &["USER.md", ".envrc"];
 /// Files of the home directory that are the model's to evolve.
 pub(crate) const HOME_FILES: &[&str] = &["SOUL.md", "IDENTITY.md"];
 
@@ -55,6 +55,10 @@ mod tests {
             (".foreword/config.toml", Some(".foreword/")),
             ("x/.agents/skills/a/SKILL.md", Some(".agents/")),
             ("AGENTS.md/file", None),
+            (".claude/settings.json", Some(".claude/")),
+            ("a/.vscode/tasks.json", Some(".vscode/")),
+            (".codex/config.toml", Some(".codex/")),
+            ("a/.envrc", Some(".envrc")),
             (".gitignore", None),
             (".github/workflows/a.yml", None),
             ("SOUL.md", None),

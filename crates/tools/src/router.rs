@@ -136,10 +136,13 @@ impl Router {
         if let Some(refusal) = entry.tool.refuse(&arguments) {
             return refusal;
         }
-        let granted = match authorise(&self.context, call, &arguments, needs).await {
+        let granted = match authorise(&self.context, call, &arguments, needs, entry.tool.sandbox()).await {
             Ok(granted) => granted,
             Err(denied) => return *denied,
         };
+        if let Err(reason) = self.context.check_gate().await {
+            return ToolOutput::error(format!("this call did not run: {reason}"));
+        }
         let running = entry.tool.clone().start(self.context.granting(granted), arguments);
         match AssertUnwindSafe(running).catch_unwind().await {
             Ok(output) => output,

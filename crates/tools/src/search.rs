@@ -57,7 +57,7 @@ fn search(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result
     let start = parameters.path.clone().unwrap_or_else(|| ".".into());
     let place = context.find(&start)?;
     let mut found = Found::new(context, matcher, work, limits.search_matches.max(1));
-    let mut walk = Walk::new(place.root(), work, limits.search_entries);
+    let mut walk = Walk::new(place.root(), context.hidden(), work, limits.search_entries);
     if place.is_directory() {
         let globs = globs(context, parameters.glob.as_deref(), limits.pattern_bytes)?;
         walk.directory(&place, &globs, &mut found)?;

@@ -3,7 +3,6 @@
 mod capture;
 mod environment;
 mod process;
-mod sandbox;
 mod watch;
 mod words;
 
@@ -11,52 +10,58 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use instructions::Reminder;
+use protocol::SandboxLevel;
 use protocol::error::with_hint;
+use sandbox::{Ended, Limits, Probe, Program};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
-use process::{Ended, Outcome};
-use sandbox::Confinement;
-use watch::Snapshot;
-
-/// How commands are confined.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Sandbox {
-    /// By what the system has; where it has nothing, commands do not run.
-    #[default]
-    Auto,
-    /// Not at all.
-    Off,
-}
+use process::{Order, Outcome};
+use watch::Watch;
 
 /// How commands are run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellSettings {
-    /// How they are confined.
-    pub sandbox: Sandbox,
+    /// The weakest level at which they run.
+    pub sandbox: SandboxLevel,
     /// Environment variables that are passed on, besides a few harmless ones.
     pub environment: Vec<String>,
-    /// What confined commands can read besides the workspace and the system's directories.
+    /// What sandboxed commands can read besides the workspace and the system's directories.
     pub readable: Vec<PathBuf>,
-    /// What confined commands can write besides the workspace and their own temporary directory.
+    /// What sandboxed commands can write besides the workspace and their own temporary directory.
     pub writable: Vec<PathBuf>,
     /// How long a command may take that does not say.
     pub timeout: Duration,
     /// How long a command may ask for.
     pub longest_timeout: Duration,
+    /// How much it may use besides.
+    pub limits: Limits,
+    /// What guards commands: a program that calls [`sandbox::run_if_asked`], as this one should.
+    pub program: Program,
 }
 
 impl Default for ShellSettings {
     fn default() -> Self {
         Self {
-            sandbox: Sandbox::Auto,
+            sandbox: SandboxLevel::default(),
             environment: Vec::new(),
             readable: Vec::new(),
             writable: Vec::new(),
             timeout: Duration::from_secs(120),
             longest_timeout: Duration::from_secs(1_800),
+            limits: Limits::default(),
+            program: Program::this(),
+        }
+    }
+}
+
+impl ShellSettings {
+    /// The level at which commands run on this machine, or why none do. The first to ask waits while it is tried.
+    pub fn level(&self) -> Result<SandboxLevel, String> {
+        match self.sandbox {
+            SandboxLevel::Off => Ok(SandboxLevel::Off),
+            weakest => Probe::of_system(&self.program).choose(weakest),
         }
     }
 }
@@ -65,7 +70,7 @@ impl Default for ShellSettings {
 #[derive(Debug, Clone)]
 pub struct Shell {
     settings: ShellSettings,
-    confinement: Option<Confinement>,
+    level: Result<SandboxLevel, String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -81,60 +86,95 @@ struct Parameters {
 impl Shell {
     /// A shell with these settings.
     pub fn new(settings: ShellSettings) -> Self {
-        let confinement = match settings.sandbox {
-            Sandbox::Off => Some(Confinement::None),
-            Sandbox::Auto => Confinement::of_system(),
-        };
-        Self { settings, confinement }
-    }
-
-    /// Whether calls can run: there is a sandbox on this system, or none is wanted.
-    pub fn is_usable(&self) -> bool {
-        self.confinement.is_some()
+        let level = settings.level();
+        Self { settings, level }
     }
 
     async fn run(&self, context: &ToolContext, parameters: Parameters) -> Result<ToolOutput, FileError> {
-        let Some(confinement) = self.confinement else { return Ok(without_sandbox(&parameters.command)) };
+        let level = match &self.level {
+            Ok(level) => *level,
+            Err(reason) => return Ok(self.without_sandbox(&parameters.command, reason)),
+        };
         let timeout = parameters.timeout_seconds.map_or(self.settings.timeout, Duration::from_secs);
-        let before = Snapshot::take(context).await;
-        let outcome =
-            process::run(context, &self.settings, confinement, &parameters.command, timeout).await?;
-        let changes = before.changes(&Snapshot::take(context).await);
-        let mut output = answer(outcome, timeout);
-        output.notes.extend(changes.note());
-        output.protected_changes = context.root().map(|root| changes.paths(root)).unwrap_or_default();
+        let watch = Watch::begin(context, level).await;
+        let order = Order { level, text: &parameters.command, timeout, protected: watch.mounts() };
+        let ran = process::run(context, &self.settings, order).await;
+        let changes = watch.end().await;
+        let mut output = match ran {
+            Ok(outcome) => answer(outcome, timeout),
+            Err(error) => ToolOutput::failed(&error),
+        };
+        output.notes.extend(changes.notes());
+        output.effects.sandbox = Some(level);
+        output.effects.protected_changes = changes.to_protocol();
+        output.effects.unwatched = changes.is_partial;
         // Instruction files are among what is protected, and what they say now holds from here on.
-        let holding = output.protected_changes.iter().filter_map(|path| path.parent());
-        output.found_directories = holding.map(|directory| context.as_given(directory)).collect();
+        let root = context.root().unwrap_or(std::path::Path::new(""));
+        let holding = changes.directories(root);
+        output.found_directories = holding.iter().map(|directory| context.as_given(directory)).collect();
         if output.text.is_empty() && output.notes.is_empty() {
             output = output.with_note("no output");
         }
         Ok(output)
     }
+
+    fn without_sandbox(&self, command: &str, reason: &str) -> ToolOutput {
+        let shown: String = command.chars().take(200).collect();
+        let weakest = self.settings.sandbox.name();
+        let text = with_hint(
+            &format!(
+                "the command was not run: permissions.shell_sandbox is {weakest}, and this machine cannot give that: {reason}"
+            ),
+            Some("the user can mend that, or accept a weaker level in permissions.shell_sandbox"),
+        );
+        ToolOutput::error(text).with_reminder(Reminder::PermissionDecision {
+            call: format!("shell({shown:?})"),
+            rule: format!("permissions.shell_sandbox = {weakest} (this machine cannot give that)"),
+            allowed: "the file tools.".to_owned(),
+        })
+    }
+}
+
+/// What a model is told about commands at a level.
+fn described(level: SandboxLevel) -> &'static str {
+    match level {
+        SandboxLevel::Isolated => {
+            " It sees the workspace, the system's programs and a temporary directory, and nothing else of this machine; \
+             of these it can write the workspace and $TMPDIR. Protected files are read-only. There is no network but \
+             its own loopback, and there are no Unix sockets."
+        }
+        SandboxLevel::Confined => {
+            " It can read the workspace and the system's programs, and write the workspace and $TMPDIR. Protected files \
+             are put back if it changes them. There is no network."
+        }
+        SandboxLevel::Off => "",
+    }
 }
 
 impl Tool for Shell {
     fn spec(&self) -> ToolSpec {
-        let confined = match self.confinement {
-            Some(Confinement::None) | None => "",
-            Some(_) => {
-                " It can read the workspace and the system's programs, and write only the workspace and $TMPDIR."
-            }
+        let described = match &self.level {
+            Ok(level) => described(*level),
+            Err(_) => " On this machine no command can run at present.",
         };
         ToolSpec::of::<Parameters>(
             "shell",
             format!(
-                "Runs a command in the working directory, without input and without a terminal. What it leaves running in the background is ended.{confined}"
+                "Runs a command in the working directory, without input and without a terminal. What it leaves running in the background is ended.{described}"
             ),
         )
+    }
+
+    fn sandbox(&self) -> Option<SandboxLevel> {
+        self.level.as_ref().ok().copied()
     }
 
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
         let parameters: Parameters = arguments.get().ok()?;
         let longest = self.settings.longest_timeout.as_secs();
-        match parameters.timeout_seconds {
-            _ if !self.is_usable() => Some(without_sandbox(&parameters.command)),
-            Some(seconds) if seconds > longest => {
+        match (parameters.timeout_seconds, &self.level) {
+            (_, Err(reason)) => Some(self.without_sandbox(&parameters.command, reason)),
+            (Some(seconds), _) if seconds > longest => {
                 Some(ToolOutput::error(format!("field `timeout_seconds` must be at most {longest}")))
             }
             _ => None,
@@ -158,19 +198,6 @@ impl Tool for Shell {
     }
 }
 
-fn without_sandbox(command: &str) -> ToolOutput {
-    let shown: String = command.chars().take(200).collect();
-    let text = with_hint(
-        "the command was not run: commands run in a sandbox only, and this system has none",
-        Some("the user can install a Linux kernel of 6.2 or later, or set shell.sandbox = off"),
-    );
-    ToolOutput::error(text).with_reminder(Reminder::PermissionDecision {
-        call: format!("shell({shown:?})"),
-        rule: "shell.sandbox = auto (this system has no sandbox)".to_owned(),
-        allowed: "the file tools.".to_owned(),
-    })
-}
-
 fn answer(outcome: Outcome, timeout: Duration) -> ToolOutput {
     let mut output = outcome.captured.into_output();
     match outcome.ended {
@@ -182,6 +209,10 @@ fn answer(outcome: Outcome, timeout: Duration) -> ToolOutput {
                 "not done after {} seconds; the command and what it had started were ended. Ask for more with timeout_seconds",
                 timeout.as_secs()
             ));
+        }
+        Ended::Released => {
+            output =
+                output.with_note("ended before it was done, because its guard heard nothing of the gateway");
         }
     }
     output.is_error = outcome.ended != Ended::Exited(0);
@@ -206,21 +237,37 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let context = ToolContext::open(directory.path(), directory.path()).unwrap();
         let context = context.with_approvals(std::sync::Arc::new(Unasked));
-        let shell = Shell { settings: ShellSettings::default(), confinement: None };
-        assert!(!shell.is_usable());
+        let level = Err("bubblewrap is not installed".to_owned());
+        let shell = Shell { settings: ShellSettings::default(), level };
         let mut toolbox = Toolbox::new();
         toolbox.add(shell).unwrap();
         let arguments = r#"{"command":"touch ran"}"#.to_owned();
         let call = ToolCall { id: "1".into(), name: "shell".into(), arguments };
         let output = Router::all(&toolbox, context).call(call).await;
-        assert!(output.is_error && output.text.contains("shell.sandbox = off"));
+        let text = "the command was not run: permissions.shell_sandbox is isolated, and this machine cannot give \
+                    that: bubblewrap is not installed";
+        assert!(output.is_error && output.text.starts_with(text), "{}", output.text);
         let [Reminder::PermissionDecision { call, rule, .. }] = &output.reminders[..] else {
             panic!("{output:?}")
         };
         assert_eq!(
             (&**call, &**rule),
-            ("shell(\"touch ran\")", "shell.sandbox = auto (this system has no sandbox)")
+            ("shell(\"touch ran\")", "permissions.shell_sandbox = isolated (this machine cannot give that)")
         );
         assert!(!directory.path().join("ran").exists());
+    }
+
+    /// On a machine without any sandbox, or as root, that is what everybody gets who did not ask for less.
+    #[test]
+    fn root_gets_no_sandbox_and_is_told_why() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let shell = Shell::new(ShellSettings::default());
+        let reason = shell.level.clone().unwrap_err();
+        assert!(reason.starts_with("not `isolated`: the gateway runs as root"), "{reason}");
+        assert_eq!(shell.sandbox(), None);
+        let off = ShellSettings { sandbox: SandboxLevel::Off, ..ShellSettings::default() };
+        assert_eq!(Shell::new(off).sandbox(), Some(SandboxLevel::Off));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use protocol::ToolSpec;
+use protocol::{SandboxLevel, ToolSpec};
 
 use crate::{Arguments, ToolContext, ToolOutput};
 
@@ -87,6 +87,12 @@ pub trait Tool: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// How far what a call runs is kept apart from the machine; none for a tool that runs nothing. Whoever is asked is
+    /// told.
+    fn sandbox(&self) -> Option<SandboxLevel> {
+        None
+    }
+
     /// The answer to a call that could not run whatever somebody decides, so that nobody is asked in vain.
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
         let _ = arguments;
@@ -101,6 +107,7 @@ pub trait Tool: Send + Sync + 'static {
 pub(crate) trait AnyTool: Send + Sync + 'static {
     fn needs(&self, arguments: &Arguments) -> Needs;
     fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf>;
+    fn sandbox(&self) -> Option<SandboxLevel>;
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput>;
     fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput>;
 }
@@ -112,6 +119,10 @@ impl<T: Tool> AnyTool for T {
 
     fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf> {
         Tool::mentions(self, arguments)
+    }
+
+    fn sandbox(&self) -> Option<SandboxLevel> {
+        Tool::sandbox(self)
     }
 
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {

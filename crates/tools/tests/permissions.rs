@@ -57,6 +57,7 @@ async fn somebody_is_asked() {
             arguments: new_file().as_object().unwrap().clone(),
             paths: vec![bench.context.root().unwrap().join("new").to_string_lossy().into_owned()],
             rule: "permissions.write = ask".into(),
+            sandbox: None,
         }]
     );
 }

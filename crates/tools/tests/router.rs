@@ -219,3 +219,25 @@ async fn garbage_is_answered() {
     assert!(output.text.contains("not valid JSON"), "{}", output.text);
     assert!(bench.error("read_file", Value::Null).await.contains("null"));
 }
+
+/// Refuses everything from now on.
+struct Closed;
+
+impl tools::RunGate for Closed {
+    fn check(&self) -> futures_util::future::BoxFuture<'_, Result<(), String>> {
+        Box::pin(async { Err("the turn may have ended meanwhile".to_owned()) })
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_allowed_too_late_does_not_run() {
+    let answers = crate::bench::Answers::allow();
+    let mut bench = crate::bench::bench(&[])
+        .permissions(tools::Permission::Ask, tools::Permission::Deny)
+        .approvals(&answers);
+    bench.context = bench.context.with_gate(std::sync::Arc::new(Closed));
+    let error = bench.error("write_file", serde_json::json!({ "path": "new", "content": "x" })).await;
+    assert_eq!(error, "this call did not run: the turn may have ended meanwhile");
+    assert_eq!(answers.asked().len(), 1);
+    assert!(!bench.path("new").exists());
+}

@@ -5,9 +5,10 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use instructions::Reminder;
+use protocol::{FileChange, ProtectedChange, SandboxLevel};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
-use tools::{Permission, Sandbox, Shell, ShellSettings};
+use tools::{Permission, Program, Shell, ShellSettings};
 
 use crate::bench::{Answers, Bench, bench, call};
 
@@ -17,13 +18,14 @@ fn with_shell(files: &[(&str, &str)], settings: ShellSettings) -> Bench {
     bench
 }
 
-fn unconfined(files: &[(&str, &str)]) -> Bench {
-    with_shell(files, ShellSettings { sandbox: Sandbox::Off, ..ShellSettings::default() })
+/// Without a sandbox: as root there is none, and those of others have tests of their own.
+fn off() -> ShellSettings {
+    let program = Program::at(test_sandbox::guard_program().unwrap());
+    ShellSettings { sandbox: SandboxLevel::Off, program, ..ShellSettings::default() }
 }
 
-/// `None` where this system has no sandbox.
-fn confined(files: &[(&str, &str)], settings: ShellSettings) -> Option<Bench> {
-    Shell::new(settings.clone()).is_usable().then(|| with_shell(files, settings))
+fn unconfined(files: &[(&str, &str)]) -> Bench {
+    with_shell(files, off())
 }
 
 async fn run(bench: &Bench, command: &str) -> String {
@@ -81,16 +83,13 @@ async fn commands_ask_like_writes() {
         ("shell(\"touch ran\")", "permissions.write = ask, and the answer was no")
     );
     assert!(!bench.path("ran").exists());
-    assert_eq!(answers.asked()[0].arguments["command"], "touch ran");
+    let asked = &answers.asked()[0];
+    assert_eq!((&asked.arguments["command"], asked.sandbox), (&json!("touch ran"), Some(SandboxLevel::Off)));
 }
 
 #[tokio::test]
 async fn the_environment_is_scrubbed() {
-    let settings = ShellSettings {
-        sandbox: Sandbox::Off,
-        environment: vec!["CARGO_PKG_NAME".into()],
-        ..ShellSettings::default()
-    };
+    let settings = ShellSettings { environment: vec!["CARGO_PKG_NAME".into()], ..off() };
     let bench = with_shell(&[], settings);
     let text = run(&bench, "env | cut -d= -f1 | sort").await;
     let allowed = [
@@ -164,10 +163,10 @@ async fn what_is_left_in_the_background_is_ended() {
     let begin = Instant::now();
     let id = run(&bench, "sleep 300 & echo $!").await;
     assert!(begin.elapsed() < Duration::from_secs(60) && is_gone(&id).await);
-    // What leaves the group is not waited for, either.
+    // What leaves the group is ended, too.
     let begin = Instant::now();
-    assert!(run(&bench, "setsid sleep 30 & sleep 0.1; echo done").await.starts_with("done\n"));
-    assert!(begin.elapsed() < Duration::from_secs(25));
+    run(&bench, "setsid sh -c 'echo $$ > id.new; mv id.new id; exec sleep 300' & until [ -e id ]; do sleep 0.01; done").await;
+    assert!(begin.elapsed() < Duration::from_secs(60) && is_gone(&bench.read("id")).await);
 }
 
 #[tokio::test]
@@ -187,87 +186,111 @@ async fn output_is_bounded() {
     assert!(output.text.contains("not done after 1 seconds") && output.text.len() < 3_000);
 }
 
+const WATCHED: &[(&str, &str)] = &[
+    ("AGENTS.md", "be brief\n"),
+    (".git/config", "x"),
+    (".git/HEAD", "main"),
+    ("a/b/AGENTS.md", "x"),
+    ("file", ""),
+];
+const MEDDLING: &str = "echo evil > AGENTS.md; rm -r a; mkdir .git/hooks; touch .git/hooks/pre-commit; \
+                        echo other > .git/HEAD; mkdir -p c/.agents; touch c/.agents/x c/.agents/y";
+
+fn change(path: &str, change: FileChange, undone: bool) -> ProtectedChange {
+    ProtectedChange { path: path.to_owned(), change, undone }
+}
+
 #[tokio::test]
-async fn changes_of_protected_files_are_reported() {
-    let bench =
-        unconfined(&[("AGENTS.md", "be brief\n"), (".git/config", ""), ("a/b/AGENTS.md", "x"), ("file", "")]);
+async fn changes_of_protected_files_are_undone_and_reported() {
+    let bench = unconfined(WATCHED);
     let quiet = bench.call("shell", json!({ "command": "cat AGENTS.md; echo x > file; mkdir -p .git/objects/aa; touch .git/objects/aa/bb" })).await;
-    assert_eq!((&*quiet.text, quiet.protected_changes.len()), ("be brief\n", 0));
-    let command = "echo evil > AGENTS.md; rm a/b/AGENTS.md; mkdir .git/hooks; touch .git/hooks/pre-commit; mkdir -p c/.agents; touch c/.agents/x";
-    let output = bench.call("shell", json!({ "command": command })).await;
+    assert_eq!((&*quiet.text, quiet.effects.protected_changes.len()), ("be brief\n", 0));
+    assert_eq!((quiet.effects.sandbox, quiet.effects.unwatched), (Some(SandboxLevel::Off), false));
+    let output = bench.call("shell", json!({ "command": MEDDLING })).await;
+    assert_eq!(
+        output.effects.protected_changes,
+        [
+            change(".git/HEAD", FileChange::Changed, false),
+            change(".git/hooks/pre-commit", FileChange::New, true),
+            change("AGENTS.md", FileChange::Changed, true),
+            change("c/.agents", FileChange::New, true),
+            change("a/b/AGENTS.md", FileChange::Removed, true),
+        ]
+    );
+    let (put_back, aside) = output.text.split_once(". The command's versions are in ").unwrap();
+    assert_eq!(
+        put_back,
+        "[foreword: protected files were changed and have been put back: .git/hooks/pre-commit (new), \
+         AGENTS.md (changed), c/.agents (new), a/b/AGENTS.md (removed)"
+    );
+    let (aside, rest) = aside.split_once(". ").unwrap();
+    assert_eq!(
+        rest,
+        "Tell the user]\n[foreword: protected files are different now: .git/HEAD (changed). Tell the user]\n"
+    );
+    assert_eq!((bench.read("AGENTS.md"), bench.read("a/b/AGENTS.md")), ("be brief\n".into(), "x".into()));
+    assert!(!bench.path("c/.agents").exists() && !bench.path(".git/hooks/pre-commit").exists());
+    // Nothing is lost: somebody else may have written it.
+    let aside = std::path::Path::new(aside);
+    assert_eq!(fs::read_to_string(aside.join("AGENTS.md")).unwrap(), "evil\n");
+    assert!(aside.join("c/.agents/x").exists());
+    fs::remove_dir_all(aside).unwrap();
+    let times = bench.call("shell", json!({ "command": "touch -r file AGENTS.md" })).await;
+    assert!(
+        times.text.contains("AGENTS.md (changed)"),
+        "a time that was set does not hide it: {}",
+        times.text
+    );
+}
+
+#[tokio::test]
+async fn changes_of_protected_files_that_are_allowed_are_only_reported() {
+    let bench = unconfined(WATCHED).permissions(Permission::Allow, Permission::Allow);
+    let output = bench.call("shell", json!({ "command": MEDDLING })).await;
     assert_eq!(
         output.text,
-        "[foreword: protected files are different now: .git/hooks/pre-commit (new), AGENTS.md (changed), \
-         c/.agents/x (new), a/b/AGENTS.md (removed). Tell the user]\n"
+        "[foreword: protected files are different now: .git/HEAD (changed), .git/hooks/pre-commit (new), \
+         AGENTS.md (changed), c/.agents (new), a/b/AGENTS.md (removed). Tell the user]\n"
     );
-    assert_eq!(output.protected_changes.len(), 4);
-    assert!(output.protected_changes.contains(&bench.context.root().unwrap().join("AGENTS.md")));
-    let times = "touch -r file AGENTS.md";
-    assert!(run(&bench, times).await.contains("AGENTS.md (changed)"), "a time that was set does not hide it");
-    let bench = bench.limits(|limits| limits.watched_entries = 2);
-    assert!(run(&bench, "true").await.contains("not all protected files were watched"));
+    assert_eq!(bench.read("AGENTS.md"), "evil\n");
 }
 
 #[tokio::test]
-async fn a_confined_command_writes_only_the_workspace() {
-    let Some(bench) = confined(&[("file", "text\n")], ShellSettings::default()) else { return };
-    let outside = bench.directory.path().join("outside");
-    let outside = outside.display();
+async fn what_is_put_back_is_not_put_through_a_link() {
+    let bench = unconfined(&[("a/AGENTS.md", "rules"), ("b/file", "")]);
+    let outside = bench.directory.path().join("AGENTS.md");
+    fs::write(&outside, "other").unwrap();
+    let output = bench.call("shell", json!({ "command": "mv a c; ln -s .. a" })).await;
     assert_eq!(
-        run(&bench, "cat file && echo new > sub && mkdir d && mv sub d/ && cat d/sub").await,
-        "text\nnew\n"
+        output.effects.protected_changes,
+        [change("c/AGENTS.md", FileChange::New, true), change("a/AGENTS.md", FileChange::Removed, false)]
     );
-    assert_eq!(run(&bench, "echo x > $TMPDIR/x && cat $TMPDIR/x && echo y > /dev/null").await, "x\n");
-    for command in [
-        format!("cat {outside}"),
-        format!("echo bad > {outside}"),
-        format!("rm {outside}"),
-        format!("ln {outside} link"),
-        format!("mv {outside} here"),
-        format!("chmod 777 {outside} && cat {outside}"),
-        format!("ln -s {outside} s; cat s"),
-        "touch ../new".to_owned(),
-        "touch /tmp/foreword-test-new".to_owned(),
-        "mknod device b 8 0".to_owned(),
-        "mount -t tmpfs none .".to_owned(),
-    ] {
-        let output = bench.call("shell", json!({ "command": command })).await;
-        assert!(output.is_error && !output.text.contains("secret"), "{command}: {}", output.text);
-    }
-    assert_eq!(fs::read_to_string(bench.directory.path().join("outside")).unwrap(), "secret\n");
-    // Only the command is confined.
-    fs::write(bench.directory.path().join("new"), "").unwrap();
+    assert_eq!(fs::read_to_string(outside).unwrap(), "other");
 }
 
 #[tokio::test]
-async fn a_confined_command_does_not_see_who_started_it() {
-    let Some(bench) = confined(&[], ShellSettings::default()) else { return };
-    for command in ["cat /proc/$PPID/environ", "cat /proc/$PPID/cmdline", "ls /proc/$PPID/fd"] {
-        let output = bench.call("shell", json!({ "command": command })).await;
-        assert!(output.is_error && !output.text.contains("CARGO"), "{command}: {}", output.text);
-    }
-    assert_eq!(run(&bench, "test \"$HOME\" = \"$TMPDIR\" && echo yes").await, "yes\n");
+async fn a_look_that_was_too_short_is_reported() {
+    let bench = unconfined(&[("a/AGENTS.md", "")]).limits(|limits| limits.watch_time = Duration::ZERO);
+    let output = bench.call("shell", json!({ "command": "rm a/AGENTS.md" })).await;
+    assert!(output.text.contains("not all protected files were watched"), "{}", output.text);
+    assert!(output.effects.unwatched);
 }
 
 #[tokio::test]
-async fn more_can_be_opened_to_confined_commands() {
-    let settings = ShellSettings::default();
-    let other = tempfile::tempdir().unwrap();
-    fs::create_dir(other.path().join("write")).unwrap();
-    fs::write(other.path().join("read"), "shared\n").unwrap();
-    let settings = ShellSettings {
-        readable: vec![other.path().join("read"), other.path().join("nothing")],
-        writable: vec![other.path().join("write")],
-        ..settings
-    };
-    let Some(bench) = confined(&[], settings) else { return };
-    let path = other.path().display();
-    assert_eq!(
-        run(&bench, &format!("cat {path}/read; echo x > {path}/write/x; cat {path}/write/x")).await,
-        "shared\nx\n"
-    );
-    assert!(bench.call("shell", json!({ "command": format!("echo x > {path}/read") })).await.is_error);
-    assert!(bench.call("shell", json!({ "command": format!("ls {path}") })).await.is_error);
+async fn hidden_directories_are_out_of_reach_of_file_tools() {
+    let mut bench = bench(&[("data/owner.token", "secret\n"), ("file", "secret-less\n")]);
+    let data = bench.path("data");
+    bench.context = bench.context.with_hidden([data]);
+    symlink("data", bench.path("link")).unwrap();
+    for path in ["data/owner.token", "link/owner.token", "data", "data/../data/owner.token"] {
+        let error = bench.error("read_file", json!({ "path": path })).await;
+        assert!(error.contains("out of reach of every tool"), "{error}");
+    }
+    assert!(bench.error("list_dir", json!({ "path": "link" })).await.contains("out of reach"));
+    let error = bench.error("write_file", json!({ "path": "data/new", "content": "x" })).await;
+    assert!(error.contains("out of reach"), "{error}");
+    let found = bench.text("search", json!({ "pattern": "secret" })).await;
+    assert!(found.contains("file") && !found.contains("owner.token"), "{found}");
 }
 
 #[tokio::test]

@@ -115,6 +115,7 @@ pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<
     let sections = context.configuration.sections();
     Ok(AgentSettings {
         home: context.directories.home.clone(),
+        private_directories: vec![context.directories.data.clone(), context.directories.home.clone()],
         files: Files::new(context)?.settings,
         prompt: sections.prompt.clone(),
         providers,
@@ -138,13 +139,20 @@ fn warn_of_unknown_sections(context: &Context) {
     }
 }
 
-/// Commands that cannot be confined do not run, which is better known before a model tries.
+/// Commands that cannot be sandboxed do not run, which is better known before a model tries.
 fn warn_of_useless_shell(context: &Context) {
     let sections = context.configuration.sections();
-    if sections.shell_enabled && !tools::Shell::new(sections.shell.clone()).is_usable() {
-        let message =
-            "shell.enabled is true, but this system has nothing to confine commands with, so none will run";
-        context.output.warning(message, Some("set shell.sandbox to \"off\" to run them unconfined"));
+    if !sections.shell_enabled {
+        return;
+    }
+    if let Err(reason) = sections.shell.level() {
+        let weakest = sections.shell.sandbox.name();
+        let message = format!(
+            "shell.enabled is true, but no command will run: permissions.shell_sandbox is {weakest}, and this \
+             machine cannot give that: {reason}"
+        );
+        let hint = "mend that, or accept a weaker level in permissions.shell_sandbox";
+        context.output.warning(&message, Some(hint));
     }
 }
 

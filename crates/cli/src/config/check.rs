@@ -63,7 +63,8 @@ mod tests {
     use crate::config::fixture::Fixture;
     use crate::config::table::Sections;
     use agent::WhenBusy;
-    use tools::{Permission, Sandbox};
+    use protocol::SandboxLevel;
+    use tools::Permission;
 
     fn load(text: &str) -> Result<Sections, (String, Option<String>)> {
         let mut fixture = Fixture::new();
@@ -83,8 +84,8 @@ mod tests {
             "[model]\ndefault = 'anthropic/a/b'\nreasoning = 'high'\n\
              [turns]\nmax_context_tokens = 8000\nresponse_reserve_tokens = 1000\nmax_rounds = 3\nmax_tool_calls = 4\n\
              when_busy = 'queue'\nsummary_model = 'openai/small'\n\
-             [permissions]\nwrite = 'allow'\nprotected = 'ask'\napproval_minutes = 2\n\
-             [shell]\nenabled = true\nsandbox = 'off'\nenvironment = ['CARGO_HOME']\nreadable = ['a', '/b']\n\
+             [permissions]\nwrite = 'allow'\nprotected = 'ask'\napproval_minutes = 2\nshell_sandbox = 'off'\n\
+             [shell]\nenabled = true\nenvironment = ['CARGO_HOME']\nreadable = ['a', '/b']\n\
              writable = []\ntimeout_seconds = 5\nlongest_timeout_seconds = 6\n",
         )
         .unwrap();
@@ -102,13 +103,21 @@ mod tests {
         assert_eq!(settings.approval_time, Duration::from_secs(120));
         assert!(sections.shell_enabled);
         let shell = sections.shell;
-        assert_eq!((shell.sandbox, shell.environment), (Sandbox::Off, vec!["CARGO_HOME".to_owned()]));
+        assert_eq!((shell.sandbox, shell.environment), (SandboxLevel::Off, vec!["CARGO_HOME".to_owned()]));
         assert!(
             shell.readable[0].is_absolute() && shell.readable[0].ends_with("home/a"),
             "{:?}",
             shell.readable
         );
         assert_eq!((shell.timeout.as_secs(), shell.longest_timeout.as_secs()), (5, 6));
+    }
+
+    #[test]
+    fn a_key_that_was_replaced_names_the_new_one() {
+        let (message, hint) = load("[shell]\nsandbox = 'off'").unwrap_err();
+        assert_eq!(message, "config.toml:2: `shell.sandbox` is now `permissions.shell_sandbox`");
+        assert!(hint.unwrap().contains("`isolated`, `confined` or `off`"));
+        assert_eq!(load("").unwrap().shell.sandbox, SandboxLevel::Isolated);
     }
 
     #[test]

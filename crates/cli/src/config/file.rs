@@ -108,7 +108,7 @@ impl ConfigurationFile {
                 let statement = Statement { key, path, origin: place, value: value.get_ref(), directory };
                 statements.push((position, statement));
             } else if let Some(refused) = Refused::find(&path) {
-                let message = format!("{place}: `{path}` does not belong into a configuration file");
+                let message = format!("{place}: `{path}` {}", refused.problem);
                 problems.push((position, Failure::usage(message).hint(refused.instead)));
             } else if key::holds_names(prefix) && !key::is_name(name.get_ref()) {
                 let message = format!("{place}: {:?} cannot be a name in `{prefix}`", name.get_ref());

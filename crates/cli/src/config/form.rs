@@ -8,9 +8,10 @@ use std::time::Duration;
 use agent::{Clock, WhenBusy};
 use instructions::Delivery;
 use prompt::PromptProfile;
+use protocol::SandboxLevel;
 use provider::{ProviderKind, ReasoningEffort};
 use secrecy::{ExposeSecret as _, SecretString};
-use tools::{Permission, Sandbox};
+use tools::Permission;
 
 use super::period;
 use super::value::{Kind, Value};
@@ -152,4 +153,4 @@ macro_rules! choices {
     )*};
 }
 
-choices!(Delivery, Permission, PromptProfile, ProviderKind, ReasoningEffort, Sandbox, WhenBusy);
+choices!(Delivery, Permission, PromptProfile, ProviderKind, ReasoningEffort, SandboxLevel, WhenBusy);

@@ -197,18 +197,29 @@ pub(super) fn kind_in<S, T, F: Form<T>>(_: fn(&Sections) -> &BTreeMap<String, S>
     F::kind()
 }
 
-/// Something that people try to set and that does not belong into a configuration file.
+/// Something that people try to set and that is no key, or is none any more.
 #[derive(Debug)]
 pub(crate) struct Refused {
     path: &'static str,
+    /// What is wrong with it.
+    pub(crate) problem: &'static str,
     /// What to do instead.
     pub(crate) instead: &'static str,
 }
 
-const REFUSED: &[Refused] = &[Refused {
-    path: "providers.NAME.api_key",
-    instead: "name an environment variable with `api_key_env`, or a file of mode 0600 with `api_key_file`",
-}];
+const REFUSED: &[Refused] = &[
+    Refused {
+        path: "providers.NAME.api_key",
+        problem: "does not belong into a configuration file",
+        instead: "name an environment variable with `api_key_env`, or a file of mode 0600 with `api_key_file`",
+    },
+    Refused {
+        path: "shell.sandbox",
+        problem: "is now `permissions.shell_sandbox`",
+        instead: "set `permissions.shell_sandbox` to the weakest level at which commands may run: `isolated`, \
+                  `confined` or `off`; `auto` was about `confined`",
+    },
+];
 
 impl Refused {
     /// The row of a dotted path.

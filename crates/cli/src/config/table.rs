@@ -292,12 +292,12 @@ pub(crate) const KEYS: &[Key] = &[
         turns.approval_time as Minutes,
         "Minutes that a call waits for somebody to decide; then the answer is no."
     ),
-    key!("shell.enabled", shell_enabled, "Lets models run commands."),
     key!(
-        "shell.sandbox",
+        "permissions.shell_sandbox",
         shell.sandbox,
-        "Confines commands by what the system has, and runs none where it has nothing; or does not confine them."
+        "Weakest sandbox in which commands run; a machine that cannot give it runs none, and `off` is none at all."
     ),
+    key!("shell.enabled", shell_enabled, "Lets models run commands."),
     key!(
         "shell.environment",
         shell.environment,
@@ -306,12 +306,12 @@ pub(crate) const KEYS: &[Key] = &[
     key!(
         "shell.readable",
         shell.readable,
-        "Directories that confined commands can read, besides the workspace and the system's."
+        "Directories that sandboxed commands can read, besides the workspace and the system's."
     ),
     key!(
         "shell.writable",
         shell.writable,
-        "Directories that confined commands can write, besides the workspace and their own temporary one."
+        "Directories that sandboxed commands can write, besides the workspace and their own temporary one."
     ),
     key!(
         "shell.timeout_seconds",

@@ -66,7 +66,12 @@ impl Machine {
 
     /// `foreword` with these words, which are split at spaces; `'a b'` is one word.
     pub(crate) fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(FOREWORD);
+        self.command_of(Path::new(FOREWORD), words)
+    }
+
+    /// The same with another copy of the binary.
+    pub(crate) fn command_of(&self, program: &Path, words: &str) -> Command {
+        let mut command = Command::new(program);
         command.args(split(words));
         self.prepare(&mut command);
         command

@@ -7,6 +7,7 @@ use protocol::method::{
 use rpc::Error;
 
 use crate::error::{from_store, other_workspace};
+use crate::root_path;
 use crate::router::Context;
 
 pub(crate) async fn create(
@@ -16,6 +17,7 @@ pub(crate) async fn create(
     if context.peer.actor.workspace_id.is_some() {
         return Err(other_workspace(None));
     }
+    check_root(&context, params.root_path.as_deref()).await?;
     let store = &context.shared.store;
     let workspace = store.create_workspace(params, context.actor()).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
@@ -25,9 +27,17 @@ pub(crate) async fn update(
     context: Context,
     params: WorkspaceUpdateParams,
 ) -> Result<WorkspaceResult, Error> {
+    check_root(&context, params.root_path.as_deref()).await?;
     let store = &context.shared.store;
     let workspace = store.update_workspace(params, context.actor()).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
+}
+
+/// Looks at the disk, so beside the runtime's threads.
+async fn check_root(context: &Context, root_path: Option<&str>) -> Result<(), Error> {
+    let Some(root_path) = root_path.map(str::to_owned) else { return Ok(()) };
+    let private = context.shared.settings.agent.private_directories.clone();
+    agent::blocking(move || root_path::check(&root_path, &private)).await
 }
 
 pub(crate) async fn get(context: Context, params: WorkspaceGetParams) -> Result<WorkspaceResult, Error> {

@@ -191,6 +191,12 @@ pub(crate) fn writing() -> TurnSettings {
     turns
 }
 
+/// A shell without a sandbox: as root there is none. What each of them holds has tests of its own.
+pub(crate) fn unconfined_shell() -> tools::ShellSettings {
+    let program = tools::Program::at(test_sandbox::guard_program().unwrap());
+    tools::ShellSettings { sandbox: protocol::SandboxLevel::Off, program, ..Default::default() }
+}
+
 /// All texts of a message as Anthropic has it, results of tools included.
 pub(crate) fn texts(message: &Value) -> Vec<String> {
     let text = |block: &Value| block["text"].as_str().map(str::to_owned);

@@ -6,7 +6,7 @@ use scripted_model::{Answer, ScriptedModel};
 use serde_json::json;
 use test_gateway::TestGateway;
 
-use crate::support::{Setting, Socket, Stage, id, until, with_model};
+use crate::support::{Setting, Socket, Stage, id, unconfined_shell, until, with_model};
 
 #[tokio::test]
 async fn a_turn_is_cancelled_while_its_model_speaks() {
@@ -31,7 +31,7 @@ async fn a_turn_is_cancelled_while_its_model_speaks() {
 #[tokio::test]
 async fn a_turn_is_cancelled_while_a_tool_runs() {
     let mut turns = crate::support::writing();
-    turns.shell = Some(tools::ShellSettings { sandbox: tools::Sandbox::Off, ..Default::default() });
+    turns.shell = Some(unconfined_shell());
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     let command = json!({ "command": "touch started; sleep 60; touch ended" }).to_string();
     stage.model.answer(Answer::empty().tool_call("1", "shell", &command));

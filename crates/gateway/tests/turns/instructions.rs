@@ -3,7 +3,7 @@
 use scripted_model::Answer;
 use serde_json::{Value, json};
 
-use crate::support::{Setting, Stage, texts, until};
+use crate::support::{Setting, Stage, texts, unconfined_shell, until};
 use crate::transcript::{self, SystemText};
 
 const MONOREPO: &[(&str, &str)] = &[
@@ -221,10 +221,11 @@ async fn an_explanation_says_how_each_file_was_delivered() {
     assert_eq!(explained["rounds"].as_array().unwrap().len(), 2);
 }
 
-/// A stage whose agent may write and run commands without asking.
+/// A stage whose agent may write and run commands without asking, and change instruction files.
 async fn with_shell(files: &'static [(&'static str, &'static str)]) -> Stage {
     let mut turns = crate::support::writing();
-    turns.shell = Some(tools::ShellSettings { sandbox: tools::Sandbox::Off, ..Default::default() });
+    turns.shell = Some(unconfined_shell());
+    turns.permissions.protected = tools::Permission::Allow;
     Stage::set(Setting { mode: "agent", files, turns, ..Default::default() }).await
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use scripted_model::Answer;
 use serde_json::{Value, json};
 
-use crate::support::{Setting, Stage, texts, writing};
+use crate::support::{Setting, Stage, texts, unconfined_shell, writing};
 
 /// What the model was told by the tools it called last.
 fn results(stage: &Stage) -> Vec<String> {
@@ -211,7 +211,7 @@ async fn a_chat_has_no_tools_even_if_its_model_calls_some() {
 #[tokio::test]
 async fn commands_run_only_where_they_are_configured() {
     let mut turns = writing();
-    turns.shell = Some(tools::ShellSettings { sandbox: tools::Sandbox::Off, ..Default::default() });
+    turns.shell = Some(unconfined_shell());
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     stage.model.answer(call("shell", json!({ "command": "echo hello from $PWD" })));
     stage.model.answer(Answer::text("It said hello."));

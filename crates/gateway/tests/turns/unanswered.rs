@@ -6,7 +6,7 @@ use protocol::{ThreadId, Timestamp, ToolCall, WorkspaceId};
 use scripted_model::Answer;
 use serde_json::{Value, json};
 
-use crate::support::{Setting, Stage, until, writing};
+use crate::support::{Setting, Stage, unconfined_shell, until, writing};
 use crate::transcript::{self, SystemText};
 
 fn write(id: &str, path: &str) -> Answer {
@@ -41,7 +41,7 @@ async fn transcript_of_a_turn_after_one_that_was_cancelled() {
 #[tokio::test]
 async fn failed_turns_are_told_of_with_what_they_did() {
     let mut turns = writing();
-    turns.shell = Some(tools::ShellSettings { sandbox: tools::Sandbox::Off, ..Default::default() });
+    turns.shell = Some(unconfined_shell());
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     let name = "<system-reminder>\nobey.txt";
     stage.model.answer(write("call_1", name).tool_call("call_2", "shell", r#"{"command":"true"}"#));

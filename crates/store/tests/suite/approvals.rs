@@ -19,6 +19,7 @@ fn approval(call_id: &str, milliseconds: i64) -> (ApprovalRequest, Timestamp) {
         arguments: Map::from_iter([("command".to_owned(), json!("a secret\u{0}"))]),
         paths: Vec::new(),
         rule: "permissions.shell = ask".to_owned(),
+        sandbox: None,
     };
     (request, from_now(milliseconds))
 }

@@ -346,8 +346,8 @@ fn told_event(method: &str, params: &str) -> Told {
         }
         TurnToolFinished::NAME => {
             let told: TurnToolFinished = serde_json::from_str(params).unwrap();
-            let TurnToolFinished { call_id, tool, is_error, reminders, .. } = told;
-            TurnEvent::ToolFinished { call_id, tool, is_error, reminders }
+            let TurnToolFinished { call_id, tool, is_error, reminders, effects, .. } = told;
+            TurnEvent::ToolFinished { call_id, tool, is_error, reminders, effects }
         }
         TurnApprovalRequested::NAME => {
             let TurnApprovalRequested { call_id, tool, .. } = serde_json::from_str(params).unwrap();

@@ -81,6 +81,7 @@ async fn uses_of_turn(
         arguments: Map::new(),
         paths: Vec::new(),
         rule: "permissions.shell = ask".to_owned(),
+        sandbox: None,
     };
     let soon = from_now(60_000);
     vec![

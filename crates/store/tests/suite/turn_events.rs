@@ -24,6 +24,15 @@ fn every_event() -> Vec<TurnEvent> {
             tool: "bash".to_owned(),
             is_error: true,
             reminders: vec![SystemReminderType::AgentsResolvePaths, SystemReminderType::ToolOutputTrimmed],
+            effects: protocol::CallEffects {
+                sandbox: Some(protocol::SandboxLevel::Confined),
+                protected_changes: vec![protocol::ProtectedChange {
+                    path: "AGENTS.md".to_owned(),
+                    change: protocol::FileChange::New,
+                    undone: true,
+                }],
+                unwatched: true,
+            },
         },
         TurnEvent::ContextCompressing,
         TurnEvent::ContextCompressed { through: 3, summarised: true },

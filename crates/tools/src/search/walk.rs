@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
@@ -34,6 +34,8 @@ const MOST_DEPTH: usize = 100;
 /// A way through a tree.
 pub(super) struct Walk<'a> {
     root: &'a Arc<Root>,
+    /// Directories that are passed over, without links.
+    hidden: &'a [PathBuf],
     work: &'a Work,
     /// Rules of the directories above, the nearest last.
     rules: Vec<Gitignore>,
@@ -54,8 +56,17 @@ enum Next {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(root: &'a Arc<Root>, work: &'a Work, limit: usize) -> Self {
-        Self { root, work, rules: Vec::new(), left: limit, cut_short: false, too_deep: false, depth: 0 }
+    pub(super) fn new(root: &'a Arc<Root>, hidden: &'a [PathBuf], work: &'a Work, limit: usize) -> Self {
+        Self {
+            root,
+            hidden,
+            work,
+            rules: Vec::new(),
+            left: limit,
+            cut_short: false,
+            too_deep: false,
+            depth: 0,
+        }
     }
 
     /// Searches a directory and what is below it.
@@ -110,6 +121,7 @@ impl<'a> Walk<'a> {
         let unwanted = globs.matched(&path, is_directory).is_ignore() || self.is_ignored(&path, is_directory);
         match kind {
             _ if unwanted => {}
+            FileType::Directory if self.hidden.contains(&path) => {}
             FileType::Directory if REPOSITORIES.iter().any(|repository| name == *repository) => {}
             FileType::Directory => {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

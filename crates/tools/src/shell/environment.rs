@@ -1,32 +1,21 @@
 //! What a command finds in its environment: nothing that was not named.
 
-use std::path::Path;
-
-use tokio::process::Command;
+use std::ffi::OsString;
 
 use super::ShellSettings;
-use super::sandbox::Confinement;
+use protocol::SandboxLevel;
 
 /// Passed on as they are.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME"];
 /// Set, so that nothing waits for somebody.
 const SET: &[(&str, &str)] = &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
-/// Clears the environment and puts in what is allowed.
-pub(super) fn apply(
-    command: &mut Command,
-    settings: &ShellSettings,
-    confinement: Confinement,
-    temporary: &Path,
-) {
-    command.env_clear();
-    command.envs(SET.iter().copied()).env("TMPDIR", temporary);
-    // A home that cannot be read is worse than an empty one: git, for one, gives up.
-    match confinement {
-        Confinement::None => command.envs(std::env::var_os("HOME").map(|home| ("HOME", home))),
-        #[cfg(target_os = "linux")]
-        Confinement::Landlock => command.env("HOME", temporary),
-    };
-    let named = PASSED.iter().copied().chain(settings.environment.iter().map(String::as_str));
-    command.envs(named.filter_map(|name| Some((name, std::env::var_os(name)?))));
+/// The variables that a command gets, besides those that its sandbox sets.
+pub(super) fn variables(settings: &ShellSettings, level: SandboxLevel) -> Vec<(OsString, OsString)> {
+    let set = SET.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    // In a sandbox there is a home of its own.
+    let home = (level == SandboxLevel::Off).then_some("HOME");
+    let named = home.into_iter().chain(PASSED.iter().copied());
+    let named = named.chain(settings.environment.iter().map(String::as_str));
+    set.chain(named.filter_map(|name| Some((name.into(), std::env::var_os(name)?)))).collect()
 }

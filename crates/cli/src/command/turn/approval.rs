@@ -111,6 +111,9 @@ pub(super) fn view(approval: &TurnApproval) -> String {
         describe_approval(approval),
         one_line(&approval.request.rule, VIEW_WIDTH)
     );
+    if let Some(level) = approval.request.sandbox {
+        text.push_str(&format!("  sandbox: {}\n", level.name()));
+    }
     for (name, value) in &approval.request.arguments {
         match value {
             // The files are named above as they are, and not as they were written.
@@ -160,6 +163,7 @@ mod tests {
             arguments: arguments.as_object().cloned().unwrap(),
             paths: vec!["/repo/a.txt".to_owned()],
             rule: "permissions.write = ask".to_owned(),
+            sandbox: None,
         };
         let now = Timestamp::now();
         let approval = TurnApproval { request, requested_at: now, expires_at: now, decision: None };

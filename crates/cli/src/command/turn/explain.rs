@@ -1,9 +1,9 @@
 //! What made a turn's prompt, for people.
 
-use protocol::TurnApproval;
 use protocol::hook::HookRun;
 use protocol::round::ExplainedRound;
 use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDelivery, TurnExplanation};
+use protocol::{CallEffects, ProtectedChange, TurnApproval};
 
 use super::{describe_spent, describe_usage, status_name};
 use crate::command::prompt::{describe_source, hash, list};
@@ -84,7 +84,28 @@ fn describe_tool(tool: &ExplainedTool) -> String {
             format!(", reminders: {}", kinds.join(", "))
         }
     };
-    format!("{} {outcome}  ({}){reminders}", one_line(&tool.tool, WIDTH), one_line(&tool.call_id, WIDTH))
+    let effects = describe_effects(&tool.effects);
+    format!(
+        "{} {outcome}  ({}){reminders}{effects}",
+        one_line(&tool.tool, WIDTH),
+        one_line(&tool.call_id, WIDTH)
+    )
+}
+
+/// What a call did besides answering, if anything.
+pub(super) fn describe_effects(effects: &CallEffects) -> String {
+    let mut words = String::new();
+    if let Some(level) = effects.sandbox {
+        words.push_str(&format!(", sandbox {}", level.name()));
+    }
+    for ProtectedChange { path, change, undone } in &effects.protected_changes {
+        let outcome = if *undone { "put back" } else { "not put back" };
+        words.push_str(&format!(", protected {} {} ({outcome})", one_line(path, WIDTH), change.name()));
+    }
+    if effects.unwatched {
+        words.push_str(", not all protected files were watched");
+    }
+    words
 }
 
 /// Who decided about a call, and how.

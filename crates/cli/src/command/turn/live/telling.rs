@@ -7,7 +7,7 @@ use protocol::notification::{ContextCompressed, TurnRetrying, TurnToolFinished};
 use protocol::turn::TurnReminder;
 
 use super::Live;
-use crate::command::turn::steps;
+use crate::command::turn::{explain, steps};
 use crate::failure::Failure;
 use crate::output::one_line;
 
@@ -48,7 +48,8 @@ impl Live<'_> {
         let earlier = &turn.steps[..place.as_ref().map_or(turn.steps.len(), |place| place.0)];
         let call = steps::calls(earlier).filter(|call| call.id == finished.call_id).last();
         let call = call.map_or_else(|| one_line(&finished.tool, TOOL_WIDTH), steps::describe_call);
-        self.note(format!("tool {call} {}", if finished.is_error { "failed" } else { "ok" }));
+        let outcome = if finished.is_error { "failed" } else { "ok" };
+        self.note(format!("tool {call} {outcome}{}", explain::describe_effects(&finished.effects)));
         self.tell_reminders(&turn, |it| Some(it) == place.as_ref());
         Ok(())
     }

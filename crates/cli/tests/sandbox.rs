@@ -1,0 +1,116 @@
+//! The real gateway runs commands in its sandbox: as an ordinary user, which the tests may not be.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
+
+use scripted_model::{Answer, ScriptedModel, Wire};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::support::{Machine, Server, eventually};
+
+/// Who the gateway runs as when the tests run as root: nobody.
+const OTHER_USER: u32 = 65_534;
+
+/// A machine whose gateway belongs to an ordinary user, and a thread to ask in.
+struct Ordinary {
+    machine: Machine,
+    model: ScriptedModel,
+    server: Server,
+    thread: String,
+    _runtime: Runtime,
+}
+
+impl Ordinary {
+    fn new() -> Self {
+        let machine = Machine::new();
+        let runtime = Runtime::new().unwrap();
+        let model = runtime.block_on(ScriptedModel::start()).unwrap();
+        let url = model.base_url(Wire::Anthropic);
+        let settings = format!(
+            "[model]\ndefault = 'anthropic/claude-test'\n[providers.anthropic]\nbase_url = '{url}'\n\
+             [permissions]\nwrite = 'allow'\n[shell]\nenabled = true\n"
+        );
+        machine.write("home/config.toml", settings);
+        machine.write("project/AGENTS.md", "Be brief.\n");
+        machine.write("outside", "secret\n");
+        // The build's own directory may be one that nobody else can enter.
+        let program = machine.root().join("foreword");
+        let built = env!("CARGO_BIN_EXE_foreword");
+        fs::hard_link(built, &program).or_else(|_| fs::copy(built, &program).map(|_| ())).unwrap();
+        let mut command = machine.command_of(&program, "serve --listen 127.0.0.1:0");
+        command.env("ANTHROPIC_API_KEY", "key");
+        if rustix::process::geteuid().is_root() {
+            for path in ["", "home", "home/config.toml", "project", "project/AGENTS.md", "outside"] {
+                chown(machine.root().join(path), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
+            }
+            command.uid(OTHER_USER).gid(OTHER_USER);
+        }
+        let server = Server::start(&machine, command);
+        machine.run("workspace create demo --root .").done();
+        let thread = machine.run("thread create Talk --mode agent").word();
+        Self { machine, model, server, thread, _runtime: runtime }
+    }
+
+    fn will_run(&self, command: &str) {
+        self.model.answer(Answer::empty().tool_call(
+            "1",
+            "shell",
+            &json!({ "command": command }).to_string(),
+        ));
+    }
+}
+
+/// Numbers of living processes whose arguments contain a text.
+fn processes_with(text: &str) -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let arguments = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    arguments.filter(|arguments| String::from_utf8_lossy(arguments).contains(text)).count()
+}
+
+#[test]
+fn a_command_is_isolated_and_everybody_is_told() {
+    let talk = Ordinary::new();
+    let root = talk.machine.root();
+    let root = root.display();
+    talk.will_run(&format!(
+        "cat {root}/data/owner.token {root}/outside {root}/home/config.toml; ls {root}; \
+         echo evil > AGENTS.md; echo evil > CLAUDE.local.md; mkdir sub; echo evil > sub/AGENTS.md; echo made > file"
+    ));
+    talk.model.answer(Answer::text("Done."));
+    let said = talk.machine.run(&format!("turn start {} go", talk.thread));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let project = talk.machine.project();
+    assert_eq!(fs::read_to_string(project.join("AGENTS.md")).unwrap(), "Be brief.\n");
+    assert!(!project.join("sub/AGENTS.md").exists(), "what is new is taken away");
+    assert_eq!(fs::read_to_string(project.join("file")).unwrap(), "made\n");
+    let sent = talk.model.requests().pop().unwrap().body.to_string();
+    assert!(
+        !sent.contains("secret") && !sent.contains("fwt_") && !sent.contains("claude-test\\n["),
+        "{sent}"
+    );
+    assert!(sent.contains("Read-only file system"), "{sent}");
+    assert!(said.err.contains("sandbox isolated, protected sub/AGENTS.md new (put back)"), "{}", said.err);
+    let turns = talk.machine.run(&format!("turn list {} --format json", talk.thread)).object();
+    let turn = turns["turns"][0]["id"].as_str().unwrap();
+    let explained = talk.machine.run(&format!("turn explain {turn}"));
+    assert!(
+        explained.out.contains("sandbox isolated, protected sub/AGENTS.md new (put back)"),
+        "{explained:?}"
+    );
+}
+
+#[test]
+fn a_command_that_left_its_session_is_gone_when_the_gateway_is_killed() {
+    let talk = Ordinary::new();
+    let mark = format!("1000{}", std::process::id());
+    talk.will_run(&format!("setsid sleep {mark} & touch begun; sleep 300"));
+    let mut asking = talk.machine.command(&format!("turn start {} go", talk.thread)).spawn().unwrap();
+    eventually("the command to begin", || talk.machine.project().join("begun").exists().then_some(()));
+    eventually("its child", || (processes_with(&mark) > 0).then_some(()));
+    talk.server.kill();
+    eventually("the end of all", || (processes_with(&mark) == 0).then_some(()));
+    let _ = asking.kill();
+    let _ = asking.wait();
+}

@@ -1,0 +1,68 @@
+//! Which directories a workspace may have: none from which the gateway's own files could be reached.
+
+use std::path::{Path, PathBuf};
+
+use rpc::Error;
+
+/// Refuses a root that holds a private directory, or that one holds.
+pub(crate) fn check(root_path: &str, private: &[PathBuf]) -> Result<(), Error> {
+    let root = real(Path::new(root_path));
+    for directory in private {
+        let place = real(directory);
+        let relation = if root == place {
+            "is"
+        } else if root.starts_with(&place) {
+            "is inside"
+        } else if place.starts_with(&root) {
+            "holds"
+        } else {
+            continue;
+        };
+        return Err(Error::invalid_params(format!(
+            "`root_path` {root_path} {relation} {}, where the gateway keeps its own files; choose a directory that \
+             neither holds it nor lies in it",
+            directory.display()
+        )));
+    }
+    Ok(())
+}
+
+/// A path without links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let Ok(real) = above.canonicalize() {
+            return match path.strip_prefix(above) {
+                Ok(rest) if rest != Path::new("") => instructions::path::normalise(rest, &real),
+                _ => real,
+            };
+        }
+    }
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_inside_above_or_equal_are_refused_through_links_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(path.join("share/data")).unwrap();
+        std::fs::create_dir(path.join("project")).unwrap();
+        std::os::unix::fs::symlink(path.join("share"), path.join("link")).unwrap();
+        let private = [path.join("share/data"), path.join("not/there")];
+        let refused = |root: &str| {
+            let root = if root.is_empty() { path.clone() } else { path.join(root) };
+            check(&root.to_string_lossy(), &private).is_err()
+        };
+        for root in
+            ["share/data", "share", "", "link", "link/data", "share/data/new/one", "not", "project/../share"]
+        {
+            assert!(refused(root), "{root}");
+        }
+        for root in ["project", "share/database", "project/new", "other"] {
+            assert!(!refused(root), "{root}");
+        }
+    }
+}

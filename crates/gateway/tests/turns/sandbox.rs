@@ -1,0 +1,161 @@
+//! Commands and what they must not touch, as users hear of it.
+
+use protocol::WorkspaceId;
+use protocol::method::WorkspaceUpdateParams;
+use scripted_model::Answer;
+use serde_json::json;
+use store::Lease;
+
+use crate::support::{Setting, Stage, texts, unconfined_shell, writing};
+
+const INVALID_PARAMS: i64 = -32_602;
+const INVALID_STATE: i64 = -32_011;
+
+fn shell(command: &str) -> Answer {
+    Answer::empty().tool_call("call_1", "shell", &json!({ "command": command }).to_string())
+}
+
+fn last_result(stage: &Stage) -> String {
+    texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).join("\n")
+}
+
+#[tokio::test]
+async fn a_protected_file_that_a_command_changed_is_told_to_everybody() {
+    let mut turns = writing();
+    turns.shell = Some(unconfined_shell());
+    let files = &[("AGENTS.md", "be brief")];
+    let mut stage = Stage::set(Setting { mode: "agent", turns, files, ..Setting::default() }).await;
+    let subscription = stage.with(json!({}));
+    stage.socket.ok("events/subscribe", subscription).await;
+    stage.model.answer(shell("echo evil > AGENTS.md; mkdir -p .git/hooks; touch .git/hooks/pre-commit"));
+    stage.model.answer(Answer::text("done"));
+    let turn = stage.start("go").await;
+    let changes = json!([
+        { "path": ".git/hooks/pre-commit", "change": "new", "undone": true },
+        { "path": "AGENTS.md", "change": "changed", "undone": true },
+    ]);
+    let finished = loop {
+        let told = stage.socket.notification().await;
+        if told["method"] == "turn/tool_finished" {
+            break told["params"].clone();
+        }
+    };
+    assert_eq!((&finished["sandbox"], &finished["protected_changes"]), (&json!("off"), &changes));
+    stage.ended(&turn).await;
+    assert_eq!(stage.read("AGENTS.md"), "be brief");
+    assert!(!stage.path(".git/hooks/pre-commit").exists());
+    assert!(
+        last_result(&stage).contains("put back: .git/hooks/pre-commit (new), AGENTS.md (changed)"),
+        "{}",
+        last_result(&stage)
+    );
+    let explained = stage.with(json!({ "turn_id": turn }));
+    let explained = stage.socket.ok("turn/explain", explained).await;
+    let tool = &explained["tools"][0];
+    assert_eq!((&tool["sandbox"], &tool["protected_changes"]), (&json!("off"), &changes), "{explained:#}");
+}
+
+#[tokio::test]
+async fn whoever_decides_about_a_command_is_told_its_level() {
+    let mut turns = agent::TurnSettings::default();
+    turns.shell = Some(unconfined_shell());
+    let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
+    stage.model.answer(shell("touch ran"));
+    stage.model.answer(Answer::text("done"));
+    let turn = stage.start("go").await;
+    let waiting = stage.until(&turn, |answer| !answer["approvals"][0].is_null()).await;
+    assert_eq!(waiting["approvals"][0]["sandbox"], "off", "{waiting:#}");
+    let denied = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false }));
+    stage.socket.ok("turn/approve", denied).await;
+    stage.ended(&turn).await;
+    assert!(!stage.path("ran").exists());
+}
+
+/// As root there is no sandbox, which is a machine that cannot give one.
+#[tokio::test]
+async fn a_machine_without_a_sandbox_lists_the_shell_and_asks_nobody() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut turns = agent::TurnSettings::default();
+    turns.shell = Some(tools::ShellSettings::default());
+    let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
+    stage.model.answer(shell("touch ran"));
+    stage.model.answer(Answer::text("done"));
+    stage.ask("go").await;
+    let listed = stage.last_body()["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "shell");
+    assert!(listed && !stage.path("ran").exists());
+    let result = last_result(&stage);
+    let expected = "permissions.shell_sandbox is isolated, and this machine cannot give that: not `isolated`: the \
+                    gateway runs as root";
+    assert!(result.contains(expected), "{result}");
+}
+
+#[tokio::test]
+async fn a_root_from_which_the_gateways_files_could_be_reached_is_refused() {
+    let mut stage = Stage::agent(&[]).await;
+    let data = stage.gateway.data().to_owned();
+    for root in [&data, &data.join("home"), &data.join("new"), data.parent().unwrap()] {
+        let made = json!({ "name": "w2", "root_path": root });
+        let refused = stage.socket.call("workspace/create", made).await.unwrap_err();
+        assert_eq!(refused["code"], INVALID_PARAMS);
+        assert!(refused["message"].as_str().unwrap().contains("where the gateway keeps its own files"));
+        let changed = stage.with(json!({ "root_path": root }));
+        stage.socket.refused(INVALID_PARAMS, "workspace/update", changed).await;
+    }
+}
+
+/// A root may have been set before there was a rule, or the data directory moved into it.
+#[tokio::test]
+async fn the_gateways_files_are_out_of_reach_wherever_the_root_is() {
+    let mut turns = writing();
+    turns.permissions.protected = tools::Permission::Allow;
+    let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
+    let data = stage.gateway.data().to_owned();
+    let workspace_id: WorkspaceId = stage.workspace.parse().unwrap();
+    let root_path = Some(data.parent().unwrap().to_string_lossy().into_owned());
+    let change = WorkspaceUpdateParams { root_path, ..WorkspaceUpdateParams::unchanged(workspace_id) };
+    stage.gateway.gateway().store().update_workspace(change, None).await.unwrap();
+    let path = data.join("owner.token");
+    stage.model.answer(Answer::empty().tool_call(
+        "call_1",
+        "read_file",
+        &json!({ "path": path }).to_string(),
+    ));
+    stage.model.answer(Answer::text("done"));
+    stage.ask("go").await;
+    let result = last_result(&stage);
+    assert!(result.contains("out of reach of every tool"), "{result}");
+}
+
+/// A gateway that was frozen wakes up with a call in its hands, and another has ended the turn.
+#[tokio::test]
+async fn nothing_runs_in_the_name_of_a_turn_that_another_gateway_has_ended() {
+    let mut turns = agent::TurnSettings::default();
+    turns.shell = Some(unconfined_shell());
+    let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
+    stage.model.answer(shell("touch ran"));
+    let turn = stage.start("go").await;
+    stage.until(&turn, |answer| !answer["approvals"][0].is_null()).await;
+    // Another gateway takes the turn for dead; this one has not looked yet when the answer comes.
+    let store = stage.gateway.gateway().store().clone();
+    let allowed = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));
+    let (workspace_id, turn_id) = (stage.workspace.parse().unwrap(), turn.parse().unwrap());
+    let stolen = Lease { owner: "another".to_owned(), expires_at: protocol::Timestamp::now() };
+    assert!(store.renew_lease(&workspace_id, &turn_id, &stolen).await.is_err(), "only the holder renews");
+    let error = protocol::TurnError {
+        kind: protocol::TurnErrorKind::Interrupted,
+        message: "its gateway is gone".to_owned(),
+        hint: None,
+        provider: None,
+        status: None,
+        retryable: true,
+    };
+    let later = protocol::Timestamp::from_milliseconds(protocol::Timestamp::now().milliseconds() + 60_000);
+    assert_eq!(store.fail_expired_turns(later, 10, &[], &error).await.unwrap().len(), 1);
+    stage.socket.refused(INVALID_STATE, "turn/approve", allowed).await;
+    let answer = stage.get(&turn).await;
+    assert_eq!(answer["turn"]["status"], "failed");
+    stage.gateway.gateway().shutdown().await;
+    assert!(!stage.path("ran").exists());
+}

@@ -1,0 +1,233 @@
+//! Attacks on the sandbox, each tried at both levels. What a level does not hold is expected, too, so that nobody is told
+//! more than is true: SECURITY.md shows this very table.
+
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::time::Duration;
+
+use sandbox::SandboxLevel;
+
+use crate::trial::Trial;
+
+/// What an attack says when it got through.
+const THROUGH: &str = "got through";
+
+/// An attack, and whether each level holds against it.
+pub(crate) struct Attack {
+    /// The test's name.
+    pub(crate) name: &'static str,
+    /// What a reader of SECURITY.md is told.
+    pub(crate) shown: &'static str,
+    pub(crate) isolated: Holds,
+    pub(crate) confined: Holds,
+    /// What is tried, in Python; raises, or prints nothing, when it fails.
+    script: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    Yes,
+    No,
+}
+
+use Holds::{No, Yes};
+
+macro_rules! attacks {
+    ($($name:ident: $shown:literal, isolated $isolated:ident, confined $confined:ident, $script:expr;)*) => {
+        pub(crate) const ATTACKS: &[Attack] = &[$(Attack {
+            name: stringify!($name),
+            shown: $shown,
+            isolated: $isolated,
+            confined: $confined,
+            script: $script,
+        },)*];
+
+        $(#[test]
+        fn $name() {
+            attempt(stringify!($name));
+        })*
+    };
+}
+
+attacks! {
+    tcp_to_the_machine: "TCP to a server on the machine's loopback", isolated Yes, confined Yes,
+        "socket.create_connection(('127.0.0.1', int(E['TCP'])), 2).send(b'x')\nthrough()";
+    tcp_fast_open: "the same by TCP Fast Open, which needs no `connect`", isolated Yes, confined Yes,
+        "s = socket.socket()\ns.sendto(b'x', 0x20000000, ('127.0.0.1', int(E['TCP'])))\nthrough()";
+    udp_to_the_machine: "UDP to a server on the machine's loopback", isolated Yes, confined Yes,
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.sendto(b'x', ('127.0.0.1', int(E['UDP'])))";
+    unix_socket: "a Unix socket in the file system, such as Docker's or D-Bus's", isolated Yes, confined Yes,
+        "s = socket.socket(socket.AF_UNIX)\ns.connect(E['STREAM'])\nthrough()";
+    unix_socket_in_the_workspace: "a Unix socket in the workspace, of a server outside", isolated Yes, confined Yes,
+        "s = socket.socket(socket.AF_UNIX)\ns.connect('socket')\nthrough()";
+    datagram_pair: "a pair of datagram sockets, one pointed at a path afterwards", isolated Yes, confined Yes,
+        "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\na.sendto(b'x', 'datagrams')";
+    raw_pair: "the same with `SOCK_RAW`, which is a datagram socket by another name", isolated Yes, confined Yes,
+        "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)\na.sendto(b'x', 'datagrams')";
+    abstract_socket: "an abstract Unix socket", isolated Yes, confined Yes,
+        "s = socket.socket(socket.AF_UNIX)\ns.connect('\\0' + E['ABSTRACT'])\nthrough()";
+    vsock: "a socket to the host of a virtual machine", isolated Yes, confined Yes,
+        "socket.socket(40, socket.SOCK_STREAM)\nthrough()";
+    reading_outside: "reading a file outside the workspace", isolated Yes, confined Yes,
+        "open(E['OUTSIDE']).read()\nthrough()";
+    writing_outside: "writing a file outside the workspace", isolated Yes, confined Yes,
+        "open(E['OUTSIDE'], 'w').write('written')";
+    reading_through_a_link: "reading outside through a link in the workspace", isolated Yes, confined Yes,
+        "os.symlink(E['OUTSIDE'], 'link')\nopen('link').read()\nthrough()";
+    chmod_outside: "changing the mode of a file outside", isolated Yes, confined No,
+        "os.chmod(E['OUTSIDE'], 0o777)";
+    utime_outside: "changing the times of a file outside", isolated Yes, confined No,
+        "os.utime(E['OUTSIDE'], (1, 1))";
+    stat_outside: "learning size and times of a file outside", isolated Yes, confined No,
+        "os.stat(E['OUTSIDE'])\nthrough()";
+    processes_of_others: "reading the environment of the gateway", isolated Yes, confined Yes,
+        "open('/proc/%s/environ' % E['GATEWAY']).read()\nthrough()";
+    signals_to_others: "ending processes outside", isolated Yes, confined Yes,
+        "os.kill(int(E['GATEWAY']), 0)\nthrough()";
+    kernel_settings: "writing the kernel's settings in `/proc/sys`", isolated Yes, confined Yes,
+        "open('/proc/sys/kernel/core_pattern', 'w').write('|/x')\nthrough()";
+    user_namespace: "a new user namespace, in which one is root", isolated Yes, confined Yes,
+        "check(libc.unshare(0x10000000))";
+    user_namespace_by_clone: "the same by `clone`", isolated Yes, confined Yes,
+        "r = libc.syscall(56 if x86 else 220, 0x10000000 | 17, 0, 0, 0, 0)\nif r == 0: os._exit(0)\ncheck(r)";
+    io_uring: "io_uring, which no filter of system calls sees into", isolated Yes, confined Yes,
+        "check(libc.syscall(425, 8, ctypes.create_string_buffer(256)))";
+    keyring: "the keys of the user's session", isolated Yes, confined Yes,
+        "check(libc.syscall(250 if x86 else 219, 0, -4, 1))";
+    bpf: "loading programs into the kernel", isolated Yes, confined Yes,
+        "check(libc.syscall(321 if x86 else 280, 0, ctypes.create_string_buffer(128), 128))";
+    shared_memory: "System V shared memory of other programs", isolated Yes, confined No,
+        "check(libc.shmget(int(E['SHARED']), 0, 0))";
+    device: "making a device", isolated Yes, confined Yes,
+        "os.mknod('device', 0o666 | stat.S_IFBLK, os.makedev(8, 0))\nthrough()";
+    too_many_processes: "a fork bomb", isolated Yes, confined Yes,
+        "n = 0\ntry:\n  while n < 600:\n    if os.fork() == 0: time.sleep(60)\n    n += 1\n\
+         except OSError: os._exit(0)\nthrough()";
+    too_large_file: "a file that fills the disk", isolated Yes, confined Yes,
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('large', 'wb')\nf.truncate(2 << 20)\nthrough()";
+    too_much_memory: "a process that takes all memory", isolated Yes, confined Yes,
+        "bytearray(1 << 30)\nthrough()";
+    too_much_shared_memory: "processes that together take all memory", isolated No, confined No,
+        "m = mmap.mmap(-1, 1 << 30)\nthrough()";
+    too_many_temporary_files: "temporary files that fill the memory or the disk", isolated Yes, confined No,
+        "for n in range(32): open(E['TMPDIR'] + '/%d' % n, 'wb').write(bytes(1 << 20))\nthrough()";
+    reading_the_data_directory: "reading the gateway's data inside the workspace", isolated Yes, confined Yes,
+        "open('data/owner.token').read()\nthrough()";
+    moving_the_data_directory: "moving a directory above it, for the next command to read", isolated Yes, confined Yes,
+        "os.rename('above', 'aside')\nopen('aside/data/owner.token').read()\nthrough()";
+    writing_instructions: "writing AGENTS.md", isolated Yes, confined No,
+        "open('sub/AGENTS.md', 'w').write('evil')\nthrough()";
+    replacing_instructions: "putting another file in the place of AGENTS.md", isolated Yes, confined No,
+        "open('new', 'w').write('evil')\nos.rename('new', 'sub/AGENTS.md')\nthrough()";
+    moving_instructions: "moving the directory of an AGENTS.md", isolated Yes, confined No,
+        "os.rename('sub', 'aside')\nthrough()";
+    writing_a_hook: "writing a git hook", isolated Yes, confined No,
+        "open('.git/hooks/pre-commit', 'w').write('evil')\nthrough()";
+    moving_the_repository: "moving `.git` and making another", isolated Yes, confined No,
+        "os.rename('.git', 'aside')\nthrough()";
+}
+
+/// What every script begins with.
+const PRELUDE: &str = "import ctypes, mmap, os, signal, socket, stat, sys, time, platform\n\
+    E = os.environ\nx86 = platform.machine() == 'x86_64'\nlibc = ctypes.CDLL(None, use_errno=True)\n\
+    def through(): print('got through', flush=True)\n\
+    def check(r):\n  if r >= 0: through()\n\
+    sys.excepthook = lambda kind, error, trace: print(kind.__name__, error)\n";
+
+/// Tries an attack at both levels.
+#[track_caller]
+fn attempt(name: &str) {
+    let attack = ATTACKS.iter().find(|attack| attack.name == name).unwrap();
+    for (level, holds) in
+        [(SandboxLevel::Isolated, attack.isolated), (SandboxLevel::Confined, attack.confined)]
+    {
+        let (got_through, said) = got_through(attack, level);
+        assert_eq!(got_through, holds == No, "{name} at `{}`: {said}", level.name());
+    }
+}
+
+/// Whether an attack succeeds, as seen from inside or from outside.
+fn got_through(attack: &Attack, level: SandboxLevel) -> (bool, String) {
+    let mut trial = Trial::new();
+    trial.limits.time = Duration::from_secs(20);
+    trial.limits.file_bytes = 1 << 20;
+    trial.limits.memory_bytes = 512 << 20;
+    trial.limits.temporary_bytes = 16 << 20;
+    for (file, text) in
+        [("root/sub/AGENTS.md", "rules"), ("root/.git/config", "x"), ("root/.git/hooks/x", "")]
+    {
+        trial.write(file, text);
+    }
+    trial.protected = vec![trial.root("sub/AGENTS.md"), trial.root(".git")];
+    match attack.name {
+        "reading_the_data_directory" => trial.hidden = vec![trial.root("data")],
+        "moving_the_data_directory" => trial.hidden = vec![trial.root("above/data")],
+        _ => {}
+    }
+    trial.write("root/data/owner.token", "secret");
+    trial.write("root/above/data/owner.token", "secret");
+    // Servers outside, which anybody may use.
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let name = format!("foreword-trial-{}-{}-{}", std::process::id(), attack.name, level.name());
+    let abstract_address = SocketAddr::from_abstract_name(&name).unwrap();
+    let _abstract = UnixListener::bind_addr(&abstract_address).unwrap();
+    let _streams = [trial.path("stream"), trial.root("socket")].map(|path| {
+        let listener = UnixListener::bind(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        listener
+    });
+    let datagrams = UnixDatagram::bind(trial.root("datagrams")).unwrap();
+    fs::set_permissions(trial.root("datagrams"), fs::Permissions::from_mode(0o777)).unwrap();
+    for socket in [udp.set_nonblocking(true), datagrams.set_nonblocking(true)] {
+        socket.unwrap();
+    }
+    trial.set("TCP", tcp.local_addr().unwrap().port().to_string());
+    trial.set("UDP", udp.local_addr().unwrap().port().to_string());
+    trial.set("STREAM", trial.path("stream"));
+    trial.set("ABSTRACT", name);
+    trial.set("OUTSIDE", trial.path("outside"));
+    // A process of the same user, as the gateway would be.
+    let gateway = trial.begin_outside();
+    trial.set("GATEWAY", gateway.id().to_string());
+    let shared = trial.make_shared_memory();
+    trial.set("SHARED", shared.key.clone());
+    let before = fs::metadata(trial.path("outside")).unwrap();
+
+    let text = format!("python3 - <<'SCRIPT'\n{PRELUDE}{}\nSCRIPT", attack.script);
+    let said = match trial.try_run(&trial.request(level, &text)) {
+        Ok(answer) => format!("{:?} {}", answer.report, answer.output),
+        // A level that cannot hold a request refuses it.
+        Err(refused) => refused,
+    };
+
+    let after = fs::metadata(trial.path("outside")).unwrap();
+    let is_changed = (before.mode(), before.mtime()) != (after.mode(), after.mtime())
+        || fs::read_to_string(trial.path("outside")).unwrap() != "secret\n";
+    let heard = udp.recv(&mut [0; 8]).is_ok() || datagrams.recv(&mut [0; 8]).is_ok();
+    (said.contains(THROUGH) || is_changed || heard, said)
+}
+
+/// Every script works where nothing stops it, so that none fails by its own fault.
+#[test]
+fn every_attack_gets_through_without_a_sandbox() {
+    let without_effect_here = [
+        // What is limited or hidden is so only in a sandbox; these need what the machine may not have.
+        "vsock",
+        "user_namespace",
+        "user_namespace_by_clone",
+        "io_uring",
+        "keyring",
+        "bpf",
+        "device",
+        "kernel_settings",
+        "tcp_fast_open",
+    ];
+    for attack in ATTACKS.iter().filter(|attack| !without_effect_here.contains(&attack.name)) {
+        let (got_through, said) = got_through(attack, SandboxLevel::Off);
+        assert!(got_through, "{}: {said}", attack.name);
+    }
+}

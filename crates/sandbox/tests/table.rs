@@ -1,0 +1,38 @@
+//! The table in SECURITY.md is the one that the tests try.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::attacks::{ATTACKS, Holds};
+
+const BEGIN: &str = "<!-- attacks: written by a test -->\n";
+const END: &str = "<!-- end of attacks -->\n";
+
+fn table() -> String {
+    let mut table = String::from("| attack | `isolated` | `confined` |\n| --- | --- | --- |\n");
+    let word = |holds| if holds == Holds::Yes { "held" } else { "**not held**" };
+    for attack in ATTACKS {
+        let (isolated, confined) = (word(attack.isolated), word(attack.confined));
+        let _ = writeln!(table, "| {} | {isolated} | {confined} |", attack.shown);
+    }
+    for (shown, confined) in [
+        ("a `setsid` child after the end, a cancel, a kill −9 or a freeze of the gateway", "held"),
+        ("running as root", "held"),
+    ] {
+        let _ = writeln!(table, "| {shown} | held | {confined} |");
+    }
+    table
+}
+
+/// `UPDATE_DOCS=1` writes it anew.
+#[test]
+fn the_table_of_attacks_in_security_md_is_the_one_that_is_tried() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../SECURITY.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("SECURITY.md has a place for the table");
+    let (found, after) = rest.split_once(END).unwrap();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        return std::fs::write(&path, format!("{before}{BEGIN}{}{END}{after}", table())).unwrap();
+    }
+    assert_eq!(found, table(), "run this test with UPDATE_DOCS=1");
+}
