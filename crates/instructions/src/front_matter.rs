@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{Error, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::applies_to::AppliesTo;
@@ -13,8 +13,7 @@ const MOST_BYTES: usize = 16_384;
 const KEYS: [&str; 2] = ["applies_to", "audience"];
 
 /// Who reads instructions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// The agent that a person talks to.
     #[default]
@@ -137,10 +136,12 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The parser's words without its places, which stand beside them.
+/// The parser's words without its place, which stands beside them, and without advice to programmers.
 fn describe(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let text = text.lines().next().unwrap_or_default();
+    let text = text.rsplit_once(" at line ").map_or(text, |(text, _)| text);
+    let text = text.split_once(", set DuplicateKeyPolicy").map_or(text, |(text, _)| text);
     let hint = if text.contains("alias") { "; write a glob that begins with `*` in quotes" } else { "" };
     format!("{text}{hint}")
 }
@@ -175,6 +176,30 @@ struct Keys {
 /// A key that is there has a value: nothing at all is a mistake.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+impl<'de> Deserialize<'de> for Audience {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+
+        impl Visitor<'_> for Name {
+            type Value = Audience;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("`main` or `delegate`")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<Audience, E> {
+                match name {
+                    "main" => Ok(Audience::Main),
+                    "delegate" => Ok(Audience::Delegate),
+                    other => Err(E::invalid_value(Unexpected::Str(other), &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(Name)
+    }
 }
 
 struct Globs(Vec<String>);
@@ -267,12 +292,14 @@ mod tests {
             ("---\napplies_to:\n---\n", 2, ""),
             ("---\napplies_to: []\n---\n", 2, "no glob"),
             ("---\n\napplies_to: '['\n---\n", 3, "is no glob"),
-            ("---\naudience: everybody\n---\n", 2, "everybody"),
+            ("---\naudience: everybody\n---\n", 2, "expected `main` or `delegate`"),
+            ("---\naudience: [main]\n---\n", 2, "expected `main` or `delegate`"),
             ("---\naudience: main\naudience: delegate\n---\n", 3, "duplicate"),
             ("---\napplies_to: a\n: [\n---\n", 3, ""),
             ("---\napplies_to: a\nText", 2, "no line `---`"),
         ] {
             let found = shown(text);
+            assert!(!found.contains("at line") && !found.contains("Policy"), "{found}");
             assert!(found.starts_with(&format!("{line}: ")) && found.contains(part), "{text}: {found}");
         }
         let FrontMatter::Invalid(_) = read(b"---\napplies_to: \xff\n---\n") else {

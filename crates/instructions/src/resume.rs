@@ -10,7 +10,7 @@ use crate::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
 use crate::path;
 use crate::reminder::{Reminder, ReminderFile, ResumeLines};
 use crate::render::{self, Part};
-use crate::resolution::{InstructionFile, Request, ResolveError, resolve};
+use crate::resolution::{InstructionFile, Request, Resolution, ResolveError, resolve};
 use crate::resolver::{ResolvedAgents, ResolvedFile};
 use crate::safety;
 use crate::session::{LoadedVersion, Read, Session};
@@ -42,7 +42,7 @@ impl ResumeDifference {
         let here = Target::Directory(request.cwd);
         let mut applying = applicable(request, &top, request.cwd, here, cache)?;
         let scope = path::chain(&top, request.cwd);
-        let elsewhere = elsewhere(session, &top, &scope);
+        let elsewhere = elsewhere(session, &now, &top, &scope);
         for directory in &elsewhere {
             let there = applicable(request, &top, directory, Target::Directory(directory), cache)?;
             let is_of_it = |file: &Applicable| file.version.directory(&file.path) == Some(directory);
@@ -248,10 +248,13 @@ impl Differing<'_> {
     }
 }
 
-/// Directories of the project that the session met on its way and that the present one is not below.
-fn elsewhere(session: &Session, top: &Path, scope: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let directories = session.loaded_versions.iter().filter_map(|(path, version)| version.directory(path));
-    directories
+/// Directories of the project that the session met on its way, or meets with this difference, and that the present one is not
+/// below.
+fn elsewhere(session: &Session, now: &Resolution, top: &Path, scope: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let met = session.loaded_versions.iter().filter_map(|(path, version)| version.directory(path));
+    // The user's own directory may be in the project: once its file is told of, it has been met.
+    let own = now.files.iter().filter(|file| !file.limited && file.imported_by.is_none());
+    met.chain(own.filter_map(|file| file.path.parent()))
         .filter(|directory| directory.starts_with(top) && !scope.iter().any(|known| known == directory))
         .map(Path::to_owned)
         .collect()

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use instructions::{
-    CODELIA, CODEX, Cache, DiagnosticCode, FOREWORD, FileScope, FileSettings, HomeDirectories, Outcome,
-    Request, Resolution, resolve, survey,
+    AgentsConfig, CODELIA, CODEX, Cache, DiagnosticCode, FOREWORD, FileScope, FileSettings, HomeDirectories,
+    Outcome, Request, Resolution, resolve, survey,
 };
 use serde_json::{Value, json};
 use support::Tree;
@@ -119,7 +119,9 @@ fn emulated_agents_take_it_for_text() {
 #[test]
 fn settings_switch_imports_off() {
     let mut project = Project::new(json!({ "AGENTS.md": "@a.md @none.md\n", "a.md": "A.\n" }));
-    project.settings.agents.imports = Some(false);
+    // As a workspace says it.
+    let patch: AgentsConfig = serde_json::from_value(json!({ "imports": false })).unwrap();
+    project.settings.apply(&patch).unwrap();
     project.check("", &["project AGENTS.md"], &[("a.md", Outcome::Disabled)]);
 }
 

@@ -677,3 +677,18 @@ fn the_users_own_rules_are_told_of_too() {
     assert!(resolver.resolve(Path::new("x.rs")).unwrap().is_empty());
     assert!(project.difference(&resolver.session(), "").is_empty());
 }
+
+/// The user's own directory may be one of the project's: what is told of its file must not make others there news.
+#[test]
+fn a_home_inside_the_project_is_told_of_at_once() {
+    let mut project = Project::new(&[]);
+    let home = project.root.join("home");
+    project.settings.homes = instructions::HomeDirectories::default().with(&instructions::FOREWORD, &home);
+    let mut session = project.session("");
+    project.write("home/AGENTS.md", "Mine.\n");
+    project.write("home/AGENTS.local.md", "Mine, too.\n");
+    let difference = project.difference(&session, "");
+    assert_eq!(difference.resolved().files.len(), 2);
+    difference.confirm(&mut session);
+    assert!(project.difference(&session, "").is_empty());
+}
