@@ -38,7 +38,7 @@ impl TurnApprovals {
         // Before the question is there, so that no answer is missed.
         let mut wakes = self.store.wakes();
         let milliseconds = i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX);
-        let expires_at = Timestamp::now().milliseconds().saturating_add(milliseconds);
+        let expires_at = self.store.now().milliseconds().saturating_add(milliseconds);
         let expires_at = Timestamp::from_milliseconds(expires_at);
         let call_id = request.call_id.clone();
         let (workspace_id, turn_id) = (&self.workspace_id, &self.turn_id);

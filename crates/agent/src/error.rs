@@ -69,6 +69,14 @@ pub enum AgentError {
     /// The program has a fault.
     #[error("the turn failed by a fault of the gateway; its log has the details")]
     Panicked,
+    /// As many turns run as may.
+    #[error(
+        "{limit} turns are running on this gateway, and no more may at once; wait for one to end, or cancel one"
+    )]
+    TooManyTurns { limit: usize },
+    /// The workspace has used what it may use in a day.
+    #[error("the turns of this workspace have used the {limit} tokens that they may use in a day (UTC)")]
+    TokensSpent { limit: u64 },
     /// A turn was named together with a thread that it does not belong to.
     #[error("turn `{turn_id}` belongs to another thread")]
     OtherThread { turn_id: protocol::TurnId },
@@ -157,6 +165,8 @@ impl Hint for AgentError {
             AgentError::TooLong { .. } => {
                 "ask for less, or raise turns.max_context_tokens if the model takes more"
             }
+            AgentError::TooManyTurns { .. } => "raise limits.turns to allow more at once",
+            AgentError::TokensSpent { .. } => "wait for tomorrow, or raise limits.tokens_per_day",
             AgentError::Refused => "ask differently, or ask another model with --model",
             AgentError::OnlyCalls => {
                 "ask for less at once, or raise turns.max_rounds and turns.max_tool_calls"

@@ -44,7 +44,9 @@ pub use error::AgentError;
 pub use manifests::Pruned;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest, SessionStart};
 pub use preview::{Preview, directory_preview};
-pub use settings::{AgentSettings, Clock, PromptSettings, RetentionSettings, TurnSettings, WhenBusy};
+pub use settings::{
+    AgentSettings, Clock, PromptSettings, RetentionSettings, TurnLimits, TurnSettings, WhenBusy,
+};
 pub use task::blocking;
 pub use turn::TurnListener;
 pub use view::shown;

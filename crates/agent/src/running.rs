@@ -1,6 +1,7 @@
 //! The turns that run in this process: how they are stopped, and what their models have said so far.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::{TokenUsage, TurnId};
@@ -15,9 +16,20 @@ use crate::turn::TurnListener;
 pub(crate) struct Running {
     turns: Mutex<HashMap<TurnId, RunningTurn>>,
     ended: Notify,
+    /// Places that are taken, by turns that run and by those that are about to.
+    places: Arc<AtomicUsize>,
     /// Cancelled when the process stops.
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
+}
+
+/// A turn's place among those that may run at once, given back when dropped.
+pub(crate) struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// One of them; clones are the same one.
@@ -120,6 +132,13 @@ impl Running {
     pub(crate) fn watch(&self, turn_id: &TurnId, watcher: Arc<dyn TurnListener>) -> Option<Watched> {
         let turns = self.lock();
         Some(turns.get(turn_id)?.watch(watcher))
+    }
+
+    /// A place for one more turn; none when `limit` places are taken.
+    pub(crate) fn take_place(&self, limit: usize) -> Option<Place> {
+        let taken = |count: usize| (count < limit).then_some(count + 1);
+        let outcome = self.places.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken);
+        outcome.is_ok().then(|| Place(Arc::clone(&self.places)))
     }
 
     pub(crate) fn begin(&self, turn_id: &TurnId, asker: Option<u64>) -> RunningTurn {

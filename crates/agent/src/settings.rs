@@ -1,6 +1,7 @@
 //! What a gateway tells its agent once.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -128,6 +129,25 @@ pub struct TurnSettings {
     pub approval_time: Duration,
     /// How commands are run; none: they are not.
     pub shell: Option<ShellSettings>,
+    /// How many turns there may be.
+    pub limits: TurnLimits,
+}
+
+/// How many turns there may be, and what they may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// Most turns that run on this gateway at once.
+    pub running: usize,
+    /// Most turns that run in one workspace at once, on whichever gateway.
+    pub running_in_workspace: u64,
+    /// Most tokens, read and written together, that the turns of one workspace may use in a day (UTC).
+    pub tokens_per_day: Option<NonZeroU64>,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self { running: 64, running_in_workspace: 8, tokens_per_day: None }
+    }
 }
 
 impl Default for TurnSettings {
@@ -143,6 +163,7 @@ impl Default for TurnSettings {
             permissions: Permissions::default(),
             approval_time: tools::ToolLimits::default().approval_time,
             shell: None,
+            limits: TurnLimits::default(),
         }
     }
 }

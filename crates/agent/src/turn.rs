@@ -17,7 +17,7 @@ use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
 use crate::preparation::{Agent, PromptRequest};
 use crate::round::Rounds;
-use crate::running::Watched;
+use crate::running::{Place, Watched};
 use crate::settings::WhenBusy;
 use crate::summary::Summariser;
 
@@ -31,6 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const STOP_TIME: Duration = Duration::from_secs(15);
 /// How often somebody who waits for a thread asks again.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
+const DAY_MILLISECONDS: i64 = 24 * 60 * 60 * 1000;
 /// Turns of dead gateways that are failed at once.
 const SWEEP: u64 = 100;
 
@@ -87,11 +88,15 @@ impl Agent {
             };
             let subject = self.load(&request).await?;
             let model = self.turn_model(start.model.as_deref())?;
-            let turn = self.create(&start, &model.name, request.actor.as_deref(), listener.as_ref()).await?;
+            let (turn, place) =
+                self.create(&start, &model.name, request.actor.as_deref(), listener.as_ref()).await?;
             let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
             // It may have waited, and what it is about may have changed meanwhile.
             let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
-            self.running.tasks.spawn(held.run(queued));
+            self.running.tasks.spawn(async move {
+                held.run(queued).await;
+                drop(place);
+            });
             Ok(turn)
         })
     }
@@ -131,7 +136,8 @@ impl Agent {
         model: &ModelName,
         actor: Option<&str>,
         listener: &dyn TurnListener,
-    ) -> Result<Turn, AgentError> {
+    ) -> Result<(Turn, Place), AgentError> {
+        let limits = &self.settings.turns.limits;
         let queue = self.queues.of(&start.thread_id);
         // In this process, who came first is served first; between gateways it is who asks first.
         let _place = match self.settings.turns.when_busy {
@@ -141,10 +147,15 @@ impl Agent {
         let is_waiting =
             || self.settings.turns.when_busy == WhenBusy::Queue && !self.running.shutdown.is_cancelled();
         let mut swept = false;
+        self.check_tokens(&start.workspace_id).await?;
         loop {
+            // A turn that waits for its thread takes nobody's place.
+            let place = self.running.take_place(limits.running);
+            let place = place.ok_or(AgentError::TooManyTurns { limit: limits.running })?;
             // With the model that is asked, whoever has chosen it.
             let chosen = TurnStartParams { model: Some(model.to_string()), ..start.clone() };
-            match self.store.create_turn(chosen, self.lease(), actor).await {
+            let max_running = Some(limits.running_in_workspace);
+            match self.store.create_turn(chosen, self.lease(), max_running, actor).await {
                 // Perhaps its gateway is gone and nobody has noticed yet.
                 Err(StoreError::TurnRunning { .. }) if !swept => {
                     self.fail_dead_turns().await?;
@@ -153,10 +164,29 @@ impl Agent {
                 Err(StoreError::TurnRunning { .. }) if listener.is_gone() => {
                     return Err(AgentError::Withdrawn);
                 }
-                Err(StoreError::TurnRunning { .. }) if is_waiting() => tokio::time::sleep(ASK_AGAIN).await,
-                created => return Ok(created?),
+                Err(StoreError::TurnRunning { .. }) if is_waiting() => {
+                    drop(place);
+                    tokio::time::sleep(ASK_AGAIN).await;
+                }
+                // Those of gateways that are gone count for as long as nobody has noticed.
+                Err(StoreError::TooManyTurns { .. }) if !swept => {
+                    self.fail_dead_turns().await?;
+                    swept = true;
+                }
+                created => return Ok((created?, place)),
             }
         }
+    }
+
+    /// Refuses a turn of a workspace that has used the tokens of today.
+    async fn check_tokens(&self, workspace_id: &WorkspaceId) -> Result<(), AgentError> {
+        let Some(limit) = self.settings.turns.limits.tokens_per_day else { return Ok(()) };
+        let day = self.store.now().milliseconds().div_euclid(DAY_MILLISECONDS) * DAY_MILLISECONDS;
+        let usage = self.store.usage_since(workspace_id, Timestamp::from_milliseconds(day)).await?;
+        if usage.input.saturating_add(usage.output) < limit.get() {
+            return Ok(());
+        }
+        Err(AgentError::TokensSpent { limit: limit.get() })
     }
 
     /// Shows a turn, and lets somebody hear the rest of its answer; nothing is heard of one that does not run here.
@@ -227,13 +257,13 @@ impl Agent {
         Box::pin(async move {
             let error = turn_error(&AgentError::GatewayGone);
             let living = self.running.ids();
-            Ok(self.store.fail_expired_turns(Timestamp::now(), SWEEP, &living, &error).await?.len())
+            Ok(self.store.fail_expired_turns(self.store.now(), SWEEP, &living, &error).await?.len())
         })
     }
 
     pub(crate) fn lease(&self) -> Lease {
         let milliseconds = i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX);
-        let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + milliseconds);
+        let expires_at = Timestamp::from_milliseconds(self.store.now().milliseconds() + milliseconds);
         Lease { owner: self.node.clone(), expires_at }
     }
 }

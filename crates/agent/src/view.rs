@@ -36,7 +36,7 @@ impl Agent {
                 .await?
                 .into_iter()
                 .partition(|approval| approval.decision.is_some());
-            let now = Timestamp::now();
+            let now = self.store.now();
             let is_running = turn.status == TurnStatus::Running;
             let waiting = open.into_iter().filter(|approval| is_running && approval.expires_at > now);
             // A message of ours alone tells people nothing.

@@ -1,6 +1,6 @@
 //! From what went wrong to what the wire says of it.
 
-use protocol::error::{ErrorData, ErrorKind, InternalReason};
+use protocol::error::{ErrorData, ErrorKind, ErrorSubject, InternalReason};
 use protocol::{Role, WorkspaceId};
 use rpc::Error;
 use store::StoreError;
@@ -69,6 +69,11 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
         | StoreError::NotHolder { .. }
         | StoreError::SessionChanged { .. }
         | StoreError::TurnRunning { .. } => invalid_state(message),
+        StoreError::TooManyTurns { limit } => error(ErrorKind::LimitReached, message, |data| {
+            data.what = Some(ErrorSubject::WorkspaceTurns);
+            data.limit = Some(limit);
+            data.hint = Some("raise limits.workspace_turns to allow more at once".to_owned());
+        }),
         StoreError::InvalidValue { .. } => Error::invalid_params(message),
         StoreError::LogPruned { oldest, .. } => {
             error(ErrorKind::LogPruned, message, |data| data.oldest_seq = Some(oldest))

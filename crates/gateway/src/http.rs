@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL};
+use axum::extract::{Extension, Request, State};
+use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
 use crate::error::{error, from_store, unauthenticated};
+use crate::listener::Visitor;
 use crate::origin;
 use crate::peer::Peer;
 use crate::service::Service;
@@ -62,8 +63,12 @@ async fn ready(State(state): State<AppState>) -> Response {
     }
 }
 
-async fn metrics(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    match authenticate(&state, &headers).await {
+async fn metrics(
+    State(state): State<AppState>,
+    Extension(visitor): Extension<Arc<Visitor>>,
+    headers: HeaderMap,
+) -> Response {
+    match authenticate(&state, &visitor, &headers).await {
         Ok(_) => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             ([(CONTENT_TYPE, kind)], state.service.shared.metrics.text()).into_response()
@@ -72,12 +77,16 @@ async fn metrics(State(state): State<AppState>, headers: HeaderMap) -> Response 
     }
 }
 
-async fn upgrade(State(state): State<AppState>, mut request: Request) -> Response {
+async fn upgrade(
+    State(state): State<AppState>,
+    Extension(visitor): Extension<Arc<Visitor>>,
+    mut request: Request,
+) -> Response {
     let answer = match websocket::handshake::<_, Body>(&request) {
         Ok(answer) => answer,
         Err(refused) => return (StatusCode::BAD_REQUEST, format!("{refused}\n")).into_response(),
     };
-    let actor = match authenticate(&state, request.headers()).await {
+    let actor = match authenticate(&state, &visitor, request.headers()).await {
         Ok(actor) => actor,
         Err(refused) => return refused,
     };
@@ -88,6 +97,8 @@ async fn upgrade(State(state): State<AppState>, mut request: Request) -> Respons
         if let Ok(connection) = upgrade.await {
             serve_websocket(state, actor, connection).await;
         }
+        // It keeps its place for as long as it is open.
+        drop(visitor);
     });
     answer
 }
@@ -112,8 +123,13 @@ async fn serve_websocket(state: AppState, actor: Arc<Actor>, connection: hyper::
     shared.metrics.connections.dec();
 }
 
-async fn post(State(state): State<AppState>, headers: HeaderMap, body: Body) -> Response {
-    let actor = match authenticate(&state, &headers).await {
+async fn post(
+    State(state): State<AppState>,
+    Extension(visitor): Extension<Arc<Visitor>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let actor = match authenticate(&state, &visitor, &headers).await {
         Ok(actor) => actor,
         Err(refused) => return refused,
     };
@@ -123,7 +139,17 @@ async fn post(State(state): State<AppState>, headers: HeaderMap, body: Body) -> 
     if let Some(announced) = announced.filter(|announced| *announced > read_limit) {
         return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, announced));
     }
-    let Ok(bytes) = to_bytes(body, read_limit).await else {
+    let body_time = state.service.shared.settings.listener.body_time;
+    let read = tokio::select! {
+        read = tokio::time::timeout(body_time, to_bytes(body, read_limit)) => read,
+        // Half a request is nobody's work: it is not waited for.
+        () = state.shutdown.cancelled() => return incomplete(StatusCode::SERVICE_UNAVAILABLE, "the gateway stops"),
+    };
+    let Ok(read) = read else {
+        let message = format!("the request's body did not arrive within {} s", body_time.as_secs());
+        return incomplete(StatusCode::REQUEST_TIMEOUT, &message);
+    };
+    let Ok(bytes) = read else {
         // How much more there would be is not known where no length was announced.
         let actual = announced.unwrap_or(read_limit.saturating_add(1));
         return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, actual));
@@ -146,12 +172,19 @@ async fn post(State(state): State<AppState>, headers: HeaderMap, body: Body) -> 
 }
 
 /// Who sends a request, or the answer that turns them away.
-async fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Arc<Actor>, Response> {
+async fn authenticate(
+    state: &AppState,
+    visitor: &Visitor,
+    headers: &HeaderMap,
+) -> Result<Arc<Actor>, Response> {
     let Some(secret) = secret(headers) else {
         return Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated()));
     };
     match state.service.shared.access.authenticate(secret).await {
-        Ok(Some(actor)) => Ok(Arc::new(actor)),
+        Ok(Some(actor)) => {
+            visitor.shows_a_token();
+            Ok(Arc::new(actor))
+        }
         Ok(None) => Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated())),
         Err(problem) => Err(failure(StatusCode::SERVICE_UNAVAILABLE, &from_store(problem))),
     }
@@ -169,6 +202,13 @@ fn secret(headers: &HeaderMap) -> Option<&str> {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .find_map(|protocol| protocol.trim().strip_prefix("bearer."))
+}
+
+/// The answer to a request of which only a part is there. What may still come of it is not read.
+fn incomplete(status: StatusCode, message: &str) -> Response {
+    let mut response = failure(status, &Error::invalid_request(message));
+    response.headers_mut().insert(CONNECTION, axum::http::HeaderValue::from_static("close"));
+    response
 }
 
 /// An error as an HTTP answer of its own, for what happens before any request was read.

@@ -10,6 +10,7 @@ mod error;
 mod feed;
 mod handler;
 mod http;
+mod listener;
 mod metrics;
 mod origin;
 mod owner;
@@ -23,6 +24,7 @@ mod start;
 mod subscription;
 
 pub use data_directory::DataDirectory;
+pub use listener::ListenerLimits;
 pub use settings::GatewaySettings;
 pub use start::{Gateway, StartError};
 pub use store::{Database, InvalidDatabase};

@@ -90,6 +90,10 @@ impl Service {
 impl rpc::Service for Service {
     type Peer = Peer;
 
+    fn batch_limits(&self) -> rpc::BatchLimits {
+        self.shared.settings.batch
+    }
+
     async fn call(&self, peer: &Arc<Peer>, method: &str, params: Option<&RawValue>) -> Result<Reply, Error> {
         let started = Instant::now();
         let answer = self.answer(peer, method, params).await;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use store::Database;
 
+use crate::listener::ListenerLimits;
+
 /// Settings of one gateway.
 #[derive(Debug, Clone)]
 pub struct GatewaySettings {
@@ -22,8 +24,12 @@ pub struct GatewaySettings {
     pub allowed_origins: Vec<String>,
     /// Most requests a second for each token; none: no limit.
     pub rate_limit: Option<NonZeroU32>,
+    /// Bounds of all connections together, and of what they may take to arrive.
+    pub listener: ListenerLimits,
     /// Bounds of each connection.
     pub limits: rpc::ConnectionLimits,
+    /// Bounds of each batch.
+    pub batch: rpc::BatchLimits,
     /// How prompts are made, and from what.
     pub agent: agent::AgentSettings,
 }
@@ -41,6 +47,11 @@ impl GatewaySettings {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             rate_limit: None,
+            listener: ListenerLimits::default(),
+            batch: rpc::BatchLimits {
+                calls: protocol::limits::MAX_BATCH_CALLS,
+                answer_bytes: protocol::limits::MAX_BATCH_ANSWER_BYTES,
+            },
             limits: rpc::ConnectionLimits {
                 message_bytes: protocol::limits::MAX_MESSAGE_BYTES,
                 ..rpc::ConnectionLimits::default()

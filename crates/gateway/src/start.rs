@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent::{Agent, blocking};
-use axum::serve::ListenerExt as _;
 use futures_util::future::BoxFuture;
 use hooks::{HookPackage, RegistrationError};
 use prompt::{BootstrapError, create_bootstrap_files};
@@ -161,11 +160,6 @@ impl Gateway {
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let listener = listener.tap_io(|stream| {
-            // Answers are small and waited for.
-            let _ = stream.set_nodelay(true);
-        });
-
         let shared = Arc::new(Shared::new(settings, store, agent));
         let background = vec![
             tokio::spawn(listen_for_changes(Arc::clone(&shared))),
@@ -177,14 +171,10 @@ impl Gateway {
         let tasks = TaskTracker::new();
         let state =
             AppState { service: Arc::clone(&service), shutdown: shutdown.clone(), tasks: tasks.clone() };
-        let stopped = shutdown.clone();
-        let server = tokio::spawn(async move {
-            let serving =
-                axum::serve(listener, routes(state)).with_graceful_shutdown(stopped.cancelled_owned());
-            if let Err(error) = serving.await {
-                tracing::error!(%error, "the listener failed");
-            }
-        });
+        let limits = service.shared.settings.listener.clone();
+        let serving =
+            crate::listener::serve(listener, routes(state), limits, shutdown.clone(), tasks.clone());
+        let server = tokio::spawn(serving);
         let (announcing, url) = (Arc::clone(&directory), format!("http://{}", reachable(address)));
         blocking(move || announcing.announce(&url)).await?;
         Ok(Self {

@@ -10,6 +10,7 @@
 mod access;
 mod addresses;
 mod authentication;
+mod connections;
 mod documents;
 mod events;
 mod malformed;

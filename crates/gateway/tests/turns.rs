@@ -2,6 +2,7 @@
 
 mod approvals;
 mod cancelling;
+mod caps;
 mod chat;
 mod environment;
 mod failures;

@@ -40,6 +40,8 @@ pub enum ErrorKind {
     TooLarge,
     /// Too many requests; try again after `retry_after_ms`.
     RateLimited,
+    /// There is as much of `what` as is allowed at once, or in a day.
+    LimitReached,
     /// A model's provider failed, or there is none.
     ProviderFailed,
     /// A hook that must not fail did.
@@ -83,6 +85,11 @@ impl ErrorKind {
         ),
         (ErrorKind::TooLarge, -32013, "`actual` bytes are over the `limit`"),
         (ErrorKind::RateLimited, -32029, "too many requests; try again after `retry_after_ms`"),
+        (
+            ErrorKind::LimitReached,
+            -32030,
+            "there is as much of `what` as its `limit` allows; try again later",
+        ),
         (
             ErrorKind::ProviderFailed,
             -32050,
@@ -155,6 +162,14 @@ pub enum ErrorSubject {
     Skill,
     /// An MCP server, by its name.
     McpServer,
+    /// Calls of one batch.
+    Batch,
+    /// Turns that run on a gateway.
+    Turns,
+    /// Turns that run in a workspace.
+    WorkspaceTurns,
+    /// Tokens that a workspace spends in a day.
+    TokensPerDay,
     /// Something that only a newer gateway knows.
     #[serde(other)]
     Other,
@@ -224,7 +239,7 @@ pub struct ErrorData {
     /// The document as it is now; absent when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<Box<Document>>,
-    /// Most bytes allowed.
+    /// Most bytes allowed, or most of `what`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// The oldest change that is in the log.

@@ -6,6 +6,10 @@ pub const MAX_DOCUMENT_BYTES: usize = 65_536;
 pub const PROMPT_DOCUMENT_CHARACTERS: usize = 16_000;
 /// Most bytes of one incoming message.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+/// Most calls of one batch.
+pub const MAX_BATCH_CALLS: usize = 64;
+/// Most bytes of all answers of one batch.
+pub const MAX_BATCH_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Revisions a history answers with when the caller names no limit.
 pub const DEFAULT_HISTORY_LIMIT: u32 = 50;
 /// Most revisions one history call answers with.
@@ -20,6 +24,8 @@ pub const MAX_PATH_BYTES: usize = 4_096;
 /// The limits that a client meets, with what each is of: the table of the protocol reference.
 pub const TABLE: &[(usize, &str)] = &[
     (MAX_MESSAGE_BYTES, "bytes of one incoming message"),
+    (MAX_BATCH_CALLS, "calls of one batch; a longer one is refused whole"),
+    (MAX_BATCH_ANSWER_BYTES, "bytes of a batch's answers; a call whose answer no longer fits gets an error"),
     (MAX_DOCUMENT_BYTES, "bytes of a document's text after normalisation"),
     (
         PROMPT_DOCUMENT_CHARACTERS,

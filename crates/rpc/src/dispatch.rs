@@ -11,9 +11,28 @@ use serde_json::value::RawValue;
 use crate::message::{Call, Id, Malformed, Message, parse};
 use crate::{Error, Frame};
 
+/// Bounds of one batch, so that a small message cannot ask for an answer a thousand times its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// Most calls of one batch; a longer one is refused as a whole.
+    pub calls: usize,
+    /// Most bytes of all its answers together.
+    pub answer_bytes: usize,
+}
+
+impl Default for BatchLimits {
+    fn default() -> Self {
+        Self { calls: 64, answer_bytes: 8 * 1024 * 1024 }
+    }
+}
+
 pub trait Service: Send + Sync + 'static {
     /// What is known about the other side of a connection.
     type Peer: Send + Sync + 'static;
+
+    fn batch_limits(&self) -> BatchLimits {
+        BatchLimits::default()
+    }
 
     /// Runs one method. A panic inside becomes an internal error for this call alone.
     fn call(
@@ -69,6 +88,9 @@ impl<T: Serialize + Send> WriteJson for T {
     }
 }
 
+/// An answer of so few bytes stays in a batch whose bound is reached: an error instead would not be shorter.
+const MAX_ERROR_BYTES: usize = 512;
+
 /// What a message led to.
 #[derive(Default)]
 pub struct Answer {
@@ -82,16 +104,24 @@ pub struct Answer {
 pub async fn dispatch<S: Service>(service: &S, peer: &Arc<S::Peer>, text: &str) -> Answer {
     let mut buffer = Vec::new();
     let mut after = Vec::new();
-    match parse(text) {
+    let limits = service.batch_limits();
+    match parse(text, limits.calls) {
         Message::Single(call) => answer(service, peer, call, &mut buffer, &mut after).await,
         Message::Batch(calls) => {
             for call in calls {
                 let start = buffer.len();
                 buffer.push(if start == 0 { b'[' } else { b',' });
                 let answered = buffer.len();
+                let id = call.as_ref().ok().and_then(|call| call.id.clone());
                 answer(service, peer, call, &mut buffer, &mut after).await;
-                if buffer.len() == answered {
+                let bytes = buffer.len() - answered;
+                if bytes == 0 {
                     buffer.truncate(start);
+                } else if buffer.len() > limits.answer_bytes && bytes > MAX_ERROR_BYTES {
+                    buffer.truncate(answered);
+                    buffer.shrink_to(limits.answer_bytes);
+                    let left = limits.answer_bytes.saturating_sub(answered);
+                    write_error(&mut buffer, id.as_ref(), &Error::answer_too_large(limits, bytes, left));
                 }
             }
             if !buffer.is_empty() {
@@ -194,10 +224,56 @@ mod tests {
                     Ok(Reply::new(numbers.iter().sum::<i64>()))
                 }
                 "json" => Ok(Reply::from_json(b"[7]".to_vec())),
+                "long" => Ok(Reply::new("x".repeat(600))),
                 "panic" => panic!("on purpose"),
                 other => Err(Error::method_not_found(other)),
             }
         }
+    }
+
+    /// With bounds that a test can reach.
+    struct Bounded;
+
+    impl Service for Bounded {
+        type Peer = ();
+
+        fn batch_limits(&self) -> BatchLimits {
+            BatchLimits { calls: 4, answer_bytes: 1500 }
+        }
+
+        async fn call(
+            &self,
+            peer: &Arc<()>,
+            method: &str,
+            params: Option<&RawValue>,
+        ) -> Result<Reply, Error> {
+            Calculator.call(peer, method, params).await
+        }
+    }
+
+    async fn ask_bounded(methods: &[&str]) -> serde_json::Value {
+        let calls: Vec<String> = (1..)
+            .zip(methods)
+            .map(|(id, method)| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#))
+            .collect();
+        let answer = dispatch(&Bounded, &Arc::new(()), &format!("[{}]", calls.join(","))).await;
+        serde_json::from_str(answer.frame.unwrap().as_str()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_batch_of_too_many_calls_is_refused_whole() {
+        let answer = ask_bounded(&["sum"; 5]).await;
+        assert_eq!(answer["error"]["code"], -32030, "{answer}");
+        assert_eq!(answer["error"]["data"]["what"], "batch");
+        assert_eq!(answer["error"]["data"]["limit"], 4);
+    }
+
+    #[tokio::test]
+    async fn answers_that_no_longer_fit_a_batch_are_errors_of_their_calls() {
+        let answer = ask_bounded(&["long", "long", "long", "sum"]).await;
+        assert!(answer[0]["result"].is_string() && answer[1]["result"].is_string(), "{answer}");
+        assert_eq!((&answer[2]["id"], &answer[2]["error"]["code"]), (&3.into(), &(-32013).into()));
+        assert_eq!(answer[3]["result"], 0, "a short answer still fits: {answer}");
     }
 
     async fn ask(text: &str) -> String {

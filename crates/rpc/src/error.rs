@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::BatchLimits;
+
 /// The codes that JSON-RPC itself defines, and those that framing needs.
 pub mod code {
     /// The message is not JSON.
@@ -16,6 +18,8 @@ pub mod code {
     pub const INTERNAL_ERROR: i32 = -32603;
     /// The message is over the size limit.
     pub const TOO_LARGE: i32 = -32013;
+    /// There is more than is allowed at once.
+    pub const LIMIT_REACHED: i32 = -32030;
 }
 
 /// The `error` member of a response.
@@ -68,6 +72,28 @@ impl Error {
             code::TOO_LARGE,
             format!("the message has {actual} bytes, the limit is {limit}"),
             json!({ "kind": "too_large", "limit": limit, "actual": actual }),
+        )
+    }
+
+    /// A batch has too many calls; none of them was made.
+    pub fn batch_too_long(limit: usize, actual: usize) -> Self {
+        Self::new(
+            code::LIMIT_REACHED,
+            format!("a batch has at most {limit} calls, this one has {actual}; none of them was made"),
+            json!({ "kind": "limit_reached", "what": "batch", "limit": limit, "actual": actual }),
+        )
+    }
+
+    /// A call of a batch was made, but its answer does not fit beside the others.
+    pub fn answer_too_large(limits: BatchLimits, actual: usize, left: usize) -> Self {
+        let limit = limits.answer_bytes;
+        Self::new(
+            code::TOO_LARGE,
+            format!(
+                "the call was made, but its answer has {actual} bytes and {left} are left of the {limit} that \
+                 the answers of a batch may have"
+            ),
+            json!({ "kind": "too_large", "limit": limit, "actual": actual, "hint": "make the call alone" }),
         )
     }
 

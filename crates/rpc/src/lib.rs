@@ -39,7 +39,7 @@ pub mod stdio;
 pub mod websocket;
 
 pub use caller::{CallError, Caller, Notification};
-pub use dispatch::{After, Answer, Reply, Service, dispatch, error_frame};
+pub use dispatch::{After, Answer, BatchLimits, Reply, Service, dispatch, error_frame};
 pub use endpoint::{CloseReason, ConnectionLimits, Endpoint, Inbound, Outgoing};
 pub use error::{Error, code};
 pub use frame::Frame;

@@ -7,9 +7,6 @@ use serde_json::value::RawValue;
 
 use crate::{Error, Frame};
 
-/// Most requests in one batch.
-pub(crate) const MAX_BATCH: usize = 1_000;
-
 /// A request's id, kept as it was written so that it comes back the same.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
@@ -58,7 +55,8 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-pub(crate) fn parse(text: &str) -> Message<'_> {
+/// Reads a message; a batch of more than `max_calls` is refused.
+pub(crate) fn parse(text: &str, max_calls: usize) -> Message<'_> {
     let raw: &RawValue = match serde_json::from_str(text) {
         Ok(raw) => raw,
         Err(error) => {
@@ -72,11 +70,9 @@ pub(crate) fn parse(text: &str) -> Message<'_> {
         Ok(elements) if elements.is_empty() => {
             Message::Single(Err(Error::invalid_request("a batch must not be empty").into()))
         }
-        Ok(elements) if elements.len() > MAX_BATCH => Message::Single(Err(Error::invalid_request(format!(
-            "a batch has at most {MAX_BATCH} requests, this one has {}",
-            elements.len()
-        ))
-        .into())),
+        Ok(elements) if elements.len() > max_calls => {
+            Message::Single(Err(Error::batch_too_long(max_calls, elements.len()).into()))
+        }
         Ok(elements) => Message::Batch(elements.into_iter().map(parse_call).collect()),
         Err(error) => Message::Single(Err(Error::parse(error.to_string()).into())),
     }
@@ -131,7 +127,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> (i32, Option<String>) {
-        match parse(text) {
+        match parse(text, 64) {
             Message::Single(Err(Malformed { id, error })) => (error.code, id.map(|id| id.0.get().to_owned())),
             _ => panic!("accepted: {text}"),
         }
@@ -160,7 +156,7 @@ mod tests {
     fn ids_come_back_as_they_were_written() {
         for id in ["1", "-5", "1.50", "123456789012345678901234567890", "\"a\\u00e9\""] {
             let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"m\"}}");
-            let Message::Single(Ok(call)) = parse(&text) else { panic!("{id}") };
+            let Message::Single(Ok(call)) = parse(&text, 64) else { panic!("{id}") };
             assert_eq!(serde_json::to_string(&call.id).unwrap(), id);
         }
     }
@@ -172,6 +168,6 @@ mod tests {
             "[".repeat(400_000),
             "]".repeat(400_000)
         );
-        assert!(matches!(parse(&deep), Message::Single(_)));
+        assert!(matches!(parse(&deep, 64), Message::Single(_)));
     }
 }

@@ -80,6 +80,7 @@ impl Store {
             name::check("call_id", call_id)?;
             let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
             let (call_id, actor) = (call_id.to_owned(), actor.map(str::to_owned));
+            let now = self.now();
             self.write(async move |on: &mut On<'_>| {
                 let (_, hold) = lease::lock_turn(on, &workspace_id, &turn_id).await?;
                 let present = on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
@@ -90,7 +91,6 @@ impl Store {
                     Some(decision) => return Err(decided_otherwise(&call_id, decision.allowed)),
                     None => {}
                 }
-                let now = Timestamp::now();
                 check_waits(&turn_id, &hold, &present, now)?;
                 let values = values![i64::from(allow), now, &actor, &turn_id, &call_id];
                 on.execute(DECIDE, values).await?;

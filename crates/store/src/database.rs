@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use protocol::{Timestamp, WorkspaceId};
 use sqlx::postgres::PgConnectOptions;
-use tokio::sync::broadcast;
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
 
 use crate::StoreError;
 use crate::change::Wake;
@@ -123,6 +124,14 @@ impl Store {
         })
     }
 
+    /// The time that all gateways of this database agree on. On SQLite, which has one gateway, it is the machine's.
+    pub fn now(&self) -> Timestamp {
+        match &self.inner.engine {
+            Engine::Sqlite(_) => Timestamp::now(),
+            Engine::Postgres(postgres) => postgres.now(),
+        }
+    }
+
     /// Closes every connection; an SQLite file is left without a write-ahead log.
     pub fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
@@ -145,6 +154,14 @@ impl Store {
 
     pub(crate) fn is_postgres(&self) -> bool {
         matches!(self.inner.engine, Engine::Postgres(_))
+    }
+
+    /// A place among the writers of a workspace, where those share connections with the writers of others.
+    pub(crate) async fn lane(&self, workspace_id: &WorkspaceId) -> Option<OwnedSemaphorePermit> {
+        match &self.inner.engine {
+            Engine::Sqlite(_) => None,
+            Engine::Postgres(postgres) => postgres.lanes.of(workspace_id).acquire_owned().await.ok(),
+        }
     }
 
     /// Runs a change in a transaction, and answers when it is committed. An error leaves no trace.

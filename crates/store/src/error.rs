@@ -64,6 +64,11 @@ pub enum StoreError {
         /// The turn that runs, where it is known.
         turn_id: Option<String>,
     },
+    /// The workspace has as many turns running as it may.
+    #[error(
+        "{limit} turns are running in this workspace, and no more may at once; wait for one to end, or cancel one"
+    )]
+    TooManyTurns { limit: u64 },
     /// A value is not acceptable.
     #[error("`{field}` {reason}")]
     InvalidValue { field: &'static str, reason: String },
@@ -142,12 +147,13 @@ impl StoreError {
         }
     }
 
-    /// Whether PostgreSQL gave up on a transaction only because of others that ran beside it.
+    /// Whether PostgreSQL gave up on a transaction only because of others that ran beside it, or waited too long for a
+    /// lock of another.
     pub(crate) fn is_retryable(&self) -> bool {
-        let StoreError::Database(cause) = self else { return false };
+        let (StoreError::Database(cause) | StoreError::Unavailable(cause)) = self else { return false };
         let Some(sqlx::Error::Database(database)) = cause.downcast_ref::<sqlx::Error>() else { return false };
-        // deadlock_detected, serialization_failure
-        database.code().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001"))
+        // deadlock_detected, serialization_failure, lock_not_available
+        database.code().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001" | "55P03"))
     }
 }
 
@@ -176,8 +182,12 @@ impl From<sqlx::Error> for StoreError {
                 match code.as_str() {
                     // disk_full
                     "53100" => StoreError::DiskFull,
-                    // Connection exceptions, operator intervention, too many connections.
-                    code if code.starts_with("08") || code.starts_with("57P") || code == "53300" => {
+                    // Connection exceptions, operator intervention, too many connections; a lock that another holds
+                    // for too long, and a transaction that was idle for too long because this process was frozen.
+                    code if code.starts_with("08")
+                        || code.starts_with("57P")
+                        || matches!(code, "53300" | "55P03" | "25P03") =>
+                    {
                         StoreError::unavailable(error)
                     }
                     _ => StoreError::database(error),

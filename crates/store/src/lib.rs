@@ -15,6 +15,7 @@
 
 mod approval;
 mod change;
+mod clock;
 mod column;
 mod counter;
 mod database;
@@ -24,6 +25,7 @@ mod error;
 mod folder;
 mod history;
 mod hook_run;
+mod lanes;
 mod lease;
 mod listener;
 mod manifest;

@@ -1,21 +1,36 @@
 //! A PostgreSQL server, through a pool of connections.
 
 use std::str::FromStr as _;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use protocol::Timestamp;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection as _, PgConnection, PgPool};
-use tokio::sync::broadcast;
+use sqlx::{Connection as _, Executor as _, PgConnection, PgPool};
+use tokio::sync::{Semaphore, broadcast};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::change::Wake;
+use crate::clock::DatabaseClock;
 use crate::counter::Counter;
+use crate::lanes::Lanes;
 use crate::on::{Connection, Left, On};
 use crate::{StoreError, listener, migration};
 
 /// Connections, readers and writers together.
 const CONNECTIONS: u32 = 16;
+/// Connections that writers may have at once. The others are left to reads, so that writers who wait for a lock do not
+/// keep everybody from everything.
+const WRITERS: usize = 12;
+/// What holds for every connection.
+///
+/// A gateway that is frozen in the middle of a transaction keeps the rows that it has locked. The server ends such a
+/// transaction after a while, and whoever waits for its locks gives up, and tries again, soon enough to be answered.
+const SESSION: &str = "SET idle_in_transaction_session_timeout = '4s'; SET lock_timeout = '3s'";
+/// How often the database is asked for its time.
+const ASK_TIME_EVERY: Duration = Duration::from_secs(10);
 /// How long a request waits for a connection before the database counts as unavailable.
 const ACQUIRE_TIME: Duration = Duration::from_secs(5);
 /// A connection that was idle for longer is tried before it is used.
@@ -27,14 +42,11 @@ const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 pub(crate) struct Postgres {
     pool: PgPool,
+    writers: Semaphore,
+    pub(crate) lanes: Lanes,
+    clock: Arc<DatabaseClock>,
     wakes: broadcast::Sender<Wake>,
-    listener: tokio::task::JoinHandle<()>,
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        self.listener.abort();
-    }
+    background: [AbortOnDropHandle<()>; 2],
 }
 
 impl Postgres {
@@ -44,6 +56,9 @@ impl Postgres {
             .max_connections(CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIME)
             .test_before_acquire(false)
+            .after_connect(|connection, _| {
+                Box::pin(async move { connection.execute(SESSION).await.map(drop) })
+            })
             .before_acquire(|connection, idle| {
                 Box::pin(async move {
                     if idle.idle_for > TRUSTED_IDLE_TIME {
@@ -55,10 +70,22 @@ impl Postgres {
             .connect_with(options)
             .await?;
         let mut transaction = pool.begin().await?;
+        // Another gateway may be migrating, and that may take as long as it takes.
+        sqlx::raw_sql("SET LOCAL lock_timeout = 0").execute(&mut *transaction).await?;
         migration::migrate(&mut On::new(Connection::Postgres(&mut transaction))).await?;
         transaction.commit().await?;
-        let listener = tokio::spawn(listener::listen(pool.clone(), wakes.clone()));
-        Ok(Self { pool, wakes, listener })
+        let (time, at) = ask_time(&pool).await?;
+        let clock = Arc::new(DatabaseClock::new(time, at));
+        let background = [
+            AbortOnDropHandle::new(tokio::spawn(listener::listen(pool.clone(), wakes.clone()))),
+            AbortOnDropHandle::new(tokio::spawn(follow_clock(pool.clone(), Arc::clone(&clock)))),
+        ];
+        Ok(Self { pool, writers: Semaphore::new(WRITERS), lanes: Lanes::default(), clock, wakes, background })
+    }
+
+    /// What time the database has.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Runs a change in a transaction. One that was given up because of others beside it left no trace, and is run again
@@ -83,6 +110,7 @@ impl Postgres {
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {
+        let _writer = self.writers.acquire().await;
         let mut transaction = self.begin(None).await?;
         let (outcome, left) = run_job(&mut transaction, counter, change).await;
         // After a failed statement a commit would succeed too, and undo everything: never get there with an error.
@@ -132,7 +160,7 @@ impl Postgres {
     }
 
     pub(crate) async fn close(&self) {
-        self.listener.abort();
+        self.background.iter().for_each(|task| task.abort());
         self.pool.close().await;
     }
 }
@@ -153,6 +181,26 @@ fn end(transaction: Transaction, end: End) -> BoxFuture<'static, Result<(), Stor
     })
 }
 
+/// The database's time, and when it had it as far as can be known from here.
+async fn ask_time(pool: &PgPool) -> Result<(Timestamp, Instant), sqlx::Error> {
+    let mut connection = pool.acquire().await?;
+    let asked = Instant::now();
+    let text = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let milliseconds: i64 = sqlx::query_scalar(text).fetch_one(&mut *connection).await?;
+    Ok((Timestamp::from_milliseconds(milliseconds), asked + asked.elapsed() / 2))
+}
+
+/// Asks for the time again and again, for as long as the store lives.
+async fn follow_clock(pool: PgPool, clock: Arc<DatabaseClock>) {
+    loop {
+        tokio::time::sleep(ASK_TIME_EVERY).await;
+        // While the database does not answer, the time since its last answer goes on being added.
+        if let Ok((time, at)) = ask_time(&pool).await {
+            clock.set(time, at);
+        }
+    }
+}
+
 async fn run_job<T, F>(
     connection: &mut PgConnection,
     counter: &Counter,
@@ -167,3 +215,6 @@ where
     counter.count(left.statements);
     (outcome, left)
 }
+
+#[cfg(test)]
+mod tests;

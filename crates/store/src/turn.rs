@@ -117,11 +117,13 @@ impl EndTurn {
 }
 
 impl Store {
-    /// Begins the next turn of a thread under a lease; refused while another one runs.
+    /// Begins the next turn of a thread under a lease; refused while another one of the thread runs, or `max_running` of
+    /// the workspace.
     pub fn create_turn<'a>(
         &'a self,
         start: TurnStartParams,
         lease: Lease,
+        max_running: Option<u64>,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Turn, StoreError>> {
         Box::pin(async move {
@@ -131,7 +133,7 @@ impl Store {
             name::check("lease_owner", &lease.owner)?;
             let workspace_id = start.workspace_id.clone();
             self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let turn = write.insert_turn(&start, &lease).await?;
+                let turn = write.insert_turn(&start, &lease, max_running.unwrap_or(u64::MAX)).await?;
                 write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
                 Ok(turn)
             })
@@ -158,6 +160,28 @@ impl Store {
                     return Ok(turn);
                 }
                 write.ended_before(&turn_id, &owner, &end.finish).await
+            })
+            .await
+        })
+    }
+
+    /// What the turns of a workspace that ended since `since` have cost.
+    pub fn usage_since<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<TokenUsage, StoreError>> {
+        Box::pin(async move {
+            const USAGE: &str =
+                "SELECT usage FROM turn WHERE workspace_id = $1 AND finished_at >= $2 AND usage IS NOT NULL";
+            let workspace_id = workspace_id.clone();
+            self.read(async move |on: &mut On<'_>| {
+                let mut total = TokenUsage::default();
+                let values = values![&workspace_id, since];
+                let each: Vec<TokenUsage> =
+                    on.all(USAGE, values, |mut row| row.json("usage of a turn")).await?;
+                each.into_iter().for_each(|usage| total += usage);
+                Ok(total)
             })
             .await
         })
@@ -211,13 +235,19 @@ pub(crate) enum EndGuard {
 }
 
 impl WorkspaceWrite<'_, '_> {
-    async fn insert_turn(&mut self, start: &TurnStartParams, lease: &Lease) -> Result<Turn, StoreError> {
+    async fn insert_turn(
+        &mut self,
+        start: &TurnStartParams,
+        lease: &Lease,
+        max_running: u64,
+    ) -> Result<Turn, StoreError> {
         const INSERT: &str = concat!(
             "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd, lease_owner,
                 lease_expires_at, created_at, created_by)
             SELECT $1, $2, t.id, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = t.id), 'running',
                 $4, $5, $6, $7, $8, $9, $10
             FROM thread t WHERE t.id = $3 AND t.workspace_id = $2 AND t.archived_at IS NULL
+                AND (SELECT count(*) FROM turn WHERE workspace_id = $2 AND turn.status = 'running') < $11
             ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
             RETURNING ",
             turn_columns!()
@@ -234,14 +264,19 @@ impl WorkspaceWrite<'_, '_> {
             lease.expires_at,
             self.now,
             &self.actor,
+            max_running,
         ];
         if let Some(turn) = self.on.one_by_key(INSERT, values, |mut row| read_turn(&mut row)).await? {
             return Ok(turn);
         }
         self.live_thread(&start.thread_id).await?;
         let running = "SELECT id FROM turn WHERE thread_id = $1 AND turn.status = 'running'";
-        let turn_id = self.on.one_by_key(running, values![&start.thread_id], |mut row| row.next()).await?;
-        Err(StoreError::TurnRunning { thread_id: start.thread_id.to_string(), turn_id })
+        match self.on.one_by_key(running, values![&start.thread_id], |mut row| row.next()).await? {
+            turn_id @ Some(_) => {
+                Err(StoreError::TurnRunning { thread_id: start.thread_id.to_string(), turn_id })
+            }
+            None => Err(StoreError::TooManyTurns { limit: max_running }),
+        }
     }
 
     /// Ends a running turn and logs it; none says that the guard does not hold, and that nothing was written.

@@ -69,7 +69,7 @@ impl TestGateway {
         let lease = Lease { owner: "test-gateway".to_owned(), expires_at };
         let input = "hello".to_owned();
         let start = TurnStartParams::new(workspace_id, thread_id, input.clone());
-        let turn = store.create_turn(start, lease, None).await?;
+        let turn = store.create_turn(start, lease, None, None).await?;
         let request = PromptRequest {
             workspace_id: workspace_id.clone(),
             thread_id: thread_id.clone(),

@@ -136,7 +136,7 @@ impl World {
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 600_000);
         let start = TurnStartParams::new(&request.workspace_id, &request.thread_id, "hello");
         let lease = Lease { owner: OWNER.to_owned(), expires_at };
-        let turn = self.store.create_turn(start, lease, None).await.unwrap().id;
+        let turn = self.store.create_turn(start, lease, None, None).await.unwrap().id;
         request.turn_id = Some(turn.clone());
         (request, turn)
     }

@@ -1,7 +1,7 @@
 //! How the type of a field becomes what a setting takes: its kind, and its value in both directions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -107,6 +107,9 @@ forms! {
     ZeroIsNone, Option<NonZeroU32>, Kind::NonNegative, Integer, |number| {
         number.map_or(0, |number| u64::from(number.get()))
     }, |number| NonZeroU32::new(small(number));
+    ZeroIsNone, Option<NonZeroU64>, Kind::NonNegative, Integer, |number| {
+        number.map_or(0, NonZeroU64::get)
+    }, NonZeroU64::new;
     WithTime, Clock, Kind::Switch, Switch, |clock| *clock == Clock::DateAndTime, |on| {
         if on { Clock::DateAndTime } else { Clock::Date }
     };

@@ -103,6 +103,53 @@ pub(crate) const KEYS: &[Key] = &[
         gateway.limits.patience as Seconds,
         "Seconds a connection may take no data that is waiting before it is dropped."
     ),
+    key!(
+        "limits.message_bytes",
+        gateway.limits.message_bytes as Positive,
+        "Most bytes of one incoming message."
+    ),
+    key!("limits.batch_calls", gateway.batch.calls as Positive, "Most calls of one batch."),
+    key!(
+        "limits.batch_answer_bytes",
+        gateway.batch.answer_bytes as Positive,
+        "Most bytes of all answers to one batch."
+    ),
+    key!(
+        "limits.connections",
+        gateway.listener.connections as Positive,
+        "Most connections at once; fewer where the system allows fewer open files."
+    ),
+    key!(
+        "limits.connections_without_token",
+        gateway.listener.strangers as Positive,
+        "Most connections at once that have not shown a token yet."
+    ),
+    key!(
+        "limits.token_seconds",
+        gateway.listener.token_time as Seconds,
+        "Seconds that a connection may take to show a token."
+    ),
+    key!(
+        "limits.request_head_seconds",
+        gateway.listener.head_time as Seconds,
+        "Seconds that the head of a request may take to arrive."
+    ),
+    key!(
+        "limits.request_body_seconds",
+        gateway.listener.body_time as Seconds,
+        "Seconds that the body of a request may take to arrive."
+    ),
+    key!("limits.turns", turns.limits.running as Positive, "Most turns that run on a gateway at once."),
+    key!(
+        "limits.workspace_turns",
+        turns.limits.running_in_workspace as Positive,
+        "Most turns that run in a workspace at once, on all its gateways together."
+    ),
+    key!(
+        "limits.tokens_per_day",
+        turns.limits.tokens_per_day as ZeroIsNone,
+        "Most tokens that the turns of a workspace may read and write in a day (UTC); 0 is no limit."
+    ),
     key!("client.url", client.url as Url, "Gateway that commands talk to, such as `http://127.0.0.1:4670`.")
         .otherwise("the gateway running on this data directory"),
     key!("client.token_file", client.token_file, "File with the token that commands show to the gateway.")

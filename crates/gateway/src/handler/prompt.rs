@@ -108,6 +108,7 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         AgentError::NoManifest { .. } | AgentError::Rebuild(RebuildError::Missing { .. }) => {
             ErrorKind::NotFound
         }
+        AgentError::TooManyTurns { .. } | AgentError::TokensSpent { .. } => ErrorKind::LimitReached,
         AgentError::Store(_) | AgentError::Rebuild(_) => ErrorKind::InternalError,
     };
     if let AgentError::Store(failure) = failure {
@@ -130,6 +131,14 @@ fn add_details(data: &mut ErrorData, failure: &AgentError) {
             data.phase = Some(phase.name().to_owned());
         }
         AgentError::NoModel | AgentError::NoAnswer => data.retryable = Some(false),
+        AgentError::TooManyTurns { limit } => {
+            data.what = Some(ErrorSubject::Turns);
+            data.limit = Some(*limit as u64);
+        }
+        AgentError::TokensSpent { limit } => {
+            data.what = Some(ErrorSubject::TokensPerDay);
+            data.limit = Some(*limit);
+        }
         AgentError::Provider(failure) => {
             data.provider = Some(failure.provider.clone());
             data.status = failure.status;

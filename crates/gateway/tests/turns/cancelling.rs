@@ -91,7 +91,7 @@ async fn a_turn_of_a_dead_gateway_is_failed_and_one_of_a_living_gateway_is_left_
         let expires_at = protocol::Timestamp::from_milliseconds(expires_at);
         let lease = store::Lease { owner: "another gateway".to_owned(), expires_at };
         let start = protocol::method::TurnStartParams::new(&workspace, &thread, "hello");
-        turns.push(store.create_turn(start, lease, None).await.unwrap().id);
+        turns.push(store.create_turn(start, lease, None, None).await.unwrap().id);
     }
     let failed = gateway.gateway().agent().fail_dead_turns().await.unwrap();
     assert_eq!(failed, 1);

@@ -331,7 +331,7 @@ async fn a_thousand_turns_without_a_summary_are_caught_up_with() {
 async fn past_turn(store: &store::Store, workspace: &WorkspaceId, thread: &ThreadId, input: &str) {
     let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
     let start = TurnStartParams::new(workspace, thread, input);
-    let turn = store.create_turn(start, lease, None).await.unwrap();
+    let turn = store.create_turn(start, lease, None, None).await.unwrap();
     let items = [Message::user(input), Message::assistant(vec![Block::text("ok")])];
     let items = items.map(|message| TurnItem::Message(TurnMessage::new(message))).to_vec();
     let end = store::TurnEnd::Completed { session: None };

@@ -43,7 +43,7 @@ async fn past_turn(stage: &Stage, date: &str) {
     let store = stage.gateway.gateway().store().clone();
     let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
     let start = TurnStartParams::new(&workspace, &thread, "hello");
-    let turn = store.create_turn(start, lease, None).await.unwrap();
+    let turn = store.create_turn(start, lease, None, None).await.unwrap();
     let note =
         MessageNote { id: "extra_system".to_owned(), text: format!("## Extra System\nDate: {date} (UTC)") };
     let opening = TurnMessage::opening("hello", None, vec![note]);

@@ -74,7 +74,7 @@ async fn a_call_without_a_result_may_have_changed_its_file() {
     let store = stage.gateway.gateway().store().clone();
     let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
     let start = TurnStartParams::new(&workspace, &thread, "Write.");
-    let turn = store.create_turn(start, lease, None).await.unwrap();
+    let turn = store.create_turn(start, lease, None, None).await.unwrap();
     let arguments = json!({ "path": "b.txt", "content": "x" }).to_string();
     let call = ToolCall { id: "call_1".to_owned(), name: "write_file".to_owned(), arguments };
     let message = TurnMessage::new(Message::assistant(vec![Block::ToolCall(call)]));

@@ -240,7 +240,7 @@ impl Fixture {
 
     /// Begins a turn that [`OWNER`] runs.
     pub(crate) async fn turn(&self, thread: &ThreadId) -> Turn {
-        self.store.create_turn(new_turn(&self.workspace, thread), minute(), None).await.unwrap()
+        self.store.create_turn(new_turn(&self.workspace, thread), minute(), None, None).await.unwrap()
     }
 
     /// Ends a turn that [`OWNER`] runs.
@@ -489,7 +489,7 @@ pub(crate) async fn put_texts(
     texts: Vec<PromptText>,
 ) -> Result<(), StoreError> {
     let thread = store.create_thread(new_thread(workspace, None, "texts"), None).await.unwrap().id;
-    let turn = store.create_turn(new_turn(workspace, &thread), minute(), None).await.unwrap().id;
+    let turn = store.create_turn(new_turn(workspace, &thread), minute(), None, None).await.unwrap().id;
     store.begin_round(workspace, &turn, OWNER, BeginRound { texts, ..bare_round(1, "f") }).await
 }
 

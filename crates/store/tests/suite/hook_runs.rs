@@ -108,7 +108,7 @@ both_databases!(a_record_is_of_one_workspace, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let elsewhere = given.another_workspace().await;
     let thread = given.store.create_thread(new_thread(&elsewhere, None, "thread"), None).await.unwrap().id;
-    let there = given.store.create_turn(new_turn(&elsewhere, &thread), minute(), None).await.unwrap();
+    let there = given.store.create_turn(new_turn(&elsewhere, &thread), minute(), None, None).await.unwrap();
     let here = run_of(&turn, "here", from_now(0));
     let bad = HookRun { thread_id: Some(thread.clone()), ..here.clone() };
     assert_not_found(given.store.record_hook_runs(&[bad]).await, "thread", thread);

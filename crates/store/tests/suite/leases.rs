@@ -11,7 +11,7 @@ use crate::fixture::{
 async fn begin(given: &Fixture, milliseconds: i64) -> Turn {
     let thread = given.thread(None, "thread").await;
     let (new, lease) = (new_turn(&given.workspace, &thread), lease(OWNER, milliseconds));
-    given.store.create_turn(new, lease, None).await.unwrap()
+    given.store.create_turn(new, lease, None, None).await.unwrap()
 }
 
 fn ids(turns: &[Turn]) -> Vec<TurnId> {
@@ -72,7 +72,7 @@ both_databases!(expired_turns_of_every_workspace_are_failed, async |given| {
     let thread = crate::fixture::new_thread(&elsewhere, None, "thread");
     let thread = given.store.create_thread(thread, None).await.unwrap().id;
     let new = new_turn(&elsewhere, &thread);
-    let there = given.store.create_turn(new, lease(OWNER, -2000), None).await.unwrap();
+    let there = given.store.create_turn(new, lease(OWNER, -2000), None, None).await.unwrap();
     let here = begin(given, -1000).await;
     let failed =
         given.store.fail_expired_turns(Timestamp::now(), 10, &[], &failure("abandoned")).await.unwrap();

@@ -88,7 +88,7 @@ fn first_version_is_brought_up_to_date(engine: Engine) {
         let store = Store::open(&database).await.unwrap();
         let (workspace, thread) = ("w".parse().unwrap(), "t".parse().unwrap());
         assert_old_data(&store, &workspace, &thread).await;
-        let turn = store.create_turn(new_turn(&workspace, &thread), minute(), None).await.unwrap();
+        let turn = store.create_turn(new_turn(&workspace, &thread), minute(), None, None).await.unwrap();
         assert_eq!((turn.ordinal, turn.status), (1, TurnStatus::Running));
         assert_eq!(store.sequence(&workspace).await.unwrap(), Sequence(5));
         store.close().await;

@@ -57,7 +57,7 @@ async fn uses_of_thread(
         ("move", store.move_thread(workspace, thread, None, None).await.err()),
         ("archive", store.archive_thread(workspace, thread, None).await.err()),
         ("resolve", store.resolve_for_thread(workspace, thread).await.err()),
-        ("begin turn", store.create_turn(new_turn(workspace, thread), minute(), None).await.err()),
+        ("begin turn", store.create_turn(new_turn(workspace, thread), minute(), None, None).await.err()),
         ("turns", store.turns(workspace, thread, 50, None).await.err()),
         ("session", store.session(workspace, thread).await.err()),
         ("save session", store.save_session(workspace, thread, session("/"), Version(0)).await.err()),

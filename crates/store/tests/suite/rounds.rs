@@ -119,7 +119,8 @@ both_databases!(the_last_items_are_added_with_the_end_once, async |given| {
 async fn question_and_answer(given: &Fixture, thread: &protocol::ThreadId) -> Statements {
     let before = given.store.statements();
     let subject = given.store.turn_subject(&given.workspace, thread).await.unwrap();
-    let turn = given.store.create_turn(new_turn(&given.workspace, thread), minute(), None).await.unwrap();
+    let turn =
+        given.store.create_turn(new_turn(&given.workspace, thread), minute(), None, None).await.unwrap();
     given.store.resolve_for_thread(&given.workspace, thread).await.unwrap();
     given.store.stored_history(&given.workspace, thread, turn.ordinal, 100).await.unwrap();
     given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();

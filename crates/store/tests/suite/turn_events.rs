@@ -62,8 +62,11 @@ both_databases!(every_event_is_told_in_order_and_wakes, async |given| {
 
 both_databases!(events_are_told_under_the_name_of_who_asked, async |given| {
     let thread = given.thread(None, "thread").await;
-    let turn =
-        given.store.create_turn(new_turn(&given.workspace, &thread), minute(), Some("ada")).await.unwrap();
+    let turn = given
+        .store
+        .create_turn(new_turn(&given.workspace, &thread), minute(), None, Some("ada"))
+        .await
+        .unwrap();
     given.store.log_turn_events(&given.workspace, &turn.id, OWNER, every_event()).await.unwrap();
     let actors = given.column("SELECT coalesce(actor, '') FROM change_log ORDER BY seq DESC LIMIT 6").await;
     assert_eq!(actors, ["ada"; 6]);
@@ -128,7 +131,7 @@ both_databases!(telling_of_a_turn_and_failing_it_never_wait_for_each_other, asyn
     for round in 0..40 {
         let thread = given.thread(None, "thread").await;
         let new = new_turn(&given.workspace, &thread);
-        let turn = given.store.create_turn(new, lease(OWNER, -1000), None).await.unwrap();
+        let turn = given.store.create_turn(new, lease(OWNER, -1000), None, None).await.unwrap();
         let tell = |store: &store::Store, events: Vec<TurnEvent>| {
             let (store, workspace, turn) = (store.clone(), given.workspace.clone(), turn.id.clone());
             let items = vec![message("text"); 50];

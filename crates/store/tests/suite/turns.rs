@@ -19,7 +19,7 @@ both_databases!(a_turn_begins_as_it_was_asked, async |given| {
         input: "first line\nsecond line\t✓".to_owned(),
         ..new
     };
-    let turn = given.store.create_turn(new.clone(), lease.clone(), Some("ada")).await.unwrap();
+    let turn = given.store.create_turn(new.clone(), lease.clone(), None, Some("ada")).await.unwrap();
     assert_eq!((turn.ordinal, turn.status), (1, TurnStatus::Running));
     assert_eq!((&turn.input, &turn.model, &turn.cwd), (&new.input, &new.model, &new.cwd));
     let hold = given.store.turn_hold(&given.workspace, &turn.id).await.unwrap();
@@ -95,7 +95,7 @@ both_databases!(a_thread_has_one_running_turn_at_a_time, async |given| {
     let (thread, other) = (given.thread(None, "thread").await, given.thread(None, "other").await);
     let turn = given.turn(&thread).await;
     let seq = given.seq().await;
-    let refused = given.store.create_turn(new_turn(&given.workspace, &thread), minute(), None).await;
+    let refused = given.store.create_turn(new_turn(&given.workspace, &thread), minute(), None, None).await;
     let message = refused.as_ref().unwrap_err().to_string();
     assert!(message.contains(turn.id.as_str()) && message.contains("still running"), "{message}");
     assert_eq!(turn_running(refused, &thread), Some(turn.id.to_string()));
@@ -111,7 +111,7 @@ both_databases!(of_two_turns_that_begin_at_once_exactly_one_does, async |given| 
     for round in 1..=50 {
         let begin = |store: &store::Store| {
             let (store, new) = (store.clone(), new_turn(&given.workspace, &thread));
-            tokio::spawn(async move { store.create_turn(new, minute(), None).await })
+            tokio::spawn(async move { store.create_turn(new, minute(), None, None).await })
         };
         let (one, two) = (begin(&given.store), begin(&another));
         let (won, lost) = match (one.await.unwrap(), two.await.unwrap()) {
@@ -154,7 +154,9 @@ both_databases!(an_archived_thread_keeps_its_turns_and_begins_no_more, async |gi
     let turn = given.turn(&thread).await;
     given.store.archive_thread(&given.workspace, &thread, None).await.unwrap();
     let ended = given.finish(&turn.id, completed()).await.unwrap();
-    assert_invalid_state(given.store.create_turn(new_turn(&given.workspace, &thread), minute(), None).await);
+    assert_invalid_state(
+        given.store.create_turn(new_turn(&given.workspace, &thread), minute(), None, None).await,
+    );
     assert_eq!(given.store.turns(&given.workspace, &thread, 100, None).await.unwrap(), [ended]);
 });
 
@@ -169,10 +171,10 @@ both_databases!(a_turn_that_no_database_could_hold_is_refused, async |given| {
         ("cwd", TurnStartParams { cwd: some("/a\0b"), ..new.clone() }),
         ("cwd", TurnStartParams { cwd: Some("x".repeat(4097)), ..new.clone() }),
     ] {
-        assert_invalid(given.store.create_turn(refused, minute(), None).await, field);
+        assert_invalid(given.store.create_turn(refused, minute(), None, None).await, field);
     }
     let no_owner = store::Lease { owner: " ".to_owned(), ..minute() };
-    assert_invalid(given.store.create_turn(new, no_owner, None).await, "lease_owner");
+    assert_invalid(given.store.create_turn(new, no_owner, None, None).await, "lease_owner");
     assert_eq!(given.seq().await, seq);
 });
 
@@ -200,7 +202,7 @@ both_databases!(the_log_never_holds_what_was_asked, async |given| {
         input: "a secret".to_owned(),
         ..new_turn(&given.workspace, &given.thread(None, "thread").await)
     };
-    let turn = given.store.create_turn(new, minute(), None).await.unwrap();
+    let turn = given.store.create_turn(new, minute(), None, None).await.unwrap();
     let finish = FinishTurn::new(TurnEnd::Failed(failure("a secret")));
     given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
     let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();

@@ -1,0 +1,140 @@
+//! Connections that want more than their share: of places, of time, of answers.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use test_gateway::TestGateway;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::support::{Socket, World, post};
+
+/// More than any of these tests should need, less than the limits that hold without settings.
+const SOON: Duration = Duration::from_secs(8);
+
+async fn connect(gateway: &TestGateway) -> TcpStream {
+    TcpStream::connect(gateway.gateway().address()).await.unwrap()
+}
+
+/// What the gateway says until it closes the connection.
+async fn until_closed(mut stream: TcpStream) -> String {
+    let mut said = Vec::new();
+    let read = tokio::time::timeout(SOON, stream.read_to_end(&mut said)).await;
+    let read = read.expect("the gateway does not close the connection");
+    assert!(read.is_ok() || said.is_empty(), "{read:?}");
+    String::from_utf8(said).unwrap()
+}
+
+#[tokio::test]
+async fn half_a_head_is_not_waited_for() {
+    let gateway =
+        TestGateway::start_with(|settings| settings.listener.head_time = Duration::from_millis(200))
+            .await
+            .unwrap();
+    let mut stream = connect(&gateway).await;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: 127.").await.unwrap();
+    until_closed(stream).await;
+}
+
+#[tokio::test]
+async fn half_a_body_is_not_waited_for() {
+    let gateway =
+        TestGateway::start_with(|settings| settings.listener.body_time = Duration::from_millis(200))
+            .await
+            .unwrap();
+    let mut stream = connect(&gateway).await;
+    let secret = gateway.owner_secret().unwrap();
+    let head = format!(
+        "POST /rpc HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\ncontent-length: 100\r\n\r\n{{"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let said = until_closed(stream).await;
+    assert!(said.starts_with("HTTP/1.1 408 ") && said.contains("did not arrive within"), "{said}");
+}
+
+#[tokio::test]
+async fn whoever_shows_no_token_leaves_after_a_while() {
+    let gateway =
+        TestGateway::start_with(|settings| settings.listener.token_time = Duration::from_millis(200))
+            .await
+            .unwrap();
+    let mut stranger = connect(&gateway).await;
+    stranger.write_all(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await.unwrap();
+    let mut owner = Socket::owner(&gateway).await;
+    let said = until_closed(stranger).await;
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    owner.ok("workspace/list", json!({})).await;
+}
+
+#[tokio::test]
+async fn silent_sockets_keep_nobody_with_a_token_out() {
+    let gateway = TestGateway::start_with(|settings| settings.listener.strangers = 4).await.unwrap();
+    let mut silent = Vec::new();
+    for _ in 0..40 {
+        silent.push(connect(&gateway).await);
+    }
+    Socket::owner(&gateway).await.ok("workspace/list", json!({})).await;
+    // Those that came first made room.
+    for stream in silent.drain(..30) {
+        assert_eq!(until_closed(stream).await, "");
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_that_is_full_says_so() {
+    let gateway = TestGateway::start_with(|settings| settings.listener.connections = 2).await.unwrap();
+    let (mut first, _second) = (Socket::owner(&gateway).await, Socket::owner(&gateway).await);
+    let said = until_closed(connect(&gateway).await).await;
+    assert!(said.starts_with("HTTP/1.1 503 ") && said.ends_with("as many connections as it can\n"), "{said}");
+    first.ok("workspace/list", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_half_requests() {
+    let gateway = TestGateway::start().await.unwrap();
+    let secret = gateway.owner_secret().unwrap();
+    let mut half_head = connect(&gateway).await;
+    half_head.write_all(b"GET /healthz HT").await.unwrap();
+    let mut half_body = connect(&gateway).await;
+    let head = format!(
+        "POST /rpc HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\ncontent-length: 9\r\n\r\n{{"
+    );
+    half_body.write_all(head.as_bytes()).await.unwrap();
+    // Answered after both have been accepted.
+    Socket::owner(&gateway).await.ok("workspace/list", json!({})).await;
+    let started = Instant::now();
+    gateway.gateway().shutdown().await;
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    until_closed(half_head).await;
+    until_closed(half_body).await;
+}
+
+#[tokio::test]
+async fn a_small_batch_cannot_ask_for_an_endless_answer() {
+    let limit = 100_000;
+    let gateway = TestGateway::start_with(|settings| settings.batch.answer_bytes = limit).await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let content = "x".repeat(30_000);
+    Socket::owner(&gateway)
+        .await
+        .ok("thread/agents_doc/save", world.with(json!({ "content": content })))
+        .await;
+    let call = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "thread/agents_doc/get", "params": world.with(json!({})) });
+    let batch = |count: usize| json!((0..count).map(call).collect::<Vec<_>>()).to_string();
+    let secret = gateway.owner_secret().unwrap();
+
+    let answer = post(&gateway, &secret, batch(60)).await.text().to_owned();
+    assert!(answer.len() < limit + 60 * 512, "{} bytes", answer.len());
+    let answers: Vec<Value> = serde_json::from_str(&answer).unwrap();
+    let codes: Vec<i64> = answers.iter().filter_map(|answer| answer["error"]["code"].as_i64()).collect();
+    assert!(answers.len() == 60 && codes.len() > 50 && codes.iter().all(|code| *code == -32013), "{codes:?}");
+
+    let answer = post(&gateway, &secret, batch(65)).await.text().to_owned();
+    let refused: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(refused["error"]["code"], -32030, "{refused}");
+    assert_eq!(
+        (&refused["error"]["data"]["what"], &refused["error"]["data"]["limit"]),
+        (&json!("batch"), &json!(64))
+    );
+}

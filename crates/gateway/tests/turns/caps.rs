@@ -1,0 +1,64 @@
+//! More turns than may run at once, or than a day's tokens pay for.
+
+use std::num::NonZeroU64;
+
+use agent::{TurnLimits, TurnSettings};
+use scripted_model::Answer;
+use serde_json::{Value, json};
+
+use crate::support::{Setting, Stage, id};
+
+async fn stage(limits: TurnLimits) -> Stage {
+    let turns = TurnSettings { limits, ..TurnSettings::default() };
+    Stage::set(Setting { turns, ..Setting::default() }).await
+}
+
+/// Asks in a thread of its own.
+async fn ask_in_new_thread(stage: &mut Stage) -> Result<Value, Value> {
+    let made = stage.with(json!({ "title": "another", "mode": "chat" }));
+    let thread = id(&stage.socket.ok("thread/create", made).await["thread"]);
+    let params = stage.with(json!({ "thread_id": thread, "input": "hello" }));
+    stage.socket.call("turn/start", params).await
+}
+
+/// The error, which must be this one.
+fn limit_of(asked: Result<Value, Value>, what: &str, limit: u64) -> Value {
+    let refused = asked.unwrap_err();
+    assert_eq!(refused["code"], -32030, "{refused}");
+    assert_eq!((&refused["data"]["what"], &refused["data"]["limit"]), (&json!(what), &json!(limit)));
+    refused
+}
+
+#[tokio::test]
+async fn a_workspace_runs_so_many_turns_at_once() {
+    let mut stage = stage(TurnLimits { running_in_workspace: 2, ..TurnLimits::default() }).await;
+    (0..2).for_each(|_| stage.model.answer(Answer::silence()));
+    for _ in 0..2 {
+        ask_in_new_thread(&mut stage).await.unwrap();
+    }
+    limit_of(ask_in_new_thread(&mut stage).await, "workspace_turns", 2);
+    crate::support::until("both to be asked", async || stage.model.requests().len() == 2).await;
+}
+
+#[tokio::test]
+async fn a_gateway_runs_so_many_turns_at_once_and_then_others() {
+    let mut stage = stage(TurnLimits { running: 1, ..TurnLimits::default() }).await;
+    stage.model.answer(Answer::silence());
+    let first = stage.start("hello").await;
+    limit_of(ask_in_new_thread(&mut stage).await, "turns", 1);
+    let cancel = stage.with(json!({ "turn_id": first }));
+    stage.socket.ok("turn/cancel", cancel).await;
+    stage.model.answer(Answer::text("Hello."));
+    // The place is free once the hooks after the turn are done.
+    crate::support::until("a place", async || ask_in_new_thread(&mut stage).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn a_workspace_uses_so_many_tokens_a_day() {
+    let mut stage = stage(TurnLimits { tokens_per_day: NonZeroU64::new(1), ..TurnLimits::default() }).await;
+    stage.model.answer(Answer::text("Hello."));
+    let first = stage.start("hello").await;
+    stage.ended(&first).await;
+    let refused = limit_of(ask_in_new_thread(&mut stage).await, "tokens_per_day", 1);
+    assert!(refused["data"]["hint"].as_str().is_some_and(|hint| hint.contains("limits.tokens_per_day")));
+}
