@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use protocol::{Role, ThreadMode};
 
 use crate::config::flag::{FileFlags, ServeFlags};
+use crate::expiry::Expiry;
 use crate::output::{Color, Format};
 use crate::words::one_of;
 
@@ -582,10 +583,14 @@ pub(crate) enum Token {
     Create {
         /// What to call it; becomes the author of what is done with it
         name: String,
-        /// What it allows: a reader may look, an editor may also change folders, threads and documents, an owner also
-        /// workspaces and tokens
-        #[arg(long, value_parser = one_of::<Role>(), default_value = "editor")]
+        /// What it allows: a reader may look, an editor may also change folders, threads and documents, an operator may
+        /// also run turns and approve calls, an owner may also change workspaces and tokens
+        #[arg(long, value_parser = one_of::<Role>(), default_value = "reader")]
         role: Role,
+        /// How long it is valid, such as `30 days`, or until when, such as `2027-01-31T00:00:00Z`; until it is revoked
+        /// when absent
+        #[arg(long, value_name = "TIME")]
+        expires: Option<Expiry>,
         /// The only workspace it may touch, by name or id; all when absent
         #[arg(long)]
         workspace: Option<String>,

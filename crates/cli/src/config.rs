@@ -13,7 +13,7 @@ pub(crate) mod flag;
 mod form;
 mod key;
 pub(crate) mod layers;
-mod period;
+pub(crate) mod period;
 pub(crate) mod project;
 pub(crate) mod providers;
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod command;
 mod config;
 mod context;
 mod editor;
+mod expiry;
 mod failure;
 mod files;
 mod output;

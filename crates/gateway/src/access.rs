@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use protocol::{AccessToken, Role, WorkspaceId};
+use protocol::{AccessToken, Role, Timestamp, WorkspaceId};
 use store::{Store, StoreError, hash_secret};
 
 /// How long an answer of the database about a token is trusted. A revocation usually arrives sooner; this bounds the
@@ -19,6 +19,8 @@ pub(crate) struct Actor {
     pub(crate) role: Role,
     /// The only workspace they may touch.
     pub(crate) workspace_id: Option<WorkspaceId>,
+    /// When they have to leave.
+    pub(crate) expires_at: Option<Timestamp>,
     /// Digest of the token's secret; none for stdio, which needs none.
     pub(crate) secret_sha256: Option<String>,
 }
@@ -26,7 +28,18 @@ pub(crate) struct Actor {
 impl Actor {
     /// The parent process on the other end of stdio.
     pub(crate) fn stdio() -> Self {
-        Self { name: "stdio".to_owned(), role: Role::Owner, workspace_id: None, secret_sha256: None }
+        Self {
+            name: "stdio".to_owned(),
+            role: Role::Owner,
+            workspace_id: None,
+            expires_at: None,
+            secret_sha256: None,
+        }
+    }
+
+    /// Whether their token's time is over.
+    pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
     }
 
     /// Whether a workspace is within reach.
@@ -62,6 +75,7 @@ impl Authenticator {
             name: token.name,
             role: token.role,
             workspace_id: token.workspace_id,
+            expires_at: token.expires_at,
             secret_sha256: Some(digest),
         }))
     }
@@ -88,11 +102,11 @@ impl Authenticator {
             if let Some((at, token)) = cache.tokens.get(digest)
                 && at.elapsed() < CACHED_FOR
             {
-                return Ok(Some(token.clone()));
+                return Ok(Some(token.clone()).filter(|token| self.is_valid(token)));
             }
             cache.forgotten
         };
-        let token = self.store.token_by_secret(digest).await?.filter(|token| token.revoked_at.is_none());
+        let token = self.store.token_by_secret(digest).await?.filter(|token| self.is_valid(token));
         let mut cache = self.lock();
         match &token {
             Some(token) if cache.forgotten == forgotten => {
@@ -102,6 +116,10 @@ impl Authenticator {
             _ => drop(cache.tokens.remove(digest)),
         }
         Ok(token)
+    }
+
+    fn is_valid(&self, token: &AccessToken) -> bool {
+        token.revoked_at.is_none() && token.expires_at.is_none_or(|at| at > self.store.now())
     }
 
     fn lock(&self) -> MutexGuard<'_, TokenCache> {

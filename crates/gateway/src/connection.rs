@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use protocol::Timestamp;
 use rpc::{CloseReason, Outgoing};
 
 use crate::access::{Actor, Authenticator};
@@ -33,6 +34,15 @@ impl Connections {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(number, (actor, outgoing));
         Registered { open: Arc::clone(&self.open), number }
+    }
+
+    /// Closes the connections whose token's time is over.
+    pub(crate) fn close_expired(&self, now: Timestamp) {
+        for (actor, outgoing) in self.open.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            if actor.is_expired(now) {
+                outgoing.close(CloseReason::Unauthenticated);
+            }
+        }
     }
 
     /// Closes the connections whose token is no longer valid.

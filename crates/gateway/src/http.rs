@@ -69,6 +69,11 @@ async fn metrics(
     headers: HeaderMap,
 ) -> Response {
     match authenticate(&state, &visitor, &headers).await {
+        // The numbers are those of all workspaces together.
+        Ok(actor) if actor.workspace_id.is_some() => {
+            let message = "metrics are for tokens of all workspaces, and this one is bound to one";
+            failure(StatusCode::FORBIDDEN, &error(protocol::ErrorKind::Forbidden, message, |_| {}))
+        }
         Ok(_) => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             ([(CONTENT_TYPE, kind)], state.service.shared.metrics.text()).into_response()

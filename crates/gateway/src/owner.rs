@@ -53,6 +53,7 @@ async fn create(store: &Store, secret_sha256: String) -> Result<(), OwnerError> 
         name,
         role: Role::Owner,
         workspace_id: None,
+        expires_at: None,
         secret_sha256: secret_sha256.clone(),
     };
     match store.create_token(new("owner".to_owned()), None).await {

@@ -32,6 +32,8 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
 /// How long background hooks are waited for at shutdown.
 const HOOK_TIME: Duration = Duration::from_secs(5);
+/// Who cancels a turn whose token is no longer valid.
+const GATEWAY: &str = "gateway";
 /// How often turns of gateways that are gone are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often texts of past prompts that are old enough are forgotten.
@@ -164,7 +166,7 @@ impl Gateway {
         let background = vec![
             tokio::spawn(listen_for_changes(Arc::clone(&shared))),
             tokio::spawn(apply_retention(Arc::clone(&shared))),
-            tokio::spawn(fail_dead_turns(Arc::clone(&shared))),
+            tokio::spawn(look_after_turns(Arc::clone(&shared))),
         ];
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
@@ -312,14 +314,36 @@ async fn apply_retention(shared: Arc<Shared>) {
     }
 }
 
-/// Fails turns whose gateway is gone: its own, if it was killed, and those of others.
-async fn fail_dead_turns(shared: Arc<Shared>) {
+/// Cancels turns whose token was revoked, or whose token's time is over, wherever they run.
+async fn cancel_turns_of_invalid_tokens(shared: &Arc<Shared>) {
+    match shared.store.turns_of_invalid_tokens(shared.store.now()).await {
+        Ok(turns) => {
+            for (workspace_id, turn_id) in turns {
+                let agent = Arc::clone(&shared.agent);
+                // On its own: it waits for the end of a turn, and nobody waits for that here.
+                tokio::spawn(async move {
+                    tracing::info!(turn = %turn_id, "cancels a turn whose token is no longer valid");
+                    if let Err(error) = agent.cancel_turn(&workspace_id, &turn_id, Some(GATEWAY)).await {
+                        tracing::warn!(%error, turn = %turn_id, "a turn could not be cancelled");
+                    }
+                });
+            }
+        }
+        Err(error) => tracing::warn!(%error, "turns of invalid tokens could not be looked for"),
+    }
+}
+
+/// Looks after turns and connections: turns whose gateway is gone are failed, this one's, if it was killed, and those of
+/// others; what a token no longer allows is ended.
+async fn look_after_turns(shared: Arc<Shared>) {
     loop {
         match shared.agent.fail_dead_turns().await {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "failed turns whose gateway is gone"),
             Err(error) => tracing::warn!(%error, "turns of gateways that are gone could not be failed"),
         }
+        shared.connections.close_expired(shared.store.now());
+        cancel_turns_of_invalid_tokens(&shared).await;
         tokio::time::sleep(SWEEP_EVERY).await;
     }
 }
@@ -343,6 +367,7 @@ async fn listen_for_changes(shared: Arc<Shared>) {
         if tokens_changed {
             shared.access.forget();
             shared.connections.close_revoked(&shared.access).await;
+            cancel_turns_of_invalid_tokens(&shared).await;
         }
     }
 }

@@ -17,6 +17,8 @@ enum Expected {
     Y,
     /// Refused: the role must be editor.
     E,
+    /// Refused: the role must be operator.
+    P,
     /// Refused: the role must be owner.
     O,
     /// Refused: the token is bound to another workspace, or to one at all.
@@ -25,60 +27,60 @@ enum Expected {
     N,
 }
 
-use Expected::{E, N, O, X, Y};
+use Expected::{E, N, O, P, X, Y};
 
-type Row = (&'static str, [Expected; 3], [Expected; 3], [Expected; 3]);
+type Row = (&'static str, [Expected; 4], [Expected; 4], [Expected; 4]);
 
-/// Method, then what a reader, an editor and an owner get: with a token for all workspaces, with one for the
+/// Method, then what a reader, an editor, an operator and an owner get: with a token for all workspaces, with one for the
 /// workspace the call is about, and with one for another workspace. What destroys comes after what needs it.
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
-    //                                          all        this one   another
-    ("initialize",                             [Y, Y, Y], [Y, Y, Y], [Y, Y, Y]),
-    ("workspace/create",                       [O, O, Y], [O, O, X], [O, O, X]),
-    ("workspace/update",                       [O, O, Y], [O, O, Y], [O, O, X]),
-    ("workspace/get",                          [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("workspace/list",                         [Y, Y, Y], [Y, Y, Y], [Y, Y, Y]),
-    ("thread/folder/create",                   [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/folder/get",                      [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/folder/rename",                   [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/folder/move",                     [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/create",                          [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/get",                             [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/rename",                          [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/move",                            [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/tree",                            [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/list",                            [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/agents_doc/get",                  [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/agents_doc/save",                 [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/agents_doc/resolve_for_thread",   [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/agents_doc/resolve_for_folder",   [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/agents_doc/history",              [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/agents_doc/revision",             [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/agents_doc/restore",              [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/agents_doc/archive",              [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("prompt/preview",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("prompt/diff",                            [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("prompt/rebuild",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("turn/start",                             [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("turn/get",                               [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("turn/list",                              [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("turn/cancel",                            [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("turn/approve",                           [E, N, N], [E, N, N], [E, X, X]),
-    ("turn/manifest",                          [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("turn/explain",                           [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("turn/watch",                             [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("session/get",                            [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("session/resume",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("events/subscribe",                       [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("events/unsubscribe",                     [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("token/create",                           [O, O, Y], [O, O, Y], [O, O, X]),
-    ("token/list",                             [O, O, Y], [O, O, Y], [O, O, Y]),
-    ("token/revoke",                           [O, O, Y], [O, O, Y], [O, O, N]),
-    ("thread/archive",                         [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/folder/delete",                   [E, Y, Y], [E, Y, Y], [E, X, X]),
-    ("thread/folder/deleted",                  [Y, Y, Y], [Y, Y, Y], [X, X, X]),
-    ("thread/folder/restore",                  [E, Y, Y], [E, Y, Y], [E, X, X]),
+    //                                          all           this one      another
+    ("initialize",                               [Y, Y, Y, Y], [Y, Y, Y, Y], [Y, Y, Y, Y]),
+    ("workspace/create",                         [O, O, O, Y], [O, O, O, X], [O, O, O, X]),
+    ("workspace/update",                         [O, O, O, Y], [O, O, O, Y], [O, O, O, X]),
+    ("workspace/get",                            [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("workspace/list",                           [Y, Y, Y, Y], [Y, Y, Y, Y], [Y, Y, Y, Y]),
+    ("thread/folder/create",                     [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/folder/get",                        [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/folder/rename",                     [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/folder/move",                       [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/create",                            [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/get",                               [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/rename",                            [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/move",                              [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/tree",                              [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/list",                              [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/agents_doc/get",                    [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/agents_doc/save",                   [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/agents_doc/resolve_for_thread",     [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/agents_doc/resolve_for_folder",     [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/agents_doc/history",                [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/agents_doc/revision",               [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/agents_doc/restore",                [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/agents_doc/archive",                [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("prompt/preview",                           [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("prompt/diff",                              [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("prompt/rebuild",                           [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("turn/start",                               [P, P, Y, Y], [P, P, Y, Y], [P, P, X, X]),
+    ("turn/get",                                 [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("turn/list",                                [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("turn/cancel",                              [P, P, Y, Y], [P, P, Y, Y], [P, P, X, X]),
+    ("turn/approve",                             [P, P, N, N], [P, P, N, N], [P, P, X, X]),
+    ("turn/manifest",                            [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("turn/explain",                             [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("turn/watch",                               [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("session/get",                              [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("session/resume",                           [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("events/subscribe",                         [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("events/unsubscribe",                       [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("token/create",                             [O, O, O, Y], [O, O, O, Y], [O, O, O, X]),
+    ("token/list",                               [O, O, O, Y], [O, O, O, Y], [O, O, O, Y]),
+    ("token/revoke",                             [O, O, O, Y], [O, O, O, Y], [O, O, O, N]),
+    ("thread/archive",                           [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/folder/delete",                     [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("thread/folder/deleted",                    [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("thread/folder/restore",                    [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
 ];
 
 /// Parameters that a method accepts in a world; `who` makes names unique.
@@ -86,7 +88,7 @@ fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
     match method {
         "initialize" | "workspace/list" | "token/list" => json!({}),
         "workspace/create" => json!({ "name": who, "root_path": "/srv", "agents": {} }),
-        "workspace/update" => world.with(json!({ "name": who, "root_path": "/srv", "agents": {} })),
+        "workspace/update" => world.with(json!({ "name": who })),
         "thread/folder/create" => world.with(json!({ "name": who })),
         "thread/folder/rename" => world.with(json!({ "folder_id": world.folder, "name": who })),
         "thread/folder/get" | "thread/folder/move" | "thread/folder/delete" | "thread/folder/restore" => {
@@ -122,6 +124,7 @@ fn check(method: &str, who: &str, answer: &Result<Value, Value>, expected: Expec
     let (expected_code, expected_role) = match expected {
         Y => (None, None),
         E => (Some(-32003), Some(json!("editor"))),
+        P => (Some(-32003), Some(json!("operator"))),
         O => (Some(-32003), Some(json!("owner"))),
         X => (Some(-32003), None),
         N => (Some(-32004), None),

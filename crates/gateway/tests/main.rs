@@ -13,6 +13,7 @@ mod authentication;
 mod connections;
 mod documents;
 mod events;
+mod expiry;
 mod malformed;
 mod outage;
 mod prompts;

@@ -175,13 +175,13 @@ methods! {
     DocumentRestore = "thread/agents_doc/restore", Editor, DocumentRestoreParams => DocumentRestoreResult;
 
     /// The prompt of a thread's next turn, without asking a model.
-    PromptPreview = "prompt/preview", Editor, PromptPreviewParams => PromptResult;
+    PromptPreview = "prompt/preview", Reader, PromptPreviewParams => PromptResult;
     /// Which section first differs between a turn's prompt and a later one, from which source, and what that costs.
-    PromptDiff = "prompt/diff", Editor, PromptDiffParams => PromptDiffResult;
+    PromptDiff = "prompt/diff", Reader, PromptDiffParams => PromptDiffResult;
     /// The prompt of a past turn, byte for byte, proven by its fingerprints.
-    PromptRebuild = "prompt/rebuild", Editor, PromptRebuildParams => PromptResult;
+    PromptRebuild = "prompt/rebuild", Reader, PromptRebuildParams => PromptResult;
     /// Asks a model. The answer comes while the turn runs: `turn/delta` to this connection, `turn/get` to everybody.
-    TurnStart = "turn/start", Editor, TurnStartParams => TurnResult;
+    TurnStart = "turn/start", Operator, TurnStartParams => TurnResult;
     /// One turn, what happened in it so far, and what waits for a decision.
     TurnGet = "turn/get", Reader, TurnGetParams => TurnGetResult;
     /// Follows a turn that somebody else asked: the answer so far now, the rest as `turn/delta`. Needs a connection: not over HTTP POST.
@@ -189,9 +189,9 @@ methods! {
     /// The newest turns of a thread.
     TurnList = "turn/list", Reader, TurnListParams => TurnListResult;
     /// Stops a turn, wherever it runs; one that has ended stays as it is.
-    TurnCancel = "turn/cancel", Editor, TurnGetParams => TurnResult;
+    TurnCancel = "turn/cancel", Operator, TurnGetParams => TurnResult;
     /// Decides about a call that waits, after `turn/approval_requested`.
-    TurnApprove = "turn/approve", Editor, TurnApproveParams => TurnApproveResult;
+    TurnApprove = "turn/approve", Operator, TurnApproveParams => TurnApproveResult;
     /// What the prompts of a turn consisted of.
     TurnManifest = "turn/manifest", Reader, TurnGetParams => TurnManifestResult;
     /// The files, documents, skills, memory and hooks that made a turn's prompt, with versions.
@@ -210,7 +210,7 @@ methods! {
     TokenCreate = "token/create", Owner, TokenCreateParams => TokenCreateResult;
     /// The tokens, without their secrets.
     TokenList = "token/list", Owner, TokenListParams => TokenListResult;
-    /// Revokes a token; connections that use it are closed.
+    /// Revokes a token: its connections are closed and its running turns cancelled.
     TokenRevoke = "token/revoke", Owner, TokenRevokeParams => TokenResult;
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use jiff::fmt::temporal::DateTimePrinter;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -44,8 +45,15 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        let parsed: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
+        Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = jiff::Error;
+
+    fn from_str(text: &str) -> Result<Self, jiff::Error> {
+        let parsed: jiff::Timestamp = text.parse()?;
         Ok(Self::from_milliseconds(parsed.as_millisecond()))
     }
 }

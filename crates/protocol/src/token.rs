@@ -6,26 +6,32 @@ use serde::{Deserialize, Serialize};
 use crate::{Timestamp, TokenId, WorkspaceId};
 
 /// What a token allows; each role includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// May look.
+    #[default]
     Reader,
     /// May also change folders, threads and documents.
     Editor,
+    /// May also ask models, and decide what their tools may do.
+    Operator,
     /// May also change workspaces and tokens.
     Owner,
 }
 
 impl Role {
     /// Every role, weakest first.
-    pub const ALL: [Role; 3] = [Role::Reader, Role::Editor, Role::Owner];
+    pub const ALL: [Role; 4] = [Role::Reader, Role::Editor, Role::Operator, Role::Owner];
 
     /// The role as the wire and the database spell it.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Reader => "reader",
             Role::Editor => "editor",
+            Role::Operator => "operator",
             Role::Owner => "owner",
         }
     }
@@ -54,6 +60,9 @@ pub struct AccessToken {
     /// Name of the token that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
+    /// When it stops being valid; absent when it does not by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,

@@ -44,6 +44,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "m0006_operators",
+        both: include_str!("migration/m0006_operators.sql"),
+        sqlite: include_str!("migration/m0006_operators.sqlite.sql"),
+        postgres: include_str!("migration/m0006_operators.postgres.sql"),
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

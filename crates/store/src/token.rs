@@ -1,7 +1,7 @@
 //! Access tokens: digests of random secrets, with a name, a role and perhaps a workspace.
 
 use futures_util::future::BoxFuture;
-use protocol::{AccessToken, ContentHash, ErrorSubject, Role, Timestamp, TokenId, WorkspaceId};
+use protocol::{AccessToken, ContentHash, ErrorSubject, Role, Timestamp, TokenId, TurnId, WorkspaceId};
 use subtle::ConstantTimeEq as _;
 
 use crate::change::Wake;
@@ -12,7 +12,7 @@ use crate::{Store, StoreError, name};
 /// The columns that [`read_token`] reads.
 macro_rules! token_columns {
     () => {
-        "id, name, role, workspace_id, created_at, created_by, revoked_at"
+        "id, name, role, workspace_id, created_at, created_by, expires_at, revoked_at"
     };
 }
 
@@ -24,6 +24,7 @@ fn read_token(row: &mut Columns<'_>) -> Result<AccessToken, StoreError> {
         workspace_id: row.next()?,
         created_at: row.next()?,
         created_by: row.next()?,
+        expires_at: row.next()?,
         revoked_at: row.next()?,
     })
 }
@@ -36,6 +37,7 @@ pub struct NewToken {
     pub role: Role,
     /// The only workspace it may touch.
     pub workspace_id: Option<WorkspaceId>,
+    pub expires_at: Option<Timestamp>,
     /// Digest of its secret, from [`hash_secret`].
     pub secret_sha256: String,
 }
@@ -55,9 +57,13 @@ impl Store {
         Box::pin(async move {
             const INSERT: &str =
                 "INSERT INTO access_token (id, name, role, workspace_id, secret_sha256, created_at,
-            created_by) VALUES ($1, $2, $3, $4, $5, $6, $7)
+            created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING";
             name::check("name", &new.name)?;
+            if new.expires_at.is_some_and(|at| at <= self.now()) {
+                let reason = "must be a time to come".to_owned();
+                return Err(StoreError::InvalidValue { field: "expires_at", reason });
+            }
             let actor = actor.map(str::to_owned);
             self.write(async move |on: &mut On<'_>| {
                 if let Some(workspace_id) = &new.workspace_id {
@@ -70,6 +76,7 @@ impl Store {
                     workspace_id: new.workspace_id,
                     created_at: Timestamp::now(),
                     created_by: actor,
+                    expires_at: new.expires_at,
                     revoked_at: None,
                 };
                 let role = enum_str(token.role);
@@ -81,6 +88,7 @@ impl Store {
                     &new.secret_sha256,
                     token.created_at,
                     &token.created_by,
+                    token.expires_at,
                 ];
                 match on.execute(INSERT, values).await? {
                     0 => Err(StoreError::AlreadyExists { what: ErrorSubject::Token, name: token.name }),
@@ -141,6 +149,23 @@ impl Store {
             })
             .await
         })
+    }
+
+    /// Running turns that were begun with a token that is no longer valid at `now`, of all workspaces.
+    pub fn turns_of_invalid_tokens(
+        &self,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<(WorkspaceId, TurnId)>, StoreError>> {
+        // A revoked token's name may be given again: then the turns are those of the new one.
+        const TURNS: &str = "SELECT workspace_id, id FROM turn
+            WHERE turn.status = 'running' AND turn.stop_requested_at IS NULL
+                AND EXISTS (SELECT 1 FROM access_token WHERE name = turn.created_by)
+                AND NOT EXISTS (SELECT 1 FROM access_token WHERE name = turn.created_by AND revoked_at IS NULL
+                    AND (expires_at IS NULL OR expires_at > $1))";
+        let read = async move |on: &mut On<'_>| {
+            on.all(TURNS, values![now], |mut row| Ok((row.next()?, row.next()?))).await
+        };
+        Box::pin(self.read(read))
     }
 
     /// Revokes a token.

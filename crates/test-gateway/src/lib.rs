@@ -133,7 +133,7 @@ impl TestGateway {
         role: Role,
         workspace_id: Option<WorkspaceId>,
     ) -> anyhow::Result<String> {
-        let params = TokenCreateParams { name: name.to_owned(), role, workspace_id };
+        let params = TokenCreateParams { name: name.to_owned(), role, workspace_id, expires_at: None };
         Ok(self.owner_in_memory().call::<TokenCreate>(&params).await?.secret)
     }
 

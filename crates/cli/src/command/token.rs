@@ -4,6 +4,8 @@ use protocol::method::{
     TokenCreate, TokenCreateParams, TokenList, TokenListParams, TokenRevoke, TokenRevokeParams,
 };
 
+use protocol::{AccessToken, Timestamp};
+
 use crate::arguments::{InWorkspace, Token};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -13,14 +15,16 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
     let output = context.output;
     let client = context.connect().await?;
     match command {
-        Token::Create { name, role, workspace } => {
+        Token::Create { name, role, workspace, expires } => {
             let workspace_id = match workspace {
                 Some(workspace) => {
                     Some(context.workspace(&client, &InWorkspace { workspace: Some(workspace) }).await?.id)
                 }
                 None => None,
             };
-            let result = client.call::<TokenCreate>(&TokenCreateParams { name, role, workspace_id }).await?;
+            let expires_at = expires.map(|expiry| expiry.from(Timestamp::now()));
+            let params = TokenCreateParams { name, role, workspace_id, expires_at };
+            let result = client.call::<TokenCreate>(&params).await?;
             output.data(&result, || format!("{}\n", result.secret))?;
             output.note(format!(
                 "made token `{}` with the role {}; this is the only time its secret is shown",
@@ -29,6 +33,7 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
         }
         Token::List => {
             let result = client.call::<TokenList>(&TokenListParams {}).await?;
+            let now = Timestamp::now();
             output.data(&result, || {
                 let rows = result.tokens.iter().map(|token| {
                     vec![
@@ -37,7 +42,7 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
                         token.workspace_id.as_ref().map_or("all".to_owned(), ToString::to_string),
                         token.created_at.to_string(),
                         token.created_by.clone().unwrap_or_else(|| "-".to_owned()),
-                        token.revoked_at.map_or("valid".to_owned(), |at| format!("revoked {at}")),
+                        state(token, now),
                     ]
                 });
                 table(&["name", "role", "workspace", "created", "by", "state"], rows)
@@ -50,4 +55,13 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
         }
     }
     Ok(Exit::Done)
+}
+
+fn state(token: &AccessToken, now: Timestamp) -> String {
+    match (token.revoked_at, token.expires_at) {
+        (Some(at), _) => format!("revoked {at}"),
+        (None, Some(at)) if at <= now => format!("expired {at}"),
+        (None, Some(at)) => format!("valid until {at}"),
+        (None, None) => "valid".to_owned(),
+    }
 }

@@ -8,7 +8,7 @@ const FOREVER: &str = "forever";
 const UNITS: [(&str, u64); 3] = [("year", 365 * 24 * 3600), ("day", 24 * 3600), ("hour", 3600)];
 
 /// None for what is no such time; `Some(None)` is for ever.
-pub(super) fn parse(text: &str) -> Option<Option<Duration>> {
+pub(crate) fn parse(text: &str) -> Option<Option<Duration>> {
     if text == FOREVER {
         return Some(None);
     }

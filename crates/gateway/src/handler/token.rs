@@ -23,6 +23,7 @@ pub(crate) async fn create(context: Context, params: TokenCreateParams) -> Resul
         name: params.name,
         role: params.role,
         workspace_id: params.workspace_id,
+        expires_at: params.expires_at,
         secret_sha256: hash_secret(secret.expose_secret()),
     };
     let token = context.shared.store.create_token(new, context.actor()).await.map_err(from_store)?;

@@ -4,9 +4,10 @@ use protocol::method::{
     WorkspaceCreateParams, WorkspaceGetParams, WorkspaceListParams, WorkspaceListResult, WorkspaceResult,
     WorkspaceUpdateParams,
 };
+use protocol::error::ErrorKind;
 use rpc::Error;
 
-use crate::error::{from_store, other_workspace};
+use crate::error::{error, from_store, other_workspace};
 use crate::root_path;
 use crate::router::Context;
 
@@ -27,6 +28,11 @@ pub(crate) async fn update(
     context: Context,
     params: WorkspaceUpdateParams,
 ) -> Result<WorkspaceResult, Error> {
+    let moves = params.root_path.is_some() || params.agents.is_some();
+    if moves && context.peer.actor.workspace_id.is_some() {
+        let message = "only a token for all workspaces may set `root_path` and `agents`, and this one is bound to one";
+        return Err(error(ErrorKind::Forbidden, message, |_| {}));
+    }
     check_root(&context, params.root_path.as_deref()).await?;
     let store = &context.shared.store;
     let workspace = store.update_workspace(params, context.actor()).await.map_err(from_store)?;

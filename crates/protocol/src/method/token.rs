@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AccessToken, Role, WorkspaceId};
+use crate::{AccessToken, Role, Timestamp, WorkspaceId};
 
 /// Takes a token's fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -11,11 +11,15 @@ use crate::{AccessToken, Role, WorkspaceId};
 pub struct TokenCreateParams {
     /// Its name, unique among tokens that are not revoked.
     pub name: String,
-    /// What it allows.
+    /// What it allows; absent: looking only.
+    #[serde(default)]
     pub role: Role,
     /// The only workspace it may touch; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
+    /// When it stops being valid, a time to come; absent: when it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
 }
 
 /// Takes nothing.

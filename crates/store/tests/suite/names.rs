@@ -36,6 +36,7 @@ fn new_token(name: &str) -> NewToken {
         name: name.to_owned(),
         role: Role::Reader,
         workspace_id: None,
+        expires_at: None,
         secret_sha256: hash_secret(&format!("secret of {name}")),
     }
 }

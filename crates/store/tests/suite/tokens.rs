@@ -10,6 +10,7 @@ fn new_token(name: &str, secret: &str) -> NewToken {
         name: name.to_owned(),
         role: Role::Editor,
         workspace_id: None,
+        expires_at: None,
         secret_sha256: hash_secret(secret),
     }
 }

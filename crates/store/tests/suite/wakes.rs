@@ -40,6 +40,7 @@ async fn make_and_revoke_token(store: &Store) {
         name: "ci".to_owned(),
         role: Role::Reader,
         workspace_id: None,
+        expires_at: None,
         secret_sha256: hash_secret("secret"),
     };
     let token = store.create_token(new, None).await.unwrap();

@@ -1,0 +1,55 @@
+//! When a token stops being valid, as people say it.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use protocol::Timestamp;
+
+use crate::config::period;
+
+/// A moment, or a time from now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    At(Timestamp),
+    After(Duration),
+}
+
+impl FromStr for Expiry {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(Some(time)) = period::parse(text) {
+            return Ok(Expiry::After(time));
+        }
+        let time = text.parse().map(Expiry::At);
+        time.map_err(|_| "expected a time from now such as `30 days`, or one such as `2027-01-31T00:00:00Z`".to_owned())
+    }
+}
+
+impl Expiry {
+    pub(crate) fn from(self, now: Timestamp) -> Timestamp {
+        match self {
+            Expiry::At(time) => time,
+            Expiry::After(time) => {
+                let milliseconds = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+                Timestamp::from_milliseconds(now.milliseconds().saturating_add(milliseconds))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_or_a_time_from_now() {
+        let now = Timestamp::from_milliseconds(0);
+        let ends = |text: &str| text.parse::<Expiry>().map(|expiry| expiry.from(now).to_string());
+        assert_eq!(ends("2 hours").unwrap(), "1970-01-01T02:00:00.000Z");
+        assert_eq!(ends("2027-01-31T00:00:00Z").unwrap(), "2027-01-31T00:00:00.000Z");
+        for wrong in ["", "soon", "forever", "30"] {
+            assert!(ends(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What ends with a token: its connections, its requests, its running turns.
+
+use protocol::Timestamp;
+use scripted_model::Answer;
+use serde_json::json;
+
+use crate::support::{Socket, Stage, id, until};
+
+fn from_now(milliseconds: i64) -> String {
+    Timestamp::from_milliseconds(Timestamp::now().milliseconds() + milliseconds).to_string()
+}
+
+#[tokio::test]
+async fn a_new_token_may_only_look() {
+    let mut stage = Stage::chat().await;
+    let made = stage.socket.ok("token/create", json!({ "name": "plain" })).await;
+    assert_eq!(made["token"]["role"], "reader");
+    assert!(made["token"].get("expires_at").is_none());
+}
+
+#[tokio::test]
+async fn a_token_expires_with_its_connections() {
+    let mut stage = Stage::chat().await;
+    stage.socket.refused(-32602, "token/create", json!({ "name": "late", "expires_at": from_now(-1) })).await;
+    let made = json!({ "name": "short", "expires_at": from_now(1500) });
+    let secret = stage.socket.ok("token/create", made).await["secret"].as_str().unwrap().to_owned();
+    let mut short = Socket::connect(&stage.gateway, &secret).await;
+    short.ok("workspace/list", json!({})).await;
+    // It says nothing, and is closed all the same.
+    let (code, reason) = short.closed().await.unwrap();
+    assert_eq!((code, reason.as_str()), (1008, "the token is no longer valid"));
+}
+
+#[tokio::test]
+async fn a_revoked_tokens_running_turn_ends() {
+    let mut stage = Stage::chat().await;
+    let made = json!({ "name": "helper", "role": "operator", "workspace_id": stage.workspace });
+    let secret = stage.socket.ok("token/create", made).await["secret"].as_str().unwrap().to_owned();
+    let mut helper = Socket::connect(&stage.gateway, &secret).await;
+    stage.model.answer(Answer::silence());
+    let params = stage.with(json!({ "thread_id": stage.thread, "input": "hello" }));
+    let turn = id(&helper.ok("turn/start", params).await["turn"]);
+    until("the model to be asked", async || stage.model.requests().len() == 1).await;
+    stage.socket.ok("token/revoke", json!({ "name": "helper" })).await;
+    let ended = stage.ended(&turn).await;
+    assert_eq!(ended["turn"]["status"], "cancelled");
+    until("the provider to notice", async || stage.model.abandoned() == 1).await;
+}
+
+#[tokio::test]
+async fn a_bound_owner_sets_no_root_and_sees_no_metrics() {
+    let mut stage = Stage::chat().await;
+    let made = json!({ "name": "boss", "role": "owner", "workspace_id": stage.workspace });
+    let secret = stage.socket.ok("token/create", made).await["secret"].as_str().unwrap().to_owned();
+    let mut boss = Socket::connect(&stage.gateway, &secret).await;
+    boss.ok("workspace/update", stage.with(json!({ "name": "renamed" }))).await;
+    for setting in [json!({ "root_path": "/tmp" }), json!({ "agents": {} })] {
+        boss.refused(-32003, "workspace/update", stage.with(setting)).await;
+    }
+    let answer = crate::support::get(&stage.gateway, "/metrics", Some(&secret)).await;
+    assert_eq!(answer.status, 403);
+}
