@@ -22,7 +22,9 @@ impl FromStr for Expiry {
             return Ok(Expiry::After(time));
         }
         let time = text.parse().map(Expiry::At);
-        time.map_err(|_| "expected a time from now such as `30 days`, or one such as `2027-01-31T00:00:00Z`".to_owned())
+        time.map_err(|_| {
+            "expected a time from now such as `30 days`, or one such as `2027-01-31T00:00:00Z`".to_owned()
+        })
     }
 }
 

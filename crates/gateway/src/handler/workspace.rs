@@ -1,10 +1,10 @@
 //! `workspace/…`.
 
+use protocol::error::ErrorKind;
 use protocol::method::{
     WorkspaceCreateParams, WorkspaceGetParams, WorkspaceListParams, WorkspaceListResult, WorkspaceResult,
     WorkspaceUpdateParams,
 };
-use protocol::error::ErrorKind;
 use rpc::Error;
 
 use crate::error::{error, from_store, other_workspace};
@@ -30,7 +30,8 @@ pub(crate) async fn update(
 ) -> Result<WorkspaceResult, Error> {
     let moves = params.root_path.is_some() || params.agents.is_some();
     if moves && context.peer.actor.workspace_id.is_some() {
-        let message = "only a token for all workspaces may set `root_path` and `agents`, and this one is bound to one";
+        let message =
+            "only a token for all workspaces may set `root_path` and `agents`, and this one is bound to one";
         return Err(error(ErrorKind::Forbidden, message, |_| {}));
     }
     check_root(&context, params.root_path.as_deref()).await?;
