@@ -50,8 +50,8 @@ impl Store {
                 TurnEvent::ApprovalRequested { call_id: request.call_id.clone(), tool: request.tool.clone() };
             let text = to_json(&request)?;
             let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            let requested_at = self.now();
             self.write_turn(workspace_id, turn_id, owner, vec![event], async move |on: &mut On<'_>| {
-                let requested_at = Timestamp::now();
                 let values = values![&workspace, &turn, &request.call_id, &text, requested_at, expires_at];
                 on.execute(INSERT, values).await?;
                 Ok(TurnApproval { request, requested_at, expires_at, decision: None })

@@ -31,7 +31,7 @@ async fn every_round_says_what_it_had_and_what_it_cost() {
     let write = json!({ "path": "a/y.txt", "content": "y" });
     stage.model.answer(call("2", "write_file", write, cost(200, 100)));
     stage.model.answer(Answer::text("Written.").tokens(cost(300, 200)));
-    let made = json!({ "name": "boss", "role": "editor", "workspace_id": stage.workspace });
+    let made = json!({ "name": "boss", "role": "operator", "workspace_id": stage.workspace });
     let secret = stage.socket.ok("token/create", made).await["secret"].as_str().unwrap().to_owned();
     let mut boss = Socket::connect(&stage.gateway, &secret).await;
     let turn = stage.start("Write it.").await;
@@ -121,7 +121,7 @@ async fn hooks_are_shown_to_those_who_may_see_them() {
         hooks.as_array().unwrap().iter().filter(|hook| hook["visibility"] == "internal").count()
     };
     assert!(internal(&owner["hooks"]) > 0, "{owner:#}");
-    for role in ["reader", "editor"] {
+    for role in ["reader", "editor", "operator"] {
         let made = json!({ "name": role, "role": role, "workspace_id": stage.workspace });
         let secret = stage.socket.ok("token/create", made).await["secret"].as_str().unwrap().to_owned();
         let mut other = Socket::connect(&stage.gateway, &secret).await;
