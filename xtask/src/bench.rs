@@ -10,6 +10,9 @@ use crate::{prerequisites, process};
 struct Benchmark {
     name: &'static str,
     package: &'static str,
+    /// One that belongs to it and lives in another package: `benches/NAME.rs` there, and the package. It is run after
+    /// it with the same arguments.
+    then: Option<(&'static str, &'static str)>,
     database: Database,
 }
 
@@ -22,12 +25,22 @@ enum Database {
 }
 
 const BENCHMARKS: &[Benchmark] = &[
-    Benchmark { name: "instructions", package: "foreword-instructions", database: Database::None },
-    Benchmark { name: "prompt", package: "foreword-prompt", database: Database::None },
-    Benchmark { name: "sandbox", package: "foreword-sandbox", database: Database::None },
-    Benchmark { name: "store", package: "foreword-store", database: Database::Postgres },
-    Benchmark { name: "gateway", package: "foreword-gateway", database: Database::Postgres },
-    Benchmark { name: "turn", package: "foreword-gateway", database: Database::Postgres },
+    Benchmark {
+        name: "instructions",
+        package: "foreword-instructions",
+        then: None,
+        database: Database::None,
+    },
+    Benchmark {
+        name: "prompt",
+        package: "foreword-prompt",
+        then: Some(("prefix", "simulation")),
+        database: Database::None,
+    },
+    Benchmark { name: "sandbox", package: "foreword-sandbox", then: None, database: Database::None },
+    Benchmark { name: "store", package: "foreword-store", then: None, database: Database::Postgres },
+    Benchmark { name: "gateway", package: "foreword-gateway", then: None, database: Database::Postgres },
+    Benchmark { name: "turn", package: "foreword-gateway", then: None, database: Database::Postgres },
 ];
 
 /// The names that may be asked for.
@@ -45,7 +58,10 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
         // The benchmark starts a server of its own: that of the tests does not wait for the disk.
         prerequisites::ensure()?;
     }
-    let mut command = process::cargo();
-    command.args(["bench", "--package", benchmark.package, "--bench", name, "--"]).args(arguments);
-    process::run(&mut command)
+    for (name, package) in [(name, benchmark.package)].into_iter().chain(benchmark.then) {
+        let mut command = process::cargo();
+        command.args(["bench", "--package", package, "--bench", name, "--"]).args(arguments);
+        process::run(&mut command)?;
+    }
+    Ok(())
 }

@@ -16,6 +16,7 @@ mod metadata;
 mod postgres;
 mod prerequisites;
 mod process;
+mod simulate;
 mod size;
 mod test;
 mod tidy;
@@ -62,6 +63,15 @@ enum Task {
         #[arg(long, default_value_t = 10)]
         seconds: u64,
     },
+    /// Run turns at random against a real gateway, and check every request that the model gets
+    Simulate {
+        /// How many turns
+        #[arg(long, default_value_t = 1_000)]
+        turns: u32,
+        /// Which chance; the same seed gives the same turns
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Write schemas/ and docs/protocol.md from the types of the protocol
     Generate {
         /// Write nothing; fail when a file differs
@@ -90,6 +100,7 @@ fn main() -> ExitCode {
         Task::Test { arguments } => test::run(&arguments),
         Task::Bench { name, arguments } => bench::run(&name, &arguments),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
+        Task::Simulate { turns, seed } => simulate::run(turns, seed),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),
         Task::Gate { record: true } => gate::run(root(), Gate::Record),

@@ -29,12 +29,13 @@ const ROOMS: &[&[&str]] = &[
     &["cli"],
     &["measure", "scripted-model", "test-postgres", "test-sandbox", "workload"],
     &["test-gateway"],
+    &["simulation"],
     &["gate"],
 ];
 
 /// Test support: a dev-dependency anywhere, and nothing else.
 const TEST_SUPPORT: &[&str] =
-    &["measure", "scripted-model", "test-gateway", "test-postgres", "test-sandbox", "workload"];
+    &["measure", "scripted-model", "simulation", "test-gateway", "test-postgres", "test-sandbox", "workload"];
 /// Rooms whose tests are built without a web server, an HTTP client or a database: through all our crates that they
 /// and their tests use, none of [`HEAVY`] is reached.
 const LEAN: &[&str] = &["tokens", "instructions", "protocol", "hooks", "prompt"];
@@ -70,6 +71,7 @@ const WRAPPED: &[Wrapped] = &[
         rooms: &[
             "measure",
             "scripted-model",
+            "simulation",
             "test-gateway",
             "test-postgres",
             "test-sandbox",

@@ -93,18 +93,11 @@ impl History {
 
     /// Takes for delivered only what a session's model still has before it in these messages.
     pub(crate) fn keep_delivered(&self, session: &mut Session) {
-        let reads = self.entries().flat_map(|entry| &entry.reads);
-        session.keep_delivered(self.entries().flat_map(TurnMessage::reminders), reads);
+        session.keep_delivered(self.entries().flat_map(TurnMessage::told));
     }
 
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &TurnMessage> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &TurnMessage> + Clone {
         self.turns.iter().flat_map(|turn| &turn.entries)
-    }
-
-    /// What the history says under a note's id, the last time it says anything.
-    pub(crate) fn last_note(&self, id: &str) -> Option<&String> {
-        let notes = self.entries().flat_map(|entry| &entry.notes).filter(|note| note.id == id);
-        notes.last().map(|note| &note.text)
     }
 
     fn entry_count(&self) -> usize {

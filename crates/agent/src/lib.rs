@@ -22,6 +22,7 @@ mod preparation;
 mod preview;
 mod queue;
 mod records;
+mod retelling;
 mod round;
 mod round_tools;
 mod running;

@@ -32,7 +32,7 @@ pub(crate) struct TurnPlan {
     pub(crate) opening: TurnMessage,
     /// Finds instruction files as the model moves; none where there is no place for any.
     pub(crate) resolver: Option<Resolver>,
-    session: Option<ThreadSession>,
+    pub(crate) session: Option<ThreadSession>,
 }
 
 impl TurnPlan {

@@ -18,7 +18,7 @@ use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptSource};
 use protocol::{ThreadId, ThreadMode, TurnId, Version, WorkspaceId};
 use store::Store;
 use tokens::Counter;
-use tools::{ShellTools, ToolSource};
+use tools::{Permission, ShellTools, ToolSource};
 
 use crate::contributions;
 use crate::directory::WorkingDirectory;
@@ -243,6 +243,8 @@ pub(crate) fn add_files(
     input.diagnostics.extend(session.into_iter().flat_map(about_files));
     input.agents_guidance = files.map(|files| guidance(files, settings)).unwrap_or_default();
     input.environment = Some(environment(files));
+    let has_tools = files.is_some_and(|files| files.file_tools == FileTools::Present);
+    input.can_evolve = has_tools && settings.turns.permissions.write != Permission::Deny;
 }
 
 /// What is true of instruction files in a session.

@@ -1,5 +1,8 @@
 //! The rounds of a turn: a model is asked, its calls are run, and it is asked again, until it answers.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use futures_util::StreamExt as _;
 use prompt::{RECOVERY_CONTINUATION, RETRY_INSTRUCTION, notes};
 use protocol::message::{MessageNote, TurnItem, TurnMessage};
@@ -7,7 +10,8 @@ use protocol::prompt::{RoundNote, RoundRequest};
 use protocol::round::{CacheMark, RoundOutcome};
 use protocol::{TokenUsage, ToolCall};
 use provider::{
-    Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, ProviderError, StopReason, ToolChoice,
+    Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, MessageRole, ProviderError, StopReason,
+    ToolChoice,
 };
 use store::TurnEvent;
 
@@ -33,6 +37,8 @@ pub(crate) struct Rounds<'a> {
     /// The messages of this turn.
     entries: Vec<TurnMessage>,
     spent: Spent,
+    /// Where its calls have looked.
+    places: BTreeSet<PathBuf>,
     /// Whether a provider has said that the request is too long.
     shortened: bool,
     /// What the next round is told because of the last one.
@@ -66,8 +72,8 @@ impl<'a> Rounds<'a> {
         let executor = ToolExecutor::new(plan.resolver.clone());
         let entries = vec![plan.opening.clone()];
         let spent = Spent::default();
-        let notes = Vec::new();
-        Self { turn, plan, executor, request, entries, spent, shortened: false, notes }
+        let (places, notes) = (BTreeSet::new(), Vec::new());
+        Self { turn, plan, executor, request, entries, spent, places, shortened: false, notes }
     }
 
     /// Asks until there is an answer, and gives the plan back.
@@ -135,6 +141,7 @@ impl<'a> Rounds<'a> {
         let left = max_calls.saturating_sub(self.spent.calls);
         self.spent.calls += calls.len();
         let mut batch = self.executor.run(self.plan.tools.router(), calls, left, self.room()).await;
+        self.places.extend(batch.touched.iter().chain(&batch.found).cloned());
         self.turn.touch(std::mem::take(&mut batch.touched));
         let is_next_last = self.spent.rounds >= settings.max_rounds.max(1)
             || self.spent.calls >= max_calls
@@ -148,7 +155,7 @@ impl<'a> Rounds<'a> {
             batch.entry.notes.push(continuation(&response.unfinished_calls));
         } else if batch.recoverable {
             self.notes.push(RoundNote::Retry);
-            batch.entry.notes.push(note(RETRY_INSTRUCTION, notes::retry_instruction()));
+            batch.entry.notes.push(note(RETRY_INSTRUCTION, notes::retry_instruction(batch.denied)));
         }
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
@@ -172,9 +179,23 @@ impl<'a> Rounds<'a> {
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
                 Ok(Next::Ask)
             }
+            // Some models end like this after the results of tools; what they said before is no answer to those.
+            StopReason::EndTurn
+                if can_continue
+                    && response.message.text().trim().is_empty()
+                    && self.has_unanswered_results() =>
+            {
+                self.spent.continuations = MAX_CONTINUATIONS;
+                self.push(response.message, Vec::new()).await?;
+                self.notes.push(RoundNote::Continuation);
+                let hint = note(RECOVERY_CONTINUATION, notes::empty_answer());
+                self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
+                Ok(Next::Ask)
+            }
             stop => {
                 self.push_last(response.message).await?;
                 match stop {
+                    StopReason::EndTurn if self.has_unanswered_results() => Err(AgentError::NoAnswer),
                     StopReason::Refused if self.has_no_answer() => Err(AgentError::Refused),
                     _ if self.has_no_answer() => Err(AgentError::NoAnswer),
                     _ => Ok(Next::End),
@@ -207,6 +228,15 @@ impl<'a> Rounds<'a> {
     /// Tokens of this turn's messages; its opening was taken from the budget before.
     fn own_tokens(&self) -> usize {
         self.entries.iter().skip(1).map(|entry| sent_tokens(&self.turn.agent.counter, entry)).sum()
+    }
+
+    /// Whether tools have answered and the model has said nothing since.
+    fn has_unanswered_results(&self) -> bool {
+        let spoken =
+            self.entries.iter().rev().find(|entry| {
+                entry.message.role == MessageRole::Tool || !entry.message.text().trim().is_empty()
+            });
+        spoken.is_some_and(|entry| entry.message.role == MessageRole::Tool)
     }
 
     fn has_no_answer(&self) -> bool {
@@ -248,10 +278,9 @@ impl<'a> Rounds<'a> {
         self.plan.history = history;
         let item = self.turn.agent.context_item(&self.plan.history, self.plan.budget);
         self.turn.add(vec![item], Vec::new()).await?;
-        if let Some(resolver) = &self.plan.resolver {
-            let entries = || self.plan.history.entries().chain(&self.entries);
-            let reads = entries().flat_map(|entry| &entry.reads);
-            resolver.keep_delivered(entries().flat_map(TurnMessage::reminders), reads);
+        if let Some(retold) = self.turn.agent.tell_again(&self.plan, &self.entries, &self.places).await? {
+            self.add(retold.message.clone(), Vec::new()).await?;
+            retold.confirm();
         }
         Ok(is_shorter)
     }

@@ -50,6 +50,15 @@ impl ThreadSession {
         }
     }
 
+    /// How the disk differs from what a model was told in the course of a turn.
+    pub(crate) async fn difference_from(
+        &self,
+        agent: &Agent,
+        session: &Session,
+    ) -> Result<ResumeDifference, AgentError> {
+        agent.difference(session, &self.directory, self.reader).await
+    }
+
     /// What follows the model as it moves.
     pub(crate) fn resolver(&self, agent: &Agent) -> Resolver {
         let (settings, cache) = (self.directory.settings.clone(), Arc::clone(&agent.cache));

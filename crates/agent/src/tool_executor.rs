@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use instructions::{
     Announcement, FileRead, InlineRoom, Purpose, Reminder, ReminderFile, Resolver, SystemReminderType,
 };
+use prompt::notes::DeniedCalls;
 use protocol::message::{AttachedEffects, AttachedReminder, TurnMessage};
 use protocol::{CallEffects, Hint, ToolCall};
 use provider::{Message, ToolResult};
@@ -33,8 +34,12 @@ pub(crate) struct ToolBatch {
     pub(crate) events: Vec<TurnEvent>,
     /// Whether a call failed that the model could make better.
     pub(crate) recoverable: bool,
+    /// Whether one was denied.
+    pub(crate) denied: DeniedCalls,
     /// The paths that calls touched.
     pub(crate) touched: Vec<PathBuf>,
+    /// The directories that they found something in.
+    pub(crate) found: Vec<PathBuf>,
     announcements: Vec<Announcement>,
 }
 
@@ -61,10 +66,9 @@ impl Hint for Refusal {
     fn hint(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Spent => Some("answer with what you have".into()),
-            Self::HeldBack => Some(
-                "they are at the end of this message's results; read and follow them, then make the call again"
-                    .into(),
-            ),
+            Self::HeldBack => {
+                Some("their text is among these results; read and follow it, then make the call again".into())
+            }
             Self::Unresolved(error) => error.hint(),
         }
     }
@@ -74,6 +78,23 @@ struct Answered {
     call: ToolCall,
     output: ToolOutput,
     is_held_back: bool,
+}
+
+impl Answered {
+    /// Takes out of its reminders the files whose text another result of the same message has, or its own.
+    fn leave_out(&mut self, reads: &[FileRead]) {
+        let is_read = |file: &ReminderFile| {
+            let same = |read: &FileRead| file.path == read.path && file.sha256.as_ref() == Some(&read.sha256);
+            reads.iter().any(same)
+        };
+        self.output.reminders.retain_mut(|reminder| match reminder {
+            Reminder::AgentsResolvePaths { files, removed } => {
+                files.retain(|file| !is_read(file));
+                !(files.is_empty() && removed.is_empty())
+            }
+            _ => true,
+        });
+    }
 }
 
 impl ToolBatch {
@@ -123,39 +144,28 @@ impl ToolExecutor {
         let touched = ran.flat_map(|planned| planned.call.touches().iter().map(|touch| touch.path.clone()));
         let touched = touched.collect();
         let mut answers = join_all(planned.into_iter().map(|planned| planned.run(&router))).await;
-        let mut reads = Vec::new();
+        let (mut reads, mut found) = (Vec::new(), Vec::new());
         for answered in &mut answers {
+            found.extend(answered.output.found_directories.iter().cloned());
             reads.extend(self.note_read(answered).await);
             announcements.extend(self.announce_found(answered, &mut inline_room).await);
         }
-        let mut batch = ToolBatch { touched, announcements, ..collect(answers) };
+        answers.iter_mut().for_each(|answered| answered.leave_out(&reads));
+        let mut batch = ToolBatch { touched, found, announcements, ..collect(answers) };
         batch.entry.reads = reads;
         batch
     }
 
-    /// An instruction file that a call read whole is delivered by that: what points to it is not needed.
+    /// An instruction file that a call read whole is delivered by that.
     async fn note_read(&self, answered: &mut Answered) -> Option<FileRead> {
         let (resolver, read) = (self.resolver.clone()?, answered.output.whole_file.take()?);
-        let marked =
-            blocking(move || resolver.mark_read(&read).map(|is_instructions| (is_instructions, read)));
-        let read = match marked.await {
-            Ok((is_instructions, read)) => Some(read).filter(|_| is_instructions)?,
+        match blocking(move || resolver.mark_read(read)).await {
+            Ok(read) => read,
             Err(error) => {
                 tracing::warn!(%error, "a file that was read could not be compared with the instruction files");
-                return None;
+                None
             }
-        };
-        let is_pointer = |file: &ReminderFile| {
-            file.path == read.path && file.sha256.as_ref() == Some(&read.sha256) && file.block.is_none()
-        };
-        answered.output.reminders.retain_mut(|reminder| match reminder {
-            Reminder::AgentsResolvePaths { files, removed } => {
-                files.retain(|file| !is_pointer(file));
-                !(files.is_empty() && removed.is_empty())
-            }
-            _ => true,
-        });
-        Some(read)
+        }
     }
 
     /// What newly applies to the files that a call found or changed: nobody knew which before it ran.
@@ -234,10 +244,13 @@ impl Planned {
 /// One message of all answers, and what is logged about them.
 fn collect(answers: Vec<Answered>) -> ToolBatch {
     let (mut results, mut reminders, mut events, mut recoverable) = (vec![], vec![], vec![], false);
-    let mut effects = Vec::new();
+    let (mut effects, mut denied) = (Vec::new(), DeniedCalls::None);
     for Answered { call, output, is_held_back } in answers {
         let was_denied =
             output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
+        if was_denied {
+            denied = DeniedCalls::Some;
+        }
         recoverable |= output.is_error && !was_denied && !is_held_back;
         events.push(TurnEvent::ToolFinished {
             call_id: call.id.clone(),
@@ -256,7 +269,8 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
         results.push(if output.is_error { result.failed() } else { result });
     }
     let entry = TurnMessage { reminders, effects, ..TurnMessage::new(Message::results(results)) };
-    ToolBatch { entry, events, recoverable, touched: Vec::new(), announcements: Vec::new() }
+    let (touched, found, announcements) = (Vec::new(), Vec::new(), Vec::new());
+    ToolBatch { entry, events, recoverable, denied, touched, found, announcements }
 }
 
 /// Characters that each of some calls may answer with, so that all fit: a token has three or more.

@@ -5,7 +5,7 @@
 //! noise, and two equal texts in different places make a model wonder which holds.
 
 use prompt::CompiledPrompt;
-use protocol::message::MessageNote;
+use protocol::message::{MessageNote, TurnMessage};
 use protocol::prompt::Stability;
 
 use crate::error::AgentError;
@@ -19,11 +19,23 @@ impl HeldTurn {
         compiled: &CompiledPrompt,
         history: &History,
     ) -> Result<Vec<MessageNote>, AgentError> {
-        let mut notes = turn_sections(compiled);
-        notes.retain(|note| history.last_note(&note.id) != Some(&note.text));
+        let mut notes = unsaid(compiled, history.entries());
         notes.extend(self.unanswered_note(history).await?);
         Ok(notes)
     }
+}
+
+/// What messages do not say of the turn part of a prompt, or do not say last.
+pub(crate) fn unsaid<'a>(
+    compiled: &CompiledPrompt,
+    messages: impl Iterator<Item = &'a TurnMessage> + Clone,
+) -> Vec<MessageNote> {
+    let mut notes = turn_sections(compiled);
+    notes.retain(|note| {
+        let said = messages.clone().flat_map(|message| &message.notes).filter(|it| it.id == note.id);
+        said.last().map(|it| &it.text) != Some(&note.text)
+    });
+    notes
 }
 
 /// The turn part of a prompt.

@@ -37,8 +37,9 @@ impl Applicable {
     }
 
     pub(crate) fn reminder_file(&self, block: Option<String>) -> ReminderFile {
-        let LoadedVersion { mtime_ms, sha256, .. } = self.version.clone();
-        ReminderFile { path: self.path.clone(), mtime_ms, sha256: Some(sha256), block }
+        let LoadedVersion { mtime_ms, size, sha256, imported_by } = self.version.clone();
+        let (sha256, size_bytes) = (Some(sha256), Some(size));
+        ReminderFile { path: self.path.clone(), mtime_ms, sha256, size_bytes, imported_by, block }
     }
 
     /// The file's text for a reminder, cut with a mark where it has more than `room` bytes, and how much

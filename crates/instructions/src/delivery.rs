@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::ContentHash;
 use crate::profile::{Profile, ReminderTexts};
+use crate::reminder::Reminder;
+use crate::session::LoadedVersion;
 use crate::settings::INLINE_BYTES;
 use crate::stored_path;
 
@@ -50,6 +52,19 @@ pub struct FileRead {
     pub path: PathBuf,
     /// SHA-256 of its bytes.
     pub sha256: ContentHash,
+    /// The version of the instruction file that this is; absent before it was compared, and in what older versions of this
+    /// program kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<LoadedVersion>,
+}
+
+/// What a message tells of instruction files.
+#[derive(Debug, Clone, Copy)]
+pub enum Told<'a> {
+    /// By a reminder.
+    Reminder(&'a Reminder),
+    /// By the whole text, in a tool's result.
+    Read(&'a FileRead),
 }
 
 /// What is left of the bytes that one message may bring inline.

@@ -54,7 +54,7 @@ mod text;
 
 pub use cache::Cache;
 pub use decision::{Decision, Outcome};
-pub use delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose};
+pub use delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose, Told};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use digest::{ContentHash, hex};
 pub use front_matter::Audience;

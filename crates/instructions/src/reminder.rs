@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::ContentHash;
 use crate::render::shown;
 use crate::safety::neutralise;
+use crate::session::LoadedVersion;
 use crate::stored_path;
 
 /// The value of a reminder's `type` attribute.
@@ -44,9 +45,24 @@ pub struct ReminderFile {
     /// SHA-256 of what was read of it; kept as proof, and not shown to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
+    /// Its size in bytes; kept as proof, and not shown to the model. Reminders of older versions of this program have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// The file of a chain that imports it; not shown to the model.
+    #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub imported_by: Option<PathBuf>,
     /// Its text under the line that names it, when it is delivered with the reminder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
+}
+
+impl ReminderFile {
+    /// The version that it names, where enough of it was kept.
+    pub(crate) fn version(&self) -> Option<LoadedVersion> {
+        let (sha256, size) = (self.sha256.clone()?, self.size_bytes?);
+        Some(LoadedVersion { mtime_ms: self.mtime_ms, size, sha256, imported_by: self.imported_by.clone() })
+    }
 }
 
 /// Which lines about directory, root and markers a reminder after a resume has.
@@ -228,7 +244,14 @@ mod tests {
     use super::*;
 
     fn file(path: &str, mtime_ms: i64, block: Option<&str>) -> ReminderFile {
-        ReminderFile { path: path.into(), mtime_ms, sha256: None, block: block.map(str::to_owned) }
+        ReminderFile {
+            path: path.into(),
+            mtime_ms,
+            sha256: None,
+            size_bytes: None,
+            imported_by: None,
+            block: block.map(str::to_owned),
+        }
     }
 
     #[test]

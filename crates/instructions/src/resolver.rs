@@ -13,11 +13,12 @@ use crate::applies_to::Target;
 use crate::budget::nearest_first_order;
 use crate::cache::Cache;
 use crate::chain::SWITCHED_OFF;
-use crate::delivery::{FileRead, FileReader, InlineRoom, Purpose, Telling, telling};
+use crate::delivery::{FileRead, FileReader, InlineRoom, Purpose, Telling, Told, telling};
 use crate::diagnostic::Diagnostic;
 use crate::path;
 use crate::reminder::{Reminder, ReminderFile};
 use crate::resolution::{Request, ResolveError};
+use crate::resume::ResumeDifference;
 use crate::session::{LoadedVersion, Session};
 use crate::settings::FileSettings;
 
@@ -216,18 +217,18 @@ impl Resolver {
     }
 
     /// Says that a tool has given the model the whole of a file: an instruction file counts as delivered
-    /// then. Answers whether it is one.
-    pub fn mark_read(&self, read: &FileRead) -> Result<bool, ResolveError> {
+    /// then. Answers with what was read and its version; none when it is no instruction file.
+    pub fn mark_read(&self, read: FileRead) -> Result<Option<FileRead>, ResolveError> {
         let shared = &self.shared;
         let (file, top) = {
             let state = shared.lock();
             (path::normalise(&read.path, &state.session.cwd), state.session.top().to_owned())
         };
         let Some(directory) = file.parent().filter(|directory| directory.starts_with(&top)) else {
-            return Ok(false);
+            return Ok(None);
         };
         if !shared.settings.enabled() {
-            return Ok(false);
+            return Ok(None);
         }
         let request = Request { cwd: directory, settings: &shared.settings };
         let applying = applicable(&request, &top, directory, Target::File(&file), Some(&shared.cache))?;
@@ -235,11 +236,12 @@ impl Resolver {
         let mut state = shared.lock();
         // One that files elsewhere import, or whose rule matches elsewhere, is known by what was told of it.
         let known = || state.session.loaded_versions.get(&file).cloned();
-        let Some(version) = found.map(|found| found.version).or_else(known) else { return Ok(false) };
-        if version.sha256 == read.sha256 {
-            state.session.note_delivered(file, version);
+        let Some(version) = found.map(|found| found.version).or_else(known) else { return Ok(None) };
+        if version.sha256 != read.sha256 {
+            return Ok(Some(read));
         }
-        Ok(true)
+        state.session.note_delivered(file, version.clone());
+        Ok(Some(FileRead { version: Some(version), ..read }))
     }
 
     /// Takes out of what applies what the model has or is being told, and notes the rest as under way.
@@ -322,13 +324,14 @@ impl Resolver {
         told.is_some_and(|told| file.differs(told.version.as_ref(), self.shared.settings.profile))
     }
 
-    /// Says which reminders the model still has before it; see [`Session::keep_delivered`].
-    pub fn keep_delivered<'a>(
-        &self,
-        reminders: impl IntoIterator<Item = &'a Reminder>,
-        reads: impl IntoIterator<Item = &'a FileRead>,
-    ) {
-        self.shared.lock().session.keep_delivered(reminders, reads);
+    /// Says that a difference from the disk has been told in the middle of the session.
+    pub fn confirm_difference(&self, difference: ResumeDifference) {
+        difference.confirm(&mut self.shared.lock().session);
+    }
+
+    /// Says what the model still has before it; see [`Session::keep_delivered`].
+    pub fn keep_delivered<'a>(&self, told: impl IntoIterator<Item = Told<'a>>) {
+        self.shared.lock().session.keep_delivered(told);
     }
 }
 

@@ -130,6 +130,8 @@ impl ResumeDifference {
                 path: file.path().to_owned(),
                 mtime_ms: version.mtime_ms,
                 sha256: Some(version.sha256.clone()),
+                size_bytes: Some(version.size),
+                imported_by: version.imported_by.clone(),
                 block: block.map(|(text, _)| text),
             };
             told[index] = Some((reminder, version));

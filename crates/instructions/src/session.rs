@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cache::Cache;
 use crate::decision::Outcome;
-use crate::delivery::FileRead;
+use crate::delivery::{FileRead, Told};
 use crate::diagnostic::DiagnosticCode;
 use crate::digest::ContentHash;
 use crate::profile::{Fallbacks, Profile};
@@ -279,13 +279,9 @@ impl Session {
         Ok((session, resolution))
     }
 
-    /// Takes for told only what the model still has before it: the frozen start, these reminders, in their order, and
-    /// whole files that tools read, by their digest. What has left the request counts as undelivered again.
-    pub fn keep_delivered<'a>(
-        &mut self,
-        reminders: impl IntoIterator<Item = &'a Reminder>,
-        reads: impl IntoIterator<Item = &'a FileRead>,
-    ) {
+    /// Takes for told only what the model still has before it: the frozen start, and what messages tell, in their order.
+    /// What has left the request counts as undelivered again, and what has come back into it as delivered.
+    pub fn keep_delivered<'a>(&mut self, told: impl IntoIterator<Item = Told<'a>>) {
         let known = std::mem::take(&mut self.loaded_versions);
         self.announced.clear();
         self.loaded_versions = if self.initial.versions.is_empty() {
@@ -294,25 +290,29 @@ impl Session {
         } else {
             self.initial.versions.clone()
         };
-        for reminder in reminders {
-            let (files, removed) = match reminder {
-                Reminder::AgentsResolvePaths { files, removed } => (files, removed),
-                Reminder::SessionResumeDiff { files, removed, .. } => (files, removed),
-                _ => continue,
+        for told in told {
+            let (files, removed) = match told {
+                Told::Reminder(Reminder::AgentsResolvePaths { files, removed }) => (files, removed),
+                Told::Reminder(Reminder::SessionResumeDiff { files, removed, .. }) => (files, removed),
+                Told::Reminder(_) => continue,
+                Told::Read(FileRead { path, sha256, version }) => {
+                    let remembered = || known.get(path).filter(|version| version.sha256 == *sha256).cloned();
+                    if let Some(version) = version.clone().or_else(remembered) {
+                        self.note_delivered(path.clone(), version);
+                    }
+                    continue;
+                }
             };
             for file in files {
-                // Only the newest version of a file is remembered; an older one is out of date anyway.
-                match known.get(&file.path).filter(|version| version.mtime_ms == file.mtime_ms) {
-                    Some(version) => self.note_told(file, version.clone()),
+                // Reminders of older versions of this program do not say enough; of a file that they name only the
+                // newest version is remembered, and an older one is out of date anyway.
+                let remembered = || known.get(&file.path).filter(|it| it.mtime_ms == file.mtime_ms).cloned();
+                match file.version().or_else(remembered) {
+                    Some(version) => self.note_told(file, version),
                     None => self.forget(&file.path),
                 }
             }
             removed.iter().for_each(|path| self.forget(path));
-        }
-        for FileRead { path, sha256 } in reads {
-            if let Some(version) = known.get(path).filter(|version| version.sha256 == *sha256) {
-                self.note_delivered(path.clone(), version.clone());
-            }
         }
         self.covered_dirs = covered(&self.loaded_versions);
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use instructions::{
     AgentsInitial, Announcement, CODELIA, Cache, ContentHash, Delivery, FileRead, FileReader, FileSettings,
     InlineRoom, Purpose, Reminder, Request, Resolver, ResumeDifference, Session, SessionFile,
-    SessionFileError,
+    SessionFileError, Told,
 };
 use serde_json::json;
 use support::Tree;
@@ -71,7 +71,7 @@ impl Project {
 }
 
 fn read(path: &Path, text: &str) -> FileRead {
-    FileRead { path: path.to_owned(), sha256: ContentHash::of(text) }
+    FileRead { path: path.to_owned(), sha256: ContentHash::of(text), version: None }
 }
 
 #[test]
@@ -279,13 +279,17 @@ fn reading_the_whole_file_delivers_it() {
         resolver.resolve_for([project.root.join("a/x").as_path()], Purpose::Write, room).unwrap().is_awaited()
     };
     resolver.resolve(&file).unwrap().confirm();
-    assert!(!resolver.mark_read(&read(&project.root.join("a/x"), "x")).unwrap());
-    assert!(resolver.mark_read(&read(&file, "another text")).unwrap() && waits());
-    assert!(resolver.mark_read(&read(&file, &text)).unwrap() && !waits());
-    resolver.keep_delivered([], [&read(&file, &text)]);
+    assert_eq!(resolver.mark_read(read(&project.root.join("a/x"), "x")).unwrap(), None);
+    assert!(resolver.mark_read(read(&file, "another text")).unwrap().is_some() && waits());
+    let marked = resolver.mark_read(read(&file, &text)).unwrap().unwrap();
+    assert!(!waits());
+    resolver.keep_delivered([Told::Read(&read(&file, &text))]);
     assert!(!waits(), "the result is still in the request");
-    resolver.keep_delivered([], []);
+    resolver.keep_delivered([]);
     assert!(waits(), "it has left the request");
+    resolver.keep_delivered([Told::Read(&marked)]);
+    assert!(!waits(), "it is back");
+    resolver.keep_delivered([]);
     // A call that reads a file brings its text itself.
     let reading = resolver.resolve(&project.root.join("b/AGENTS.md")).unwrap();
     assert_eq!(texts(&reading), [None]);
@@ -347,9 +351,13 @@ fn what_left_the_request_is_announced_again() {
         reminder
     };
     let (first, second) = (tell("a/x").unwrap(), tell("b/x").unwrap());
-    resolver.keep_delivered([&first, &second], []);
+    resolver.keep_delivered([&first, &second].map(Told::Reminder));
     assert_eq!((tell("a/x"), tell("b/x")), (None, None));
-    resolver.keep_delivered([&second], []);
+    resolver.keep_delivered([Told::Reminder(&second)]);
+    // Where a summary could not be made, turns are left out for once, and are back in the next request.
+    resolver.keep_delivered([&first, &second].map(Told::Reminder));
+    assert_eq!((tell("a/x"), tell("b/x")), (None, None));
+    resolver.keep_delivered([Told::Reminder(&second)]);
     assert_eq!((tell("a/x"), tell("b/x")), (Some(first), None));
 }
 
@@ -363,13 +371,13 @@ fn a_change_that_left_the_request_is_told_again_and_the_frozen_start_is_not() {
         announcement.confirm();
         told
     };
-    resolver.keep_delivered([], []);
+    resolver.keep_delivered([]);
     assert_eq!(told(), [""; 0]);
     project.write("AGENTS.md", "two");
     std::fs::remove_file(project.root.join("a/AGENTS.md")).unwrap();
     assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
     assert_eq!(told(), [""; 0]);
-    resolver.keep_delivered([], []);
+    resolver.keep_delivered([]);
     assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
 }
 
@@ -622,9 +630,11 @@ fn an_edit_waits_for_imports_and_rules() {
     assert!(awaited.is_awaited());
     drop(awaited);
     // Reading one of them whole delivers it, wherever it is.
-    assert!(resolver.mark_read(&read(&project.root.join("b/big.md"), &"line\n".repeat(2_000))).unwrap());
+    assert!(
+        resolver.mark_read(read(&project.root.join("b/big.md"), &"line\n".repeat(2_000))).unwrap().is_some()
+    );
     let rule = "---\napplies_to: \"*.rs\"\n---\nFor Rust.\n";
-    assert!(resolver.mark_read(&read(&project.root.join("AGENTS.local.md"), rule)).unwrap());
+    assert!(resolver.mark_read(read(&project.root.join("AGENTS.local.md"), rule)).unwrap().is_some());
     assert_eq!(project.names(&write(&target)), ["b/AGENTS.md"]);
     assert!(!write(&project.root.join("x.txt")).is_awaited());
 }

@@ -281,7 +281,7 @@ impl<'a> Collected<'a> {
                 diagnostics.push(diagnostic.in_file(file.path.to_string_lossy()));
             }
             left = left.saturating_sub(kept);
-            if file.kind.evolves() && !draft.content.is_empty() {
+            if input.can_evolve && file.kind.evolves() && !draft.content.trim().is_empty() {
                 let reminder = texts::EVOLVES.replace("{path}", &file.path.to_string_lossy());
                 draft.content = Cow::Owned(format!("{}\n\n{reminder}", draft.content.trim_end()));
             }

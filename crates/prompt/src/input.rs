@@ -16,6 +16,8 @@ pub struct PromptCompileInput {
     pub profile: PromptProfile,
     /// The files of the home directory, as they were read.
     pub bootstrap: BootstrapFiles,
+    /// Whether the turn could change those of them that are the model's own.
+    pub can_evolve: bool,
     /// Whether the model is told what to do when a tool fails.
     pub include_tool_recovery_policy: bool,
     /// What the model is told about AGENTS files.

@@ -16,9 +16,24 @@ pub fn cut_call(tool: &str) -> String {
     section(heading(RECOVERY_CONTINUATION), &texts::CUT_CALL.replace("{tool}", &tool))
 }
 
+/// Tells a model whose answer was empty to give one.
+pub fn empty_answer() -> String {
+    section(heading(RECOVERY_CONTINUATION), texts::EMPTY_ANSWER)
+}
+
+/// Whether some of the calls that a note is about were denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeniedCalls {
+    /// None was.
+    None,
+    /// At least one was.
+    Some,
+}
+
 /// Tells a model what to do about tools that failed.
-pub fn retry_instruction() -> String {
-    section(heading(RETRY_INSTRUCTION), texts::RETRY_INSTRUCTION)
+pub fn retry_instruction(denied: DeniedCalls) -> String {
+    let rest = if denied == DeniedCalls::Some { texts::RETRY_BUT_DENIED } else { "" };
+    section(heading(RETRY_INSTRUCTION), &format!("{}{rest}", texts::RETRY_INSTRUCTION))
 }
 
 /// Tells a model that it has spent its budget of tools and must answer.

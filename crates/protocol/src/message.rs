@@ -3,7 +3,7 @@
 //! They are kept and replayed as history, so they serialise; what a provider wants to see again unchanged (its
 //! reasoning) is carried as a value that only its adapter looks into.
 
-use instructions::FileRead;
+use instructions::{FileRead, Told};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// What a model thought, to be sent back to it within the turn.
+/// What a model thought, to be sent back to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reasoning {
     /// Whose value it is; another kind of provider does not get it.
@@ -228,6 +228,11 @@ impl TurnMessage {
             message.blocks.push(Block::text(notes.join("\n\n")));
         }
         message
+    }
+
+    /// What it tells of instruction files: results come before what is appended to them.
+    pub fn told(&self) -> impl Iterator<Item = Told<'_>> {
+        self.reads.iter().map(Told::Read).chain(self.reminders().map(Told::Reminder))
     }
 
     /// The reminders it carries.

@@ -90,23 +90,21 @@ enum Part<'a> {
 /// The messages that are sent, with what of them is.
 ///
 /// Empty texts are left out, because APIs refuse them. Reasoning is sent only where it can be used: by the API and
-/// the model it came from, within the present turn, and before something that was said or done after it.
+/// the model it came from, and before something that was said or done after it. It is sent in later turns too: what
+/// was sent once and then left out would break the prefix that a provider has cached.
 fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (MessageRole, Vec<Part<'_>>)> {
-    let opening = request.messages.iter().rposition(|message| message.role == MessageRole::User).unwrap_or(0);
     let own = move |reasoning: &Reasoning| {
         reasoning.kind == kind && reasoning.model == request.model && reasoning.value.is_object()
     };
     let preamble = (!request.preamble.trim().is_empty())
         .then(|| (MessageRole::User, vec![Part::Text(request.preamble.as_str())]));
-    let messages = request.messages.iter().enumerate().filter_map(move |(index, message)| {
+    let messages = request.messages.iter().filter_map(move |message| {
         let parts = message.blocks.iter().filter_map(|block| match block {
             Block::Text { text } if text.trim().is_empty() => None,
             Block::Text { text } => Some(Part::Text(text)),
             Block::ToolCall(call) => Some(Part::Call(call)),
             Block::ToolResult(result) => Some(Part::Result(result)),
-            Block::Reasoning(reasoning) => {
-                (index > opening && own(reasoning)).then_some(Part::Reasoning(&reasoning.value))
-            }
+            Block::Reasoning(reasoning) => own(reasoning).then_some(Part::Reasoning(&reasoning.value)),
         });
         let mut parts: Vec<Part<'_>> = parts.collect();
         while let Some(Part::Reasoning(_)) = parts.last() {

@@ -106,6 +106,11 @@ impl ScriptedModel {
         self.script().requests.clone()
     }
 
+    /// The same, and forgets it: a long run would keep everything that was ever said.
+    pub fn take_requests(&self) -> Vec<RecordedRequest> {
+        std::mem::take(&mut self.script().requests)
+    }
+
     /// How many answers nobody listened to until their end.
     pub fn abandoned(&self) -> usize {
         self.stage.abandoned.load(Ordering::SeqCst)

@@ -70,6 +70,7 @@ fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     let whole_file = (first == 1 && taken.end == End::File).then(|| FileRead {
         path: context.absolute(&parameters.path),
         sha256: ContentHash::of(&taken.bytes),
+        version: None,
     });
     let shown = show(&mut lines, taken, first, max_chars)?;
     let is_cut = shown.reminders.iter().any(|it| matches!(it, Reminder::ToolOutputTrimmed { .. }));
