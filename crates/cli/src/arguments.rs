@@ -454,6 +454,13 @@ pub(crate) enum Turn {
         #[command(flatten)]
         scope: InWorkspace,
     },
+    /// Follow a running turn from another terminal; Ctrl-C leaves, and the turn goes on
+    Watch {
+        /// The turn
+        turn: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
     /// Stop a turn
     Cancel {
         /// The turn

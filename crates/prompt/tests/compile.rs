@@ -175,6 +175,7 @@ fn bootstrap_files_share_what_they_may_have() {
     let limits = Budgets { bootstrap_file: 600, bootstrap_total: 1_000, ..Budgets::default() };
     let input = PromptCompileInput {
         bootstrap: bootstrap(&[&long, &long, &long]),
+        can_evolve: true,
         limits,
         ..PromptCompileInput::default()
     };
@@ -187,4 +188,16 @@ fn bootstrap_files_share_what_they_may_have() {
         ]
     );
     assert!(compile_prompt(&input).stable_text.contains("yours to evolve"));
+}
+
+#[test]
+fn a_model_is_told_to_evolve_its_files_only_where_it_can_and_there_is_a_text() {
+    let evolving = |soul: &str, can_evolve: bool| {
+        let bootstrap = bootstrap(&[soul, "", ""]);
+        let input = PromptCompileInput { bootstrap, can_evolve, ..PromptCompileInput::default() };
+        compile_prompt(&input).stable_text.matches("yours to evolve").count()
+    };
+    assert_eq!(evolving("Be calm.", true), 1);
+    assert_eq!(evolving("Be calm.", false), 0);
+    assert_eq!(evolving(" \n", true), 0);
 }

@@ -10,6 +10,7 @@ mod directories;
 mod documents;
 mod fixture;
 mod hook_runs;
+mod long_history;
 mod misbehaviour;
 mod past_prompts;
 mod rebuilding;

@@ -8,6 +8,7 @@ mod start;
 mod steps;
 
 use client::Client;
+use live::Live;
 use protocol::method::{
     TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnList, TurnListParams,
 };
@@ -20,6 +21,7 @@ use crate::context::{Context, thread_id, turn_id};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
 use crate::output::{one_line, shown};
+use crate::signals::StopSignals;
 
 /// Characters of a question in a list.
 const QUESTION_WIDTH: usize = 60;
@@ -50,6 +52,11 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             let result = client.call::<TurnExplain>(&params).await?;
             output.data(&result, || shown(&explain::describe(&result.explanation)).into_owned())?;
             Ok(Exit::Done)
+        }
+        Turn::Watch { turn, scope } => {
+            let stop = StopSignals::listen()?;
+            let (client, params) = find(&context, &turn, &scope).await?;
+            Live::watch(&context, client, stop, params).await
         }
         Turn::Cancel { turn, scope } => {
             let (client, params) = find(&context, &turn, &scope).await?;

@@ -240,6 +240,39 @@ fn without_a_terminal_another_command_answers_what_asks() {
 }
 
 #[test]
+fn a_turn_can_be_watched_from_elsewhere() {
+    let talk = Talk::new("agent");
+    let call = r#"{"path":"a.txt","content":"x"}"#;
+    talk.model.answer(Answer::text("I write it.").tool_call("call_1", "write_file", call));
+    talk.model.answer(Answer::text("It is written."));
+    let asking = talk.begin("Write.");
+    let turn = talk.newest();
+    let shown = format!("turn show {turn} --format json");
+    eventually("a question", || {
+        let turn = talk.machine.run(&shown).object();
+        turn["approvals"].as_array().is_some_and(|open| !open.is_empty()).then_some(())
+    });
+    let mut watching = start(talk.machine.command(&format!("turn watch {turn}")));
+    let mut out = BufReader::new(watching.stdout.take().unwrap());
+    let mut text = String::new();
+    // What was said before comes at once.
+    while !text.contains("I write it.") {
+        let mut byte = [0];
+        out.read_exact(&mut byte).unwrap();
+        text.push(char::from(byte[0]));
+    }
+    talk.machine.run(&format!("turn approve {turn} call_1")).done();
+    out.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "I write it.\n\nIt is written.\n");
+    assert_eq!(eventually("its end", || watching.try_wait().unwrap()).code(), Some(0));
+    assert_eq!(ended(asking).done(), text);
+
+    // One that has ended is shown, and one that is not there is an error.
+    assert_eq!(talk.machine.run(&format!("turn watch {turn}")).done(), text);
+    talk.machine.run("turn watch 0190b6a5-0000-7000-8000-000000000000").failed(3);
+}
+
+#[test]
 fn without_a_model_it_says_how_to_get_one() {
     let (machine, _server) = Machine::with_workspace();
     let thread = machine.run("thread create Talk").word();

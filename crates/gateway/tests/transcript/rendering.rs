@@ -163,8 +163,41 @@ fn mark(text: &mut String, value: &Value) {
     }
 }
 
+/// Lines of a text, and how often where one follows itself; the same within a line.
 fn quote(text: &mut String, quoted: &str) {
-    for line in quoted.split('\n') {
-        writeln!(text, "{}", format!("  | {line}").trim_end()).unwrap();
+    let lines: Vec<&str> = quoted.split('\n').collect();
+    let mut next = 0;
+    while let Some(line) = lines.get(next) {
+        let count = lines[next..].iter().take_while(|other| *other == line).count();
+        let count = if count < MANY || line.is_empty() { 1 } else { count };
+        let shown = without_repetition(line);
+        let times = if count > 1 { format!(" … ×{count}") } else { String::new() };
+        writeln!(text, "{}", format!("  | {shown}{times}").trim_end()).unwrap();
+        next += count;
     }
+}
+
+/// Filler of tests is a short text many times; more than this often, it is shown once with its number.
+const MANY: usize = 8;
+/// … and makes a long line.
+const MANY_CHARACTERS: usize = 200;
+/// The longest text that is looked for.
+const LONGEST_FILLER: usize = 80;
+
+/// Replaces the first text that follows itself many times by itself and how often it does.
+fn without_repetition(line: &str) -> String {
+    let characters: Vec<char> = line.chars().collect();
+    for start in 0..characters.len() {
+        for length in 1..=LONGEST_FILLER.min((characters.len() - start) / MANY) {
+            let filler = &characters[start..start + length];
+            let count = characters[start..].chunks(length).take_while(|chunk| *chunk == filler).count();
+            if count * length >= MANY_CHARACTERS {
+                let part = |from: usize, to: usize| characters[from..to].iter().collect::<String>();
+                let (before, filler) = (part(0, start), part(start, start + length));
+                let rest = part(start + count * length, characters.len());
+                return format!("{before}{} … ×{count} {}", filler.trim_end(), without_repetition(&rest));
+            }
+        }
+    }
+    line.to_owned()
 }

@@ -148,6 +148,25 @@ async fn a_refusal_and_an_empty_answer_are_no_answers() {
 }
 
 #[tokio::test]
+async fn an_empty_answer_after_results_is_asked_for_once_more() {
+    let mut stage = Stage::agent(&[("a.txt", "text")]).await;
+    let read =
+        |id: &str| Answer::empty().and_text("Let me look.").tool_call(id, "read_file", r#"{"path":"a.txt"}"#);
+    stage.model.answer(read("call_1"));
+    stage.model.answer(Answer::empty());
+    stage.model.answer(Answer::text("It says text."));
+    let answer = stage.ask("What does it say?").await;
+    assert_eq!(answer["turn"]["answer"], "Let me look.\n\nIt says text.");
+    let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
+    assert!(texts(&last).concat().contains("Your answer was empty."), "{last}");
+    // What was said before the results is no answer to them.
+    stage.model.answer(read("call_2"));
+    stage.model.answer(Answer::empty());
+    stage.model.answer(Answer::empty());
+    assert_eq!(stage.fail("And now?").await["kind"], "no_answer");
+}
+
+#[tokio::test]
 async fn a_cut_answer_is_continued() {
     let mut stage = Stage::chat().await;
     stage.model.answer(Answer::text("The first half").stop(Stop::MaxOutputTokens));
@@ -155,7 +174,7 @@ async fn a_cut_answer_is_continued() {
     let answer = stage.ask("tell me").await;
     assert_eq!(answer["turn"]["answer"], "The first half\n\nand the second.");
     let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
-    assert!(texts(&last).concat().contains("Go on exactly where it ended"), "{last}");
+    assert!(texts(&last).concat().contains("Continue exactly where it stopped"), "{last}");
     // A model that is cut again and again is not asked for ever.
     stage.model.answer_by(|_| Answer::text("more").stop(Stop::MaxOutputTokens));
     let before = stage.bodies().len();

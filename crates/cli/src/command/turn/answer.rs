@@ -43,6 +43,17 @@ impl Answer {
         self.feed(&delta.text)
     }
 
+    /// What to print of an answer that others have heard the beginning of. Without the number of its next piece none comes,
+    /// and the rest is printed at the end.
+    pub(super) fn join(&mut self, text: &str, next_index: Option<u64>) -> String {
+        match next_index {
+            Some(next_index) => self.next_index = next_index,
+            None => self.has_gap = true,
+        }
+        self.text.push_str(text);
+        self.feed(text)
+    }
+
     /// Pieces may be missing from now on.
     pub(super) fn lose(&mut self) {
         self.has_gap = true;

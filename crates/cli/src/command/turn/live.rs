@@ -10,7 +10,7 @@ use std::time::Duration;
 use client::{Client, ClientError};
 use protocol::method::{
     EventsSubscribe, EventsSubscribeParams, TurnCancel, TurnGet, TurnGetParams, TurnGetResult, TurnStart,
-    TurnStartParams,
+    TurnStartParams, TurnWatch, TurnWatchResult,
 };
 use protocol::notification::{
     ContextCompressed, ContextCompressing, Notification as _, TurnApprovalRequested, TurnCancelled,
@@ -44,6 +44,7 @@ pub(super) struct Live<'a> {
     /// How often somebody asked to end.
     interrupts: u32,
     is_cancelling: bool,
+    interest: Interest,
     answer: Answer,
     policy: Policy,
     questions: Questions,
@@ -59,6 +60,15 @@ struct NotificationSubject {
     seq: Option<Sequence>,
     workspace_id: Option<WorkspaceId>,
     turn_id: Option<TurnId>,
+}
+
+/// Why somebody follows a turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Interest {
+    /// They asked; who asks to end means the turn.
+    Asked,
+    /// They watch; who asks to end means themselves.
+    Watches,
 }
 
 /// Whether there is more to come.
@@ -84,6 +94,39 @@ impl<'a> Live<'a> {
         Ok(live)
     }
 
+    /// Joins a turn that somebody else has begun, and tells what happens until it has ended.
+    pub(super) async fn watch(
+        context: &'a Context,
+        client: Client,
+        stop: StopSignals,
+        params: TurnGetParams,
+    ) -> Result<Exit, Failure> {
+        let workspace_id = params.workspace_id.clone();
+        // Whoever asked is asked what asks; here it is only told.
+        let mut live = Self::new(context, client, stop, Policy::Elsewhere, workspace_id.clone());
+        live.turn_id = params.turn_id.clone();
+        live.interest = Interest::Watches;
+        // Before the turn is looked at, so that its end is not missed.
+        let subscription = EventsSubscribeParams { workspace_id, since: None };
+        live.cursor = live.call::<EventsSubscribe>(&subscription).await?.seq;
+        let TurnWatchResult { turn, text, next_index } = live.call::<TurnWatch>(&params).await?;
+        let end = match turn.status {
+            TurnStatus::Running => None,
+            TurnStatus::Completed => Some(TurnCompleted::NAME),
+            TurnStatus::Failed => Some(TurnFailed::NAME),
+            TurnStatus::Cancelled => Some(TurnCancelled::NAME),
+        };
+        if let Some(method) = end {
+            return live.end(method).await;
+        }
+        if live.output.is_json() {
+            live.output.json(&json!({ "event": TurnWatch::NAME, "turn": turn, "text": text }))?;
+        } else {
+            print(&shown(&live.answer.join(&text, next_index)))?;
+        }
+        live.follow().await
+    }
+
     fn new(
         context: &'a Context,
         client: Client,
@@ -101,6 +144,7 @@ impl<'a> Live<'a> {
             stop,
             interrupts: 0,
             is_cancelling: false,
+            interest: Interest::Asked,
             answer: Answer::here(),
             policy,
             questions: Questions::default(),
@@ -152,7 +196,8 @@ impl<'a> Live<'a> {
 
     async fn hear_all(&mut self) -> Result<Exit, Failure> {
         loop {
-            if self.interrupts > 1 {
+            let is_leaving = self.interrupts > 0 && self.interest == Interest::Watches;
+            if self.interrupts > 1 || is_leaving {
                 return Err(self.left());
             }
             if self.interrupts > 0 && !self.is_cancelling {
