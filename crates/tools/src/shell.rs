@@ -122,7 +122,7 @@ impl Shell {
         let shown: String = command.chars().take(200).collect();
         let weakest = self.settings.sandbox.name();
         let text = with_hint(
-            &format!(
+            format!(
                 "the command was not run: permissions.shell_sandbox is {weakest}, and this machine cannot give that: {reason}"
             ),
             Some("the user can mend that, or accept a weaker level in permissions.shell_sandbox"),

@@ -20,9 +20,9 @@ fn workspaces_are_made_listed_shown_and_changed() {
     let shown = "name     demo\nid       ID\nroot     ~/project\ncreated  TIME\nupdated  TIME\n";
     machine.check("workspace get", shown, "");
     machine.check("workspace show demo", shown, "");
-    let changed = shown.replace("demo", "team").replace("~/project", "~/home");
-    machine.write("home/config.toml", "");
-    machine.check("workspace update demo --name team --root ../home", &changed, "");
+    let changed = shown.replace("demo", "team").replace("~/project", "~/other");
+    machine.write("other/file", "");
+    machine.check("workspace update demo --name team --root ../other", &changed, "");
 }
 
 #[test]

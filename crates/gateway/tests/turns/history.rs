@@ -329,7 +329,9 @@ async fn a_thousand_turns_without_a_summary_are_caught_up_with() {
 
 /// Stores a question and its answer as if a gateway had.
 async fn past_turn(store: &store::Store, workspace: &WorkspaceId, thread: &ThreadId, input: &str) {
-    let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
+    // Long enough that the gateway, which looks for dead turns meanwhile, does not take it for one.
+    let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 60_000);
+    let lease = store::Lease { owner: "test".to_owned(), expires_at };
     let start = TurnStartParams::new(workspace, thread, input);
     let turn = store.create_turn(start, lease, None, None).await.unwrap();
     let items = [Message::user(input), Message::assistant(vec![Block::text("ok")])];

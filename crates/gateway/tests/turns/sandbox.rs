@@ -51,14 +51,13 @@ async fn a_protected_file_that_a_command_changed_is_told_to_everybody() {
     );
     let explained = stage.with(json!({ "turn_id": turn }));
     let explained = stage.socket.ok("turn/explain", explained).await;
-    let tool = &explained["tools"][0];
+    let tool = &explained["explanation"]["tools"][0];
     assert_eq!((&tool["sandbox"], &tool["protected_changes"]), (&json!("off"), &changes), "{explained:#}");
 }
 
 #[tokio::test]
 async fn whoever_decides_about_a_command_is_told_its_level() {
-    let mut turns = agent::TurnSettings::default();
-    turns.shell = Some(unconfined_shell());
+    let turns = agent::TurnSettings { shell: Some(unconfined_shell()), ..Default::default() };
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     stage.model.answer(shell("touch ran"));
     stage.model.answer(Answer::text("done"));
@@ -77,8 +76,7 @@ async fn a_machine_without_a_sandbox_lists_the_shell_and_asks_nobody() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let mut turns = agent::TurnSettings::default();
-    turns.shell = Some(tools::ShellSettings::default());
+    let turns = agent::TurnSettings { shell: Some(tools::ShellSettings::default()), ..Default::default() };
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     stage.model.answer(shell("touch ran"));
     stage.model.answer(Answer::text("done"));
@@ -131,8 +129,7 @@ async fn the_gateways_files_are_out_of_reach_wherever_the_root_is() {
 /// A gateway that was frozen wakes up with a call in its hands, and another has ended the turn.
 #[tokio::test]
 async fn nothing_runs_in_the_name_of_a_turn_that_another_gateway_has_ended() {
-    let mut turns = agent::TurnSettings::default();
-    turns.shell = Some(unconfined_shell());
+    let turns = agent::TurnSettings { shell: Some(unconfined_shell()), ..Default::default() };
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     stage.model.answer(shell("touch ran"));
     let turn = stage.start("go").await;
