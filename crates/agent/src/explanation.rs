@@ -92,7 +92,17 @@ fn initial_files(sections: &[PromptManifestSection]) -> Vec<ExplainedFile> {
 
 /// The files that messages told of.
 fn told_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFile> + '_ {
-    entries.iter().flat_map(|entry| &entry.reminders).flat_map(reminded_files)
+    entries.iter().flat_map(|entry| {
+        let read = entry.reads.iter().map(|read| ExplainedFile {
+            path: read.path.to_string_lossy().into_owned(),
+            delivery: FileDelivery::Read,
+            sha256: Some(read.sha256.clone()),
+            mtime_ms: None,
+            call_id: None,
+            turn_id: None,
+        });
+        read.chain(entry.reminders.iter().flat_map(reminded_files)).collect::<Vec<_>>()
+    })
 }
 
 /// The files that a reminder named.

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use prompt::{CompiledPrompt, Rebuilt, blame, rebuild};
+use protocol::hook::Visibility;
 use protocol::prompt::{PromptBlame, PromptDiagnostic, PromptManifest, RoundManifest, RoundRequest};
 use protocol::{ContentHash, Timestamp, TurnId, WorkspaceId};
 use store::{BeginRound, PromptText, TurnEvent};
@@ -80,6 +81,11 @@ impl Agent {
             let missing = || AgentError::NoManifest { turn_id: turn_id.to_string(), round };
             Ok(found.ok_or_else(missing)?.manifest)
         })
+    }
+
+    /// Who may know that a hook brought something; of one that is no longer there, only owners.
+    pub fn hook_visibility(&self, subscription_id: &str) -> Visibility {
+        self.runtime.registry().visibility(subscription_id).unwrap_or(Visibility::Internal)
     }
 
     /// A past prompt, byte for byte, proven by its fingerprints.

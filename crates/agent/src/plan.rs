@@ -19,7 +19,7 @@ use crate::round_tools::RoundTools;
 use crate::task::blocking;
 use crate::thread_session::ThreadSession;
 use crate::turn_message::{message_tokens, sent_tokens};
-use crate::turn_notes::turn_sections;
+use crate::turn_notes::{mark_said, turn_sections};
 
 /// What a turn's first round is asked with.
 pub(crate) struct TurnPlan {
@@ -48,7 +48,8 @@ impl HeldTurn {
     pub(crate) async fn plan(&self) -> Result<TurnPlan, AgentError> {
         let agent = &self.agent;
         // The prompt and the history are not made from each other: what waits for the disk waits at the same time.
-        let (prepared, stored) = tokio::try_join!(agent.prepare_for(&self.subject), self.stored_history())?;
+        let (mut prepared, stored) =
+            tokio::try_join!(agent.prepare_for(&self.subject), self.stored_history())?;
         self.set_hook_context(prepared.context.as_ref().clone());
         let mut session = agent.open_session(&self.subject, prepared.session.clone());
         let tools = self.first_tools().await?;
@@ -62,6 +63,7 @@ impl HeldTurn {
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
         let notes = self.turn_notes(&prepared.compiled, &history).await?;
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
+        mark_said(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));
         let items = [agent.context_item(&history, budget), TurnItem::Message(opening.clone())];
         self.add_later(items).await;
         // The first round's record takes the opening to the store; nothing is asked without it.

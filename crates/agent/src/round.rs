@@ -23,6 +23,7 @@ use crate::plan::TurnPlan;
 use crate::round_tools::shown_tools;
 use crate::tool_executor::ToolExecutor;
 use crate::turn_message::{self, sent_tokens};
+use crate::turn_notes::mark_said;
 
 /// How often a model whose answer was cut off is told to go on.
 const MAX_CONTINUATIONS: u32 = 3;
@@ -281,6 +282,7 @@ impl<'a> Rounds<'a> {
         if let Some(retold) = self.turn.agent.tell_again(&self.plan, &self.entries, &self.places).await? {
             self.add(retold.message.clone(), Vec::new()).await?;
             retold.confirm();
+            mark_said(&mut self.plan.prepared.compiled.manifest, &self.entries);
         }
         Ok(is_shorter)
     }

@@ -6,7 +6,7 @@
 
 use prompt::CompiledPrompt;
 use protocol::message::{MessageNote, TurnMessage};
-use protocol::prompt::Stability;
+use protocol::prompt::{PromptManifest, Stability};
 
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
@@ -43,4 +43,12 @@ pub(crate) fn turn_sections(compiled: &CompiledPrompt) -> Vec<MessageNote> {
     let sections = compiled.manifest.sections.iter().zip(&compiled.sections);
     let of_turn = sections.filter(|(section, _)| section.stability == Stability::Turn);
     of_turn.map(|(_, text)| MessageNote { id: text.id.clone(), text: text.text.to_string() }).collect()
+}
+
+/// Says in a turn's manifest which sections of the turn its messages do not repeat.
+pub(crate) fn mark_said(manifest: &mut PromptManifest, messages: &[TurnMessage]) {
+    let own = |id: &str| messages.iter().flat_map(|message| &message.notes).any(|note| note.id == id);
+    for section in manifest.sections.iter_mut().filter(|section| section.stability == Stability::Turn) {
+        section.said_earlier = !own(&section.id);
+    }
 }

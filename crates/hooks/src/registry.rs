@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::hook::{Execution, FailurePolicy, Phase};
+use protocol::hook::{Execution, FailurePolicy, Phase, Visibility};
 use strum::VariantArray as _;
 
 use crate::admission::{Admitted, admit};
@@ -95,6 +95,12 @@ impl HookRegistry {
     /// The ids of a phase's subscriptions, in order.
     pub fn subscriptions(&self, phase: Phase) -> impl Iterator<Item = &str> {
         self.plan(phase).entries.iter().map(|entry| entry.subscription.id.as_str())
+    }
+
+    /// Who may know of a subscription; none when there is no such one.
+    pub fn visibility(&self, subscription_id: &str) -> Option<Visibility> {
+        let found = self.entries.iter().find(|entry| entry.subscription.id == subscription_id);
+        found.map(|entry| entry.subscription.visibility)
     }
 
     pub(crate) fn plan(&self, phase: Phase) -> &Plan {

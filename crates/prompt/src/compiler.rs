@@ -95,6 +95,7 @@ impl Compiler {
                 sha256: rendered.sha256,
                 truncated: draft.truncated,
                 role: draft.role,
+                said_earlier: false,
                 sources: draft.sources,
             });
         }

@@ -171,6 +171,9 @@ pub struct PromptManifestSection {
     /// Who says it; absent: the system.
     #[serde(default, skip_serializing_if = "PromptRole::is_system")]
     pub role: PromptRole,
+    /// Whether an earlier turn in the request says it already, so that this one does not repeat it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub said_earlier: bool,
     /// What it was made from.
     pub sources: Vec<PromptSource>,
 }

@@ -250,6 +250,8 @@ pub enum FileDelivery {
     Initial,
     /// With its text, at the end of a tool's result.
     Inline,
+    /// By a tool that read the whole of it.
+    Read,
     /// By its path, at the end of a tool's result or after a resume.
     Pointer,
     /// As one that no longer applies.

@@ -9,9 +9,11 @@ use protocol::method::{
     PromptDiffParams, PromptDiffResult, PromptPreviewParams, PromptRebuildParams, PromptResult,
     TurnGetParams, TurnManifestResult,
 };
+use protocol::prompt::PromptManifest;
 use rpc::Error;
 
 use crate::error::{error, from_store};
+use crate::handler::turn::may_see;
 use crate::router::Context;
 
 pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Result<PromptResult, Error> {
@@ -24,7 +26,15 @@ pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Re
         actor: context.actor().map(str::to_owned),
     };
     let preview = context.shared.agent.preview(&request, session_start(params.fresh)).await;
-    Ok(preview.map_err(from_agent)?.into())
+    let mut result: PromptResult = preview.map_err(from_agent)?.into();
+    hide_hooks(&context, &mut result.manifest);
+    Ok(result)
+}
+
+/// Leaves out of a manifest the hooks that the caller may not know of.
+fn hide_hooks(context: &Context, manifest: &mut PromptManifest) {
+    let (agent, role) = (&context.shared.agent, context.peer.actor.role);
+    manifest.hook_sources.retain(|source| role >= may_see(agent.hook_visibility(&source.subscription_id)));
 }
 
 pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<PromptDiffResult, Error> {
@@ -65,8 +75,10 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
     let manifest =
         agent.manifest(&params.workspace_id, &params.turn_id, params.round).await.map_err(from_agent)?;
     let rebuilt = agent.rebuild(&params.workspace_id, &manifest).await.map_err(from_agent)?;
+    let mut shown = manifest;
+    hide_hooks(&context, &mut shown);
     Ok(PromptResult {
-        manifest,
+        manifest: shown,
         stable_text: rebuilt.stable_text,
         session_text: rebuilt.session_text,
         user_text: rebuilt.user_text,
@@ -79,7 +91,8 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
 
 pub(crate) async fn manifest(context: Context, params: TurnGetParams) -> Result<TurnManifestResult, Error> {
     let found = context.shared.agent.rounds(&params.workspace_id, &params.turn_id).await;
-    let (manifests, rounds) = found.map_err(from_agent)?;
+    let (mut manifests, rounds) = found.map_err(from_agent)?;
+    manifests.iter_mut().for_each(|round| hide_hooks(&context, &mut round.manifest));
     Ok(TurnManifestResult { manifests, rounds })
 }
 

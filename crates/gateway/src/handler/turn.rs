@@ -78,7 +78,7 @@ pub(crate) async fn explain(context: Context, params: TurnGetParams) -> Result<T
 }
 
 /// The weakest role that is shown a hook's run.
-fn may_see(visibility: Visibility) -> Role {
+pub(crate) fn may_see(visibility: Visibility) -> Role {
     match visibility {
         Visibility::Internal => Role::Owner,
         // Whoever may run turns may look for what is wrong with them.

@@ -360,6 +360,11 @@ async fn a_whole_instruction_file_that_was_read_is_delivered_once() {
         "one line of it is not all of it"
     );
     assert!(!last_message(&bodies[2]).contains("system-reminder"), "{}", last_message(&bodies[2]));
+    let params = stage.with(json!({ "turn_id": answer["turn"]["id"] }));
+    let explained = stage.socket.ok("turn/explain", params).await["explanation"].clone();
+    let deliveries =
+        explained["files"].as_array().unwrap().iter().map(|file| file["delivery"].as_str().unwrap());
+    assert_eq!(deliveries.collect::<Vec<_>>(), ["initial", "pointer", "read"], "{explained:#}");
     // In a later turn it still counts.
     stage.model.answer(calls([edit("4", "a/main.rs", "new", "newer")]));
     stage.model.answer(Answer::text("edited again"));

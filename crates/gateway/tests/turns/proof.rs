@@ -114,6 +114,8 @@ async fn reasoning_and_the_cache_key_are_in_the_record() {
 #[tokio::test]
 async fn hooks_are_shown_to_those_who_may_see_them() {
     let mut stage = Stage::chat().await;
+    let saved = stage.with(json!({ "content": "Be brief." }));
+    stage.socket.ok("thread/agents_doc/save", saved).await;
     stage.model.answer(Answer::text("yes"));
     let turn = stage.ask("Really?").await["turn"]["id"].as_str().unwrap().to_owned();
     let owner = explained(&mut stage, &turn).await;
@@ -128,5 +130,13 @@ async fn hooks_are_shown_to_those_who_may_see_them() {
         let seen = other.ok("turn/explain", stage.with(json!({ "turn_id": turn }))).await;
         assert_eq!(internal(&seen["explanation"]["hooks"]), 0, "{role}");
         assert_eq!(seen["explanation"]["rounds"], owner["rounds"], "the rest is for everybody");
+        let named = |manifest: &Value| manifest["hook_sources"].as_array().map_or(0, Vec::len);
+        let params = stage.with(json!({ "turn_id": turn }));
+        let seen = other.ok("turn/manifest", params.clone()).await;
+        assert_eq!(named(&seen["manifests"][0]["manifest"]), 0, "{role}: {seen}");
+        let own = stage.socket.ok("turn/manifest", params).await;
+        assert_eq!(named(&own["manifests"][0]["manifest"]), 1, "{own}");
+        let params = stage.with(json!({ "thread_id": stage.thread }));
+        assert_eq!(named(&other.ok("prompt/preview", params).await["manifest"]), 0, "{role}");
     }
 }

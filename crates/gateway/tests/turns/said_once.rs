@@ -26,6 +26,14 @@ async fn transcript_of_what_is_said_once() {
     let bodies = stage.bodies();
     assert!(bodies.iter().all(|body| dates(body) == 1));
 
+    // The proof says which turn has said it.
+    for (answer, said_earlier) in [(&first, false), (&second, true)] {
+        let params = stage.with(json!({ "turn_id": answer["turn"]["id"] }));
+        let manifest = stage.socket.ok("turn/manifest", params).await["manifests"][0]["manifest"].clone();
+        let date = manifest["sections"].as_array().unwrap().iter().find(|it| it["id"] == "extra_system");
+        assert_eq!(date.unwrap()["said_earlier"] == true, said_earlier, "{manifest}");
+    }
+
     // People are shown what was said, and nothing of ours.
     let texts = |answer: &Value| {
         let steps = answer["steps"].as_array().unwrap().iter();

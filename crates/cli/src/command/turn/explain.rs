@@ -52,6 +52,7 @@ fn describe_file(file: &ExplainedFile) -> String {
     let how = match file.delivery {
         FileDelivery::Initial => "at the start",
         FileDelivery::Inline => "delivered with its text",
+        FileDelivery::Read => "read whole",
         FileDelivery::Pointer => "announced by its path",
         FileDelivery::Removed => "no longer applies",
     };
