@@ -11,13 +11,15 @@ use crate::error::AgentError;
 use crate::explanation::{reminded_files, tools};
 use crate::preparation::Agent;
 
+type ManifestsAndRounds = (Vec<RoundManifest>, Vec<ExplainedRound>);
+
 impl Agent {
     /// The manifests of a turn's rounds, and what happened in them.
     pub fn rounds<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
-    ) -> BoxFuture<'a, Result<(Vec<RoundManifest>, Vec<ExplainedRound>), AgentError>> {
+    ) -> BoxFuture<'a, Result<ManifestsAndRounds, AgentError>> {
         Box::pin(async move {
             let manifests = self.store.manifests(workspace_id, turn_id).await?;
             let items = self.store.turn_items(workspace_id, turn_id).await?;

@@ -71,6 +71,9 @@ impl ThreadSession {
     }
 }
 
+/// A stored session, and the reminder of what has changed since.
+type StoredAndTold = (Option<protocol::ThreadSession>, Option<Reminder>);
+
 impl Agent {
     /// The session that a turn goes on with. One that begins with it is stored when the turn has ended well, and not
     /// before: after a turn that failed, the next one reads the files anew.
@@ -126,7 +129,7 @@ impl Agent {
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
         cwd: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<(Option<protocol::ThreadSession>, Option<Reminder>), AgentError>> {
+    ) -> BoxFuture<'a, Result<StoredAndTold, AgentError>> {
         Box::pin(async move {
             let TurnSubject { workspace, thread, .. } =
                 self.store.turn_subject(workspace_id, thread_id).await?;

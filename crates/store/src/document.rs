@@ -55,12 +55,12 @@ pub struct Saved {
     pub changed: bool,
 }
 
+/// A scope's own document, and the one effective there.
+type OwnAndEffective = (Option<Document>, Option<ResolvedDocument>);
+
 impl Store {
     /// A scope's own document, and the one effective there, of one moment.
-    pub fn document<'a>(
-        &'a self,
-        scope: &'a Scope,
-    ) -> BoxFuture<'a, Result<(Option<Document>, Option<ResolvedDocument>), StoreError>> {
+    pub fn document<'a>(&'a self, scope: &'a Scope) -> BoxFuture<'a, Result<OwnAndEffective, StoreError>> {
         Box::pin(async move {
             let scope = scope.clone();
             self.read_snapshot(async move |on: &mut On<'_>| {

@@ -174,10 +174,11 @@ enum End {
 
 fn end(transaction: Transaction, end: End) -> BoxFuture<'static, Result<(), StoreError>> {
     Box::pin(async move {
-        Ok(match end {
+        match end {
             End::Commit => transaction.commit().await?,
             End::Rollback => transaction.rollback().await?,
-        })
+        }
+        Ok(())
     })
 }
 
