@@ -246,6 +246,9 @@ pub(crate) enum Session {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) flags: ServeFlags,
+    /// Accept another database, or an empty one, in the place of the one that the data directory was used with
+    #[arg(long)]
+    pub(crate) new_database: bool,
     /// Speak JSON-RPC on standard input and output; beside a running gateway, pass everything on to it
     #[arg(long)]
     pub(crate) stdio: bool,

@@ -7,6 +7,8 @@ mod commands;
 #[cfg(test)]
 mod edit;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod kill_nine;
 #[cfg(all(test, target_os = "linux"))]
 mod sandbox;

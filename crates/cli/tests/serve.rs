@@ -21,7 +21,10 @@ fn the_data_directory_and_all_in_it_is_private() {
     std::fs::set_permissions(machine.data(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let server = machine.serve();
     assert_eq!(mode(&machine.data()), 0o700);
-    for name in ["owner.token", "gateway.json", "gateway.lock"] {
+    for name in ["owner.token", "gateway.json", "gateway.lock", "databases.json", "foreword.db.lock"] {
+        assert_eq!(mode(&machine.data().join(name)), 0o600, "{name}");
+    }
+    for name in ["foreword.db", "foreword.db-wal", "foreword.db-shm"] {
         assert_eq!(mode(&machine.data().join(name)), 0o600, "{name}");
     }
     let text = std::fs::read_to_string(machine.data().join("gateway.json")).unwrap();

@@ -5,8 +5,24 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use protocol::local::{DATABASE_FILE, GATEWAY_FILE, GatewayFile, LOCK_FILE, OWNER_TOKEN_FILE};
+use protocol::local::{
+    DATABASE_FILE, DRAFTS_DIRECTORY, GATEWAY_FILE, GatewayFile, LOCK_FILE, OWNER_TOKEN_FILE,
+};
 use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::known_databases::KNOWN_DATABASES_FILE;
+use crate::private_file;
+
+/// What gateways write into a data directory.
+const OWN_FILES: &[&str] = &[
+    OWNER_TOKEN_FILE,
+    KNOWN_DATABASES_FILE,
+    DATABASE_FILE,
+    "foreword.db-wal",
+    "foreword.db-shm",
+    "foreword.db-journal",
+    "foreword.db.lock",
+];
 
 /// How long a lock is tried for: a command that only looks whether it is held holds it for a moment itself.
 const LOCK_TRIES: u32 = 20;
@@ -46,10 +62,9 @@ impl DataDirectory {
             let path = path.to_owned();
             move |source| DataDirectoryError::Io { action, path, source }
         };
-        fs::create_dir_all(path).map_err(failed("create the data directory", path))?;
-        make_private(path).map_err(failed("make private", path))?;
+        private_file::create_directory(path).map_err(failed("create the data directory", path))?;
         let lock_path = path.join(LOCK_FILE);
-        let lock = private_file(&lock_path).map_err(failed("open", &lock_path))?;
+        let lock = private_file::open(&lock_path).map_err(failed("open", &lock_path))?;
         for attempt in 1.. {
             match lock.try_lock() {
                 Ok(()) => break,
@@ -64,7 +79,27 @@ impl DataDirectory {
         let directory = Self { path: path.to_owned(), _lock: lock };
         // A gateway that did not end well left this behind.
         directory.withdraw();
+        directory.mend_modes()?;
         Ok(directory)
+    }
+
+    /// Makes private what an earlier version, a copy or a restore from elsewhere left open to others.
+    fn mend_modes(&self) -> Result<(), DataDirectoryError> {
+        let drafts = self.path.join(DRAFTS_DIRECTORY);
+        let of_drafts = fs::read_dir(&drafts).into_iter().flatten().flatten().map(|entry| entry.path());
+        let own = OWN_FILES.iter().map(|name| self.path.join(name));
+        for path in own.chain([drafts.clone()]).chain(of_drafts) {
+            match private_file::mend(&path) {
+                Ok(true) => tracing::warn!("others could read {}; it is private now", path.display()),
+                Ok(false) => {}
+                Err(source) => return Err(DataDirectoryError::Io { action: "make private", path, source }),
+            }
+        }
+        Ok(())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Where the embedded database is.
@@ -106,10 +141,10 @@ impl DataDirectory {
     }
 
     /// Writes a private file in one step, so that nobody reads half of it.
-    fn write(&self, name: &str, text: &str) -> Result<(), DataDirectoryError> {
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), DataDirectoryError> {
         let path = self.path.join(name);
         let temporary = self.path.join(format!(".{name}.{}", std::process::id()));
-        let written = private_file(&temporary).and_then(|mut file| {
+        let written = private_file::open(&temporary).and_then(|mut file| {
             file.set_len(0)?;
             writeln!(file, "{text}")?;
             file.sync_all()?;
@@ -124,28 +159,4 @@ impl DataDirectory {
 
 fn read_gateway_file(path: &Path) -> Option<GatewayFile> {
     serde_json::from_str(&fs::read_to_string(path.join(GATEWAY_FILE)).ok()?).ok()
-}
-
-#[cfg(unix)]
-fn make_private(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
-}
-
-#[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-    let file = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    file.set_permissions(fs::Permissions::from_mode(0o600))?;
-    Ok(file)
-}
-
-#[cfg(not(unix))]
-fn make_private(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<File> {
-    File::options().read(true).write(true).create(true).truncate(false).open(path)
 }

@@ -54,12 +54,10 @@ async fn check_origin(State(state): State<AppState>, request: Request, next: Nex
 }
 
 async fn ready(State(state): State<AppState>) -> Response {
-    match state.service.shared.store.ping().await {
+    let shared = &state.service.shared;
+    match shared.readiness.check(&shared.store).await {
         Ok(()) => "ready\n".into_response(),
-        Err(problem) => {
-            tracing::warn!(error = %problem, "not ready");
-            (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n").into_response()
-        }
+        Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")).into_response(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Instant;
 use agent::Agent;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota};
+use protocol::InstanceId;
 use protocol::error::ErrorKind;
 use rpc::{CloseReason, Error, Reply};
 use serde_json::value::RawValue;
@@ -17,6 +18,7 @@ use crate::error::{error, from_store, unauthenticated};
 use crate::feed::Feeds;
 use crate::metrics::Metrics;
 use crate::peer::Peer;
+use crate::readiness::Readiness;
 use crate::router::{Context, Router};
 use crate::settings::GatewaySettings;
 
@@ -29,16 +31,26 @@ pub(crate) struct Shared {
     pub(crate) feeds: Feeds,
     pub(crate) connections: Connections,
     pub(crate) metrics: Arc<Metrics>,
+    /// Which database this is.
+    pub(crate) instance: InstanceId,
+    pub(crate) readiness: Readiness,
     limiter: Option<DefaultKeyedRateLimiter<String>>,
 }
 
 impl Shared {
-    pub(crate) fn new(settings: GatewaySettings, store: Store, agent: Arc<Agent>) -> Self {
+    pub(crate) fn new(
+        settings: GatewaySettings,
+        store: Store,
+        agent: Arc<Agent>,
+        instance: InstanceId,
+    ) -> Self {
         let metrics = Arc::new(Metrics::new());
         Self {
             access: Authenticator::new(store.clone()),
             feeds: Feeds::new(store.clone(), Arc::clone(&metrics)),
             connections: Connections::default(),
+            instance,
+            readiness: Readiness::default(),
             metrics,
             limiter: settings
                 .rate_limit

@@ -14,6 +14,8 @@ pub struct GatewaySettings {
     pub data: PathBuf,
     /// The database; none: SQLite in the data directory.
     pub database: Option<Database>,
+    /// Whether a database may take the place of another that this data directory was used with before.
+    pub new_database: bool,
     /// Where to listen, such as `127.0.0.1:4670`; port 0 takes a free one.
     pub listen: String,
     /// Whether an address that other machines can reach is allowed.
@@ -42,6 +44,7 @@ impl GatewaySettings {
             agent: agent::AgentSettings::new(data.join("home")),
             data,
             database: None,
+            new_database: false,
             listen: protocol::local::DEFAULT_ADDRESS.to_owned(),
             allow_remote: false,
             allowed_hosts: Vec::new(),

@@ -9,7 +9,7 @@ use agent::{Agent, blocking};
 use futures_util::future::BoxFuture;
 use hooks::{HookPackage, RegistrationError};
 use prompt::{BootstrapError, create_bootstrap_files};
-use protocol::Hint;
+use protocol::{Hint, InstanceId};
 use rpc::Endpoint;
 use store::{Database, Store, StoreError, Wake};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -21,7 +21,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
 use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::database_file::{DatabaseFileError, LockedDatabase};
 use crate::http::{AppState, routes};
+use crate::known_databases::KnownDatabases;
 use crate::owner::{self, OwnerError};
 use crate::peer::Peer;
 use crate::service::{Service, Shared};
@@ -45,6 +47,9 @@ pub enum StartError {
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),
+    /// The database is in use, gone, or another one.
+    #[error(transparent)]
+    DatabaseFile(#[from] DatabaseFileError),
     /// The database cannot be used.
     #[error("could not open the database {database}: {source}")]
     Database {
@@ -94,6 +99,15 @@ impl Hint for StartError {
             StartError::DataDirectory(DataDirectoryError::Locked { .. }) => {
                 "use that gateway, stop it first, or start this one with another --data directory"
             }
+            StartError::DatabaseFile(DatabaseFileError::InUse { .. }) => {
+                "use that gateway, stop it first, or start this one with another --database"
+            }
+            StartError::DatabaseFile(
+                DatabaseFileError::Missing { .. } | DatabaseFileError::Replaced { .. },
+            ) => {
+                "put the database back, or restore a backup with `foreword restore`; to go on with what is there, or \
+                 with an empty one, start once with --new-database"
+            }
             StartError::Bootstrap(BootstrapError::IsADirectory { .. }) => {
                 "move it away, or use another home directory with --home"
             }
@@ -120,6 +134,8 @@ pub struct Gateway {
     background: Vec<JoinHandle<()>>,
     directory: Arc<DataDirectory>,
     database: Database,
+    /// Held for as long as the gateway lives.
+    _locked: Option<LockedDatabase>,
 }
 
 impl Gateway {
@@ -150,9 +166,11 @@ impl Gateway {
         let data = settings.data.clone();
         let directory = Arc::new(blocking(move || DataDirectory::lock(&data)).await?);
         let database = settings.database.clone().unwrap_or_else(|| Database::Sqlite(directory.database()));
-        let store = Store::open(&database)
-            .await
-            .map_err(|source| StartError::Database { database: database.clone(), source })?;
+        let locked = lock_database(&directory, &database, settings.new_database).await?;
+        let failed = |source| StartError::Database { database: database.clone(), source };
+        let store = Store::open(&database).await.map_err(failed)?;
+        let instance = store.instance().await.map_err(failed)?;
+        recognise(&directory, &database, &instance, settings.new_database).await?;
         owner::ensure(&directory, &store).await?;
         let home = settings.agent.home.clone();
         blocking(move || create_bootstrap_files(&home)).await?;
@@ -162,7 +180,7 @@ impl Gateway {
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let shared = Arc::new(Shared::new(settings, store, agent));
+        let shared = Arc::new(Shared::new(settings, store, agent, instance));
         let background = vec![
             tokio::spawn(listen_for_changes(Arc::clone(&shared))),
             tokio::spawn(apply_retention(Arc::clone(&shared))),
@@ -188,6 +206,7 @@ impl Gateway {
             background,
             directory,
             database,
+            _locked: locked,
         })
     }
 
@@ -271,6 +290,41 @@ impl Gateway {
         self.service.shared.agent.shutdown(HOOK_TIME).await;
         self.service.shared.store.close().await;
     }
+}
+
+/// Locks the embedded database, and refuses to make an empty one where one is known.
+async fn lock_database(
+    directory: &Arc<DataDirectory>,
+    database: &Database,
+    new_database: bool,
+) -> Result<Option<LockedDatabase>, StartError> {
+    let Database::Sqlite(path) = database else { return Ok(None) };
+    let (directory, database, path) = (Arc::clone(directory), database.clone(), path.clone());
+    blocking(move || {
+        if !new_database {
+            KnownDatabases::read(&directory).check_file(&directory, &database)?;
+        }
+        Ok(Some(LockedDatabase::lock(&path)?))
+    })
+    .await
+}
+
+/// Refuses a database that is not the one this data directory was used with, and remembers the one it is used with.
+async fn recognise(
+    directory: &Arc<DataDirectory>,
+    database: &Database,
+    instance: &InstanceId,
+    new_database: bool,
+) -> Result<(), StartError> {
+    let (directory, database, instance) = (Arc::clone(directory), database.clone(), instance.clone());
+    blocking(move || {
+        let mut known = KnownDatabases::read(&directory);
+        if !new_database {
+            known.check_instance(&directory, &database, &instance)?;
+        }
+        Ok(known.remember(&directory, &database, &instance)?)
+    })
+    .await
 }
 
 /// How programs on this machine reach an address: "everywhere" is no place to connect to.

@@ -105,7 +105,7 @@ fn a_full_disk_is_reported_and_costs_nothing_that_was_saved() {
     }
     // The disk exists only in a name space that ends with the process in it, however that ends.
     let directory = tempfile::tempdir().unwrap();
-    let script = format!("mount -t tmpfs -o size=6m none \"${SMALL_DISK}\" || exit 77; exec \"$@\"");
+    let script = format!("mount -t tmpfs -o size=10m none \"${SMALL_DISK}\" || exit 77; exec \"$@\"");
     let run = std::process::Command::new("unshare")
         .args(["--map-root-user", "--mount", "sh", "-c", &script, "sh"])
         .arg(std::env::current_exe().unwrap())
@@ -135,7 +135,8 @@ fn skip(why: &str) {
 async fn on_a_small_disk() {
     let disk = std::path::PathBuf::from(std::env::var_os(SMALL_DISK).unwrap());
     let ballast = disk.join("ballast");
-    std::fs::write(&ballast, vec![0; 2 * 1024 * 1024]).unwrap();
+    // Without it there is room for the whole write-ahead log twice, so that SQLite can tidy it up.
+    std::fs::write(&ballast, vec![0; 6 * 1024 * 1024]).unwrap();
     let directory = tempfile::tempdir_in(&disk).unwrap();
     let gateway = TestGateway::start_in(directory, |_| {}).await.unwrap();
     let world = World::new(&gateway, "w").await;
@@ -160,6 +161,12 @@ async fn on_a_small_disk() {
         }
         assert!(acknowledged < 1_000, "the disk is not small");
     }
+    let answer = get(&gateway, "/readyz", None).await;
+    assert_eq!(
+        (answer.status, answer.text()),
+        (503, "the disk that holds the database is full\n"),
+        "what cannot write is not ready"
+    );
     // Whatever was acknowledged can be read, and nothing else.
     let got = socket.ok("thread/agents_doc/get", world.with(json!({}))).await;
     assert_eq!(got["explicit"]["content"], text(acknowledged));
@@ -173,6 +180,7 @@ async fn on_a_small_disk() {
     assert_eq!(tree["seq"], 4 + acknowledged);
 
     std::fs::remove_file(&ballast).unwrap();
+    until("the gateway to be ready again", async || is_ready(&gateway).await).await;
     let saved = socket.ok("thread/agents_doc/save", save(&world, "there is room again")).await;
     assert_eq!(saved["doc"]["version"], acknowledged + 1);
     let count = usize::try_from(acknowledged).unwrap() + 2;

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hooks::{
     ContributionKind, FailurePolicy, HookContext, HookFailure, HookPackage, HookSubscription, Phase,
-    PromptSection,
+    PromptSection, Visibility,
 };
+use protocol::Role;
 use protocol::prompt::PromptManifest;
 use serde_json::{Value, json};
 use test_gateway::TestGateway;
@@ -305,5 +306,48 @@ async fn the_manifest_says_what_happened_to_files_on_disk() {
         let found = diagnostics.iter().find(|found| found["section_id"] == "agents_context").unwrap();
         assert_eq!(found["code"], code, "{name}: {found}");
         assert_eq!(found["file"], file.to_str().unwrap(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_manifest_names_only_the_hooks_that_its_reader_may_see() {
+    let hook = |id: &'static str, visibility| {
+        HookSubscription::new(id, Phase::PrePromptCompile, move |_: HookContext| async move {
+            Ok(vec![PromptSection::new("one", id, id, "text").into()])
+        })
+        .visibility(visibility)
+        .may_contribute([ContributionKind::PromptSection])
+    };
+    let package = HookPackage::new("test.package", "test")
+        .with(hook("internal", Visibility::Internal))
+        .with(hook("debug", Visibility::Debug))
+        .with(hook("user", Visibility::User));
+    let prompts = Prompts::on(TestGateway::start_with_hooks([package]).await.unwrap()).await;
+    let turn = prompts.turn().await;
+    for (role, seen) in [
+        (Role::Reader, &["user"][..]),
+        (Role::Editor, &["user"]),
+        (Role::Operator, &["debug", "user"]),
+        (Role::Owner, &["debug", "internal", "user"]),
+    ] {
+        let workspace = prompts.world.workspace.parse().unwrap();
+        let secret = prompts.gateway.token(&format!("some {role}"), role, Some(workspace)).await.unwrap();
+        let mut socket = Socket::connect(&prompts.gateway, &secret).await;
+        let next = prompts.world.with(json!({ "thread_id": prompts.world.thread }));
+        let past = prompts.world.with(json!({ "turn_id": turn }));
+        let preview = socket.ok("prompt/preview", next).await;
+        let rebuilt = socket.ok("prompt/rebuild", &past).await;
+        let recorded = socket.ok("turn/manifest", &past).await;
+        for manifest in [&preview["manifest"], &rebuilt["manifest"], &recorded["manifests"][0]["manifest"]] {
+            let mut named: Vec<&str> = manifest["hook_sources"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|source| source["hook_id"].as_str().unwrap())
+                .collect();
+            named.sort_unstable();
+            assert_eq!(named, seen, "{role}");
+        }
+        assert!(sections(&preview).contains(&"internal"), "what it contributed is in the prompt");
     }
 }

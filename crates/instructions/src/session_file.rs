@@ -78,7 +78,7 @@ impl SessionFile {
 
     fn open(path: &Path) -> Result<(Self, PathBuf), SessionFileError> {
         let lock_path = Self::lock_path(path);
-        match File::options().create(true).truncate(false).write(true).open(&lock_path) {
+        match private_file().create(true).truncate(false).open(&lock_path) {
             Ok(lock) => Ok((Self { path: target(path), lock }, lock_path)),
             Err(source) => Err(unlocked(lock_path, source)),
         }
@@ -118,11 +118,12 @@ impl SessionFile {
         let mut temporary = self.path.as_os_str().to_owned();
         temporary.push(format!(".{}", std::process::id()));
         let prepared = PreparedSession { file: self, temporary: PathBuf::from(temporary) };
-        let written = File::create(&prepared.temporary).and_then(|mut file| {
-            file.write_all(&serde_json::to_vec_pretty(session)?)?;
-            file.write_all(b"\n")?;
-            file.sync_all()
-        });
+        let written =
+            private_file().create(true).truncate(true).open(&prepared.temporary).and_then(|mut file| {
+                file.write_all(&serde_json::to_vec_pretty(session)?)?;
+                file.write_all(b"\n")?;
+                file.sync_all()
+            });
         written.map_err(|source| self.unwritten(source))?;
         Ok(prepared)
     }
@@ -130,6 +131,15 @@ impl SessionFile {
     fn unwritten(&self, source: io::Error) -> SessionFileError {
         SessionFileError::Io { action: "write", path: self.path.clone(), source }
     }
+}
+
+/// A session quotes instruction files, so what is made for it is for this user alone.
+fn private_file() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 fn unlocked(path: PathBuf, source: io::Error) -> SessionFileError {

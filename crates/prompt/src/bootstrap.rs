@@ -97,7 +97,7 @@ pub fn create_bootstrap_files(home: &Path) -> Result<Vec<PathBuf>, BootstrapErro
             continue;
         }
         let refused = |source| BootstrapError::Write { path: path.clone(), source };
-        fs::create_dir_all(home).map_err(|source| BootstrapError::Write { path: home.to_owned(), source })?;
+        create_private(home).map_err(|source| BootstrapError::Write { path: home.to_owned(), source })?;
         match write_new(&path, text) {
             Ok(()) => created.push(path),
             // Somebody else was quicker.
@@ -108,13 +108,25 @@ pub fn create_bootstrap_files(home: &Path) -> Result<Vec<PathBuf>, BootstrapErro
     Ok(created)
 }
 
+/// Makes a directory for this user alone where there is none.
+fn create_private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(directory)
+}
+
 /// Written beside its place first, so that nobody ever reads half of it.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     static MADE: AtomicU64 = AtomicU64::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
     let beside = path.with_extension(format!("md.{}-{number}.new", std::process::id()));
     let written = (|| {
-        let mut file = fs::File::options().write(true).create(true).truncate(true).open(&beside)?;
+        let mut options = fs::File::options();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&beside)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         // Unlike a rename, a link fails where something is already there.

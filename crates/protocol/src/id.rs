@@ -106,6 +106,8 @@ macro_rules! ids {
 }
 
 ids! {
+    /// Identifies a database, from its making or its restoring from a backup on.
+    InstanceId,
     /// Identifies a workspace.
     WorkspaceId,
     /// Identifies a folder of a thread tree.

@@ -62,7 +62,9 @@ pub use document::{
     SaveReason, Warning,
 };
 pub use error::{ErrorKind, ErrorSubject, Hint};
-pub use id::{DocumentId, FolderId, HookRunId, ThreadId, TokenId, TurnId, TurnItemId, WorkspaceId};
+pub use id::{
+    DocumentId, FolderId, HookRunId, InstanceId, ThreadId, TokenId, TurnId, TurnItemId, WorkspaceId,
+};
 pub use method::{Method, MethodSpec, Params};
 pub use nearest::{nearest, similar};
 pub use number::{Sequence, Version};

@@ -11,6 +11,8 @@ pub const LOCK_FILE: &str = "gateway.lock";
 pub const OWNER_TOKEN_FILE: &str = "owner.token";
 /// The embedded database.
 pub const DATABASE_FILE: &str = "foreword.db";
+/// Texts that an editor left behind, below the data directory.
+pub const DRAFTS_DIRECTORY: &str = "drafts";
 /// Where a gateway listens unless told otherwise.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:4670";
 

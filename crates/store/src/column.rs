@@ -3,8 +3,8 @@
 use std::fmt;
 
 use protocol::{
-    AgentsConfig, ContentHash, DocumentId, FolderId, HookRunId, Sequence, ThreadId, Timestamp, TokenId,
-    TurnId, TurnItemId, Version, WorkspaceId,
+    AgentsConfig, ContentHash, DocumentId, FolderId, HookRunId, InstanceId, Sequence, ThreadId, Timestamp,
+    TokenId, TurnId, TurnItemId, Version, WorkspaceId,
 };
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
@@ -213,7 +213,17 @@ macro_rules! text_columns {
     )*};
 }
 
-text_columns!(WorkspaceId, FolderId, ThreadId, DocumentId, TokenId, TurnId, TurnItemId, HookRunId);
+text_columns!(
+    InstanceId,
+    WorkspaceId,
+    FolderId,
+    ThreadId,
+    DocumentId,
+    TokenId,
+    TurnId,
+    TurnItemId,
+    HookRunId
+);
 
 impl<'a> From<&'a ContentHash> for Value<'a> {
     fn from(hash: &'a ContentHash) -> Self {

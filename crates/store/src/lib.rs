@@ -25,6 +25,7 @@ mod error;
 mod folder;
 mod history;
 mod hook_run;
+mod instance;
 mod lanes;
 mod lease;
 mod listener;

@@ -2,9 +2,9 @@
 
 use protocol::Timestamp;
 
-use crate::StoreError;
 use crate::column::values;
 use crate::on::On;
+use crate::{StoreError, instance};
 
 struct Migration {
     name: &'static str,
@@ -50,6 +50,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("migration/m0006_operators.sqlite.sql"),
         postgres: include_str!("migration/m0006_operators.postgres.sql"),
     },
+    Migration {
+        name: "m0007_instance",
+        both: include_str!("migration/m0007_instance.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.
@@ -76,5 +82,5 @@ pub(crate) async fn migrate(on: &mut On<'_>) -> Result<(), StoreError> {
         let done = "INSERT INTO seaql_migrations (version, applied_at) VALUES ($1, $2)";
         on.execute(done, values![migration.name, seconds]).await?;
     }
-    Ok(())
+    instance::ensure(on).await
 }

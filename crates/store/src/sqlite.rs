@@ -66,7 +66,8 @@ impl Sqlite {
     }
 
     fn open_now(path: PathBuf, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
-        let mut connection = connect(&path, OpenFlags::SQLITE_OPEN_CREATE)?;
+        make_private_file(&path)?;
+        let mut connection = connect(&path, OpenFlags::empty())?;
         migrate(&mut connection)?;
         // The file is there now. A connection that is opened later must not put an empty one in its place when it was
         // moved away, and use that one, with the other's write-ahead log, ever after.
@@ -343,6 +344,26 @@ impl Reader {
 fn execute(connection: &Connection, sql: &str) -> Result<(), StoreError> {
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
+}
+
+/// Makes the file where there is none, for this user alone whatever the umask says. SQLite gives the files that it
+/// makes beside it the same mode.
+fn make_private_file(path: &Path) -> Result<(), StoreError> {
+    let mut options = std::fs::File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let made = options.open(path);
+    #[cfg(unix)]
+    let made = made.and_then(|file| {
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).map(|()| file)
+    });
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(StoreError::unavailable(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {

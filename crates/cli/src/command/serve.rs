@@ -93,6 +93,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
     let sections = context.configuration.sections();
     let mut settings = sections.gateway.clone();
     settings.data.clone_from(&context.directories.data);
+    settings.new_database = arguments.new_database;
     let listen_origin = context.configuration.origin("gateway.listen");
     if arguments.stdio && listen_origin.layer() != Layer::Flags {
         // The parent process talks over stdio; the address only lets other commands find this gateway.

@@ -15,6 +15,7 @@ pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Re
     Ok(Reply::new(InitializeResult {
         protocol_version: PROTOCOL_VERSION.to_owned(),
         server: Program { name: "foreword".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        instance: context.shared.instance.clone(),
         capabilities: Capabilities {
             methods: METHODS.iter().map(|method| method.name.to_owned()).collect(),
             events: context.peer.outgoing().is_some(),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Sequence, WorkspaceId};
+use crate::{InstanceId, Sequence, WorkspaceId};
 
 /// The version of this protocol, as `initialize` answers it.
 pub const PROTOCOL_VERSION: &str = "1";
@@ -34,6 +34,8 @@ pub struct InitializeResult {
     pub protocol_version: String,
     /// The gateway.
     pub server: Program,
+    /// The database; another one than before means that everything a client knows must be loaded again.
+    pub instance: InstanceId,
     /// What it can do on this connection.
     pub capabilities: Capabilities,
 }

@@ -2,6 +2,7 @@
 
 use client::{Client, ClientError, Editing};
 use protocol::error::ErrorData;
+use protocol::local::DRAFTS_DIRECTORY;
 use protocol::method::{DocumentGet, DocumentSave, DocumentSaveParams, DocumentScopeParams};
 use protocol::{ErrorKind, SaveReason};
 use serde_json::json;
@@ -21,7 +22,7 @@ pub(super) async fn run(context: &Context, client: &Client, scope: &InScope) -> 
     let opened = client.call::<DocumentGet>(&params).await?;
     let mut editing = Editing::new(opened.explicit.as_ref());
 
-    let draft = Draft::new(&context.directories.data.join("drafts"), "AGENTS", editing.text())?;
+    let draft = Draft::new(&context.directories.data.join(DRAFTS_DIRECTORY), "AGENTS", editing.text())?;
     editing.edit(draft.edit()?);
     let Some(save) = editing.save(SaveReason::Manual) else {
         draft.discard();

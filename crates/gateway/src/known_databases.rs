@@ -1,0 +1,83 @@
+//! Which databases a data directory was used with, so that an empty one never takes the place of one that is gone.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use protocol::InstanceId;
+use serde::{Deserialize, Serialize};
+use store::Database;
+
+use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::database_file::{DatabaseFileError, resolve};
+
+/// Beside the owner's token.
+pub(crate) const KNOWN_DATABASES_FILE: &str = "databases.json";
+
+/// The databases by their address. Those in the data directory are named without it, so that it can be moved.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct KnownDatabases {
+    databases: BTreeMap<String, InstanceId>,
+}
+
+impl KnownDatabases {
+    /// What a data directory remembers. A file that is cut off or damaged remembers nothing.
+    pub(crate) fn read(directory: &DataDirectory) -> Self {
+        let text = std::fs::read_to_string(directory.path().join(KNOWN_DATABASES_FILE)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Refuses a database whose file is gone before an empty one is made in its place.
+    pub(crate) fn check_file(
+        &self,
+        directory: &DataDirectory,
+        database: &Database,
+    ) -> Result<(), DatabaseFileError> {
+        let Database::Sqlite(path) = database else { return Ok(()) };
+        let is_empty = path.metadata().map_or(true, |metadata| metadata.len() == 0);
+        if is_empty && self.databases.contains_key(&name(directory.path(), database)) {
+            return Err(DatabaseFileError::Missing {
+                database: database.to_string(),
+                data: directory.path().to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Refuses another database in the place of one that is known.
+    pub(crate) fn check_instance(
+        &self,
+        directory: &DataDirectory,
+        database: &Database,
+        instance: &InstanceId,
+    ) -> Result<(), DatabaseFileError> {
+        match self.databases.get(&name(directory.path(), database)) {
+            Some(known) if known != instance => Err(DatabaseFileError::Replaced {
+                database: database.to_string(),
+                data: directory.path().to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Remembers a database, in memory and on disk.
+    pub(crate) fn remember(
+        &mut self,
+        directory: &DataDirectory,
+        database: &Database,
+        instance: &InstanceId,
+    ) -> Result<(), DataDirectoryError> {
+        let known = self.databases.insert(name(directory.path(), database), instance.clone());
+        if known.as_ref() == Some(instance) {
+            return Ok(());
+        }
+        let text = serde_json::to_string(self).unwrap_or_default();
+        directory.write(KNOWN_DATABASES_FILE, &text)
+    }
+}
+
+fn name(data: &Path, database: &Database) -> String {
+    let Database::Sqlite(path) = database else { return database.to_string() };
+    let path = resolve(path);
+    let below = path.strip_prefix(resolve(data)).unwrap_or(&path);
+    format!("sqlite:{}", below.display())
+}

@@ -1,0 +1,59 @@
+//! Which database this is, and whether it can be written.
+
+use futures_util::future::BoxFuture;
+use protocol::limits::MAX_DOCUMENT_BYTES;
+use protocol::{InstanceId, Timestamp};
+
+use crate::column::values;
+use crate::on::On;
+use crate::{Store, StoreError};
+
+const FIND: &str = "SELECT id FROM instance";
+
+impl Store {
+    /// Identifies the database. A copy has the same id until it is restored, which makes it another database.
+    pub fn instance(&self) -> BoxFuture<'_, Result<InstanceId, StoreError>> {
+        Box::pin(async move {
+            let found =
+                self.read(async |on: &mut On<'_>| on.one_by_key(FIND, &[], |mut row| row.next()).await);
+            found.await?.ok_or_else(|| StoreError::database("it has no instance id"))
+        })
+    }
+
+    /// Commits as much as the longest document, because only a commit shows that there is room for a save.
+    ///
+    /// Every gateway of a PostgreSQL writes and deletes a row of its own: one that is frozen in the middle must not make
+    /// the others wait. SQLite does not write what the same transaction deletes, so there the row before is deleted.
+    pub fn check_writes(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let id = InstanceId::new();
+            self.write(async move |on: &mut On<'_>| {
+                let content = "x".repeat(MAX_DOCUMENT_BYTES);
+                let values = values![&id, &content];
+                on.execute("INSERT INTO write_probe (id, content) VALUES ($1, $2)", values).await?;
+                let delete = if on.is_postgres() {
+                    "DELETE FROM write_probe WHERE id = $1"
+                } else {
+                    "DELETE FROM write_probe WHERE id <> $1"
+                };
+                on.execute(delete, values![&id]).await.map(drop)
+            })
+            .await
+        })
+    }
+}
+
+/// Gives a database its id, once.
+pub(crate) async fn ensure(on: &mut On<'_>) -> Result<(), StoreError> {
+    let found: Option<InstanceId> = on.one_by_key(FIND, &[], |mut row| row.next()).await?;
+    if found.is_none() {
+        insert(on).await?;
+    }
+    Ok(())
+}
+
+async fn insert(on: &mut On<'_>) -> Result<(), StoreError> {
+    let id = InstanceId::new();
+    let insert = "INSERT INTO instance (id, created_at) VALUES ($1, $2)";
+    on.execute(insert, values![&id, Timestamp::now()]).await.map(drop)
+}
