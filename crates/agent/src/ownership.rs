@@ -2,6 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
+use store::ApprovalAnswer;
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
@@ -41,11 +42,10 @@ impl Agent {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
         call_id: &'a str,
-        allow: bool,
-        actor: Option<&'a str>,
+        answer: ApprovalAnswer,
     ) -> BoxFuture<'a, Result<bool, AgentError>> {
         Box::pin(async move {
-            let answered = self.store.answer_approval(workspace_id, turn_id, call_id, allow, actor).await?;
+            let answered = self.store.answer_approval(workspace_id, turn_id, call_id, answer).await?;
             Ok(answered.decision.is_some_and(|decision| decision.allowed))
         })
     }

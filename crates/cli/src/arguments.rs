@@ -480,6 +480,9 @@ pub(crate) enum Turn {
         /// Refuse it instead
         #[arg(long)]
         deny: bool,
+        /// Decide only if this is still what would run, as `turn show` and `turn start --wait` print it
+        #[arg(long, value_name = "SHA256")]
+        digest: Option<String>,
         #[command(flatten)]
         scope: InWorkspace,
     },
@@ -503,6 +506,9 @@ pub(crate) struct TurnStart {
     /// Refuse every call that asks
     #[arg(long)]
     pub(crate) deny_writes: bool,
+    /// Let calls that ask wait for `foreword turn approve`; without a terminal they are denied otherwise
+    #[arg(long, conflicts_with_all = ["allow_writes", "deny_writes"])]
+    pub(crate) wait: bool,
     #[command(flatten)]
     pub(crate) scope: InWorkspace,
 }

@@ -215,6 +215,18 @@ fn reorders(character: char) -> bool {
     matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Whether a character cannot be seen, or changes how others are seen: controls, what reorders, what has no width, and
+/// blanks that are no space.
+pub(crate) fn is_unseen(character: char) -> bool {
+    match character {
+        ' '..='~' => false,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
+        // What the standard library escapes is not printable; behind a letter it leaves accents as they are.
+        _ => format!("a{character}").escape_debug().count() > 2,
+    }
+}
+
 /// The same text without what would steer a terminal; lines and tabs stay.
 fn visible(text: &str) -> Cow<'_, str> {
     let steers = |character: char| character.is_control() && !matches!(character, '\n' | '\t');

@@ -1,5 +1,6 @@
 //! Each command: what it prints for people and for programs, and how it says no.
 
+mod approvals;
 mod completions;
 mod configuration;
 mod documents;

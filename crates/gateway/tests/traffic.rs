@@ -141,10 +141,12 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     model.answer(Answer::text("hello").tool_call("1", "write_file", r#"{"path":"a","content":"x"}"#));
     model.answer(Answer::text("written"));
     let turn = id(&socket.ok("turn/start", &start).await["turn"]);
-    told(socket, "turn/approval_requested").await;
+    let digest = told(socket, "turn/approval_requested").await["params"]["digest"].clone();
     socket.ok("turn/get", with(json!({ "turn_id": turn }))).await;
     socket.ok("turn/watch", with(json!({ "turn_id": turn }))).await;
-    socket.ok("turn/approve", with(json!({ "turn_id": turn, "call_id": "1", "allow": true }))).await;
+    socket
+        .ok("turn/approve", with(json!({ "turn_id": turn, "call_id": "1", "allow": true, "digest": digest })))
+        .await;
     told(socket, "turn/completed").await;
     std::fs::write(project.path().join("AGENTS.md"), "be verbose").unwrap();
     socket.ok("session/resume", with(json!({ "thread_id": thread, "cwd": project.path() }))).await;
@@ -172,8 +174,13 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
 }
 
 /// Waits until something is told.
-async fn told(socket: &mut Socket, method: &str) {
-    while socket.notification().await["method"] != method {}
+async fn told(socket: &mut Socket, method: &str) -> Value {
+    loop {
+        let notification = socket.notification().await;
+        if notification["method"] == method {
+            return notification;
+        }
+    }
 }
 
 /// Makes the gateway say no in every way that a client alone can bring about.

@@ -4,7 +4,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    CallEffects, DocumentSummary, FolderId, Sequence, SystemReminderType, ThreadId, TurnId, WorkspaceId,
+    ApprovalDecision, CallEffects, ContentHash, DocumentSummary, FolderId, Sequence, SystemReminderType,
+    ThreadId, TurnId, WorkspaceId,
 };
 
 /// A notification: its method name and its parameters.
@@ -122,12 +123,31 @@ turn_notifications! {
         /// The tool.
         tool: String,
     }
-    /// A tool call waits for somebody to decide; `turn/get` has what it would do.
+    /// A tool call waits for somebody to decide; `turn/get` has all of what it would do.
     TurnApprovalRequested = "turn/approval_requested" {
         /// The call.
         call_id: String,
         /// The tool.
         tool: String,
+        /// SHA-256 of exactly what would run, to be sent with the decision.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<ContentHash>,
+        /// Whether the file it would write is not there yet.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        new_file: bool,
+        /// How many lines it removes or replaces in a file that is there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces_lines: Option<u64>,
+    }
+    /// Somebody decided about a tool call.
+    TurnApprovalDecided = "turn/approval_decided" {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// What was decided, and by whom.
+        #[serde(flatten)]
+        decision: ApprovalDecision,
     }
     /// A tool has answered.
     TurnToolFinished = "turn/tool_finished" {
@@ -230,7 +250,8 @@ table! {
     TurnDelta: "More of a turn's answer, without a place in the change log, to the connections that started the turn or watch it.";
     TurnRetrying: "A provider is asked again; without a place in the change log, to the connections that started the turn or watch it.";
     TurnToolStarted: "A tool was called by the model.";
-    TurnApprovalRequested: "A tool call waits for somebody to decide; `turn/get` has what it would do.";
+    TurnApprovalRequested: "A tool call waits for somebody to decide; `turn/get` has all of what it would do.";
+    TurnApprovalDecided: "Somebody decided about a tool call.";
     TurnToolFinished: "A tool has answered.";
     ContextCompressing: "Earlier turns no longer fit and are being summarised.";
     ContextCompressed: "Earlier turns were left out of what the model reads.";

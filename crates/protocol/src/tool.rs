@@ -116,6 +116,22 @@ pub struct ApprovalRequest {
     pub arguments: Map<String, Value>,
     /// The files it would write, without links; none for a command, which may write anywhere.
     pub paths: Vec<String>,
+    /// The directory from which its relative paths count, and in which a command runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// SHA-256 of exactly what would run: the tool, its arguments, the directory, the files and what they contain now.
+    /// Absent in questions that were stored by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<crate::ContentHash>,
+    /// What would change in the file, as a unified diff; absent where the tool cannot tell before it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Whether the file is not there yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub new_file: bool,
+    /// How many lines the call removes or replaces in a file that is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces_lines: Option<u64>,
     /// The rule that asks, such as `permissions.write = ask`.
     pub rule: String,
     /// How far a command would be kept apart from the machine; absent for tools that run none.
@@ -150,6 +166,9 @@ pub struct ApprovalDecision {
     pub decided_by: Option<String>,
     /// When.
     pub decided_at: crate::Timestamp,
+    /// Whether it was decided in advance, for every call of this tool in the turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub standing: bool,
 }
 
 #[cfg(test)]

@@ -2,29 +2,45 @@
 
 use futures_util::future::BoxFuture;
 use protocol::{
-    ApprovalDecision, ApprovalRequest, ErrorSubject, Timestamp, TurnApproval, TurnId, TurnStatus, WorkspaceId,
+    ApprovalDecision, ApprovalRequest, ContentHash, ErrorSubject, Timestamp, TurnApproval, TurnId,
+    TurnStatus, WorkspaceId,
 };
 
 use crate::column::{to_json, values};
 use crate::lease::{self, TurnHold};
 use crate::on::{Columns, On};
 use crate::turn_event::TurnEvent;
+use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError, name, turn};
 
 /// The columns that [`read_approval`] reads.
 macro_rules! approval_columns {
     () => {
-        "request, requested_at, expires_at, allowed, decided_by, decided_at"
+        "request, requested_at, expires_at, allowed, decided_by, decided_at, standing"
     };
 }
 
 fn read_approval(mut row: Columns<'_>) -> Result<TurnApproval, StoreError> {
     let (request, requested_at, expires_at) = (row.json("approval")?, row.next()?, row.next()?);
     let (allowed, decided_by): (Option<bool>, _) = (row.next()?, row.next()?);
-    let decided_at: Option<Timestamp> = row.next()?;
+    let (decided_at, standing): (Option<Timestamp>, bool) = (row.next()?, row.next()?);
     let decision = allowed.zip(decided_at);
-    let decision = decision.map(|(allowed, decided_at)| ApprovalDecision { allowed, decided_by, decided_at });
+    let decision =
+        decision.map(|(allowed, decided_at)| ApprovalDecision { allowed, decided_by, decided_at, standing });
     Ok(TurnApproval { request, requested_at, expires_at, decision })
+}
+
+/// An answer to a question about a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApprovalAnswer {
+    /// Whether the call may run.
+    pub allow: bool,
+    /// What the answer is about; absent: whatever the call is about now.
+    pub digest: Option<ContentHash>,
+    /// Whether it was given in advance, for every call of the tool in the turn.
+    pub standing: bool,
+    /// Who answers.
+    pub actor: Option<String>,
 }
 
 impl Store {
@@ -44,10 +60,15 @@ impl Store {
             expires_at) VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT (turn_id, call_id) DO UPDATE SET request = excluded.request,
                 requested_at = excluded.requested_at, expires_at = excluded.expires_at, allowed = NULL,
-                decided_at = NULL, decided_by = NULL";
+                decided_at = NULL, decided_by = NULL, standing = 0";
             name::check("call_id", &request.call_id)?;
-            let event =
-                TurnEvent::ApprovalRequested { call_id: request.call_id.clone(), tool: request.tool.clone() };
+            let event = TurnEvent::ApprovalRequested {
+                call_id: request.call_id.clone(),
+                tool: request.tool.clone(),
+                digest: request.digest.clone(),
+                new_file: request.new_file,
+                replaces_lines: request.replaces_lines,
+            };
             let text = to_json(&request)?;
             let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
             let requested_at = self.now();
@@ -60,14 +81,13 @@ impl Store {
         })
     }
 
-    /// Decides, whoever runs the turn, and wakes the workspace; deciding the same again changes nothing.
+    /// Decides, whoever runs the turn, and tells of it; deciding the same again changes nothing.
     pub fn answer_approval<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
         call_id: &'a str,
-        allow: bool,
-        actor: Option<&'a str>,
+        answer: ApprovalAnswer,
     ) -> BoxFuture<'a, Result<TurnApproval, StoreError>> {
         Box::pin(async move {
             const PRESENT: &str = concat!(
@@ -75,29 +95,43 @@ impl Store {
                 approval_columns!(),
                 " FROM turn_approval WHERE turn_id = $1 AND call_id = $2"
             );
-            const DECIDE: &str = "UPDATE turn_approval SET allowed = $1, decided_at = $2, decided_by = $3
-            WHERE turn_id = $4 AND call_id = $5";
+            const DECIDE: &str =
+                "UPDATE turn_approval SET allowed = $1, decided_at = $2, decided_by = $3, standing = $4
+            WHERE turn_id = $5 AND call_id = $6";
             name::check("call_id", call_id)?;
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            let (call_id, actor) = (call_id.to_owned(), actor.map(str::to_owned));
+            let (turn_id, call_id) = (turn_id.clone(), call_id.to_owned());
+            let ApprovalAnswer { allow, digest, standing, actor } = answer;
             let now = self.now();
-            self.write(async move |on: &mut On<'_>| {
-                let (_, hold) = lease::lock_turn(on, &workspace_id, &turn_id).await?;
-                let present = on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
-                let present =
-                    present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, &call_id))?;
-                match &present.decision {
-                    Some(decision) if decision.allowed == allow => return Ok(present),
-                    Some(decision) => return Err(decided_otherwise(&call_id, decision.allowed)),
-                    None => {}
-                }
-                check_waits(&turn_id, &hold, &present, now)?;
-                let values = values![i64::from(allow), now, &actor, &turn_id, &call_id];
-                on.execute(DECIDE, values).await?;
-                on.wake_everywhere(&workspace_id).await?;
-                let decision = ApprovalDecision { allowed: allow, decided_by: actor, decided_at: now };
-                Ok(TurnApproval { decision: Some(decision), ..present })
-            })
+            let decided_by = actor.clone();
+            self.write_workspace(
+                workspace_id,
+                actor.as_deref(),
+                async move |write: &mut WorkspaceWrite<'_, '_>| {
+                    let (turn, hold) =
+                        lease::lock_turn_of_locked(write.on, &write.workspace_id, &turn_id).await?;
+                    let present =
+                        write.on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
+                    let present =
+                        present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, &call_id))?;
+                    if digest.is_some() && digest != present.request.digest {
+                        return Err(about_another_call(&call_id));
+                    }
+                    match &present.decision {
+                        Some(decision) if decision.allowed == allow => return Ok(present),
+                        Some(decision) => return Err(decided_otherwise(&call_id, decision.allowed)),
+                        None => {}
+                    }
+                    check_waits(&turn_id, &hold, &present, now)?;
+                    let values =
+                        values![i64::from(allow), now, &decided_by, i64::from(standing), &turn_id, &call_id];
+                    write.on.execute(DECIDE, values).await?;
+                    let decision = ApprovalDecision { allowed: allow, decided_by, decided_at: now, standing };
+                    let tool = present.request.tool.clone();
+                    let event = TurnEvent::ApprovalDecided { call_id, tool, decision: decision.clone() };
+                    write.turn_event(&turn, event)?;
+                    Ok(TurnApproval { decision: Some(decision), ..present })
+                },
+            )
             .await
         })
     }
@@ -148,4 +182,11 @@ fn check_waits(
 fn decided_otherwise(call_id: &str, allowed: bool) -> StoreError {
     let decision = if allowed { "allowed" } else { "denied" };
     StoreError::InvalidState(format!("call `{call_id}` is {decision} already, and a decision stands"))
+}
+
+fn about_another_call(call_id: &str) -> StoreError {
+    StoreError::InvalidState(format!(
+        "call `{call_id}` is not what was decided about: its arguments, its directory or the file have changed \
+         since; look at it again"
+    ))
 }

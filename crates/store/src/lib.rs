@@ -52,6 +52,7 @@ mod turn_item;
 mod workspace;
 mod write;
 
+pub use approval::ApprovalAnswer;
 pub use change::{Change, Wake};
 pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};

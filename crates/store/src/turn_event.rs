@@ -2,10 +2,10 @@
 
 use futures_util::future::BoxFuture;
 use protocol::notification::{
-    ContextCompressed, ContextCompressing, TurnApprovalRequested, TurnManifestKept, TurnToolFinished,
-    TurnToolStarted,
+    ContextCompressed, ContextCompressing, TurnApprovalDecided, TurnApprovalRequested, TurnManifestKept,
+    TurnToolFinished, TurnToolStarted,
 };
-use protocol::{Turn, TurnId, WorkspaceId};
+use protocol::{ApprovalDecision, ContentHash, Turn, TurnId, WorkspaceId};
 
 use crate::on::On;
 use crate::write::WorkspaceWrite;
@@ -35,7 +35,15 @@ pub enum TurnEvent {
         effects: protocol::CallEffects,
     },
     /// A tool call waits for somebody to decide.
-    ApprovalRequested { call_id: String, tool: String },
+    ApprovalRequested {
+        call_id: String,
+        tool: String,
+        digest: Option<ContentHash>,
+        new_file: bool,
+        replaces_lines: Option<u64>,
+    },
+    /// Somebody decided about a call.
+    ApprovalDecided { call_id: String, tool: String, decision: ApprovalDecision },
     /// Earlier turns no longer fit and are being summarised.
     ContextCompressing,
     /// Earlier turns were left out of what the model reads.
@@ -98,7 +106,7 @@ impl Store {
 }
 
 impl WorkspaceWrite<'_, '_> {
-    fn turn_event(&mut self, turn: &Turn, event: TurnEvent) -> Result<(), StoreError> {
+    pub(crate) fn turn_event(&mut self, turn: &Turn, event: TurnEvent) -> Result<(), StoreError> {
         let workspace_id = self.workspace_id.clone();
         let (thread_id, turn_id) = (turn.thread_id.clone(), turn.id.clone());
         match event {
@@ -121,9 +129,28 @@ impl WorkspaceWrite<'_, '_> {
                     effects,
                 })
             }
-            TurnEvent::ApprovalRequested { call_id, tool } => {
-                self.log(|seq| TurnApprovalRequested { seq, workspace_id, thread_id, turn_id, call_id, tool })
+            TurnEvent::ApprovalRequested { call_id, tool, digest, new_file, replaces_lines } => {
+                self.log(|seq| TurnApprovalRequested {
+                    seq,
+                    workspace_id,
+                    thread_id,
+                    turn_id,
+                    call_id,
+                    tool,
+                    digest,
+                    new_file,
+                    replaces_lines,
+                })
             }
+            TurnEvent::ApprovalDecided { call_id, tool, decision } => self.log(|seq| TurnApprovalDecided {
+                seq,
+                workspace_id,
+                thread_id,
+                turn_id,
+                call_id,
+                tool,
+                decision,
+            }),
             TurnEvent::ContextCompressing => {
                 self.log(|seq| ContextCompressing { seq, workspace_id, thread_id, turn_id })
             }

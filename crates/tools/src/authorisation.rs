@@ -1,18 +1,19 @@
 //! Decides whether a call may run: by the rules, and by whoever is asked.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use instructions::Reminder;
-use protocol::SandboxLevel;
 
-use crate::{
-    Access, ApprovalRequest, Arguments, Decision, Needs, Permission, ToolCall, ToolContext, ToolOutput,
-};
+use crate::question::{Target, question};
+use crate::tool::AnyTool;
+use crate::{Access, Arguments, Decision, Needs, Permission, ToolCall, ToolContext, ToolOutput};
 
 /// What is said to be allowed when a write is not.
 const READING: &str = "reading, with read_file, list_dir and search.";
 /// Most characters of a call or a reason in a reminder.
 const MAX_SHOWN_CHARS: usize = 200;
+const UNPREPARED: &str = "the call did not run: what it would do could not be put to anybody";
 
 /// The files that a call may write, or the answer to a call that may not run.
 pub(crate) async fn authorise(
@@ -20,11 +21,11 @@ pub(crate) async fn authorise(
     call: &ToolCall,
     arguments: &Arguments,
     needs: Needs,
-    sandbox: Option<SandboxLevel>,
+    tool: &Arc<dyn AnyTool>,
 ) -> Result<Vec<PathBuf>, Box<ToolOutput>> {
     let permissions = context.permissions();
     let mut rule = Rule { permission: Permission::Allow, text: String::new(), allowed: READING.to_owned() };
-    let mut paths = Vec::new();
+    let mut targets = Vec::new();
     let touches = match needs {
         Needs::Nothing => Vec::new(),
         Needs::Paths(touches) if !touches.is_empty() => touches,
@@ -44,9 +45,10 @@ pub(crate) async fn authorise(
         let looked = context.clone();
         let found = tokio::task::spawn_blocking(move || {
             let place = looked.find(&touch.path)?;
-            Ok::<_, crate::FileError>((place.real(), looked.protection(&place)))
+            let target = Target { path: touch.path, real: place.real() };
+            Ok::<_, crate::FileError>((target, looked.protection(&place)))
         });
-        let (real, protection) = match found.await {
+        let (target, protection) = match found.await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => return Err(Box::new(ToolOutput::failed(&error))),
             Err(_) => return Err(Box::new(ToolOutput::error("the call was cancelled"))),
@@ -59,12 +61,12 @@ pub(crate) async fn authorise(
                 rule.allowed = "reading it, and writing files that are not protected.".to_owned();
             }
         }
-        paths.push(real);
+        targets.push(target);
     }
     match rule.permission {
-        Permission::Allow => Ok(paths),
+        Permission::Allow => Ok(real_paths(targets)),
         Permission::Deny => Err(denial(call, arguments, rule.text, rule.allowed, None)),
-        Permission::Ask => ask(context, call, arguments, rule, paths, sandbox).await,
+        Permission::Ask => ask(context, call, arguments, rule, targets, tool).await,
     }
 }
 
@@ -86,29 +88,42 @@ impl Rule {
     }
 }
 
+fn real_paths(targets: Vec<Target>) -> Vec<PathBuf> {
+    targets.into_iter().map(|target| target.real).collect()
+}
+
+/// Asks, and asks again as long as what would run is not what was allowed: a file may have changed meanwhile.
 async fn ask(
     context: &ToolContext,
     call: &ToolCall,
     arguments: &Arguments,
     rule: Rule,
-    paths: Vec<PathBuf>,
-    sandbox: Option<SandboxLevel>,
+    targets: Vec<Target>,
+    tool: &Arc<dyn AnyTool>,
 ) -> Result<Vec<PathBuf>, Box<ToolOutput>> {
-    let request = ApprovalRequest {
-        call_id: call.id.clone(),
-        tool: call.name.clone(),
-        arguments: arguments.fields().clone(),
-        paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-        rule: rule.text.clone(),
-        sandbox,
+    let current = || {
+        let (context, call, arguments) = (context.clone(), call.clone(), arguments.clone());
+        let (rule, targets, tool) = (rule.text.clone(), targets.clone(), Arc::clone(tool));
+        let asking = move || question(&context, &call, &arguments, &*tool, &targets, &rule);
+        async { tokio::task::spawn_blocking(asking).await.map_err(|_| ToolOutput::error(UNPREPARED)) }
     };
     let time = context.limits().approval_time;
-    let (rule_text, reason) = match tokio::time::timeout(time, context.approvals().ask(request)).await {
-        Ok(Decision::Allow) => return Ok(paths),
-        Ok(Decision::Deny { reason }) => (format!("{}, and the answer was no", rule.text), reason),
-        Err(_) => (format!("{}, and nobody answered within {time:?}", rule.text), None),
-    };
-    Err(denial(call, arguments, rule_text, rule.allowed, reason))
+    let mut request = current().await?;
+    loop {
+        let allowed = request.digest.clone();
+        let (rule_text, reason) = match tokio::time::timeout(time, context.approvals().ask(request)).await {
+            Ok(Decision::Allow) => {
+                request = current().await?;
+                if request.digest == allowed {
+                    return Ok(real_paths(targets));
+                }
+                continue;
+            }
+            Ok(Decision::Deny { reason }) => (format!("{}, and the answer was no", rule.text), reason),
+            Err(_) => (format!("{}, and nobody answered within {time:?}", rule.text), None),
+        };
+        return Err(denial(call, arguments, rule_text, rule.allowed, reason));
+    }
 }
 
 fn denial(

@@ -38,6 +38,11 @@ impl Tool for EditFile {
         arguments.text("path").map(Needs::write).unwrap_or_default()
     }
 
+    fn preview(&self, arguments: &Arguments, current: &[u8]) -> Option<Vec<u8>> {
+        let (old, new) = (arguments.text("old_text")?, arguments.text("new_text")?);
+        replace(current, old, new).ok().map(|replaced| replaced.content)
+    }
+
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
         work::run(context, &arguments, edit).await
     }

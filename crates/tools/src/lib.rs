@@ -49,6 +49,7 @@ mod output;
 mod permission;
 mod place;
 mod protection;
+mod question;
 mod queue;
 mod read_file;
 mod replacement;

@@ -136,7 +136,7 @@ impl Router {
         if let Some(refusal) = entry.tool.refuse(&arguments) {
             return refusal;
         }
-        let granted = match authorise(&self.context, call, &arguments, needs, entry.tool.sandbox()).await {
+        let granted = match authorise(&self.context, call, &arguments, needs, &entry.tool).await {
             Ok(granted) => granted,
             Err(denied) => return *denied,
         };

@@ -99,6 +99,13 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// What the file that a call writes would contain afterwards, now that it contains `current`: shown to whoever is
+    /// asked. None where that is not known before the call runs.
+    fn preview(&self, arguments: &Arguments, current: &[u8]) -> Option<Vec<u8>> {
+        let _ = (arguments, current);
+        None
+    }
+
     /// Runs once. A panic inside is a failure of this call alone.
     fn call(&self, context: ToolContext, arguments: Arguments) -> impl Future<Output = ToolOutput> + Send;
 }
@@ -109,6 +116,7 @@ pub(crate) trait AnyTool: Send + Sync + 'static {
     fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf>;
     fn sandbox(&self) -> Option<SandboxLevel>;
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput>;
+    fn preview(&self, arguments: &Arguments, current: &[u8]) -> Option<Vec<u8>>;
     fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput>;
 }
 
@@ -127,6 +135,10 @@ impl<T: Tool> AnyTool for T {
 
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
         Tool::refuse(self, arguments)
+    }
+
+    fn preview(&self, arguments: &Arguments, current: &[u8]) -> Option<Vec<u8>> {
+        Tool::preview(self, arguments, current)
     }
 
     fn start(self: Arc<Self>, context: ToolContext, arguments: Arguments) -> BoxFuture<'static, ToolOutput> {

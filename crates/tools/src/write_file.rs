@@ -34,6 +34,10 @@ impl Tool for WriteFile {
         arguments.text("path").map(Needs::write).unwrap_or_default()
     }
 
+    fn preview(&self, arguments: &Arguments, _: &[u8]) -> Option<Vec<u8>> {
+        arguments.text("content").map(|content| content.as_bytes().to_owned())
+    }
+
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
         work::run(context, &arguments, write).await
     }

@@ -48,14 +48,23 @@ async fn somebody_is_asked() {
     let answers = Answers::allow();
     let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
     assert_eq!(bench.text("write_file", new_file()).await, "created new: 4 bytes");
-    let asked = answers.asked();
+    let mut asked = answers.asked();
+    assert!(asked[0].digest.take().is_some());
+    let path = bench.context.root().unwrap().join("new").to_string_lossy().into_owned();
     assert_eq!(
         asked,
         [ApprovalRequest {
             call_id: "call-1".into(),
             tool: "write_file".into(),
             arguments: new_file().as_object().unwrap().clone(),
-            paths: vec![bench.context.root().unwrap().join("new").to_string_lossy().into_owned()],
+            cwd: Some(bench.context.cwd().to_string_lossy().into_owned()),
+            digest: None,
+            diff: Some(format!(
+                "--- /dev/null\n+++ {path}\n@@ -0,0 +1 @@\n+text\n\\ No newline at end of file\n"
+            )),
+            new_file: true,
+            replaces_lines: None,
+            paths: vec![path],
             rule: "permissions.write = ask".into(),
             sandbox: None,
         }]

@@ -4,6 +4,7 @@ mod answer;
 mod approval;
 mod explain;
 mod live;
+mod question_view;
 mod start;
 mod steps;
 
@@ -13,7 +14,7 @@ use protocol::method::{
     TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnList, TurnListParams,
 };
 use protocol::turn::TokenUsage;
-use protocol::{ThreadId, Turn as Record, TurnStatus, WorkspaceId};
+use protocol::{ContentHash, ThreadId, Turn as Record, TurnStatus, WorkspaceId};
 use serde_json::json;
 
 use crate::arguments::{InWorkspace, Turn};
@@ -68,9 +69,20 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             output.note("the turn had ended before");
             Ok(Exit::CheckFailed)
         }
-        Turn::Approve { turn, call, deny, scope } => {
-            let (client, TurnGetParams { workspace_id, turn_id }) = find(&context, &turn, &scope).await?;
-            let params = TurnApproveParams { workspace_id, turn_id, call_id: call, allow: !deny };
+        Turn::Approve { turn, call, deny, digest, scope } => {
+            let (client, params) = find(&context, &turn, &scope).await?;
+            let waiting = client.call::<TurnGet>(&params).await?.approvals;
+            let asked = waiting.into_iter().find(|approval| approval.request.call_id == call);
+            if let Some(asked) = &asked {
+                let columns = question_view::Screen::here().columns;
+                question_view::rows(asked, columns).iter().for_each(|row| output.note(row));
+            }
+            let digest = digest.map(ContentHash::from_stored);
+            let digest = digest.or_else(|| asked.and_then(|asked| asked.request.digest));
+            let TurnGetParams { workspace_id, turn_id } = params;
+            let allow = !deny;
+            let params =
+                TurnApproveParams { workspace_id, turn_id, call_id: call, allow, digest, standing: false };
             let result = client.call::<TurnApprove>(&params).await?;
             output.data(&result, || format!("{}\n", if result.allowed { "allowed" } else { "refused" }))?;
             Ok(Exit::Done)

@@ -10,16 +10,16 @@ use tokio::runtime::Runtime;
 use crate::support::{Machine, Said, Server, eventually, signal, start};
 
 /// A machine with a gateway, a model to ask, a workspace with a directory, and a thread in it.
-struct Talk {
-    machine: Machine,
-    model: ScriptedModel,
-    thread: String,
+pub(super) struct Talk {
+    pub(super) machine: Machine,
+    pub(super) model: ScriptedModel,
+    pub(super) thread: String,
     server: Option<Server>,
     _runtime: Runtime,
 }
 
 impl Talk {
-    fn new(mode: &str) -> Self {
+    pub(super) fn new(mode: &str) -> Self {
         Self::with(mode, "")
     }
 
@@ -50,7 +50,7 @@ impl Talk {
     }
 
     /// The newest turn of the thread, once there is one.
-    fn newest(&self) -> String {
+    pub(super) fn newest(&self) -> String {
         eventually("a turn", || {
             let turns = self.machine.run(&format!("turn list {} --format json", self.thread)).object();
             turns["turns"][0]["id"].as_str().map(str::to_owned)
@@ -220,18 +220,27 @@ fn without_a_terminal_another_command_answers_what_asks() {
     let file = talk.machine.project().join("made.txt");
     talk.model.answer(Answer::empty().tool_call("call_1", "write_file", WRITE));
     talk.model.answer(Answer::text("Done."));
-    let child = talk.begin("'Write it.'");
+    let child = talk.begin("'Write it.' --wait");
     let turn = talk.newest();
     let shown = eventually("the question", || {
         let text = talk.machine.run(&format!("turn show {turn}")).done();
         text.contains("waits for a decision").then_some(text)
     });
     assert!(shown.contains(&format!("  call_1  write_file {}\n", file.display())), "{shown}");
+    let whole = "  diff:\n  │ --- /dev/null\n  │ +++ made.txt\n  │ @@ -0,0 +1,2 @@\n  │ +one\n  │ +two\n";
+    let short = |text: &str| text.replace(&file.display().to_string(), "made.txt");
     assert!(!file.exists());
-    assert_eq!(talk.machine.run(&format!("turn approve {turn} call_1")).done(), "allowed\n");
+    let said = talk.machine.run(&format!("turn approve {turn} call_1 --digest {}", "0".repeat(64)));
+    assert!(said.err.contains("is not what was decided about"), "{}", said.err);
+    assert_eq!(said.code, Some(2));
+    let approved = talk.machine.run(&format!("turn approve {turn} call_1"));
+    let digest = approved.err.rsplit_once("digest: ").unwrap().1.trim().to_owned();
+    assert!(short(&approved.err).contains(whole), "{}", approved.err);
+    assert_eq!(approved.done(), "allowed\n");
     let said = ended(child);
-    assert!(said.err.contains(&format!("turn approve {turn} call_1` allows it")), "{}", said.err);
-    assert!(said.err.contains("  content:\n    one\n    two\n"), "{}", said.err);
+    let command = format!("turn approve {turn} call_1 --digest {digest}` allows it");
+    assert!(said.err.contains(&command), "{}", said.err);
+    assert!(short(&said.err).contains(whole) && said.err.contains("(new file)\n"), "{}", said.err);
     assert_eq!(said.done(), "Done.\n");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\n");
     // Nobody waits any more.
@@ -245,7 +254,7 @@ fn a_turn_can_be_watched_from_elsewhere() {
     let call = r#"{"path":"a.txt","content":"x"}"#;
     talk.model.answer(Answer::text("I write it.").tool_call("call_1", "write_file", call));
     talk.model.answer(Answer::text("It is written."));
-    let asking = talk.begin("Write.");
+    let asking = talk.begin("Write. --wait");
     let turn = talk.newest();
     let shown = format!("turn show {turn} --format json");
     eventually("a question", || {
@@ -270,6 +279,21 @@ fn a_turn_can_be_watched_from_elsewhere() {
     // One that has ended is shown, and one that is not there is an error.
     assert_eq!(talk.machine.run(&format!("turn watch {turn}")).done(), text);
     talk.machine.run("turn watch 0190b6a5-0000-7000-8000-000000000000").failed(2);
+}
+
+#[test]
+fn without_a_terminal_what_asks_is_denied_at_once() {
+    let talk = Talk::new("agent");
+    talk.model.answer(Answer::empty().tool_call("call_1", "write_file", WRITE));
+    talk.model.answer(Answer::text("Then not."));
+    let said = talk.ask("'Write it.'");
+    assert!(
+        said.err.contains("denied, because nobody is at a terminal to be asked; --wait lets"),
+        "{}",
+        said.err
+    );
+    assert_eq!(said.done(), "Then not.\n");
+    assert!(!talk.machine.project().join("made.txt").exists());
 }
 
 #[test]

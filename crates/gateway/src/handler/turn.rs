@@ -17,6 +17,7 @@ use protocol::notification::{TurnDelta, TurnRetrying};
 use protocol::{Method as _, Role, TurnId};
 use rpc::{Error, Outgoing};
 use serde::Serialize;
+use store::ApprovalAnswer;
 
 use crate::error::error;
 use crate::handler::prompt::from_agent;
@@ -63,9 +64,11 @@ pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<Tu
 }
 
 pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Result<TurnApproveResult, Error> {
-    let TurnApproveParams { workspace_id, turn_id, call_id, allow } = params;
+    let TurnApproveParams { workspace_id, turn_id, call_id, allow, digest, standing } = params;
     let agent = &context.shared.agent;
-    let allowed = agent.approve(&workspace_id, &turn_id, &call_id, allow, context.actor()).await;
+    let actor = context.actor().map(str::to_owned);
+    let answer = ApprovalAnswer { allow, digest, standing, actor };
+    let allowed = agent.approve(&workspace_id, &turn_id, &call_id, answer).await;
     Ok(TurnApproveResult { allowed: allowed.map_err(from_agent)? })
 }
 

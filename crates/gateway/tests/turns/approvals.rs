@@ -21,6 +21,16 @@ async fn waiting(stage: &mut Stage, turn: &str) -> Value {
     answer["approvals"][0].clone()
 }
 
+/// The parameters of the next notification of a kind.
+async fn told(stage: &mut Stage, method: &str) -> Value {
+    loop {
+        let notification = stage.socket.notification().await;
+        if notification["method"] == method {
+            return notification["params"].clone();
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_write_waits_for_a_yes() {
     let mut stage = asking().await;
@@ -135,4 +145,60 @@ async fn to_allow_one_call_allows_no_other_whatever_the_model_calls_them() {
     stage.ended(&turn).await;
     let written = ["one.txt", "two.txt", "three.txt"].map(|name| stage.path(name).exists());
     assert_eq!(written, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_question_says_everything_and_names_it_by_a_digest() {
+    let mut stage = asking().await;
+    stage.socket.ok("events/subscribe", stage.with(json!({}))).await;
+    stage.model.answer(write("new\n"));
+    stage.model.answer(Answer::text("Written."));
+    let turn = stage.start("write it").await;
+    let asked = told(&mut stage, "turn/approval_requested").await;
+    let approval = waiting(&mut stage, &turn).await;
+    let path = stage.path("a.txt").display().to_string();
+    assert_eq!(
+        approval["diff"],
+        format!("--- {path}\n+++ {path}\n@@ -1 +1 @@\n-old\n\\ No newline at end of file\n+new\n")
+    );
+    assert_eq!((&approval["replaces_lines"], &approval["new_file"]), (&json!(1), &Value::Null));
+    assert_eq!(approval["cwd"], json!(stage.path("")));
+    assert_eq!((&asked["digest"], &asked["replaces_lines"]), (&approval["digest"], &json!(1)));
+    let decide =
+        |digest: Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": digest });
+    let another = stage.with(decide(json!("0".repeat(64))));
+    stage.socket.refused(-32011, "turn/approve", another).await;
+    assert_eq!(stage.read("a.txt"), "old");
+    let same = stage.with(decide(approval["digest"].clone()));
+    stage.socket.ok("turn/approve", same).await;
+    let decided = told(&mut stage, "turn/approval_decided").await;
+    assert_eq!((&decided["allowed"], &decided["decided_by"]), (&json!(true), &json!("owner")));
+    stage.ended(&turn).await;
+    assert_eq!(stage.read("a.txt"), "new\n");
+}
+
+#[tokio::test]
+async fn a_file_that_changed_between_question_and_run_asks_again() {
+    let mut stage = asking().await;
+    stage.model.answer(write("new"));
+    stage.model.answer(Answer::text("Written."));
+    let turn = stage.start("write it").await;
+    let first = waiting(&mut stage, &turn).await;
+    std::fs::write(stage.path("a.txt"), "by somebody else").unwrap();
+    let decide = |approval: &Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": approval["digest"], "standing": true });
+    let params = stage.with(decide(&first));
+    stage.socket.ok("turn/approve", params).await;
+    let is_new = |answer: &Value| {
+        answer["approvals"].get(0).is_some_and(|approval| approval["digest"] != first["digest"])
+    };
+    let second = stage.until(&turn, is_new).await["approvals"][0].clone();
+    assert!(second["diff"].as_str().unwrap().contains("-by somebody else\n"), "{second}");
+    assert_eq!(stage.read("a.txt"), "by somebody else");
+    let params = stage.with(decide(&first));
+    stage.socket.refused(-32011, "turn/approve", params).await;
+    let params = stage.with(decide(&second));
+    stage.socket.ok("turn/approve", params).await;
+    let ended = stage.ended(&turn).await;
+    assert_eq!(stage.read("a.txt"), "new");
+    assert_eq!(ended["decided"][0]["decision"]["standing"], json!(true));
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tool::TurnApproval;
 use crate::turn::{TurnExplanation, TurnReminder, TurnStep};
-use crate::{ThreadId, ThreadSession, Turn, TurnId, WorkspaceId};
+use crate::{ContentHash, ThreadId, ThreadSession, Turn, TurnId, WorkspaceId};
 
 /// Takes what a thread is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -126,6 +126,13 @@ pub struct TurnApproveParams {
     pub call_id: String,
     /// Whether it may run.
     pub allow: bool,
+    /// What was shown to whoever decides, as the question names it: if something else would run now, the answer is
+    /// refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<ContentHash>,
+    /// Whether it was decided in advance, for every call of this tool in the turn; only kept and shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub standing: bool,
 }
 
 /// Answers that the decision was taken.

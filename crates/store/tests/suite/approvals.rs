@@ -1,9 +1,9 @@
 //! Approvals: asked for by who runs the turn, decided once, by anybody, in time.
 
 use protocol::notification::TurnStarted;
-use protocol::{ApprovalRequest, Timestamp, Turn, TurnApproval};
+use protocol::{ApprovalRequest, ContentHash, Timestamp, Turn, TurnApproval};
 use serde_json::{Map, json};
-use store::{StoreError, TurnEnd, TurnEvent, Wake};
+use store::{ApprovalAnswer, StoreError, TurnEnd, TurnEvent, Wake};
 
 use crate::fixture::{
     Engine, Fixture, OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, assert_not_found,
@@ -18,6 +18,11 @@ fn approval(call_id: &str, milliseconds: i64) -> (ApprovalRequest, Timestamp) {
         tool: "bash".to_owned(),
         arguments: Map::from_iter([("command".to_owned(), json!("a secret\u{0}"))]),
         paths: Vec::new(),
+        cwd: None,
+        digest: Some(ContentHash::of(call_id)),
+        diff: Some("+a secret".to_owned()),
+        new_file: false,
+        replaces_lines: Some(2),
         rule: "permissions.shell = ask".to_owned(),
         sandbox: None,
     };
@@ -36,8 +41,12 @@ async fn request(given: &Fixture, turn: &Turn, new: (ApprovalRequest, Timestamp)
     given.store.request_approval(&given.workspace, &turn.id, OWNER, new.0, new.1).await.unwrap()
 }
 
+fn said(allow: bool, actor: Option<&str>) -> ApprovalAnswer {
+    ApprovalAnswer { allow, actor: actor.map(str::to_owned), ..ApprovalAnswer::default() }
+}
+
 async fn answer(given: &Fixture, turn: &Turn, call: &str, allow: bool) -> Result<TurnApproval, StoreError> {
-    given.store.answer_approval(&given.workspace, &turn.id, call, allow, Some("ada")).await
+    given.store.answer_approval(&given.workspace, &turn.id, call, said(allow, Some("ada"))).await
 }
 
 async fn approvals(given: &Fixture, turn: &Turn) -> Vec<TurnApproval> {
@@ -52,7 +61,8 @@ both_databases!(an_approval_is_kept_as_it_was_asked_for_and_told_without_what_it
     let (question, expires_at) = new;
     assert_eq!((&asked.request, asked.expires_at, &asked.decision), (&question, expires_at, &None));
     assert_eq!(approvals(given, &turn).await, [asked]);
-    let event = TurnEvent::ApprovalRequested { call_id: question.call_id, tool: question.tool };
+    let ApprovalRequest { call_id, tool, digest, new_file, replaces_lines, .. } = question;
+    let event = TurnEvent::ApprovalRequested { call_id, tool, digest, new_file, replaces_lines };
     let (workspace_id, thread_id, turn_id) = (given.workspace.clone(), turn.thread_id, turn.id);
     let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id };
     assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
@@ -91,7 +101,7 @@ both_databases!(only_who_runs_a_turn_asks_and_only_while_it_runs, async |given| 
     assert_eq!(approvals(given, &turn).await, []);
 });
 
-both_databases!(a_decision_is_kept_and_wakes_without_a_place_in_the_log, async |given| {
+both_databases!(a_decision_is_kept_and_told_with_who_decided, async |given| {
     let turn = begin(given).await;
     for (call, allow) in [("yes", true), ("no", false)] {
         let asked = request(given, &turn, approval(call, 60_000)).await;
@@ -104,9 +114,33 @@ both_databases!(a_decision_is_kept_and_wakes_without_a_place_in_the_log, async |
         assert!(decision.decided_at >= asked.requested_at);
         assert_eq!(TurnApproval { decision: None, ..decided.clone() }, asked);
         assert!(approvals(given, &turn).await.contains(&decided));
-        assert_eq!(given.seq().await, seq);
-        assert_eq!(given.told_after(seq).await, []);
+        let event =
+            TurnEvent::ApprovalDecided { call_id: call.to_owned(), tool: "bash".to_owned(), decision };
+        let (workspace_id, thread_id) = (given.workspace.clone(), turn.thread_id.clone());
+        let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id: turn.id.clone() };
+        assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
+        // Saying the same again is told to nobody.
+        answer(given, &turn, call, allow).await.unwrap();
+        assert_eq!(given.seq().await, seq.next());
     }
+});
+
+both_databases!(an_answer_about_something_else_than_what_is_asked_is_refused, async |given| {
+    let turn = begin(given).await;
+    request(given, &turn, approval("call", 60_000)).await;
+    let about = async |digest: &str, standing: bool| {
+        let digest = Some(ContentHash::of(digest));
+        let answer = ApprovalAnswer { digest, standing, ..said(true, Some("ada")) };
+        given.store.answer_approval(&given.workspace, &turn.id, "call", answer).await
+    };
+    assert_invalid_state(about("another", false).await);
+    assert_eq!(approvals(given, &turn).await[0].decision, None);
+    assert!(about("call", true).await.unwrap().decision.unwrap().standing);
+    assert!(approvals(given, &turn).await[0].decision.as_ref().unwrap().standing);
+    // A decision stands for what it was about, and for nothing else.
+    assert_invalid_state(about("another", true).await);
+    request(given, &turn, approval("call", 60_000)).await;
+    assert!(!about("call", false).await.unwrap().decision.unwrap().standing);
 });
 
 both_databases!(a_decision_stands, async |given| {
@@ -114,7 +148,8 @@ both_databases!(a_decision_stands, async |given| {
     for (call, allow) in [("yes", true), ("no", false)] {
         request(given, &turn, approval(call, 60_000)).await;
         let decided = answer(given, &turn, call, allow).await.unwrap();
-        let again = given.store.answer_approval(&given.workspace, &turn.id, call, allow, Some("eve")).await;
+        let again =
+            given.store.answer_approval(&given.workspace, &turn.id, call, said(allow, Some("eve"))).await;
         assert_eq!(again.unwrap(), decided);
         assert_invalid_state(answer(given, &turn, call, !allow).await);
         assert!(approvals(given, &turn).await.contains(&decided));
@@ -132,7 +167,9 @@ both_databases!(of_two_decisions_exactly_one_stands, async |given| {
         let decide = |store: &store::Store, allow: bool| {
             let (store, workspace) = (store.clone(), given.workspace.clone());
             let (turn, call) = (turn.id.clone(), call.clone());
-            tokio::spawn(async move { store.answer_approval(&workspace, &turn, &call, allow, None).await })
+            tokio::spawn(
+                async move { store.answer_approval(&workspace, &turn, &call, said(allow, None)).await },
+            )
         };
         let (yes, no) = (decide(&given.store, true), decide(&another, false));
         match (yes.await.unwrap(), no.await.unwrap()) {

@@ -9,8 +9,8 @@ use protocol::method::{
 };
 use protocol::notification::{
     ContextCompressed, ContextCompressing, DocumentChanged, Notification as _, TreeChanged,
-    TurnApprovalRequested, TurnCancelled, TurnCompleted, TurnFailed, TurnManifestKept, TurnStarted,
-    TurnToolFinished, TurnToolStarted,
+    TurnApprovalDecided, TurnApprovalRequested, TurnCancelled, TurnCompleted, TurnFailed, TurnManifestKept,
+    TurnStarted, TurnToolFinished, TurnToolStarted,
 };
 use protocol::prompt::{PromptFingerprints, PromptManifest, PromptProfile, RoundManifest};
 use protocol::{
@@ -350,8 +350,13 @@ fn told_event(method: &str, params: &str) -> Told {
             TurnEvent::ToolFinished { call_id, tool, is_error, reminders, effects }
         }
         TurnApprovalRequested::NAME => {
-            let TurnApprovalRequested { call_id, tool, .. } = serde_json::from_str(params).unwrap();
-            TurnEvent::ApprovalRequested { call_id, tool }
+            let told: TurnApprovalRequested = serde_json::from_str(params).unwrap();
+            let TurnApprovalRequested { call_id, tool, digest, new_file, replaces_lines, .. } = told;
+            TurnEvent::ApprovalRequested { call_id, tool, digest, new_file, replaces_lines }
+        }
+        TurnApprovalDecided::NAME => {
+            let TurnApprovalDecided { call_id, tool, decision, .. } = serde_json::from_str(params).unwrap();
+            TurnEvent::ApprovalDecided { call_id, tool, decision }
         }
         ContextCompressing::NAME => TurnEvent::ContextCompressing,
         ContextCompressed::NAME => {

@@ -190,7 +190,7 @@ fn what_the_version_before_wrote_can_be_read(engine: Engine) {
         let connection = open_connection(&database).await;
         let applied = connection.column("SELECT version FROM seaql_migrations ORDER BY version").await;
         let known = ["m0001_spine", "m0002_turns", "m0003_approvals", "m0004_parts", "m0005_stops"];
-        assert_eq!(applied, [&known[..], &["m0006_operators", "m0007_instance"]].concat());
+        assert_eq!(applied, [&known[..], &["m0006_operators", "m0007_instance", "m0008_standing"]].concat());
         connection.close().await;
     });
 }

@@ -4,7 +4,7 @@ use protocol::ApprovalRequest;
 use protocol::method::WorkspaceUpdateParams;
 use protocol::{FolderId, ThreadId, Timestamp, TurnId, Version, WorkspaceId};
 use serde_json::Map;
-use store::{FinishTurn, PromptText, Scope, StoreError, TurnEvent};
+use store::{ApprovalAnswer, FinishTurn, PromptText, Scope, StoreError, TurnEvent};
 
 use crate::fixture::{
     Fixture, OWNER, bare_round, completed, from_now, lease, message, minute, new_thread, new_turn, session,
@@ -80,6 +80,11 @@ async fn uses_of_turn(
         tool: "bash".to_owned(),
         arguments: Map::new(),
         paths: Vec::new(),
+        cwd: None,
+        digest: None,
+        diff: None,
+        new_file: false,
+        replaces_lines: None,
         rule: "permissions.shell = ask".to_owned(),
         sandbox: None,
     };
@@ -97,7 +102,10 @@ async fn uses_of_turn(
         ("tell", store.log_turn_events(workspace, turn, OWNER, told()).await.err()),
         ("tell nothing", store.log_turn_events(workspace, turn, OWNER, Vec::new()).await.err()),
         ("request approval", store.request_approval(workspace, turn, OWNER, question, soon).await.err()),
-        ("answer approval", store.answer_approval(workspace, turn, "call", true, None).await.err()),
+        (
+            "answer approval",
+            store.answer_approval(workspace, turn, "call", ApprovalAnswer::default()).await.err(),
+        ),
         ("approvals", store.approvals(workspace, turn).await.err()),
         ("stop", store.request_stop(workspace, turn, None).await.err()),
         ("hook runs", store.hook_runs(workspace, turn).await.err()),

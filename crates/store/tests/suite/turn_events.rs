@@ -18,7 +18,13 @@ fn every_event() -> Vec<TurnEvent> {
     vec![
         TurnEvent::ManifestKept { round: 1 },
         started("call-1"),
-        TurnEvent::ApprovalRequested { call_id: "call-1".to_owned(), tool: "bash".to_owned() },
+        TurnEvent::ApprovalRequested {
+            call_id: "call-1".to_owned(),
+            tool: "bash".to_owned(),
+            digest: None,
+            new_file: true,
+            replaces_lines: None,
+        },
         TurnEvent::ToolFinished {
             call_id: "call-1".to_owned(),
             tool: "bash".to_owned(),

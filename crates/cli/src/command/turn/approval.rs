@@ -1,18 +1,13 @@
 //! Calls that wait for somebody to decide, and somebody at a terminal who does.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use protocol::TurnApproval;
-use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::steps::{add_lines, describe_approval};
-use crate::output::{Output, one_line};
-
-/// Lines of a text that somebody should see before saying yes.
-const VIEW_LINES: usize = 16;
-/// Characters of any other argument.
-const VIEW_WIDTH: usize = 200;
+use super::question_view::{Screen, rows};
+use crate::output::Output;
+use crate::words::count;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Policy {
@@ -24,6 +19,8 @@ pub(super) enum Policy {
     Terminal,
     /// Somebody with another command or client.
     Elsewhere,
+    /// No, because nobody is there to be asked.
+    Nobody,
 }
 
 /// The questions that are open at this terminal, one after another.
@@ -33,14 +30,27 @@ pub(super) struct Questions {
     lines: Option<mpsc::UnboundedReceiver<String>>,
     /// Whether the cursor is behind a question.
     is_line_open: bool,
+    /// Rows of the first question that were not on the screen yet.
+    unseen: Vec<String>,
+    /// Calls that were asked about.
+    asked: HashSet<String>,
 }
 
 /// How a question was settled.
 pub(super) enum Reply {
     /// Somebody said yes or no.
-    Decided { call_id: String, allow: bool },
+    Decided { approval: Box<TurnApproval>, allow: bool, standing: bool },
+    /// Somebody wants to see more before.
+    More(More),
     /// Nobody is at the terminal any more.
     NobodyThere(Vec<TurnApproval>),
+}
+
+/// What somebody wants to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum More {
+    Page,
+    All,
 }
 
 impl Questions {
@@ -72,11 +82,29 @@ impl Questions {
             Some(line) => {
                 // Ctrl-D ends what was typed, and not the line.
                 self.is_line_open = !line.ends_with('\n');
-                let allow = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
-                Reply::Decided { call_id: first.request.call_id.clone(), allow }
+                let decided =
+                    |allow, standing| Reply::Decided { approval: Box::new(first.clone()), allow, standing };
+                match line.trim().to_lowercase().as_str() {
+                    "v" => Reply::More(More::All),
+                    "n" | "no" => decided(false, false),
+                    // Nobody can allow what was not on the screen.
+                    _ if !self.unseen.is_empty() => Reply::More(More::Page),
+                    "y" | "yes" => decided(true, false),
+                    "a" => decided(true, true),
+                    _ => decided(false, false),
+                }
             }
             None => Reply::NobodyThere(self.waiting.drain(..).collect()),
         }
+    }
+
+    /// Takes out the questions about a tool that wait behind the first one.
+    pub(super) fn take_others(&mut self, tool: &str) -> Vec<TurnApproval> {
+        let behind = self.waiting.split_off(self.waiting.len().min(1));
+        let (taken, left): (Vec<_>, Vec<_>) =
+            behind.into_iter().partition(|approval| approval.request.tool == tool);
+        self.waiting.extend(left);
+        taken
     }
 
     /// Goes on with the next question.
@@ -87,12 +115,34 @@ impl Questions {
 
     fn show(&mut self, output: Output) {
         let Some(approval) = self.waiting.front() else { return };
-        output.note(view(approval));
+        output.note("");
+        if !self.asked.insert(approval.request.call_id.clone()) {
+            output.note("asking again, because what would run has changed since it was allowed");
+        }
+        self.unseen = rows(approval, Screen::here().columns);
+        self.show_more(output, More::Page);
+    }
+
+    /// Shows the next page of the first question, or all of it, and asks.
+    pub(super) fn show_more(&mut self, output: Output, more: More) {
+        let Some(approval) = self.waiting.front() else { return };
+        let screen = Screen::here();
+        if self.unseen.is_empty() {
+            self.unseen = rows(approval, screen.columns);
+        }
+        // One row is for the question.
+        let page = if more == More::All { usize::MAX } else { screen.rows - 2 };
+        self.unseen.drain(..page.min(self.unseen.len())).for_each(|row| output.note(row));
         // Whatever was typed before nobody typed as an answer to this.
         let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
         let lines = self.lines.get_or_insert_with(read_lines);
         while lines.try_recv().is_ok() {}
-        output.ask("allow it? [y/N] ");
+        match self.unseen.len() as u64 {
+            0 => output.ask("allow it? y yes, N no, v view all again, a all of this tool in this turn: "),
+            more => {
+                output.ask(&format!("{} more: Enter the next page, v view all, n no: ", count(more, "row")))
+            }
+        }
         self.is_line_open = true;
     }
 
@@ -102,35 +152,6 @@ impl Questions {
             output.note("");
         }
     }
-}
-
-/// What would be done, for somebody who decides.
-pub(super) fn view(approval: &TurnApproval) -> String {
-    let mut text = format!(
-        "\n{} asks ({})\n",
-        describe_approval(approval),
-        one_line(&approval.request.rule, VIEW_WIDTH)
-    );
-    if let Some(level) = approval.request.sandbox {
-        text.push_str(&format!("  sandbox: {}\n", level.name()));
-    }
-    for (name, value) in &approval.request.arguments {
-        match value {
-            // The files are named above as they are, and not as they were written.
-            _ if name == "path" => {}
-            Value::String(value) => {
-                text.push_str(&format!("  {}:\n", one_line(name, VIEW_WIDTH)));
-                let mut lines = String::new();
-                add_lines(&mut lines, value, VIEW_LINES);
-                lines.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
-            }
-            other => {
-                let (name, value) = (one_line(name, VIEW_WIDTH), one_line(&other.to_string(), VIEW_WIDTH));
-                text.push_str(&format!("  {name}: {value}\n"));
-            }
-        }
-    }
-    text.trim_end().to_owned()
 }
 
 /// The lines of standard input, read where nothing waits for them.
@@ -145,36 +166,4 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
         }
     });
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use protocol::{ApprovalRequest, Timestamp};
-    use serde_json::json;
-
-    #[test]
-    fn what_would_be_written_is_shown_and_cannot_hide() {
-        let content = "one\n\u{1b}[2Jtwo\n\u{202e}three\n".to_owned() + &"more\n".repeat(20);
-        let arguments = json!({ "path": "a.txt", "content": content, "times": 2 });
-        let request = ApprovalRequest {
-            call_id: "call_1".to_owned(),
-            tool: "write_file".to_owned(),
-            arguments: arguments.as_object().cloned().unwrap(),
-            paths: vec!["/repo/a.txt".to_owned()],
-            rule: "permissions.write = ask".to_owned(),
-            sandbox: None,
-        };
-        let now = Timestamp::now();
-        let approval = TurnApproval { request, requested_at: now, expires_at: now, decision: None };
-        let view = view(&approval);
-        assert!(
-            view.starts_with(
-                "\nwrite_file /repo/a.txt asks (permissions.write = ask)\n  content:\n    one\n"
-            ),
-            "{view}"
-        );
-        assert!(view.contains("\\u{1b}[2Jtwo") && view.contains("\\u{202e}three"), "{view}");
-        assert!(view.contains("… 7 lines more") && view.ends_with("\n  times: 2"), "{view}");
-    }
 }

@@ -110,14 +110,15 @@ pub(super) fn describe_effects(effects: &CallEffects) -> String {
 }
 
 /// Who decided about a call, and how.
-fn describe_decision(approval: &TurnApproval) -> String {
+pub(super) fn describe_decision(approval: &TurnApproval) -> String {
     let call = one_line(&approval.request.call_id, WIDTH);
     let tool = one_line(&approval.request.tool, WIDTH);
     let outcome = match &approval.decision {
         Some(decision) => {
             let what = if decision.allowed { "allowed" } else { "denied" };
             let who = decision.decided_by.as_deref().unwrap_or("somebody without a name");
-            format!("{what} by {} at {}", one_line(who, WIDTH), decision.decided_at)
+            let how = if decision.standing { " (standing)" } else { "" };
+            format!("{what} by {} at {}{how}", one_line(who, WIDTH), decision.decided_at)
         }
         None => format!("undecided; a denial from {} on", approval.expires_at),
     };

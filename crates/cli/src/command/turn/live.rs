@@ -48,6 +48,8 @@ pub(super) struct Live<'a> {
     answer: Answer,
     policy: Policy,
     questions: Questions,
+    /// Tools whose calls are allowed until the turn ends.
+    standing: HashSet<String>,
     /// Reminders that were printed already.
     told: HashSet<telling::Place>,
     /// How long to try to connect again.
@@ -148,6 +150,7 @@ impl<'a> Live<'a> {
             answer: Answer::here(),
             policy,
             questions: Questions::default(),
+            standing: HashSet::new(),
             told: HashSet::new(),
             patience: connection::PATIENCE,
         }

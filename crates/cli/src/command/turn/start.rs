@@ -17,11 +17,12 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
     let policy = match (arguments.allow_writes, arguments.deny_writes) {
         (true, _) => Policy::Allow,
         (_, true) => Policy::Deny,
+        _ if arguments.wait => Policy::Elsewhere,
         _ if context.output.is_json()
             || !std::io::stdin().is_terminal()
             || !std::io::stderr().is_terminal() =>
         {
-            Policy::Elsewhere
+            Policy::Nobody
         }
         _ => Policy::Terminal,
     };

@@ -7,6 +7,8 @@ use protocol::turn::{TurnReminder, TurnStep};
 use protocol::{MessageRole, ToolCall, TurnApproval, TurnStatus};
 use serde_json::{Map, Value};
 
+use super::explain::describe_decision;
+use super::question_view::{Screen, rows};
 use super::{describe_spent, status_name};
 use crate::output::one_line;
 use crate::words::count;
@@ -57,7 +59,13 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
                 approval.request.rule,
                 approval.expires_at
             ));
+            let columns = Screen::here().columns.saturating_sub(4);
+            rows(approval, columns).iter().for_each(|row| text.push_str(&format!("    {row}\n")));
         }
+    }
+    if !result.decided.is_empty() {
+        text.push_str("\ndecisions\n");
+        result.decided.iter().for_each(|it| text.push_str(&format!("  {}\n", describe_decision(it))));
     }
     text
 }

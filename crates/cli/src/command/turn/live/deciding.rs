@@ -6,9 +6,11 @@ use protocol::method::{TurnApprove, TurnApproveParams};
 use protocol::notification::TurnApprovalRequested;
 
 use super::Live;
-use crate::command::turn::approval::{Policy, Reply, view};
+use crate::command::turn::approval::{Policy, Reply};
+use crate::command::turn::question_view::{Screen, rows};
 use crate::command::turn::steps;
 use crate::failure::Failure;
+use crate::output::one_line;
 
 impl Live<'_> {
     pub(super) async fn decide(&mut self, requested: &TurnApprovalRequested) -> Result<(), Failure> {
@@ -22,7 +24,11 @@ impl Live<'_> {
                 let allow = self.policy == Policy::Allow;
                 let (word, flag) = if allow { ("allowed", "allow") } else { ("refused", "deny") };
                 self.note(format!("{word} {} (--{flag}-writes)", steps::describe_approval(&approval)));
-                self.approve(approval.request.call_id, allow).await
+                self.approve(&approval, allow, false).await
+            }
+            Policy::Nobody => self.deny_unasked(&approval).await,
+            Policy::Terminal if self.standing.contains(&approval.request.tool) => {
+                self.allow_standing(&approval).await
             }
             Policy::Terminal => {
                 self.speak();
@@ -36,35 +42,77 @@ impl Live<'_> {
         }
     }
 
+    /// All of a call, for somebody who reads it at once.
+    fn show_whole(&mut self, approval: &TurnApproval) {
+        self.note("");
+        rows(approval, Screen::here().columns).iter().for_each(|row| self.note(row));
+    }
+
     fn tell_how_to_approve(&mut self, approval: &TurnApproval) {
+        self.show_whole(approval);
+        let digest = approval.request.digest.as_ref();
         let message = format!(
-            "{}\nwaiting until {}: `foreword{} turn approve {} {}` allows it, with --deny refuses it",
-            view(approval).trim_start(),
+            "waiting until {}: `foreword{} turn approve {} {}{}` allows it, with --deny refuses it",
             approval.expires_at,
             self.context.repeated_flags,
             self.turn_id,
-            crate::words::shell_word(&approval.request.call_id)
+            crate::words::shell_word(&approval.request.call_id),
+            digest.map_or_else(String::new, |digest| format!(" --digest {digest}")),
         );
         self.note(message);
     }
 
+    async fn deny_unasked(&mut self, approval: &TurnApproval) -> Result<(), Failure> {
+        self.show_whole(approval);
+        self.note(
+            "denied, because nobody is at a terminal to be asked; --wait lets a call wait for `foreword turn approve`",
+        );
+        self.approve(approval, false, false).await
+    }
+
+    async fn allow_standing(&mut self, approval: &TurnApproval) -> Result<(), Failure> {
+        self.show_whole(approval);
+        self.note(format!(
+            "standing: allowed with all calls of {} in this turn",
+            one_line(&approval.request.tool, usize::MAX)
+        ));
+        self.approve(approval, true, true).await
+    }
+
     pub(super) async fn reply(&mut self, reply: Reply) -> Result<(), Failure> {
         match reply {
-            Reply::Decided { call_id, allow } => {
-                self.approve(call_id, allow).await?;
+            Reply::More(more) => self.questions.show_more(self.output, more),
+            Reply::Decided { approval, allow, standing } => {
+                self.approve(&approval, allow, standing).await?;
+                if standing {
+                    let tool = &approval.request.tool;
+                    self.standing.insert(tool.clone());
+                    for other in self.questions.take_others(tool) {
+                        self.allow_standing(&other).await?;
+                    }
+                }
                 self.questions.answered(self.output);
             }
             Reply::NobodyThere(waiting) => {
-                self.policy = Policy::Elsewhere;
-                waiting.iter().for_each(|approval| self.tell_how_to_approve(approval));
+                self.policy = Policy::Nobody;
+                for approval in waiting {
+                    self.deny_unasked(&approval).await?;
+                }
             }
         }
         Ok(())
     }
 
-    async fn approve(&mut self, call_id: String, allow: bool) -> Result<(), Failure> {
-        let (workspace_id, turn_id) = (self.workspace_id.clone(), self.turn_id.clone());
-        let params = TurnApproveParams { workspace_id, turn_id, call_id, allow };
+    /// Decides about exactly what was shown.
+    async fn approve(&mut self, shown: &TurnApproval, allow: bool, standing: bool) -> Result<(), Failure> {
+        let params = TurnApproveParams {
+            workspace_id: self.workspace_id.clone(),
+            turn_id: self.turn_id.clone(),
+            call_id: shown.request.call_id.clone(),
+            allow,
+            digest: shown.request.digest.clone(),
+            standing,
+        };
         loop {
             return match self.call::<TurnApprove>(&params).await {
                 Err(_) if self.interrupts > 1 => Err(self.left()),

@@ -1,0 +1,159 @@
+//! What somebody is asked about a call: all of it, and a digest of exactly what would run.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use protocol::{ApprovalRequest, ContentHash};
+use similar::{ChangeTag, TextDiff};
+
+use crate::tool::AnyTool;
+use crate::{Arguments, ToolCall, ToolContext};
+
+/// How long is spent on a short diff; after that it is a longer one.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+/// A longer diff is left out: the arguments have the whole text, too.
+const MAX_DIFF_BYTES: usize = 1 << 20;
+
+/// A file that a call would write.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    /// As the call has it.
+    pub(crate) path: PathBuf,
+    /// Without links.
+    pub(crate) real: PathBuf,
+}
+
+/// The question about a call, as things are now. Reads files, so it may block.
+pub(crate) fn question(
+    context: &ToolContext,
+    call: &ToolCall,
+    arguments: &Arguments,
+    tool: &dyn AnyTool,
+    targets: &[Target],
+    rule: &str,
+) -> ApprovalRequest {
+    let bases: Vec<Base> = targets.iter().map(|target| Base::read(context, &target.path)).collect();
+    let preview = match (targets, &bases[..]) {
+        ([target], [base]) => Preview::of(&target.real, base, arguments, tool),
+        _ => Preview::default(),
+    };
+    let paths: Vec<String> =
+        targets.iter().map(|target| target.real.to_string_lossy().into_owned()).collect();
+    let cwd = context.root().map(|_| context.cwd().to_string_lossy().into_owned());
+    let digests: Vec<Option<ContentHash>> = bases.iter().map(Base::digest).collect();
+    let all = serde_json::json!([call.name, arguments.fields(), paths, cwd, digests]);
+    ApprovalRequest {
+        call_id: call.id.clone(),
+        tool: call.name.clone(),
+        arguments: arguments.fields().clone(),
+        paths,
+        cwd,
+        digest: Some(ContentHash::of(all.to_string())),
+        diff: preview.diff,
+        new_file: preview.is_new,
+        replaces_lines: preview.replaces_lines,
+        rule: rule.to_owned(),
+        sandbox: tool.sandbox(),
+    }
+}
+
+/// What a file contains before the call.
+enum Base {
+    Absent,
+    Content(Vec<u8>),
+    /// It is too large to be compared, or cannot be read: what is known of its state.
+    Opaque(String),
+}
+
+impl Base {
+    fn read(context: &ToolContext, path: &Path) -> Self {
+        let opened = match context.find(path) {
+            Ok(place) if !place.exists() => return Self::Absent,
+            Ok(place) => place.open_file(),
+            Err(error) => Err(error),
+        };
+        let (file, stat) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Self::Opaque(error.to_string()),
+        };
+        let limit = context.limits().edit_bytes;
+        let mut content = Vec::new();
+        match file.take(limit + 1).read_to_end(&mut content) {
+            Ok(_) if content.len() as u64 <= limit => Self::Content(content),
+            Ok(_) => {
+                let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
+                Self::Opaque(format!("{:?}", (stat.st_dev, stat.st_ino, stat.st_size, times)))
+            }
+            Err(error) => Self::Opaque(error.to_string()),
+        }
+    }
+
+    fn digest(&self) -> Option<ContentHash> {
+        match self {
+            Self::Absent => None,
+            Self::Content(content) => Some(ContentHash::of(content)),
+            Self::Opaque(state) => Some(ContentHash::of(state)),
+        }
+    }
+}
+
+/// What a call would do to its file.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Preview {
+    diff: Option<String>,
+    is_new: bool,
+    replaces_lines: Option<u64>,
+}
+
+impl Preview {
+    fn of(path: &Path, base: &Base, arguments: &Arguments, tool: &dyn AnyTool) -> Self {
+        let is_new = matches!(base, Base::Absent);
+        let old = match base {
+            Base::Absent => &[][..],
+            Base::Content(content) => content,
+            Base::Opaque(_) => return Self::default(),
+        };
+        let Some(new) = tool.preview(arguments, old) else { return Self { is_new, ..Self::default() } };
+        let (diff, replaced) = unified(path, is_new, old, &new);
+        Self { diff, is_new, replaces_lines: (!is_new).then_some(replaced) }
+    }
+}
+
+/// A unified diff, if it can be shown, and how many lines of `old` are gone.
+fn unified(path: &Path, is_new: bool, old: &[u8], new: &[u8]) -> (Option<String>, u64) {
+    let (old_text, new_text) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old_text, &*new_text);
+    let replaced = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Delete).count() as u64;
+    let name = path.to_string_lossy();
+    let before = if is_new { "/dev/null" } else { &name };
+    let text = diff.unified_diff().header(before, &name).to_string();
+    let is_shown = text.len() <= MAX_DIFF_BYTES && !old.contains(&0) && !new.contains(&0);
+    (is_shown.then_some(text), replaced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(old: &str, new: &str) -> (String, u64) {
+        let (diff, replaced) = unified(Path::new("/r/a"), old.is_empty(), old.as_bytes(), new.as_bytes());
+        (diff.unwrap(), replaced)
+    }
+
+    #[test]
+    fn every_line_that_goes_and_comes_is_in_the_diff() {
+        let (diff, replaced) = check("one\ntwo\nthree\n", "one\n2\nthree\nfour\n");
+        assert_eq!(diff, "--- /r/a\n+++ /r/a\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four\n");
+        assert_eq!(replaced, 1);
+        assert_eq!(check("", "a\n"), ("--- /dev/null\n+++ /r/a\n@@ -0,0 +1 @@\n+a\n".to_owned(), 0));
+        assert_eq!(check("a\n", "a\n"), (String::new(), 0));
+        let (diff, replaced) = check(&"x\n".repeat(62), "");
+        assert_eq!((diff.lines().filter(|line| *line == "-x").count(), replaced), (62, 62));
+    }
+
+    #[test]
+    fn what_is_no_text_has_no_diff() {
+        assert_eq!(unified(Path::new("/a"), false, b"a\0b\n", b"c\n"), (None, 1));
+    }
+}
