@@ -43,7 +43,7 @@ mod view;
 pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use manifests::Pruned;
-pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest, SessionStart};
+pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest, Reach, SessionStart};
 pub use preview::{Preview, directory_preview};
 pub use settings::{
     AgentSettings, Clock, PromptSettings, RetentionSettings, TurnLimits, TurnSettings, WhenBusy,

@@ -36,6 +36,19 @@ impl Agent {
         Box::pin(async move { Ok(self.store.turns(workspace_id, thread_id, limit, before).await?) })
     }
 
+    /// Whether a call that waits would change the model's identity, which is that of every workspace.
+    pub fn asks_about_identity<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        call_id: &'a str,
+    ) -> BoxFuture<'a, Result<bool, AgentError>> {
+        Box::pin(async move {
+            let approvals = self.store.approvals(workspace_id, turn_id).await?;
+            Ok(approvals.iter().any(|it| it.request.call_id == call_id && it.request.identity))
+        })
+    }
+
     /// Decides about a call that waits, and says what counts.
     pub fn approve<'a>(
         &'a self,

@@ -14,7 +14,7 @@ use crate::approvals::TurnApprovals;
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, SessionAfter};
 use crate::history::{CompactionReason, History};
-use crate::preparation::{Agent, Prepared};
+use crate::preparation::{Agent, Prepared, Reach};
 use crate::round_tools::RoundTools;
 use crate::task::blocking;
 use crate::thread_session::ThreadSession;
@@ -137,6 +137,10 @@ impl HeldTurn {
                 opened.await?
             }
             _ => ToolContext::without_directory(),
+        };
+        let context = match self.subject.request.reach {
+            Reach::Everything => context,
+            Reach::Workspace => context.bound_to_workspace(),
         };
         let limits = ToolLimits { approval_time: settings.approval_time, ..ToolLimits::default() };
         Ok(context

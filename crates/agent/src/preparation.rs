@@ -64,6 +64,18 @@ pub struct PromptRequest {
     pub input: Option<String>,
     /// Who asks.
     pub actor: Option<String>,
+    /// How far they reach.
+    pub reach: Reach,
+}
+
+/// How far somebody's token reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// One workspace.
+    #[default]
+    Workspace,
+    /// All workspaces, and so what they have in common: the model's identity.
+    Everything,
 }
 
 /// What a prompt's session part starts from.
@@ -140,6 +152,8 @@ impl Agent {
             SessionFiles { session: &prepared.session, settings: &directory.settings, file_tools }
         });
         add_files(&mut input, &self.settings, files.as_ref());
+        // The files are those of every workspace.
+        input.can_evolve &= subject.request.reach == Reach::Everything;
         let mut compiled = compile(&self.settings, Arc::clone(&self.counter), input).await;
         Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
         let after = self.runtime.run_phase(Phase::PostPromptCompile, Arc::clone(&turn)).await?;
@@ -244,7 +258,8 @@ pub(crate) fn add_files(
     input.agents_guidance = files.map(|files| guidance(files, settings)).unwrap_or_default();
     input.environment = Some(environment(files));
     let has_tools = files.is_some_and(|files| files.file_tools == FileTools::Present);
-    input.can_evolve = has_tools && settings.turns.permissions.write != Permission::Deny;
+    let permissions = settings.turns.permissions;
+    input.can_evolve = has_tools && permissions.write.min(permissions.identity) != Permission::Deny;
 }
 
 /// What is true of instruction files in a session.

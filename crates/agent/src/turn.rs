@@ -15,7 +15,7 @@ use store::{Lease, StoreError};
 
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
-use crate::preparation::{Agent, PromptRequest};
+use crate::preparation::{Agent, PromptRequest, Reach};
 use crate::round::Rounds;
 use crate::running::{Place, Watched};
 use crate::settings::WhenBusy;
@@ -71,6 +71,7 @@ impl Agent {
         self: &Arc<Self>,
         start: TurnStartParams,
         actor: Option<String>,
+        reach: Reach,
         listener: Arc<dyn TurnListener>,
     ) -> BoxFuture<'_, Result<Turn, AgentError>> {
         Box::pin(async move {
@@ -85,6 +86,7 @@ impl Agent {
                 cwd: start.cwd.clone(),
                 input: Some(start.input.clone()),
                 actor,
+                reach,
             };
             let subject = self.load(&request).await?;
             let model = self.turn_model(start.model.as_deref())?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use agent::Reach;
 use protocol::{AccessToken, Role, Timestamp, WorkspaceId};
 use store::{Store, StoreError, hash_secret};
 
@@ -40,6 +41,11 @@ impl Actor {
     /// Whether their token's time is over.
     pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// Whether everything is within reach, or one workspace.
+    pub(crate) fn reach(&self) -> Reach {
+        if self.workspace_id.is_none() { Reach::Everything } else { Reach::Workspace }
     }
 
     /// Whether a workspace is within reach.

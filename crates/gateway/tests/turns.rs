@@ -7,6 +7,7 @@ mod chat;
 mod environment;
 mod failures;
 mod history;
+mod identity;
 mod instructions;
 mod nodes;
 mod previews;

@@ -134,6 +134,10 @@ pub struct ApprovalRequest {
     pub replaces_lines: Option<u64>,
     /// The rule that asks, such as `permissions.write = ask`.
     pub rule: String,
+    /// Whether the file is one of the model's identity, which every workspace shares: only an owner whose token is for
+    /// all workspaces decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub identity: bool,
     /// How far a command would be kept apart from the machine; absent for tools that run none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<crate::SandboxLevel>,

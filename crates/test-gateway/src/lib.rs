@@ -77,6 +77,7 @@ impl TestGateway {
             cwd: None,
             input: Some(input),
             actor: None,
+            reach: agent::Reach::Everything,
         };
         let prepared = agent.prepare(&request).await?;
         agent.record(workspace_id, &turn.id, "test-gateway", 1, &prepared.compiled).await?;

@@ -7,7 +7,9 @@ use instructions::Reminder;
 
 use crate::question::{Target, question};
 use crate::tool::AnyTool;
-use crate::{Access, Arguments, Decision, Needs, Permission, ToolCall, ToolContext, ToolOutput};
+use crate::{
+    Access, ApprovalRequest, Arguments, Decision, Needs, Permission, ToolCall, ToolContext, ToolOutput,
+};
 
 /// What is said to be allowed when a write is not.
 const READING: &str = "reading, with read_file, list_dir and search.";
@@ -24,7 +26,12 @@ pub(crate) async fn authorise(
     tool: &Arc<dyn AnyTool>,
 ) -> Result<Vec<PathBuf>, Box<ToolOutput>> {
     let permissions = context.permissions();
-    let mut rule = Rule { permission: Permission::Allow, text: String::new(), allowed: READING.to_owned() };
+    let mut rule = Rule {
+        permission: Permission::Allow,
+        text: String::new(),
+        allowed: READING.to_owned(),
+        is_about_identity: false,
+    };
     let mut targets = Vec::new();
     let touches = match needs {
         Needs::Nothing => Vec::new(),
@@ -46,9 +53,9 @@ pub(crate) async fn authorise(
         let found = tokio::task::spawn_blocking(move || {
             let place = looked.find(&touch.path)?;
             let target = Target { path: touch.path, real: place.real() };
-            Ok::<_, crate::FileError>((target, looked.protection(&place)))
+            Ok::<_, crate::FileError>((target, looked.protection(&place), looked.identity_rule(&place)))
         });
-        let (target, protection) = match found.await {
+        let (target, protection, identity) = match found.await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => return Err(Box::new(ToolOutput::failed(&error))),
             Err(_) => return Err(Box::new(ToolOutput::error("the call was cancelled"))),
@@ -59,6 +66,15 @@ pub(crate) async fn authorise(
                 rule.narrow(permissions.protected, || format!("permissions.protected = {name} ({what})"));
             if narrowed {
                 rule.allowed = "reading it, and writing files that are not protected.".to_owned();
+            }
+        }
+        if let Some((permission, text)) = identity {
+            rule.is_about_identity = true;
+            // Where both ask, it is this one that says why.
+            if permission <= rule.permission {
+                rule.permission = permission;
+                rule.text = text;
+                rule.allowed = "reading it.".to_owned();
             }
         }
         targets.push(target);
@@ -75,6 +91,7 @@ struct Rule {
     permission: Permission,
     text: String,
     allowed: String,
+    is_about_identity: bool,
 }
 
 impl Rule {
@@ -103,8 +120,12 @@ async fn ask(
 ) -> Result<Vec<PathBuf>, Box<ToolOutput>> {
     let current = || {
         let (context, call, arguments) = (context.clone(), call.clone(), arguments.clone());
-        let (rule, targets, tool) = (rule.text.clone(), targets.clone(), Arc::clone(tool));
-        let asking = move || question(&context, &call, &arguments, &*tool, &targets, &rule);
+        let (text, identity) = (rule.text.clone(), rule.is_about_identity);
+        let (targets, tool) = (targets.clone(), Arc::clone(tool));
+        let asking = move || ApprovalRequest {
+            identity,
+            ..question(&context, &call, &arguments, &*tool, &targets, &text)
+        };
         async { tokio::task::spawn_blocking(asking).await.map_err(|_| ToolOutput::error(UNPREPARED)) }
     };
     let time = context.limits().approval_time;

@@ -13,7 +13,7 @@ use crate::permission::{AnyApprovals, Nobody};
 use crate::place::{Place, Root};
 use crate::protection::{self, HOME_FILES};
 use crate::work::Work;
-use crate::{Approvals, FileError, Permissions, RunGate, ToolLimits};
+use crate::{Approvals, FileError, Permission, Permissions, RunGate, ToolLimits};
 
 /// Where calls run and what they may do; cheap to clone.
 #[derive(Clone)]
@@ -26,6 +26,8 @@ pub struct ToolContext {
     /// Directories that no call may look into, without links.
     hidden: Arc<[PathBuf]>,
     permissions: Permissions,
+    /// Whether whoever runs the calls has this one workspace only.
+    is_bound: bool,
     protected_names: Arc<[String]>,
     approvals: Arc<dyn AnyApprovals>,
     gate: Option<Arc<dyn RunGate>>,
@@ -82,6 +84,7 @@ impl ToolContext {
             home: None,
             hidden: Arc::new([]),
             permissions: Permissions::default(),
+            is_bound: false,
             protected_names: Arc::new([]),
             approvals: Arc::new(Nobody),
             gate: None,
@@ -110,6 +113,12 @@ impl ToolContext {
     /// Sets what calls may do beyond reading.
     pub fn with_permissions(mut self, permissions: Permissions) -> Self {
         self.permissions = permissions;
+        self
+    }
+
+    /// For whoever has this workspace only: what all workspaces share is read-only.
+    pub fn bound_to_workspace(mut self) -> Self {
+        self.is_bound = true;
         self
     }
 
@@ -253,6 +262,20 @@ impl ToolContext {
             return if is_home_file(below) { None } else { Some("the home directory".to_owned()) };
         }
         protection::reason(place.below(), &self.protected_names)
+    }
+
+    /// The rule for a place that is one of the model's identity; `None` for all others.
+    pub(crate) fn identity_rule(&self, place: &Place) -> Option<(Permission, String)> {
+        let home = self.home.as_ref()?;
+        let real = place.real();
+        let name = real.strip_prefix(home.real()).ok().filter(|below| is_home_file(below))?.display();
+        let permission = self.permissions.identity;
+        Some(if self.is_bound {
+            let why = "every workspace shares it, and the token of this turn is for one";
+            (Permission::Deny, format!("permissions.identity ({name}: {why})"))
+        } else {
+            (permission, format!("permissions.identity = {} ({name})", permission.name()))
+        })
     }
 
     /// Why what has this way from the root is protected.

@@ -38,12 +38,14 @@ pub struct Permissions {
     pub write: Permission,
     /// Calls that write protected files; the stricter of the two counts.
     pub protected: Permission,
+    /// Calls that write the files of the model's identity, which every workspace shares; the stricter counts.
+    pub identity: Permission,
 }
 
-/// Writes ask, and protected files are read-only.
+/// Writes ask, also those of the model's identity, and protected files are read-only.
 impl Default for Permissions {
     fn default() -> Self {
-        Self { write: Permission::Ask, protected: Permission::Deny }
+        Self { write: Permission::Ask, protected: Permission::Deny, identity: Permission::Ask }
     }
 }
 

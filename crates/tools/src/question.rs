@@ -54,6 +54,7 @@ pub(crate) fn question(
         new_file: preview.is_new,
         replaces_lines: preview.replaces_lines,
         rule: rule.to_owned(),
+        identity: false,
         sandbox: tool.sandbox(),
     }
 }

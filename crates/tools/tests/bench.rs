@@ -23,9 +23,11 @@ pub(crate) fn bench(files: &[(&str, &str)]) -> Bench {
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();
     fs::write(directory.path().join("outside"), "secret\n").unwrap();
-    let context = ToolContext::open(&root, &root)
-        .unwrap()
-        .with_permissions(Permissions { write: Permission::Allow, protected: Permission::Deny });
+    let context = ToolContext::open(&root, &root).unwrap().with_permissions(Permissions {
+        write: Permission::Allow,
+        protected: Permission::Deny,
+        identity: Permission::Allow,
+    });
     let bench = Bench { directory, context, toolbox: Toolbox::files() };
     for (path, content) in files {
         bench.write(path, content);
@@ -67,7 +69,8 @@ impl Bench {
     }
 
     pub(crate) fn permissions(mut self, write: Permission, protected: Permission) -> Self {
-        self.context = self.context.with_permissions(Permissions { write, protected });
+        self.context =
+            self.context.with_permissions(Permissions { write, protected, ..Permissions::default() });
         self
     }
 

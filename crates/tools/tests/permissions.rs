@@ -66,6 +66,7 @@ async fn somebody_is_asked() {
             replaces_lines: None,
             paths: vec![path],
             rule: "permissions.write = ask".into(),
+            identity: false,
             sandbox: None,
         }]
     );
@@ -287,4 +288,33 @@ async fn without_a_directory_tools_run_and_files_do_not_exist() {
     }
     let output = router.call(call("write_file", json!({ "path": "/tmp/x", "content": "" }))).await;
     assert!(output.is_error && answers.asked().len() == 1, "{}", output.text);
+}
+
+#[tokio::test]
+async fn permission_to_write_is_none_to_change_the_identity_of_every_workspace() {
+    let answers = Answers::deny("not now");
+    let mut bench = bench(&[]).permissions(Permission::Allow, Permission::Allow).approvals(&answers);
+    let home = bench.directory.path().join("home");
+    fs::create_dir(&home).unwrap();
+    fs::write(home.join("SOUL.md"), "old\n").unwrap();
+    bench.context = bench.context.with_home(&home).unwrap();
+    let write = json!({ "path": home.join("SOUL.md"), "content": "evil\n" });
+    let output = bench.call("write_file", write.clone()).await;
+    assert_eq!(decision(&output).1, "permissions.identity = ask (SOUL.md), and the answer was no");
+    let asked = &answers.asked()[0];
+    assert!(asked.identity && asked.diff.as_ref().unwrap().ends_with("-old\n+evil\n"), "{asked:?}");
+    // Whoever has one workspace cannot even ask.
+    bench.context = bench.context.bound_to_workspace();
+    let output = bench.call("write_file", write).await;
+    assert_eq!(
+        decision(&output).1,
+        "permissions.identity (SOUL.md: every workspace shares it, and the token of this turn is for one)"
+    );
+    assert_eq!(answers.asked().len(), 1);
+    assert_eq!(fs::read_to_string(home.join("SOUL.md")).unwrap(), "old\n");
+    assert_eq!(
+        bench.text("write_file", new_file()).await,
+        "created new: 4 bytes",
+        "others are not concerned"
+    );
 }

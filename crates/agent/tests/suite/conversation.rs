@@ -85,7 +85,11 @@ impl Conversation {
         let start = TurnStartParams::new(&self.workspace_id, &self.thread_id, input);
         let ended = Arc::new(tokio::sync::Notify::new());
         let listener = Arc::new(Ended(Arc::clone(&ended)));
-        let turn = self.agent.start_turn(start, Some("ada".to_owned()), listener).await.unwrap();
+        let turn = self
+            .agent
+            .start_turn(start, Some("ada".to_owned()), agent::Reach::Everything, listener)
+            .await
+            .unwrap();
         // The listener is dropped with the turn.
         (turn.id, ended)
     }

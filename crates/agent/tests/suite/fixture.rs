@@ -127,6 +127,7 @@ impl World {
             cwd: None,
             input: None,
             actor: None,
+            reach: agent::Reach::Everything,
         }
     }
 

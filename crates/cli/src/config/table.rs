@@ -335,6 +335,11 @@ pub(crate) const KEYS: &[Key] = &[
         "The same for protected files, such as AGENTS.md and `.git`; the stricter of the two counts."
     ),
     key!(
+        "permissions.identity",
+        turns.permissions.identity,
+        "The same for SOUL.md and IDENTITY.md of the home directory, which every workspace shares; `--allow-writes` does not cover them."
+    ),
+    key!(
         "permissions.approval_minutes",
         turns.approval_time as Minutes,
         "Minutes that a call waits for somebody to decide; then the answer is no."

@@ -24,6 +24,7 @@ pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Re
         cwd: params.cwd,
         input: params.input,
         actor: context.actor().map(str::to_owned),
+        reach: context.peer.actor.reach(),
     };
     let preview = context.shared.agent.preview(&request, session_start(params.fresh)).await;
     let mut result: PromptResult = preview.map_err(from_agent)?.into();
@@ -56,6 +57,7 @@ pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<P
                 cwd: params.cwd,
                 input: None,
                 actor: context.actor().map(str::to_owned),
+                reach: context.peer.actor.reach(),
             };
             let preview = agent.preview(&request, session_start(params.fresh)).await.map_err(from_agent)?;
             let next = &preview.compiled;

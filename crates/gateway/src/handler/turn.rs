@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::TurnListener;
+use agent::{Reach, TurnListener};
 use futures_util::future::BoxFuture;
 use protocol::error::{ErrorKind, ErrorSubject};
 use protocol::hook::Visibility;
@@ -36,7 +36,8 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     let outgoing = context.peer.outgoing().cloned();
     let listener = Arc::new(ConnectionListener { outgoing, number: context.peer.number });
     let actor = context.actor().map(str::to_owned);
-    let turn = context.shared.agent.start_turn(params, actor, listener).await.map_err(from_agent)?;
+    let reach = context.peer.actor.reach();
+    let turn = context.shared.agent.start_turn(params, actor, reach, listener).await.map_err(from_agent)?;
     Ok(TurnResult { turn })
 }
 
@@ -67,6 +68,14 @@ pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Resu
     let TurnApproveParams { workspace_id, turn_id, call_id, allow, digest, standing } = params;
     let agent = &context.shared.agent;
     let actor = context.actor().map(str::to_owned);
+    let is_unbound_owner =
+        context.peer.actor.role == Role::Owner && context.peer.actor.reach() == Reach::Everything;
+    if !is_unbound_owner
+        && agent.asks_about_identity(&workspace_id, &turn_id, &call_id).await.map_err(from_agent)?
+    {
+        let message = "only an owner whose token is for all workspaces decides about the model's identity";
+        return Err(error(ErrorKind::Forbidden, message.to_owned(), |_| {}));
+    }
     let answer = ApprovalAnswer { allow, digest, standing, actor };
     let allowed = agent.approve(&workspace_id, &turn_id, &call_id, answer).await;
     Ok(TurnApproveResult { allowed: allowed.map_err(from_agent)? })

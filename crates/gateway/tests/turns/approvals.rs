@@ -162,7 +162,7 @@ async fn a_question_says_everything_and_names_it_by_a_digest() {
         format!("--- {path}\n+++ {path}\n@@ -1 +1 @@\n-old\n\\ No newline at end of file\n+new\n")
     );
     assert_eq!((&approval["replaces_lines"], &approval["new_file"]), (&json!(1), &Value::Null));
-    assert_eq!(approval["cwd"], json!(stage.path("")));
+    assert_eq!(approval["cwd"], json!(stage.path("a.txt").parent()));
     assert_eq!((&asked["digest"], &asked["replaces_lines"]), (&approval["digest"], &json!(1)));
     let decide =
         |digest: Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": digest });

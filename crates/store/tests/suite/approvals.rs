@@ -24,6 +24,7 @@ fn approval(call_id: &str, milliseconds: i64) -> (ApprovalRequest, Timestamp) {
         new_file: false,
         replaces_lines: Some(2),
         rule: "permissions.shell = ask".to_owned(),
+        identity: false,
         sandbox: None,
     };
     (request, from_now(milliseconds))

@@ -86,6 +86,7 @@ async fn uses_of_turn(
         new_file: false,
         replaces_lines: None,
         rule: "permissions.shell = ask".to_owned(),
+        identity: false,
         sandbox: None,
     };
     let soon = from_now(60_000);

@@ -1,6 +1,7 @@
 //! Calls that wait for somebody to decide, and somebody at a terminal who does.
 
 use std::collections::{HashSet, VecDeque};
+use std::io::IsTerminal as _;
 
 use protocol::TurnApproval;
 use tokio::sync::mpsc;
@@ -21,6 +22,11 @@ pub(super) enum Policy {
     Elsewhere,
     /// No, because nobody is there to be asked.
     Nobody,
+}
+
+/// Whether somebody is at a terminal, and can be shown a call there.
+pub(super) fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// The questions that are open at this terminal, one after another.
@@ -101,8 +107,9 @@ impl Questions {
     /// Takes out the questions about a tool that wait behind the first one.
     pub(super) fn take_others(&mut self, tool: &str) -> Vec<TurnApproval> {
         let behind = self.waiting.split_off(self.waiting.len().min(1));
-        let (taken, left): (Vec<_>, Vec<_>) =
-            behind.into_iter().partition(|approval| approval.request.tool == tool);
+        let (taken, left): (Vec<_>, Vec<_>) = behind
+            .into_iter()
+            .partition(|approval| approval.request.tool == tool && !approval.request.identity);
         self.waiting.extend(left);
         taken
     }

@@ -154,6 +154,7 @@ mod tests {
             new_file: false,
             replaces_lines: None,
             rule: "permissions.write = ask".to_owned(),
+            identity: false,
             sandbox: None,
         };
         let now = Timestamp::now();

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 
 use protocol::method::TurnStartParams;
 
-use super::approval::Policy;
+use super::approval::{Policy, is_attended};
 use super::live::Live;
 use crate::arguments::TurnStart;
 use crate::context::{Context, thread_id};
@@ -18,12 +18,7 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         (true, _) => Policy::Allow,
         (_, true) => Policy::Deny,
         _ if arguments.wait => Policy::Elsewhere,
-        _ if context.output.is_json()
-            || !std::io::stdin().is_terminal()
-            || !std::io::stderr().is_terminal() =>
-        {
-            Policy::Nobody
-        }
+        _ if context.output.is_json() || !is_attended() => Policy::Nobody,
         _ => Policy::Terminal,
     };
     // From now on, so that a request to end is never missed between two events.

@@ -6,7 +6,7 @@ use protocol::method::{TurnApprove, TurnApproveParams};
 use protocol::notification::TurnApprovalRequested;
 
 use super::Live;
-use crate::command::turn::approval::{Policy, Reply};
+use crate::command::turn::approval::{Policy, Reply, is_attended};
 use crate::command::turn::question_view::{Screen, rows};
 use crate::command::turn::steps;
 use crate::failure::Failure;
@@ -20,6 +20,15 @@ impl Live<'_> {
             return Ok(());
         };
         match self.policy {
+            // What every workspace shares is not covered by a flag about writes.
+            Policy::Allow if approval.request.identity => {
+                if self.output.is_json() || !is_attended() {
+                    return self.deny_unasked(&approval).await;
+                }
+                self.speak();
+                self.questions.ask(self.output, approval);
+                Ok(())
+            }
             Policy::Allow | Policy::Deny => {
                 let allow = self.policy == Policy::Allow;
                 let (word, flag) = if allow { ("allowed", "allow") } else { ("refused", "deny") };
@@ -27,7 +36,9 @@ impl Live<'_> {
                 self.approve(&approval, allow, false).await
             }
             Policy::Nobody => self.deny_unasked(&approval).await,
-            Policy::Terminal if self.standing.contains(&approval.request.tool) => {
+            Policy::Terminal
+                if self.standing.contains(&approval.request.tool) && !approval.request.identity =>
+            {
                 self.allow_standing(&approval).await
             }
             Policy::Terminal => {
