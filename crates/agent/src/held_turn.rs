@@ -19,11 +19,13 @@ use crate::running::RunningTurn;
 use crate::subject::Subject;
 use crate::summary::Summariser;
 use crate::task::joined;
-use crate::turn::{LEASE, TurnListener, turn_error};
+use crate::turn::{TurnListener, turn_error};
 use crate::turn_lease::TurnLease;
 
 /// How long to wait before an end is written again.
 const WRITE_AGAIN: Duration = Duration::from_millis(500);
+/// How long it is tried to write a turn's end before it is given up.
+const WRITE_FOR: Duration = Duration::from_secs(600);
 
 /// A running turn and everything it needs.
 pub(crate) struct HeldTurn {
@@ -203,7 +205,8 @@ impl HeldTurn {
         Ok(())
     }
 
-    /// Writes the end, and tries again while the database is away: the lease keeps the turn ours until then.
+    /// Writes the end, and tries again while the database is away. Whoever could fail the turn needs the database too, so
+    /// an answer that somebody has read is given up late.
     pub(crate) async fn finish(&self, outcome: &Outcome) {
         let mut last = self.pending.lock().await;
         if !matches!(outcome, Outcome::Completed(_)) {
@@ -217,7 +220,7 @@ impl HeldTurn {
         };
         let finish = FinishTurn { end, usage: Some(self.running.usage()), items: last.clone() };
         let (agent, actor) = (&self.agent, self.subject.request.actor.as_deref());
-        let deadline = tokio::time::Instant::now() + LEASE;
+        let deadline = tokio::time::Instant::now() + WRITE_FOR;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
         loop {
             let (workspace_id, finish) = (self.workspace_id(), finish.clone());

@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
 use crate::error::{error, from_store, unauthenticated};
-use crate::listener::Visitor;
+use crate::listener::ConnectionSlot;
 use crate::origin;
 use crate::peer::Peer;
 use crate::service::Service;
@@ -63,10 +63,10 @@ async fn ready(State(state): State<AppState>) -> Response {
 
 async fn metrics(
     State(state): State<AppState>,
-    Extension(visitor): Extension<Arc<Visitor>>,
+    Extension(slot): Extension<Arc<ConnectionSlot>>,
     headers: HeaderMap,
 ) -> Response {
-    match authenticate(&state, &visitor, &headers).await {
+    match authenticate(&state, &slot, &headers).await {
         // The numbers are those of all workspaces together.
         Ok(actor) if actor.workspace_id.is_some() => {
             let message = "metrics are for tokens of all workspaces, and this one is bound to one";
@@ -82,14 +82,14 @@ async fn metrics(
 
 async fn upgrade(
     State(state): State<AppState>,
-    Extension(visitor): Extension<Arc<Visitor>>,
+    Extension(slot): Extension<Arc<ConnectionSlot>>,
     mut request: Request,
 ) -> Response {
     let answer = match websocket::handshake::<_, Body>(&request) {
         Ok(answer) => answer,
         Err(refused) => return (StatusCode::BAD_REQUEST, format!("{refused}\n")).into_response(),
     };
-    let actor = match authenticate(&state, &visitor, request.headers()).await {
+    let actor = match authenticate(&state, &slot, request.headers()).await {
         Ok(actor) => actor,
         Err(refused) => return refused,
     };
@@ -101,7 +101,7 @@ async fn upgrade(
             serve_websocket(state, actor, connection).await;
         }
         // It keeps its place for as long as it is open.
-        drop(visitor);
+        drop(slot);
     });
     answer
 }
@@ -128,11 +128,11 @@ async fn serve_websocket(state: AppState, actor: Arc<Actor>, connection: hyper::
 
 async fn post(
     State(state): State<AppState>,
-    Extension(visitor): Extension<Arc<Visitor>>,
+    Extension(slot): Extension<Arc<ConnectionSlot>>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let actor = match authenticate(&state, &visitor, &headers).await {
+    let actor = match authenticate(&state, &slot, &headers).await {
         Ok(actor) => actor,
         Err(refused) => return refused,
     };
@@ -145,7 +145,7 @@ async fn post(
     let body_time = state.service.shared.settings.listener.body_time;
     let read = tokio::select! {
         read = tokio::time::timeout(body_time, to_bytes(body, read_limit)) => read,
-        // Half a request is nobody's work: it is not waited for.
+        // Incomplete requests are not waited for.
         () = state.shutdown.cancelled() => return incomplete(StatusCode::SERVICE_UNAVAILABLE, "the gateway stops"),
     };
     let Ok(read) = read else {
@@ -177,18 +177,28 @@ async fn post(
 /// Who sends a request, or the answer that turns them away.
 async fn authenticate(
     state: &AppState,
-    visitor: &Visitor,
+    slot: &ConnectionSlot,
     headers: &HeaderMap,
 ) -> Result<Arc<Actor>, Response> {
     let Some(secret) = secret(headers) else {
         return Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated()));
     };
     match state.service.shared.access.authenticate(secret).await {
-        Ok(Some(actor)) => {
-            visitor.shows_a_token();
-            Ok(Arc::new(actor))
+        Ok(Some(actor)) if slot.mark_authenticated(actor.role) => Ok(Arc::new(actor)),
+        Ok(Some(_)) => {
+            let limit = state.service.shared.settings.listener.connections as u64;
+            let refused = error(
+                protocol::ErrorKind::LimitReached,
+                "the gateway has as many connections as it can",
+                |data| {
+                    data.what = Some(protocol::ErrorSubject::Connections);
+                    data.limit = Some(limit);
+                },
+            );
+            Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &refused)))
         }
-        Ok(None) => Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated())),
+        // A connection whose token was revoked does not keep its place.
+        Ok(None) => Err(closing(failure(StatusCode::UNAUTHORIZED, &unauthenticated()))),
         Err(problem) => Err(failure(StatusCode::SERVICE_UNAVAILABLE, &from_store(problem))),
     }
 }
@@ -209,7 +219,11 @@ fn secret(headers: &HeaderMap) -> Option<&str> {
 
 /// The answer to a request of which only a part is there. What may still come of it is not read.
 fn incomplete(status: StatusCode, message: &str) -> Response {
-    let mut response = failure(status, &Error::invalid_request(message));
+    closing(failure(status, &Error::invalid_request(message)))
+}
+
+/// An answer after which the connection is closed.
+fn closing(mut response: Response) -> Response {
     response.headers_mut().insert(CONNECTION, axum::http::HeaderValue::from_static("close"));
     response
 }

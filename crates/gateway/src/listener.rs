@@ -1,8 +1,8 @@
 //! The listening socket: who is let in, how long a request may take to arrive, and what happens when there are too
 //! many connections.
 //!
-//! Whoever has not shown a token is a *stranger*. Strangers have few places and little time, and when places or file
-//! handles run short the oldest of them leaves, so that people with a token still get in.
+//! A connection that has not shown a token has one of few places, and little time. When places or file handles run short
+//! the oldest such connection is closed, and people with a token still get in; the last places are the owners'.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,10 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use http_body_util::BodyExt as _;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use protocol::Role;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +30,7 @@ pub struct ListenerLimits {
     /// Most connections at once.
     pub connections: usize,
     /// Most connections at once that have not shown a token.
-    pub strangers: usize,
+    pub unauthenticated: usize,
     /// How long a connection may take to show a token.
     pub token_time: Duration,
     /// How long the head of a request may take to arrive.
@@ -42,7 +45,7 @@ impl Default for ListenerLimits {
     fn default() -> Self {
         Self {
             connections: 1024,
-            strangers: 64,
+            unauthenticated: 64,
             token_time: Duration::from_secs(10),
             head_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
@@ -58,8 +61,9 @@ const RESERVED_HANDLES: usize = 128;
 const PAUSE: Duration = Duration::from_millis(100);
 /// At most one line of a kind is logged in this time.
 const LOG_EVERY: Duration = Duration::from_secs(10);
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-type: text/plain\r\n\
-    content-length: 45\r\nconnection: close\r\n\r\nthe gateway has as many connections as it can\n";
+/// How long the end of an answer is waited for at shutdown.
+const FLUSH_TIME: Duration = Duration::from_secs(5);
+const FULL: &str = "the gateway has as many connections as it can\n";
 
 /// Accepts connections until `shutdown`, and serves each on a task of its own.
 pub(crate) async fn serve(
@@ -69,7 +73,7 @@ pub(crate) async fn serve(
     shutdown: CancellationToken,
     tasks: TaskTracker,
 ) {
-    let doors = Arc::new(Doors::new(limits));
+    let pool = Arc::new(ConnectionPool::new(limits));
     let (refused, failed) = (Throttle::default(), Throttle::default());
     loop {
         let accepted = tokio::select! {
@@ -81,8 +85,8 @@ pub(crate) async fn serve(
             Ok(accepted) => accepted,
             Err(error) if is_of_one_connection(&error) => continue,
             Err(error) => {
-                // Out of file handles, usually: those of strangers are the first to go.
-                let closed = doors.show_out_strangers();
+                // Out of file handles, usually: those of unauthenticated are the first to go.
+                let closed = pool.evict_unauthenticated();
                 if let Some(times) = failed.pass() {
                     tracing::error!(%error, times, closed, "could not accept a connection");
                 }
@@ -90,17 +94,25 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        let Some(visitor) = doors.enter() else {
+        let Some(slot) = pool.admit() else {
             if let Some(times) = refused.pass() {
-                let limit = doors.limits.connections;
+                let limit = pool.limits.connections;
                 tracing::warn!(%address, times, limit, "refused a connection: there are as many as allowed");
             }
             // Best effort: the socket is new, so that its buffer takes the few bytes.
-            let _ = stream.try_write(FULL);
+            let _ = stream.try_write(refusal().as_bytes());
             continue;
         };
-        tasks.spawn(serve_connection(stream, address, visitor, routes.clone(), shutdown.clone()));
+        tasks.spawn(serve_connection(stream, address, slot, routes.clone(), shutdown.clone()));
     }
+}
+
+fn refusal() -> String {
+    let length = FULL.len();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
+         connection: close\r\n\r\n{FULL}"
+    )
 }
 
 /// Whether accepting failed because of the one who connected, and the next one may fare better.
@@ -112,27 +124,25 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 async fn serve_connection(
     stream: TcpStream,
     address: SocketAddr,
-    visitor: Arc<Visitor>,
+    slot: Arc<ConnectionSlot>,
     routes: Router,
     shutdown: CancellationToken,
 ) {
     // Answers are small and waited for.
     let _ = stream.set_nodelay(true);
-    let limits = &visitor.doors.limits;
+    let limits = &slot.pool.limits;
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_time));
-    let requests = Arc::new(AtomicUsize::new(0));
+    let requests = Arc::new(Requests::default());
     let routes = TowerToHyperService::new(routes);
     let service = {
-        let (visitor, requests) = (Arc::clone(&visitor), Arc::clone(&requests));
+        let (slot, requests) = (Arc::clone(&slot), Arc::clone(&requests));
         service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
-            request.extensions_mut().insert(Arc::clone(&visitor));
+            request.extensions_mut().insert(Arc::clone(&slot));
             let running = InProgress::begin(&requests);
             let answer = routes.call(request);
-            async move {
-                let _running = running;
-                answer.await
-            }
+            // The body holds the count: an answer is under way until the last of it was handed to the connection.
+            async move { answer.await.map(|answer| answer.map(|body| running.until_sent(body))) }
         })
     };
     let connection = http1::Builder::new()
@@ -152,18 +162,20 @@ async fn serve_connection(
                 }
                 return;
             }
-            () = visitor.leave.cancelled() => return,
+            () = slot.leave.cancelled() => return,
             () = &mut overdue, if is_timed => {
-                if visitor.is_stranger() {
+                if slot.is_unauthenticated() {
                     return;
                 }
                 is_timed = false;
             }
             () = shutdown.cancelled() => {
-                // A request that is only half there is nobody's work: it is not waited for.
-                if requests.load(Ordering::Acquire) > 0 {
-                    connection.as_mut().graceful_shutdown();
+                // Incomplete requests are not waited for, answers are.
+                connection.as_mut().graceful_shutdown();
+                if requests.are_under_way() {
                     let _ = connection.as_mut().await;
+                } else if requests.were_answered() {
+                    let _ = tokio::time::timeout(FLUSH_TIME, connection.as_mut()).await;
                 }
                 return;
             }
@@ -171,46 +183,72 @@ async fn serve_connection(
     }
 }
 
-/// Counts a request for as long as it is being answered.
-struct InProgress(Arc<AtomicUsize>);
+/// The requests of one connection.
+#[derive(Default)]
+struct Requests {
+    under_way: AtomicUsize,
+    answered: AtomicBool,
+}
+
+impl Requests {
+    fn are_under_way(&self) -> bool {
+        self.under_way.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether an answer was handed to the connection, which may still be sending it.
+    fn were_answered(&self) -> bool {
+        self.answered.load(Ordering::Acquire)
+    }
+}
+
+/// Counts a request until its answer was handed to the connection.
+struct InProgress(Arc<Requests>);
 
 impl InProgress {
-    fn begin(requests: &Arc<AtomicUsize>) -> Self {
-        requests.fetch_add(1, Ordering::AcqRel);
+    fn begin(requests: &Arc<Requests>) -> Self {
+        requests.under_way.fetch_add(1, Ordering::AcqRel);
         Self(Arc::clone(requests))
+    }
+
+    fn until_sent(self, body: Body) -> impl HttpBody<Data = Bytes, Error = axum::Error> {
+        body.map_frame(move |frame| {
+            let _ = &self;
+            frame
+        })
     }
 }
 
 impl Drop for InProgress {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.0.answered.store(true, Ordering::Release);
+        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-/// Counts who is in.
-struct Doors {
+/// Counts connections.
+struct ConnectionPool {
     limits: ListenerLimits,
-    inside: Mutex<Inside>,
+    slots: Mutex<Slots>,
 }
 
 #[derive(Default)]
-struct Inside {
+struct Slots {
     count: usize,
     next: u64,
     /// In the order in which they came.
-    strangers: BTreeMap<u64, CancellationToken>,
+    unauthenticated: BTreeMap<u64, CancellationToken>,
 }
 
-/// A connection, inside for as long as this lives.
-pub(crate) struct Visitor {
-    doors: Arc<Doors>,
+/// A connection's place, taken for as long as this lives.
+pub(crate) struct ConnectionSlot {
+    pool: Arc<ConnectionPool>,
     number: u64,
     is_known: AtomicBool,
     /// Cancelled when the place is needed for somebody else.
     leave: CancellationToken,
 }
 
-impl Doors {
+impl ConnectionPool {
     fn new(mut limits: ListenerLimits) -> Self {
         if let Some(handles) = file_handles() {
             let most = handles.saturating_sub(RESERVED_HANDLES).max(handles / 4).max(1);
@@ -223,63 +261,80 @@ impl Doors {
                 limits.connections = most;
             }
         }
-        // Somebody with a token must find a place beside all strangers.
-        limits.strangers = limits.strangers.min(limits.connections / 2).max(1);
-        Self { limits, inside: Mutex::default() }
+        // Somebody with a token must find a place beside all that have none.
+        limits.unauthenticated = limits.unauthenticated.min(limits.connections / 2).max(1);
+        Self { limits, slots: Mutex::default() }
     }
 
-    /// A place for a new connection, that of the oldest stranger where there is no other; none when everybody inside
-    /// has shown a token.
-    fn enter(self: &Arc<Self>) -> Option<Arc<Visitor>> {
+    /// A place for a new connection, that of the oldest without a token where there is no other; none when all have shown
+    /// one.
+    fn admit(self: &Arc<Self>) -> Option<Arc<ConnectionSlot>> {
         let leave = CancellationToken::new();
-        let mut inside = self.lock();
-        if inside.strangers.len() >= self.limits.strangers || inside.count >= self.limits.connections {
-            let (_, oldest) = inside.strangers.pop_first()?;
+        let mut slots = self.lock();
+        if slots.unauthenticated.len() >= self.limits.unauthenticated
+            || slots.count >= self.limits.connections
+        {
+            let (_, oldest) = slots.unauthenticated.pop_first()?;
             oldest.cancel();
         }
-        let number = inside.next;
-        inside.next += 1;
-        inside.count += 1;
-        inside.strangers.insert(number, leave.clone());
-        drop(inside);
-        Some(Arc::new(Visitor { doors: Arc::clone(self), number, is_known: AtomicBool::new(false), leave }))
+        let number = slots.next;
+        slots.next += 1;
+        slots.count += 1;
+        slots.unauthenticated.insert(number, leave.clone());
+        drop(slots);
+        Some(Arc::new(ConnectionSlot {
+            pool: Arc::clone(self),
+            number,
+            is_known: AtomicBool::new(false),
+            leave,
+        }))
     }
 
-    /// Ends the older half of the strangers, and says how many those were.
-    fn show_out_strangers(&self) -> usize {
-        let mut inside = self.lock();
-        let count = inside.strangers.len().div_ceil(2);
+    /// Ends the older half of the unauthenticated, and says how many those were.
+    fn evict_unauthenticated(&self) -> usize {
+        let mut slots = self.lock();
+        let count = slots.unauthenticated.len().div_ceil(2);
         for _ in 0..count {
-            if let Some((_, stranger)) = inside.strangers.pop_first() {
-                stranger.cancel();
+            if let Some((_, oldest)) = slots.unauthenticated.pop_first() {
+                oldest.cancel();
             }
         }
         count
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Visitor {
-    /// Its token was good.
-    pub(crate) fn shows_a_token(&self) {
-        if !self.is_known.swap(true, Ordering::AcqRel) {
-            self.doors.lock().strangers.remove(&self.number);
+impl ConnectionSlot {
+    /// Its token was good. False when the places that are left are those of owners and of whoever comes next: a token
+    /// must not be able to keep everybody else out.
+    pub(crate) fn mark_authenticated(&self, role: Role) -> bool {
+        if !self.is_unauthenticated() {
+            return true;
         }
+        let mut slots = self.pool.lock();
+        let known = slots.count - slots.unauthenticated.len();
+        let limits = &self.pool.limits;
+        if role < Role::Owner && known >= limits.connections.saturating_sub(limits.unauthenticated) {
+            return false;
+        }
+        slots.unauthenticated.remove(&self.number);
+        self.is_known.store(true, Ordering::Release);
+        true
     }
 
-    fn is_stranger(&self) -> bool {
+    fn is_unauthenticated(&self) -> bool {
         !self.is_known.load(Ordering::Acquire)
     }
 }
 
-impl Drop for Visitor {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut inside = self.doors.lock();
-        inside.count -= 1;
-        inside.strangers.remove(&self.number);
+        let mut slots = self.pool.lock();
+        slots.count -= 1;
+        slots.unauthenticated.remove(&self.number);
     }
 }
 
@@ -319,26 +374,44 @@ impl Throttle {
 mod tests {
     use super::*;
 
-    fn doors(connections: usize, strangers: usize) -> Arc<Doors> {
-        Arc::new(Doors::new(ListenerLimits { connections, strangers, ..ListenerLimits::default() }))
+    fn pool(connections: usize, unauthenticated: usize) -> Arc<ConnectionPool> {
+        Arc::new(ConnectionPool::new(ListenerLimits {
+            connections,
+            unauthenticated,
+            ..ListenerLimits::default()
+        }))
     }
 
     #[test]
-    fn the_oldest_stranger_makes_room() {
-        let doors = doors(8, 2);
-        let visitors: Vec<_> = (0..3).map(|_| doors.enter().unwrap()).collect();
-        let left: Vec<bool> = visitors.iter().map(|visitor| visitor.leave.is_cancelled()).collect();
+    fn the_oldest_without_a_token_makes_room() {
+        let pool = pool(8, 2);
+        let slots: Vec<_> = (0..3).map(|_| pool.admit().unwrap()).collect();
+        let left: Vec<bool> = slots.iter().map(|slot| slot.leave.is_cancelled()).collect();
         assert_eq!(left, [true, false, false]);
     }
 
     #[test]
+    fn the_last_places_are_not_for_readers() {
+        let pool = pool(8, 2);
+        let slots: Vec<_> = (0..7)
+            .map(|_| (pool.admit().unwrap()))
+            .map(|slot| (slot.mark_authenticated(Role::Reader), slot))
+            .collect();
+        let let_in: Vec<bool> = slots.iter().map(|(let_in, _)| *let_in).collect();
+        assert_eq!(let_in, [true, true, true, true, true, true, false]);
+        assert!(pool.admit().unwrap().mark_authenticated(Role::Owner));
+    }
+
+    #[test]
     fn whoever_has_shown_a_token_stays() {
-        let doors = doors(3, 1);
-        let known: Vec<_> =
-            (0..3).map(|_| doors.enter().unwrap()).inspect(|known| known.shows_a_token()).collect();
-        assert!(doors.enter().is_none(), "everybody inside has a token");
-        assert!(known.iter().all(|visitor| !visitor.leave.is_cancelled()));
+        let pool = pool(3, 1);
+        let known: Vec<_> = (0..3)
+            .map(|_| pool.admit().unwrap())
+            .inspect(|known| assert!(known.mark_authenticated(Role::Owner)))
+            .collect();
+        assert!(pool.admit().is_none(), "all have shown a token");
+        assert!(known.iter().all(|slot| !slot.leave.is_cancelled()));
         drop(known);
-        assert!(doors.enter().is_some(), "places are given back");
+        assert!(pool.admit().is_some(), "places are given back");
     }
 }

@@ -376,7 +376,7 @@ async fn cancel_turns_of_invalid_tokens(shared: &Arc<Shared>) {
                 let agent = Arc::clone(&shared.agent);
                 // On its own: it waits for the end of a turn, and nobody waits for that here.
                 tokio::spawn(async move {
-                    tracing::info!(turn = %turn_id, "cancels a turn whose token is no longer valid");
+                    tracing::info!(turn = %turn_id, "cancelling a turn whose token is no longer valid");
                     if let Err(error) = agent.cancel_turn(&workspace_id, &turn_id, Some(GATEWAY)).await {
                         tracing::warn!(%error, turn = %turn_id, "a turn could not be cancelled");
                     }

@@ -68,7 +68,7 @@ async fn whoever_shows_no_token_leaves_after_a_while() {
 
 #[tokio::test]
 async fn silent_sockets_keep_nobody_with_a_token_out() {
-    let gateway = TestGateway::start_with(|settings| settings.listener.strangers = 4).await.unwrap();
+    let gateway = TestGateway::start_with(|settings| settings.listener.unauthenticated = 4).await.unwrap();
     let mut silent = Vec::new();
     for _ in 0..40 {
         silent.push(connect(&gateway).await);
@@ -86,6 +86,8 @@ async fn a_gateway_that_is_full_says_so() {
     let (mut first, _second) = (Socket::owner(&gateway).await, Socket::owner(&gateway).await);
     let said = until_closed(connect(&gateway).await).await;
     assert!(said.starts_with("HTTP/1.1 503 ") && said.ends_with("as many connections as it can\n"), "{said}");
+    let (head, body) = said.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{said}");
     first.ok("workspace/list", json!({})).await;
 }
 
@@ -108,6 +110,41 @@ async fn a_shutdown_does_not_wait_for_half_requests() {
     assert!(took < Duration::from_secs(5), "{took:?}");
     until_closed(half_head).await;
     until_closed(half_body).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_is_sent_whole_although_the_gateway_stops() {
+    let gateway = TestGateway::start().await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let content = "x".repeat(60_000);
+    Socket::owner(&gateway)
+        .await
+        .ok("thread/agents_doc/save", world.with(json!({ "content": content })))
+        .await;
+    let call = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "thread/agents_doc/get", "params": world.with(json!({})) });
+    // More than the buffers between the two hold.
+    let body = json!((0..64).map(call).collect::<Vec<_>>()).to_string();
+    let (secret, length) = (gateway.owner_secret().unwrap(), body.len());
+    let mut stream = connect(&gateway).await;
+    let head = format!(
+        "POST /rpc HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\ncontent-length: {length}\r\n\r\n"
+    );
+    stream.write_all((head + &body).as_bytes()).await.unwrap();
+    let mut said = vec![0; 1];
+    stream.read_exact(&mut said).await.unwrap();
+    let stopping = gateway.gateway();
+    let stopped = tokio::spawn(async move { stopping.shutdown().await });
+    // Nobody can connect any more: the shutdown has begun.
+    crate::support::until("the listener to close", async || {
+        TcpStream::connect(gateway.gateway().address()).await.is_err()
+    })
+    .await;
+    stream.read_to_end(&mut said).await.unwrap();
+    stopped.await.unwrap();
+    let said = String::from_utf8(said).unwrap();
+    let (head, body) = said.split_once("\r\n\r\n").unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    assert!(body.len() > 7_000_000 && body.len().to_string() == length, "{} of {length} bytes", body.len());
 }
 
 #[tokio::test]

@@ -164,6 +164,8 @@ pub enum ErrorSubject {
     McpServer,
     /// Calls of one batch.
     Batch,
+    /// Connections of a gateway.
+    Connections,
     /// Turns that run on a gateway.
     Turns,
     /// Turns that run in a workspace.

@@ -1,28 +1,40 @@
-//! What time the database has. Gateways of one database agree on it, whatever their machines' clocks say.
+//! The database's clock. Gateways of one database agree on it, whatever their machines' clocks say.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 
 use protocol::Timestamp;
+use rustix::time::{ClockId, clock_gettime};
 
-/// A time of the database, and how long ago it was asked for. The time since is measured by a clock that nobody sets.
+/// A time of the database, and when it was asked for. The time since is measured by a clock that nobody sets, and that goes
+/// on while the machine sleeps.
 #[derive(Debug)]
 pub(crate) struct DatabaseClock {
-    asked: Mutex<(Timestamp, Instant)>,
+    asked: Mutex<(Timestamp, Duration)>,
+}
+
+/// How long the machine has been on, sleep included.
+pub(crate) fn up_time() -> Duration {
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::Monotonic;
+    let time = clock_gettime(clock);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 impl DatabaseClock {
-    pub(crate) fn new(time: Timestamp, at: Instant) -> Self {
+    pub(crate) fn new(time: Timestamp, at: Duration) -> Self {
         Self { asked: Mutex::new((time, at)) }
     }
 
-    pub(crate) fn set(&self, time: Timestamp, at: Instant) {
+    pub(crate) fn set(&self, time: Timestamp, at: Duration) {
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = (time, at);
     }
 
     pub(crate) fn now(&self) -> Timestamp {
         let (time, at) = *self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = i64::try_from(at.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let since = i64::try_from(up_time().saturating_sub(at).as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_milliseconds(time.milliseconds().saturating_add(since))
     }
 }

@@ -172,7 +172,7 @@ SELECT $1, w.seq, $2, $3, $12, '{"seq":' || w.seq || $13 FROM w, d RETURNING seq
 
 impl Store {
     /// Replaces a live document in one statement, for a server that is a network away: while a workspace is locked,
-    /// every further statement makes all its other writers wait. None says that the careful way has to be gone.
+    /// every further statement makes all its other writers wait. `None` means that the caller must take the slow path.
     async fn save_at_once(
         &self,
         scope: &Scope,
@@ -209,6 +209,7 @@ impl Store {
         };
         let told = to_json(&told)?;
         let Some(told) = told.strip_prefix(r#"{"seq":0"#).map(str::to_owned) else { return Ok(None) };
+        let _lane = self.lane(&scope.workspace_id).await;
         self.write(async move |on: &mut On<'_>| {
             let (revision, status) = (DocumentId::new(), enum_str(document.status));
             let reason = enum_str(RevisionReason::from(reason));

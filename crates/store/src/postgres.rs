@@ -2,7 +2,7 @@
 
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use protocol::Timestamp;
@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::change::Wake;
-use crate::clock::DatabaseClock;
+use crate::clock::{DatabaseClock, up_time};
 use crate::counter::Counter;
 use crate::lanes::Lanes;
 use crate::on::{Connection, Left, On};
@@ -44,7 +44,7 @@ pub(crate) struct Postgres {
     pool: PgPool,
     writers: Semaphore,
     pub(crate) lanes: Lanes,
-    clock: Arc<DatabaseClock>,
+    pub(crate) clock: Arc<DatabaseClock>,
     wakes: broadcast::Sender<Wake>,
     background: [AbortOnDropHandle<()>; 2],
 }
@@ -83,7 +83,7 @@ impl Postgres {
         Ok(Self { pool, writers: Semaphore::new(WRITERS), lanes: Lanes::default(), clock, wakes, background })
     }
 
-    /// What time the database has.
+    /// The time of the database's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -183,12 +183,12 @@ fn end(transaction: Transaction, end: End) -> BoxFuture<'static, Result<(), Stor
 }
 
 /// The database's time, and when it had it as far as can be known from here.
-async fn ask_time(pool: &PgPool) -> Result<(Timestamp, Instant), sqlx::Error> {
+async fn ask_time(pool: &PgPool) -> Result<(Timestamp, Duration), sqlx::Error> {
     let mut connection = pool.acquire().await?;
-    let asked = Instant::now();
+    let asked = up_time();
     let text = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     let milliseconds: i64 = sqlx::query_scalar(text).fetch_one(&mut *connection).await?;
-    Ok((Timestamp::from_milliseconds(milliseconds), asked + asked.elapsed() / 2))
+    Ok((Timestamp::from_milliseconds(milliseconds), asked + up_time().saturating_sub(asked) / 2))
 }
 
 /// Asks for the time again and again, for as long as the store lives.

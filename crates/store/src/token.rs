@@ -29,6 +29,9 @@ fn read_token(row: &mut Columns<'_>) -> Result<AccessToken, StoreError> {
     })
 }
 
+/// Names under which something else than a token acts.
+const RESERVED_NAMES: [&str; 2] = ["gateway", "stdio"];
+
 /// What a new token has.
 #[derive(Debug, Clone)]
 pub struct NewToken {
@@ -60,6 +63,11 @@ impl Store {
             created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING";
             name::check("name", &new.name)?;
+            if RESERVED_NAMES.contains(&new.name.as_str()) {
+                let reason =
+                    format!("must not be `{}`: what the gateway itself does is signed with it", new.name);
+                return Err(StoreError::InvalidValue { field: "name", reason });
+            }
             if new.expires_at.is_some_and(|at| at <= self.now()) {
                 let reason = "must be a time to come".to_owned();
                 return Err(StoreError::InvalidValue { field: "expires_at", reason });

@@ -121,7 +121,7 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key!(
         "limits.connections_without_token",
-        gateway.listener.strangers as Positive,
+        gateway.listener.unauthenticated as Positive,
         "Most connections at once that have not shown a token yet."
     ),
     key!(
@@ -148,7 +148,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!(
         "limits.tokens_per_day",
         turns.limits.tokens_per_day as ZeroIsNone,
-        "Most tokens that the turns of a workspace may read and write in a day (UTC); 0 is no limit."
+        "Tokens, read and written, after which no further turn of a workspace begins on that day (UTC); 0 is no limit."
     ),
     key!("client.url", client.url as Url, "Gateway that commands talk to, such as `http://127.0.0.1:4670`.")
         .otherwise("the gateway running on this data directory"),
