@@ -77,6 +77,26 @@ pub(crate) enum Command {
     },
     /// Start the gateway
     Serve(Serve),
+    /// Say what runs, where, and with what
+    Status,
+    /// Check a set-up and say what to mend
+    Doctor,
+    /// Copy the embedded database into a file, while a gateway may use it
+    Backup {
+        /// The file to make
+        file: PathBuf,
+        /// Overwrite a file that is already there
+        #[arg(long)]
+        force: bool,
+    },
+    /// Put a backup into a data directory that has no database
+    Restore {
+        /// The backup
+        file: PathBuf,
+        /// Let the tokens in it stay valid; without this all are revoked
+        #[arg(long)]
+        keep_tokens: bool,
+    },
     /// Make and look at workspaces
     #[command(subcommand)]
     Workspace(Workspace),

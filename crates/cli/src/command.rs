@@ -1,6 +1,8 @@
 //! The commands.
 
+mod backup;
 mod doc;
+pub(crate) mod doctor;
 mod events;
 mod explain;
 mod folder;
@@ -9,11 +11,14 @@ pub(crate) mod reference;
 mod resolve;
 mod serve;
 mod session;
+mod status;
 mod thread;
 mod token;
 mod turn;
 mod watch;
 mod workspace;
+
+use gateway::{Existing, RestoredTokens};
 
 use crate::arguments::Command;
 use crate::context::Context;
@@ -30,6 +35,16 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Session(command) => session::run(&context, &command),
         Command::Watch { path, .. } => watch::run(&context, path.as_deref()).await,
         Command::Serve(arguments) => serve::run(context, arguments).await,
+        Command::Status => status::run(&context).await,
+        Command::Doctor => doctor::run(&context).await,
+        Command::Backup { file, force } => {
+            let existing = if force { Existing::Overwritten } else { Existing::Refused };
+            backup::back_up(&context, &file, existing).await
+        }
+        Command::Restore { file, keep_tokens } => {
+            let tokens = if keep_tokens { RestoredTokens::Kept } else { RestoredTokens::Revoked };
+            backup::restore(&context, &file, tokens).await
+        }
         Command::Workspace(command) => workspace::run(context, command).await,
         Command::Folder(command) => folder::run(context, command).await,
         Command::Thread(command) => thread::run(context, command).await,

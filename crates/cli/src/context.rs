@@ -7,8 +7,10 @@ pub(crate) use folder::PastScope;
 use std::path::{Path, PathBuf};
 
 use client::{Client, Target};
+use gateway::Database;
 use instructions::path::normalise;
 use instructions::{FileSettings, Session as StoredSession, SessionFile};
+use protocol::local::DATABASE_FILE;
 use protocol::method::{WorkspaceList, WorkspaceListParams};
 use protocol::{FolderId, ThreadId, TurnId, Workspace, WorkspaceId};
 use secrecy::SecretString;
@@ -79,6 +81,16 @@ impl Context {
                     .hint(format!("set {TOKEN_VARIABLE}, or client.token_file in the configuration")))
             }
         }
+    }
+
+    /// The database of a gateway with this configuration.
+    pub(crate) fn database(&self) -> Result<Database, Failure> {
+        let Some(address) = &self.configuration.sections().database else {
+            return Ok(Database::Sqlite(self.directories.data.join(DATABASE_FILE)));
+        };
+        let origin = self.configuration.origin("gateway.database");
+        let parsed = address.parse::<Database>();
+        parsed.map_err(|error| Failure::usage(format!("{error} (from {origin})")))
     }
 
     /// The token that was given, if one was.

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Command};
 use crate::config::variable::LOG_VARIABLE;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -43,7 +43,13 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
     start_log(arguments.globals.verbose, output);
-    let context = Context::new(&arguments, output)?;
+    let context = match Context::new(&arguments, output) {
+        // What is wrong with the configuration is what it was asked.
+        Err(failure) if matches!(arguments.command, Command::Doctor) => {
+            return command::doctor::without_context(output, &failure);
+        }
+        context => context?,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -113,7 +113,8 @@ fn a_database_that_vanished_is_not_replaced_by_an_empty_one() {
     let moved = machine.root().join("moved");
     std::fs::rename(machine.data(), &moved).unwrap();
     std::fs::rename(moved.join("foreword.db"), moved.join("aside.db")).unwrap();
-    let err = machine.tidy(&machine.run("serve --listen 127.0.0.1:0 --data ../moved").failed(3));
+    let err = machine
+        .tidy(&machine.run(&format!("serve --listen 127.0.0.1:0 --data {}", moved.display())).failed(3));
     assert!(err.contains("~/moved/foreword.db is gone"), "{err}");
     std::fs::rename(moved.join("aside.db"), moved.join("foreword.db")).unwrap();
     std::fs::rename(&moved, machine.data()).unwrap();

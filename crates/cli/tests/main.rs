@@ -3,7 +3,11 @@
 #![cfg(unix)]
 
 #[cfg(test)]
+mod backup;
+#[cfg(test)]
 mod commands;
+#[cfg(test)]
+mod doctor;
 #[cfg(test)]
 mod edit;
 #[cfg(test)]

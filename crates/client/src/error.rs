@@ -33,6 +33,9 @@ pub enum ClientError {
         "the connection to the gateway was lost before it answered; whether the change was made is not known"
     )]
     Lost,
+    /// The gateway has another database than before, so nothing that this program knows holds any more.
+    #[error("the gateway has another database than before; load the workspace again")]
+    OtherInstance,
     /// The gateway sent something this program does not understand.
     #[error("the gateway sent something unexpected: {0}")]
     Unexpected(#[source] serde_json::Error),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use protocol::method::{EventsSubscribe, EventsSubscribeParams};
-use protocol::{Sequence, WorkspaceId};
+use protocol::method::{EventsSubscribe, EventsSubscribeParams, Initialize, InitializeParams};
+use protocol::{InstanceId, Sequence, WorkspaceId};
 use serde_json::value::RawValue;
 
 use crate::{Client, ClientError, Target};
@@ -27,6 +27,8 @@ pub struct Events {
     target: Target,
     workspace_id: WorkspaceId,
     cursor: Option<Sequence>,
+    /// The database that the cursor counts in.
+    instance: Option<InstanceId>,
     client: Option<Client>,
 }
 
@@ -37,7 +39,7 @@ impl Events {
         workspace_id: WorkspaceId,
         since: Option<Sequence>,
     ) -> Result<Self, ClientError> {
-        let mut events = Self { target, workspace_id, cursor: since, client: None };
+        let mut events = Self { target, workspace_id, cursor: since, instance: None, client: None };
         events.client = Some(events.subscribe().await?);
         Ok(events)
     }
@@ -85,6 +87,11 @@ impl Events {
 
     async fn subscribe(&mut self) -> Result<Client, ClientError> {
         let client = Client::connect(&self.target).await?;
+        let instance = client.call::<Initialize>(&InitializeParams::default()).await?.instance;
+        // Its numbers would count something else, even where they happen to fit.
+        if self.instance.get_or_insert_with(|| instance.clone()) != &instance {
+            return Err(ClientError::OtherInstance);
+        }
         let params = EventsSubscribeParams { workspace_id: self.workspace_id.clone(), since: self.cursor };
         let answer = client.call::<EventsSubscribe>(&params).await?;
         self.cursor.get_or_insert(answer.seq);

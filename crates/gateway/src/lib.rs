@@ -4,6 +4,7 @@
 //! `handler`, who may call them is decided in `access`, and what changed reaches subscribers through `feed`.
 
 mod access;
+mod backup;
 mod connection;
 mod data_directory;
 mod database_file;
@@ -27,8 +28,9 @@ mod settings;
 mod start;
 mod subscription;
 
+pub use backup::{BackupError, Existing, back_up, restore};
 pub use data_directory::DataDirectory;
 pub use listener::ListenerLimits;
 pub use settings::GatewaySettings;
 pub use start::{Gateway, StartError};
-pub use store::{Database, InvalidDatabase};
+pub use store::{Database, InvalidDatabase, RestoredTokens, ask_postgres, check_sqlite};

@@ -42,6 +42,11 @@ pub(crate) async fn ensure(directory: &Arc<DataDirectory>, store: &Store) -> Res
             None => return create(store, digest).await,
         }
     }
+    renew(directory, store).await
+}
+
+/// Makes a token and puts it in the place of the one in the data directory.
+pub(crate) async fn renew(directory: &Arc<DataDirectory>, store: &Store) -> Result<(), OwnerError> {
     let secret = secret::generate()?;
     create(store, hash_secret(secret.expose_secret())).await?;
     let writing = Arc::clone(directory);

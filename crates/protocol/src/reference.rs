@@ -25,7 +25,7 @@ A gateway speaks JSON-RPC 2.0 with named parameters, in three ways that behave a
 | HTTP | `POST /rpc`, one message or batch a request; stateless, so no events |
 | stdio | `foreword serve --stdio`, one message a line |
 
-Beside `/rpc` there are `GET /healthz` (it runs), `GET /readyz` (its database answers) and, with a token, `GET /metrics` (Prometheus).
+Beside `/rpc` there are `GET /healthz` (it runs), `GET /readyz` (its database answers and takes a write) and, with a token, `GET /metrics` (Prometheus).
 
 ```console
 $ curl -s http://127.0.0.1:4670/rpc -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \

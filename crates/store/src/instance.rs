@@ -52,8 +52,15 @@ pub(crate) async fn ensure(on: &mut On<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn insert(on: &mut On<'_>) -> Result<(), StoreError> {
+/// Gives it another id.
+pub(crate) async fn renew(on: &mut On<'_>) -> Result<InstanceId, StoreError> {
+    on.execute("DELETE FROM instance", &[]).await?;
+    insert(on).await
+}
+
+async fn insert(on: &mut On<'_>) -> Result<InstanceId, StoreError> {
     let id = InstanceId::new();
     let insert = "INSERT INTO instance (id, created_at) VALUES ($1, $2)";
-    on.execute(insert, values![&id, Timestamp::now()]).await.map(drop)
+    on.execute(insert, values![&id, Timestamp::now()]).await?;
+    Ok(id)
 }

@@ -14,6 +14,7 @@
 )]
 
 mod approval;
+mod backup;
 mod change;
 mod clock;
 mod column;
@@ -34,6 +35,7 @@ mod migration;
 mod name;
 mod on;
 mod postgres;
+mod postgres_report;
 mod prompt_text;
 mod resolution;
 mod retention;
@@ -53,6 +55,7 @@ mod workspace;
 mod write;
 
 pub use approval::ApprovalAnswer;
+pub use backup::{RestoredTokens, check_sqlite, copy_sqlite};
 pub use change::{Change, Wake};
 pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};
@@ -60,6 +63,7 @@ pub use deleted_folder::RestoredFolder;
 pub use document::Saved;
 pub use error::{Cause, StoreError};
 pub use lease::{Lease, TurnHold};
+pub use postgres_report::{PostgresReport, ask_postgres};
 pub use prompt_text::PromptText;
 pub use round::{BeginRound, StoredHistory, TurnSubject};
 pub use scope::Scope;

@@ -70,6 +70,11 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations (version VARCHA
 /// Makes gateways that start at the same time on one PostgreSQL wait for each other.
 const LOCK: i64 = 0x666f_7265_776f_7264;
 
+/// Whether this version has a migration.
+pub(crate) fn is_known(name: &str) -> bool {
+    MIGRATIONS.iter().any(|migration| migration.name == name)
+}
+
 /// Brings a schema up to date, inside of the transaction that the caller has begun.
 pub(crate) async fn migrate(on: &mut On<'_>) -> Result<(), StoreError> {
     if on.is_postgres() {
@@ -78,7 +83,7 @@ pub(crate) async fn migrate(on: &mut On<'_>) -> Result<(), StoreError> {
     on.script(TABLE).await?;
     let applied: Vec<String> =
         on.all("SELECT version FROM seaql_migrations", &[], |mut row| row.next()).await?;
-    if applied.iter().any(|name| MIGRATIONS.iter().all(|migration| migration.name != name)) {
+    if applied.iter().any(|name| !is_known(name)) {
         return Err(StoreError::database("its schema is of a newer version of foreword; use that version"));
     }
     for migration in MIGRATIONS.iter().filter(|migration| applied.iter().all(|name| name != migration.name)) {

@@ -28,7 +28,7 @@ const MAX_BYTES: usize = 4 << 20;
 /// Jobs that may wait, for the writer and for the readers; whoever comes later waits to be let in.
 const MAX_WAITING: usize = 1024;
 /// How long another process may keep the file locked before the database counts as unavailable.
-const BUSY_TIME: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_TIME: Duration = Duration::from_secs(5);
 /// Statements that a connection keeps prepared; the store has somewhat fewer.
 const STATEMENTS: usize = 200;
 
@@ -348,7 +348,7 @@ fn execute(connection: &Connection, sql: &str) -> Result<(), StoreError> {
 
 /// Makes the file where there is none, for this user alone whatever the umask says. SQLite gives the files that it
 /// makes beside it the same mode.
-fn make_private_file(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -366,7 +366,7 @@ fn make_private_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIME)?;

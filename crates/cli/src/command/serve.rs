@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use agent::AgentSettings;
 use client::ClientError;
-use gateway::{Database, Gateway, GatewaySettings, StartError};
+use gateway::{Gateway, GatewaySettings, StartError};
 use protocol::Hint as _;
 use provider::Providers;
 use serde_json::json;
@@ -99,10 +99,8 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
         // The parent process talks over stdio; the address only lets other commands find this gateway.
         settings.listen = "127.0.0.1:0".to_owned();
     }
-    if let Some(address) = &sections.database {
-        let origin = context.configuration.origin("gateway.database");
-        let parsed = address.parse::<Database>();
-        settings.database = Some(parsed.map_err(|error| Failure::usage(format!("{error} (from {origin})")))?);
+    if sections.database.is_some() {
+        settings.database = Some(context.database()?);
     }
     let providers = providers::build(&context.configuration, |name| std::env::var(name).ok())?;
     settings.agent = agent_settings(context, providers)?;

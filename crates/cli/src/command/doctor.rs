@@ -1,0 +1,151 @@
+//! `foreword doctor`: looks at everything a gateway needs, and says what to mend.
+
+mod check;
+mod files;
+
+use std::path::Path;
+
+use client::{ClientError, Target};
+use gateway::Database;
+use protocol::Timestamp;
+use protocol::local::GATEWAY_FILE;
+use serde_json::json;
+
+use self::check::{Check, Verdict};
+use crate::config::providers;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::output::Output;
+
+/// Connections that one gateway may open to PostgreSQL, and some for whoever looks after the server.
+const POSTGRES_CONNECTIONS: i64 = 32;
+/// The oldest PostgreSQL that is tested.
+const POSTGRES_VERSION: i64 = 140_000;
+/// How far clocks may differ before times in the database look wrong beside those of this machine.
+const CLOCK_DIFFERENCE_MS: u64 = 5_000;
+/// A time before this version was written: whoever has it has no clock.
+const EARLIEST: &str = "2026-01-01T00:00:00Z";
+
+pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
+    let mut checks = vec![configuration(context)];
+    checks.extend(files::data_directory(&context.directories.data));
+    checks.push(files::secrets(context));
+    checks.push(gateway(&context.directories.data));
+    match context.database() {
+        Ok(Database::Sqlite(path)) => checks.extend([embedded(&path).await, clock()]),
+        Ok(database @ Database::Postgres(_)) => checks.extend(server(&database).await),
+        Err(failure) => checks.push(of_failure("database", &failure)),
+    }
+    checks.extend([sandbox(context), files::disk_space(&context.directories.data), files::handles()]);
+    report(context.output, &checks)
+}
+
+/// The report where the configuration is so wrong that nothing else can be looked at.
+pub(crate) fn without_context(output: Output, failure: &Failure) -> Result<Exit, Failure> {
+    report(output, &[of_failure("configuration", failure)])
+}
+
+fn report(output: Output, checks: &[Check]) -> Result<Exit, Failure> {
+    let must_mend = checks.iter().any(|check| check.verdict == Verdict::Fail);
+    let result = json!({ "ok": !must_mend, "checks": checks });
+    output.data(&result, || checks.iter().map(Check::lines).collect())?;
+    Ok(if must_mend { Exit::CheckFailed } else { Exit::Done })
+}
+
+fn of_failure(name: &'static str, failure: &Failure) -> Check {
+    Check { hint: failure.hints.first().cloned(), ..Check::fail(name, &failure.message) }
+}
+
+fn configuration(context: &Context) -> Check {
+    match providers::build(&context.configuration, |name| std::env::var(name).ok()) {
+        Ok(_) => Check::ok("configuration", "every value can be used"),
+        Err(failure) => of_failure("configuration", &failure),
+    }
+}
+
+fn gateway(data: &Path) -> Check {
+    match (Target::Local { data: data.to_owned() }).locate() {
+        Ok(located) => Check::ok("gateway", format!("runs at {}", located.url)),
+        Err(ClientError::NotRunning { .. }) if data.join(GATEWAY_FILE).exists() => {
+            Check::warn("gateway", format!("none runs, but {GATEWAY_FILE} is still there"))
+                .hint("it is ignored; the next start removes it")
+        }
+        Err(ClientError::NotRunning { .. }) => Check::ok("gateway", "none runs on this data directory"),
+        Err(error) => Check::fail("gateway", error.to_string()),
+    }
+}
+
+async fn embedded(path: &Path) -> Check {
+    if !path.exists() {
+        return Check::ok(
+            "database",
+            format!("{} is not there yet; the first start makes it", path.display()),
+        );
+    }
+    let restore = "stop the gateway, move the file away, and restore a backup with `foreword restore`";
+    match gateway::check_sqlite(path.to_owned()).await {
+        Ok(problems) if problems.is_empty() => Check::ok("database", format!("{} is whole", path.display())),
+        Ok(problems) => {
+            Check::fail("database", format!("{}: {}", path.display(), problems.join("; "))).hint(restore)
+        }
+        Err(error) => Check::fail("database", format!("{}: {error}", path.display())).hint(restore),
+    }
+}
+
+fn clock() -> Check {
+    let earliest = EARLIEST.parse::<Timestamp>();
+    let now = Timestamp::now();
+    if earliest.is_ok_and(|earliest| now < earliest) {
+        return Check::fail("clock", format!("it is not {now}")).hint("set the machine's clock");
+    }
+    Check::ok("clock", now.to_string())
+}
+
+async fn server(database: &Database) -> Vec<Check> {
+    let Database::Postgres(address) = database else { return Vec::new() };
+    let found = match gateway::ask_postgres(address).await {
+        Ok(found) => found,
+        Err(error) => {
+            return vec![
+                Check::fail("database", format!("{database}: {error}"))
+                    .hint("start the server, or mend gateway.database"),
+            ];
+        }
+    };
+    let database_check = match &found.newer_schema {
+        Some(name) => Check::fail("database", format!("{database} has a newer schema ({name})"))
+            .hint("use the version of foreword that made it"),
+        None if found.version < POSTGRES_VERSION => {
+            let message = format!("{database} is PostgreSQL {}", found.version / 10_000);
+            Check::warn("database", message).hint("use PostgreSQL 14 or newer")
+        }
+        None => Check::ok("database", format!("{database} is PostgreSQL {}", found.version / 10_000)),
+    };
+    let connections = format!("max_connections is {}", found.max_connections);
+    let connections = if found.max_connections < POSTGRES_CONNECTIONS {
+        let hint = format!("a gateway opens up to 16; set it to {POSTGRES_CONNECTIONS} or more");
+        Check::warn("connections", connections).hint(hint)
+    } else {
+        Check::ok("connections", connections)
+    };
+    let ahead = found.clock_ahead_ms;
+    let clock = if ahead.unsigned_abs() > CLOCK_DIFFERENCE_MS {
+        Check::warn("clock", format!("the database's is {ahead} ms ahead of this machine's"))
+            .hint("let both follow a time server")
+    } else {
+        Check::ok("clock", "the database's and this machine's agree")
+    };
+    vec![database_check, connections, clock]
+}
+
+fn sandbox(context: &Context) -> Check {
+    let sections = context.configuration.sections();
+    match sections.shell.level() {
+        Ok(level) => Check::ok("sandbox", format!("commands run at level `{}`", level.name())),
+        Err(reason) if sections.shell_enabled => {
+            Check::fail("sandbox", format!("no command will run: {reason}"))
+                .hint("mend that, or accept a weaker level in permissions.shell_sandbox")
+        }
+        Err(reason) => Check::ok("sandbox", format!("shell.enabled is false; if it were true: {reason}")),
+    }
+}

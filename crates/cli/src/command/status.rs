@@ -1,0 +1,88 @@
+//! `foreword status`: what runs, and where.
+
+use client::ClientError;
+use protocol::Workspace;
+use protocol::method::{Initialize, InitializeParams, InitializeResult, WorkspaceList, WorkspaceListParams};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+
+#[derive(Serialize)]
+struct Status {
+    running: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspaces: Option<Vec<Workspace>>,
+    /// The three below are what the configuration says here; a gateway on another machine may have another.
+    database: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    sandbox: String,
+    home: String,
+    data: String,
+}
+
+pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
+    let sections = context.configuration.sections();
+    let sandbox = match sections.shell.level() {
+        _ if !sections.shell_enabled => "no commands (shell.enabled is false)".to_owned(),
+        Ok(level) => level.name().to_owned(),
+        Err(reason) => format!("no commands: {reason}"),
+    };
+    let mut status = Status {
+        running: false,
+        url: None,
+        version: None,
+        instance: None,
+        workspaces: None,
+        database: context.database()?.to_string(),
+        model: sections.default_model.clone(),
+        sandbox,
+        home: context.directories.home.display().to_string(),
+        data: context.directories.data.display().to_string(),
+    };
+    let target = context.target()?;
+    match target.locate() {
+        Ok(located) => {
+            let client = client::Client::connect(&target).await?;
+            let InitializeResult { server, instance, .. } =
+                client.call::<Initialize>(&InitializeParams::default()).await?;
+            status.running = true;
+            status.url = Some(located.url);
+            status.version = Some(server.version);
+            status.instance = Some(instance.to_string());
+            status.workspaces = Some(client.call::<WorkspaceList>(&WorkspaceListParams {}).await?.workspaces);
+        }
+        Err(ClientError::NotRunning { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    context.output.data(&status, || text(&status))?;
+    Ok(Exit::Done)
+}
+
+fn text(status: &Status) -> String {
+    let gateway = match (&status.url, &status.version) {
+        (Some(url), Some(version)) => format!("runs at {url}, version {version}"),
+        _ => "does not run; start it with `foreword serve`".to_owned(),
+    };
+    let workspaces = status.workspaces.as_ref().map(|workspaces| {
+        let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    });
+    let rows = [
+        ("gateway", Some(gateway)),
+        ("workspaces", workspaces),
+        ("model", Some(status.model.clone().unwrap_or_else(|| "none (model.default is not set)".to_owned()))),
+        ("sandbox", Some(status.sandbox.clone())),
+        ("database", Some(status.database.clone())),
+        ("data", Some(status.data.clone())),
+        ("home", Some(status.home.clone())),
+    ];
+    rows.into_iter().filter_map(|(name, value)| Some(format!("{name:<11}{}\n", value?))).collect()
+}

@@ -1,0 +1,124 @@
+//! `foreword backup` and `foreword restore`: the drill.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use protocol::method::{Initialize, InitializeParams, WorkspaceList, WorkspaceListParams};
+
+use crate::support::{Machine, all_events, all_revisions, folder, save};
+
+/// Saves go on while the copy is made; what the copy has is whole, and what comes after it continues its numbers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_made_during_saves_is_restored_and_continues() {
+    let (machine, server) = Machine::with_workspace();
+    let client = machine.client().await;
+    let workspace =
+        client.call::<WorkspaceList>(&WorkspaceListParams {}).await.unwrap().workspaces[0].id.clone();
+    let place = folder(&client, &workspace, "a").await;
+    let instance = client.call::<Initialize>(&InitializeParams::default()).await.unwrap().instance;
+    let reader = machine.run("token create bob").word();
+    save(&client, &workspace, &place, "text 1").await.unwrap();
+
+    let enough = Arc::new(AtomicBool::new(false));
+    let saving = tokio::spawn({
+        let (enough, workspace, place) = (Arc::clone(&enough), workspace.clone(), place.clone());
+        async move {
+            let mut number = 1;
+            while !enough.load(Ordering::Relaxed) {
+                number += 1;
+                save(&client, &workspace, &place, &format!("text {number}")).await.unwrap();
+            }
+            number
+        }
+    });
+    let file = machine.root().join("backup.db");
+    let command = format!("backup {}", file.display());
+    tokio::task::block_in_place(|| machine.run(&command)).done();
+    enough.store(true, Ordering::Relaxed);
+    let saved = saving.await.unwrap();
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let beside: Vec<_> =
+        machine.root().read_dir().unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert!(beside.iter().all(|name| !name.to_string_lossy().starts_with("backup.db.")), "{beside:?}");
+    tokio::task::block_in_place(|| {
+        let refused = machine.tidy(&machine.run(&command).failed(2));
+        assert_eq!(
+            refused,
+            "error: ~/backup.db is already there\nhint: name another file, or overwrite this one with --force\n"
+        );
+        machine.run(&format!("{command} --force")).done();
+    });
+
+    let other = Machine::new();
+    tokio::task::block_in_place(|| other.run(&format!("restore {}", file.display())).done());
+    let restored = tokio::task::block_in_place(|| other.serve());
+    let mut client = other.client().await;
+    let now = client.call::<Initialize>(&InitializeParams::default()).await.unwrap().instance;
+    assert_ne!(now, instance, "clients notice");
+    let revisions = all_revisions(&client, &workspace, &place).await;
+    let expected: Vec<String> = (1..=saved).map(|number| format!("text {number}")).collect();
+    assert_eq!(revisions, expected, "the second copy was made after the last save");
+    let before = all_events(&mut client, &workspace).await.len();
+    let version = save(&client, &workspace, &place, "after").await.unwrap();
+    assert_eq!(version.0, saved + 1);
+    let mut client = other.client().await;
+    assert_eq!(all_events(&mut client, &workspace).await.len(), before + 1, "sequence numbers continue");
+
+    tokio::task::block_in_place(|| {
+        let owner = std::fs::read_to_string(machine.data().join("owner.token")).unwrap();
+        for old in [reader.trim(), owner.trim()] {
+            let mut command = other.command("workspace list");
+            command.env("FOREWORD_TOKEN", old);
+            let err = crate::support::finish(command, b"").failed(3);
+            assert!(err.contains("does not know the token, or it was revoked"), "{err}");
+        }
+        drop(restored);
+        drop(server);
+    });
+}
+
+#[test]
+fn a_restore_never_replaces_a_database_and_never_believes_a_damaged_one() {
+    let (machine, server) = Machine::with_workspace();
+    let bob = machine.run("token create bob").word();
+    machine.run("backup ../backup.db").done();
+    let err = machine.tidy(&machine.run("restore ../backup.db").failed(3));
+    assert!(err.starts_with("error: a gateway is already running on ~/data"), "{err}");
+    assert_eq!(server.stop("TERM").code(), Some(0));
+    machine.check_code(
+        "restore ../backup.db",
+        2,
+        "",
+        "error: ~/data already holds a database\n\
+         hint: move the database away, or restore into another directory with --data\n",
+    );
+    let mut bytes = std::fs::read(machine.root().join("backup.db")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[4096..middle].fill(0x55);
+    machine.write("damaged.db", &bytes);
+    machine.write("text.db", "no database at all, but long enough to look like one".repeat(100));
+    for name in ["damaged.db", "text.db", "missing.db"] {
+        let said = machine.run(&format!("restore ../{name} --data ../new"));
+        assert!(matches!(said.code, Some(2 | 3)), "{name}: {said:?}");
+        assert!(!machine.root().join("new/foreword.db").exists(), "{name}");
+    }
+    // The remedy for a database that is gone, with its tokens.
+    std::fs::remove_file(machine.data().join("foreword.db")).unwrap();
+    machine.run("restore ../backup.db --keep-tokens").done();
+    let _server = machine.serve();
+    let mut command = machine.command("workspace list");
+    command.env("FOREWORD_TOKEN", bob);
+    assert!(crate::support::finish(command, b"").done().contains("demo"));
+    assert!(machine.run("workspace list").done().contains("demo"), "the new owner's token opens it");
+}
+
+#[test]
+fn on_postgresql_both_name_its_own_tools() {
+    let machine = Machine::new();
+    machine.write("home/config.toml", "[gateway]\ndatabase = 'postgres://me:secret@localhost/x'\n");
+    for (command, tool) in [("backup", "pg_dump"), ("restore", "pg_restore")] {
+        let err = machine.run(&format!("{command} ../file")).failed(2);
+        assert!(err.contains("postgres://me@localhost/x is PostgreSQL's") && err.contains(tool), "{err}");
+    }
+}

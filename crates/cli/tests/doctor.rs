@@ -1,0 +1,103 @@
+//! `foreword doctor` and `foreword status`: before, during and after a gateway, and with something wrong.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::Value;
+
+use crate::support::Machine;
+
+/// The verdict of every check of a kind, worst case last.
+fn verdicts(machine: &Machine, name: &str, code: i32) -> Vec<(String, String)> {
+    let said = machine.run("doctor --format json");
+    assert_eq!(said.code, Some(code), "{said:?}");
+    let report = said.object();
+    assert_eq!(report["ok"], code == 0);
+    let checks = report["checks"].as_array().unwrap().iter().filter(|check| check["name"] == name);
+    let text = |value: &Value| machine.tidy(value.as_str().unwrap_or_default());
+    checks.map(|check| (text(&check["verdict"]), text(&check["message"]))).collect()
+}
+
+fn is(verdict: &str, message: &str) -> Vec<(String, String)> {
+    vec![(verdict.to_owned(), message.to_owned())]
+}
+
+#[test]
+fn a_set_up_that_is_well_is_said_to_be() {
+    let machine = Machine::new();
+    assert_eq!(verdicts(&machine, "gateway", 0), is("ok", "none runs on this data directory"));
+    assert!(!machine.data().exists(), "looking makes nothing");
+    let server = machine.serve();
+    let runs = format!("runs at {}", server.url);
+    assert_eq!(verdicts(&machine, "gateway", 0), is("ok", &runs));
+    assert_eq!(verdicts(&machine, "data", 0), is("ok", "~/data is private"));
+    assert_eq!(verdicts(&machine, "database", 0), is("ok", "~/data/foreword.db is whole"));
+    server.kill();
+    let stale = "none runs, but gateway.json is still there";
+    assert_eq!(verdicts(&machine, "gateway", 0), is("warn", stale));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_what_to_do() {
+    let machine = Machine::new();
+    assert_eq!(machine.serve().stop("TERM").code(), Some(0));
+    let token = machine.data().join("owner.token");
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(verdicts(&machine, "data", 1), is("fail", "others can reach ~/data/owner.token"));
+    let said = machine.run("doctor");
+    let out = machine.tidy(&said.out);
+    assert!(
+        out.contains(
+            "fail  data: others can reach ~/data/owner.token\n      hint: chmod go= ~/data/owner.token\n"
+        ),
+        "{out}"
+    );
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
+
+    let key = machine.write("home/notes.txt", "my key is sk-abcdefghijklmnopqrstuvwxyz");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(verdicts(&machine, "home", 0), is("warn", "others can read secrets in ~/home/notes.txt"));
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(verdicts(&machine, "home", 0)[0].0, "ok");
+
+    let database = machine.data().join("foreword.db");
+    let mut bytes = std::fs::read(&database).unwrap();
+    let end = bytes.len() / 2;
+    bytes[4096..end].fill(0x55);
+    std::fs::write(&database, bytes).unwrap();
+    assert_eq!(verdicts(&machine, "database", 1)[0].0, "fail");
+
+    machine.write("home/config.toml", "nonsense = 1\n");
+    assert_eq!(verdicts(&machine, "configuration", 1)[0].0, "fail");
+}
+
+#[test]
+fn postgresql_is_asked_for_its_settings() {
+    let Some(database) = test_postgres::test_database() else { return };
+    let machine = Machine::new();
+    machine.write("home/config.toml", format!("[gateway]\ndatabase = '{}'\n", database.url()));
+    assert_eq!(verdicts(&machine, "database", 0)[0].0, "ok");
+    assert!(verdicts(&machine, "connections", 0)[0].1.starts_with("max_connections is "));
+    assert_eq!(verdicts(&machine, "clock", 0), is("ok", "the database's and this machine's agree"));
+    machine.write("home/config.toml", "[gateway]\ndatabase = 'postgres://me:secret@127.0.0.1:1/x'\n");
+    let found = verdicts(&machine, "database", 1);
+    assert!(found[0].0 == "fail" && !found[0].1.contains("secret"), "{found:?}");
+}
+
+#[test]
+fn a_status_needs_no_gateway_and_names_the_one_that_runs() {
+    let machine = Machine::new();
+    let status = machine.run("status --format json").object();
+    assert_eq!((&status["running"], status.get("url")), (&Value::Bool(false), None));
+    let out = machine.run("status").done();
+    assert!(out.starts_with("gateway    does not run; start it with `foreword serve`\n"), "{out}");
+    let server = machine.serve();
+    machine.run("workspace create demo").done();
+    let status = machine.run("status --format json").object();
+    assert_eq!((&status["running"], status["url"].as_str()), (&Value::Bool(true), Some(server.url.as_str())));
+    assert_eq!(status["workspaces"][0]["name"], "demo");
+    let out = machine.tidy(&machine.run("status").done());
+    assert!(
+        out.contains("workspaces demo\n") && out.contains("database   sqlite://~/data/foreword.db\n"),
+        "{out}"
+    );
+}

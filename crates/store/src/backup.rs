@@ -1,0 +1,84 @@
+//! Copies of an SQLite file: made while it is in use, checked before one is believed.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use futures_util::future::BoxFuture;
+use protocol::{InstanceId, Timestamp};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::column::values;
+use crate::on::On;
+use crate::sqlite::{connect, make_private_file};
+use crate::{Store, StoreError, instance, migration};
+
+/// What happens to the access tokens of a copy that is restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoredTokens {
+    /// Whoever had one must be given another.
+    Revoked,
+    Kept,
+}
+
+/// Copies a database as it is at one moment into a new file for this user alone. Others may write to it meanwhile.
+pub fn copy_sqlite(from: PathBuf, to: PathBuf) -> BoxFuture<'static, Result<(), StoreError>> {
+    Box::pin(run_blocking(move || {
+        let connection = connect(&from, OpenFlags::empty())?;
+        // SQLite writes into an empty file, and leaves its mode as it is.
+        make_private_file(&to)?;
+        connection.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
+        File::open(&to).and_then(|file| file.sync_all()).map_err(StoreError::unavailable)
+    }))
+}
+
+/// What is wrong with a file: damage that SQLite finds, or a schema that this version does not know. Nothing in it is
+/// changed.
+pub fn check_sqlite(path: PathBuf) -> BoxFuture<'static, Result<Vec<String>, StoreError>> {
+    Box::pin(run_blocking(move || check(&path)))
+}
+
+async fn run_blocking<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(job).await.map_err(StoreError::unavailable)?
+}
+
+fn check(path: &Path) -> Result<Vec<String>, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(crate::sqlite::BUSY_TIME)?;
+    let mut found: Vec<String> = connection
+        .prepare("PRAGMA integrity_check(20)")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    found.retain(|line| line != "ok");
+    if connection.prepare("PRAGMA foreign_key_check")?.exists([])? {
+        found.push("rows name others that are not there".to_owned());
+    }
+    let tables = "SELECT 1 FROM sqlite_schema WHERE name = 'seaql_migrations'";
+    if !connection.prepare(tables)?.exists([])? {
+        found.push("it is no database of foreword".to_owned());
+        return Ok(found);
+    }
+    let applied: Vec<String> = connection
+        .prepare("SELECT version FROM seaql_migrations")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    if let Some(unknown) = applied.iter().find(|name| !migration::is_known(name)) {
+        found.push(format!("its schema is of a newer version of foreword ({unknown})"));
+    }
+    Ok(found)
+}
+
+impl Store {
+    /// Makes a copy another database, so that clients notice, and revokes its tokens.
+    pub fn become_restored(&self, tokens: RestoredTokens) -> BoxFuture<'_, Result<InstanceId, StoreError>> {
+        Box::pin(self.write(async move |on: &mut On<'_>| {
+            if tokens == RestoredTokens::Revoked {
+                let revoke = "UPDATE access_token SET revoked_at = $1 WHERE revoked_at IS NULL";
+                on.execute(revoke, values![Timestamp::now()]).await?;
+            }
+            instance::renew(on).await
+        }))
+    }
+}

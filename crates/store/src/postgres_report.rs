@@ -1,0 +1,43 @@
+//! What a PostgreSQL server says about itself, for whoever looks for what is wrong with a set-up.
+
+use std::str::FromStr as _;
+
+use futures_util::future::BoxFuture;
+use protocol::Timestamp;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use crate::{StoreError, migration};
+
+/// The facts; nothing in the database is changed to learn them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostgresReport {
+    /// As a number, such as 170002.
+    pub version: i64,
+    pub max_connections: i64,
+    /// How far its clock is ahead of this machine's.
+    pub clock_ahead_ms: i64,
+    /// A migration that this version of foreword does not know.
+    pub newer_schema: Option<String>,
+}
+
+/// Asks a server, over a connection of its own.
+pub fn ask_postgres(address: &str) -> BoxFuture<'_, Result<PostgresReport, StoreError>> {
+    Box::pin(async move {
+        let mut connection = PgConnectOptions::from_str(address)?.connect().await?;
+        let facts = "SELECT current_setting('server_version_num')::bigint, current_setting('max_connections')::bigint,
+            floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        let (version, max_connections, time): (i64, i64, i64) =
+            sqlx::query_as(facts).fetch_one(&mut connection).await?;
+        let clock_ahead_ms = time - Timestamp::now().milliseconds();
+        let table = "SELECT to_regclass('seaql_migrations') IS NOT NULL";
+        let applied: Vec<String> = if sqlx::query_scalar(table).fetch_one(&mut connection).await? {
+            sqlx::query_scalar("SELECT version FROM seaql_migrations").fetch_all(&mut connection).await?
+        } else {
+            Vec::new()
+        };
+        let newer_schema = applied.into_iter().find(|name| !migration::is_known(name));
+        connection.close().await?;
+        Ok(PostgresReport { version, max_connections, clock_ahead_ms, newer_schema })
+    })
+}
