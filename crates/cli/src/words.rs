@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn an_enum_says_its_own_names() {
-        assert_eq!(enum_names::<Role>(), ["reader", "editor", "owner"]);
+        assert_eq!(enum_names::<Role>(), ["reader", "editor", "operator", "owner"]);
         assert_eq!(parse_enum("owner"), Some(Role::Owner));
         assert_eq!(parse_enum::<Role>("owners"), None);
         assert_eq!(enum_str(&ThreadMode::Agent), "agent");

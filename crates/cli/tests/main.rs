@@ -14,7 +14,8 @@ mod edit;
 mod files;
 #[cfg(test)]
 mod kill_nine;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod sandbox;
 #[cfg(test)]
 mod serve;

@@ -394,7 +394,7 @@ mod tests {
     fn the_last_places_are_not_for_readers() {
         let pool = pool(8, 2);
         let slots: Vec<_> = (0..7)
-            .map(|_| (pool.admit().unwrap()))
+            .map(|_| pool.admit().unwrap())
             .map(|slot| (slot.mark_authenticated(Role::Reader), slot))
             .collect();
         let let_in: Vec<bool> = slots.iter().map(|(let_in, _)| *let_in).collect();

@@ -46,7 +46,7 @@ fn a_setsid_child_is_gone_when_the_gateway_is_killed() {
 
 #[test]
 fn a_setsid_child_is_gone_when_the_gateway_is_frozen() {
-    for level in [SandboxLevel::Isolated] {
+    for level in LEVELS {
         let (trial, mark) = (Trial::new(), mark(level, 3));
         let mut gateway = trial.begin(level, &deserter(&mark));
         signal(&gateway, Signal::STOP);

@@ -1,9 +1,14 @@
 //! Commands in a sandbox: what they can do, and what they cannot.
 
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod attacks;
+#[cfg(test)]
 mod endings;
+#[cfg(test)]
 mod ordinary;
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod table;
+#[cfg(test)]
 mod trial;

@@ -20,7 +20,7 @@ struct Does {
 }
 
 enum What {
-    Say(ToolOutput),
+    Say(Box<ToolOutput>),
     Panic,
     Hang(Arc<CancellationToken>),
 }
@@ -36,7 +36,7 @@ impl Tool for Does {
 
     async fn call(&self, _: ToolContext, _: Arguments) -> ToolOutput {
         match &self.what {
-            What::Say(output) => output.clone(),
+            What::Say(output) => output.as_ref().clone(),
             What::Panic => panic!("oh"),
             What::Hang(dropped) => {
                 let _guard = CancellationToken::clone(dropped).drop_guard();
@@ -48,7 +48,7 @@ impl Tool for Does {
 
 async fn said(output: ToolOutput, most: usize) -> ToolOutput {
     let mut bench = bench(&[]).limits(|limits| limits.output_chars = most);
-    bench.toolbox.add(Does { name: "say", what: What::Say(output) }).unwrap();
+    bench.toolbox.add(Does { name: "say", what: What::Say(Box::new(output)) }).unwrap();
     bench.call("say", json!({})).await
 }
 

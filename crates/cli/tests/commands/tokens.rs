@@ -24,7 +24,7 @@ fn tokens_are_made_listed_and_revoked() {
         "NAME   ROLE    WORKSPACE                             CREATED                   BY     STATE\n";
     let rows = "owner  owner   all                                   TIME  -      valid\n\
                 bob    reader  ID  TIME  owner  valid\n\
-                ann    editor  all                                   TIME  owner  valid\n";
+                ann    reader  all                                   TIME  owner  valid\n";
     assert_eq!(machine.tidy(&listed), format!("{heading}{rows}"));
     machine.check("token revoke bob", "", "revoked token `bob`\n");
     let listed = machine.tidy(&machine.run("token list").done());

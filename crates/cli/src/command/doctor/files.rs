@@ -91,7 +91,7 @@ pub(super) fn disk_space(data: &Path) -> Check {
     let message = format!("{} MiB free for {}", free >> 20, data.display());
     match free {
         ..LEAST_SPACE => Check::fail("disk", message).hint("make room: saves fail when there is none"),
-        ..LITTLE_SPACE => Check::warn("disk", message).hint("make room soon"),
+        LEAST_SPACE..LITTLE_SPACE => Check::warn("disk", message).hint("make room soon"),
         _ => Check::ok("disk", message),
     }
 }
