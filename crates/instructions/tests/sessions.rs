@@ -560,16 +560,16 @@ fn broken_session_files_are_named_and_left_alone() {
 #[test]
 fn an_import_comes_with_the_file_that_names_it_and_goes_with_it() {
     let project = Project::new(&[
-        ("b/AGENTS.md", "In b: @../shared/style.md\n"),
-        ("shared/style.md", "Style.\n"),
+        ("b/AGENTS.md", "In b: @../guides/style.md\n"),
+        ("guides/style.md", "Style.\n"),
         ("shared/AGENTS.md", "In shared.\n"),
     ]);
     let resolver = project.resolver(project.session(""));
     let target = project.root.join("b/x.rs");
     let announcement = resolver.resolve(&target).unwrap();
-    assert_eq!(project.names(&announcement), ["b/AGENTS.md", "shared/style.md"]);
+    assert_eq!(project.names(&announcement), ["b/AGENTS.md", "guides/style.md"]);
     let text = announcement.reminder().unwrap().render();
-    assert!(text.contains("b/AGENTS.md\nIn b: @../shared/style.md\n\nInstructions from: "), "{text}");
+    assert!(text.contains("b/AGENTS.md\nIn b: @../guides/style.md\n\nInstructions from: "), "{text}");
     announcement.confirm();
     assert!(resolver.resolve(&target).unwrap().is_empty());
     let session = resolver.session();
@@ -580,16 +580,16 @@ fn an_import_comes_with_the_file_that_names_it_and_goes_with_it() {
         ["shared/AGENTS.md"]
     );
 
-    project.write("shared/style.md", "Another style.\n");
-    assert_eq!(project.names(&resolver.resolve(&target).unwrap()), ["shared/style.md"]);
+    project.write("guides/style.md", "Another style.\n");
+    assert_eq!(project.names(&resolver.resolve(&target).unwrap()), ["guides/style.md"]);
     let difference = project.difference(&session, "");
     assert_eq!(difference.resolved().files.len(), 1);
     assert!(difference.reminder().unwrap().render().contains("Another style."));
 
     project.write("b/AGENTS.md", "In b.\n");
     let announcement = resolver.resolve(&target).unwrap();
-    assert_eq!(project.names(&announcement), ["b/AGENTS.md", "-shared/style.md"]);
-    assert_eq!(project.difference(&session, "").removed(), [project.root.join("shared/style.md")]);
+    assert_eq!(project.names(&announcement), ["b/AGENTS.md", "-guides/style.md"]);
+    assert_eq!(project.difference(&session, "").removed(), [project.root.join("guides/style.md")]);
 }
 
 #[test]
