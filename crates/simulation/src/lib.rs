@@ -5,6 +5,7 @@
 //! fail, and are far too long. Chance is seeded, so that a failure can be repeated. What must be true of every request is
 //! in `checker.rs`, computed from what the simulation did itself, never from what the gateway says.
 
+mod call;
 mod checker;
 mod director;
 mod documents;
