@@ -1,0 +1,90 @@
+//! `foreword turn`.
+
+use clap::{Args, Subcommand};
+
+use super::InWorkspace;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Turn {
+    /// Ask a model, and print its answer as it comes
+    Start(TurnStart),
+    /// List the turns of a thread, newest first
+    List {
+        /// The thread
+        thread: String,
+        /// Most turns to list
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Show what was said and done in a turn, and what waits for a decision
+    #[command(alias = "get")]
+    Show {
+        /// The turn
+        turn: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Say what made a turn's prompt: sections, sources, files, hooks, tools and history
+    Explain {
+        /// The turn
+        turn: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Follow a running turn from another terminal; Ctrl-C leaves, and the turn goes on
+    Watch {
+        /// The turn
+        turn: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Stop a turn
+    Cancel {
+        /// The turn
+        turn: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Let a tool do what it waits to be allowed to
+    Approve {
+        /// The turn
+        turn: String,
+        /// The call, as `turn show` names it
+        call: String,
+        /// Refuse it instead
+        #[arg(long)]
+        deny: bool,
+        /// Decide only if this is still what would run, as `turn show` and `turn start --wait` print it
+        #[arg(long, value_name = "SHA256")]
+        digest: Option<String>,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TurnStart {
+    /// The thread
+    pub(crate) thread: String,
+    /// What to ask; standard input when absent or `-`
+    pub(crate) text: Option<String>,
+    /// The directory to work in, inside the workspace's own and counted from it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// The model to ask, instead of model.default of the gateway
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    pub(crate) model: Option<String>,
+    /// Allow every call that asks, without showing it first
+    #[arg(long, conflicts_with = "deny_writes")]
+    pub(crate) allow_writes: bool,
+    /// Refuse every call that asks
+    #[arg(long)]
+    pub(crate) deny_writes: bool,
+    /// Let calls that ask wait for `foreword turn approve`; without a terminal they are denied otherwise
+    #[arg(long, conflicts_with_all = ["allow_writes", "deny_writes"])]
+    pub(crate) wait: bool,
+    #[command(flatten)]
+    pub(crate) scope: InWorkspace,
+}
