@@ -1,0 +1,165 @@
+//! When the text of an announced file counts as delivered.
+
+use instructions::{Delivery, FileReader, InlineRoom, Purpose, Reminder, ResumeDifference, Session, Told};
+
+use crate::project::{Project, read, texts};
+
+#[test]
+fn a_file_that_was_only_pointed_to_is_delivered_before_a_write() {
+    let project = Project::new(&[("a/AGENTS.md", &"x\n".repeat(3000))]);
+    let resolver = project.resolver(project.session(""));
+    let (file, target) = (project.root.join("a/AGENTS.md"), project.root.join("a/x"));
+    let write =
+        || resolver.resolve_for([target.as_path()], Purpose::Write, &mut InlineRoom::default()).unwrap();
+    let pointer = resolver.resolve(&target).unwrap();
+    assert_eq!(texts(&pointer), [None]);
+    // Both calls may stand in one message; the pointer does not count for the write.
+    let text = write();
+    assert!(text.is_awaited() && texts(&text)[0].as_ref().is_some_and(|text| text.contains("x\nx")));
+    drop(text);
+    pointer.confirm();
+    assert!(resolver.session().announced.contains(&file));
+    assert!(resolver.resolve(&target).unwrap().is_empty(), "announced once");
+    let stored = serde_json::to_string(&resolver.session()).unwrap();
+    assert_eq!(serde_json::from_str::<Session>(&stored).unwrap(), resolver.session());
+    let text = write();
+    assert_eq!(project.names(&text), ["a/AGENTS.md"]);
+    text.confirm();
+    assert!(resolver.session().announced.is_empty());
+    assert!(!write().is_awaited() && write().is_empty());
+}
+
+#[test]
+fn reading_the_whole_file_delivers_it() {
+    let text = "x\n".repeat(3000);
+    let project = Project::new(&[("a/AGENTS.md", &text), ("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session(""));
+    let file = project.root.join("a/AGENTS.md");
+    let waits = || {
+        let room = &mut InlineRoom::default();
+        resolver.resolve_for([project.root.join("a/x").as_path()], Purpose::Write, room).unwrap().is_awaited()
+    };
+    resolver.resolve(&file).unwrap().confirm();
+    assert_eq!(resolver.mark_read(read(&project.root.join("a/x"), "x")).unwrap(), None);
+    assert!(resolver.mark_read(read(&file, "another text")).unwrap().is_some() && waits());
+    let marked = resolver.mark_read(read(&file, &text)).unwrap().unwrap();
+    assert!(!waits());
+    resolver.keep_delivered([Told::Read(&read(&file, &text))]);
+    assert!(!waits(), "the result is still in the request");
+    resolver.keep_delivered([]);
+    assert!(waits(), "it has left the request");
+    resolver.keep_delivered([Told::Read(&marked)]);
+    assert!(!waits(), "it is back");
+    resolver.keep_delivered([]);
+    // A call that reads a file brings its text itself.
+    let reading = resolver.resolve(&project.root.join("b/AGENTS.md")).unwrap();
+    assert_eq!(texts(&reading), [None]);
+}
+
+#[test]
+fn where_nothing_can_read_every_text_comes_as_far_as_a_message_has_room() {
+    let large = format!("{}\n# Last\n", "line of text\n".repeat(1_800));
+    let mut project =
+        Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", &large), ("a/b/AGENTS.md", &large)]);
+    project.settings.agents.resolver.delivery = Some(Delivery::Pointer);
+    let session = project.session("");
+    let resolver = project.resolver(session.clone()).with_reader(FileReader::Absent);
+    let target = project.root.join("a/b/x");
+    let found = resolver.resolve(&target).unwrap();
+    let [Some(far), Some(near)] = &texts(&found)[..] else { panic!("{:?}", texts(&found)) };
+    assert!(near.ends_with("# Last") && far.contains("omitted headings: Last. Read "), "nearest first");
+    assert!(far.len() + near.len() < 33_500);
+    found.confirm();
+    assert!(resolver.session().announced.is_empty(), "what was cut counts as delivered");
+
+    let cwd = project.root.join("a/b");
+    let request = project.request(&cwd);
+    let difference = ResumeDifference::find(&session, &request, FileReader::Absent, None).unwrap();
+    let Some(Reminder::SessionResumeDiff { files, .. }) = difference.reminder() else {
+        panic!("no reminder")
+    };
+    assert!(files.len() == 2 && files.iter().all(|file| file.block.is_some()));
+    let pointers = project.difference(&session, "a/b");
+    let Some(Reminder::SessionResumeDiff { files, .. }) = pointers.reminder() else { panic!("no reminder") };
+    assert!(files.len() == 2 && files.iter().all(|file| file.block.is_none()), "as the setting says");
+    let mut session = session;
+    pointers.confirm(&mut session);
+    assert_eq!(session.announced.len(), 2);
+}
+
+#[test]
+fn what_has_no_room_in_one_message_comes_with_the_next() {
+    let large = "line of text\n".repeat(3_000);
+    let project = Project::new(&[("a/AGENTS.md", &large), ("a/b/AGENTS.md", &large)]);
+    let resolver = project.resolver(project.session("")).with_reader(FileReader::Absent);
+    let target = project.root.join("a/b/x");
+    for (name, left_over) in [("a/b/AGENTS.md", 1), ("a/AGENTS.md", 0)] {
+        let found = resolver.resolve(&target).unwrap();
+        assert_eq!((project.names(&found), found.left_over()), (vec![name.to_owned()], left_over));
+        found.confirm();
+    }
+    assert!(resolver.resolve(&target).unwrap().is_empty());
+}
+
+#[test]
+fn what_left_the_request_is_announced_again() {
+    let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session(""));
+    let tell = |path: &str| {
+        let announcement = resolver.resolve(&project.root.join(path)).unwrap();
+        let reminder = announcement.reminder();
+        announcement.confirm();
+        reminder
+    };
+    let (first, second) = (tell("a/x").unwrap(), tell("b/x").unwrap());
+    resolver.keep_delivered([&first, &second].map(Told::Reminder));
+    assert_eq!((tell("a/x"), tell("b/x")), (None, None));
+    resolver.keep_delivered([Told::Reminder(&second)]);
+    // Where a summary could not be made, turns are left out for once, and are back in the next request.
+    resolver.keep_delivered([&first, &second].map(Told::Reminder));
+    assert_eq!((tell("a/x"), tell("b/x")), (None, None));
+    resolver.keep_delivered([Told::Reminder(&second)]);
+    assert_eq!((tell("a/x"), tell("b/x")), (Some(first), None));
+}
+
+#[test]
+fn a_change_that_left_the_request_is_told_again_and_the_frozen_start_is_not() {
+    let project = Project::new(&[("AGENTS.md", "one"), ("a/AGENTS.md", "a")]);
+    let resolver = project.resolver(project.session("a"));
+    let told = || {
+        let announcement = resolver.resolve(&project.root.join("a/x")).unwrap();
+        let told = project.names(&announcement);
+        announcement.confirm();
+        told
+    };
+    resolver.keep_delivered([]);
+    assert_eq!(told(), [""; 0]);
+    project.write("AGENTS.md", "two");
+    std::fs::remove_file(project.root.join("a/AGENTS.md")).unwrap();
+    assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
+    assert_eq!(told(), [""; 0]);
+    resolver.keep_delivered([]);
+    assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
+}
+
+#[test]
+fn files_are_awaited_until_every_answer_about_them_is_confirmed() {
+    let project = Project::new(&[("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session(""));
+    let target = project.root.join("b/x");
+    let first = resolver.resolve(&target).unwrap();
+    let second = resolver.resolve(&target).unwrap();
+    assert!(first.is_awaited() && second.is_awaited() && second.is_empty());
+    first.confirm();
+    assert!(!resolver.resolve(&target).unwrap().is_awaited());
+}
+
+#[test]
+fn a_file_left_out_by_the_limit_is_announced_when_the_agent_comes_near() {
+    let mut project = Project::new(&[("AGENTS.md", "root root root"), ("a/AGENTS.md", "leaf")]);
+    project.settings.agents.initial.max_bytes = Some(4);
+    let session = project.session("a");
+    assert!(session.initial.text.as_ref().unwrap().contains("0 of 14 bytes shown"));
+    let resolver = project.resolver(session);
+    assert_eq!(project.names(&resolver.resolve(&project.root.join("a/x")).unwrap()), ["AGENTS.md"]);
+}

@@ -1,0 +1,93 @@
+//! Sessions that are kept in a file.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+
+use instructions::{AgentsInitial, FileSettings, Session, SessionFile, SessionFileError};
+use serde_json::json;
+
+use crate::project::Project;
+
+#[test]
+fn sessions_survive_a_file() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    let path = project.root.join("session.json");
+    let session = project.session("");
+    {
+        let file = SessionFile::lock(&path).unwrap();
+        assert_eq!(file.read().unwrap(), None);
+        file.write(&session).unwrap();
+    }
+    assert_eq!(SessionFile::lock(&path).unwrap().read().unwrap(), Some(session));
+}
+
+#[test]
+fn a_session_in_a_directory_that_is_not_utf8_survives_a_file() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    let odd = project.root.join(OsStr::from_bytes(b"od\xffd 100%"));
+    fs::create_dir(&odd).unwrap();
+    fs::write(odd.join("AGENTS.md"), "odd").unwrap();
+    let session = Session::start(&project.request(&odd), None).unwrap().0;
+    assert_eq!(session.loaded_versions.len(), 2);
+    let text = serde_json::to_string(&session).unwrap();
+    assert!(text.contains(&format!("\"cwd\":\"bytes:{}/od%ffd 100%25\"", project.root.display())), "{text}");
+    assert!(text.contains(&format!("\"root\":\"{}\"", project.root.display())), "{text}");
+    let file = SessionFile::lock(&project.root.join("session.json")).unwrap();
+    file.write(&session).unwrap();
+    assert_eq!(file.read().unwrap(), Some(session));
+}
+
+#[test]
+fn a_session_goes_on_with_the_settings_that_decide_what_applies() {
+    let mut project = Project::new(&[("a/NOTES.md", "notes"), ("b/NOTES.md", "notes")]);
+    let plain = serde_json::to_value(project.session("")).unwrap();
+    assert!(plain.get("settings").is_none(), "nothing was given: {plain}");
+    assert_eq!(serde_json::from_value::<Session>(plain).unwrap(), project.session(""));
+    project.settings.agents.fallback_filenames = Some(vec!["NOTES.md".to_owned()]);
+    let session = project.session("");
+    let stored = serde_json::to_value(&session).unwrap();
+    assert_eq!(stored["settings"], json!({ "fallbackFilenames": ["NOTES.md"] }));
+    assert_eq!(serde_json::from_value::<Session>(stored.clone()).unwrap(), session);
+    // As older versions wrote it.
+    let mut older = stored;
+    older["settings"] = json!({ "fallback_filenames": ["NOTES.md"], "max_bytes": 7, "max_files": 2 });
+    let mut expected = session.clone();
+    expected.settings.initial = AgentsInitial { max_files: Some(2), max_bytes: Some(7) };
+    assert_eq!(serde_json::from_value::<Session>(older).unwrap(), expected);
+    project.settings = FileSettings::default();
+    let found = project.resolver(session).resolve(&project.root.join("a/x")).unwrap();
+    assert_eq!(project.names(&found), ["a/NOTES.md"]);
+}
+
+#[test]
+fn what_is_not_committed_leaves_the_session_as_it_was() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    let file = SessionFile::lock(&project.root.join("session.json")).unwrap();
+    drop(file.prepare(&project.session("")).unwrap());
+    assert_eq!(file.read().unwrap(), None);
+    let names = fs::read_dir(&project.root).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(
+        names.filter(|name| name.to_string_lossy().starts_with("session.json.")).count(),
+        1,
+        "the lock"
+    );
+}
+
+#[test]
+fn broken_session_files_are_named_and_left_alone() {
+    let project = Project::new(&[]);
+    let path = project.root.join("session.json");
+    for text in ["", "{", "[]", "{\"schema\":1}", "{\"schema\":\"x\"}"] {
+        fs::write(&path, text).unwrap();
+        let error = SessionFile::lock(&path).unwrap().read().unwrap_err();
+        assert!(matches!(error, SessionFileError::Malformed { .. }), "{text}: {error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    fs::write(&path, b"\xff").unwrap();
+    assert!(matches!(SessionFile::peek(&path), Err(SessionFileError::Malformed { .. })));
+    assert!(matches!(SessionFile::peek(&project.root), Err(SessionFileError::Malformed { .. })));
+    fs::write(&path, "{\"schema\":2}").unwrap();
+    let error = SessionFile::lock(&path).unwrap().read().unwrap_err();
+    assert!(matches!(error, SessionFileError::Schema { found: 2, .. }), "{error}");
+}

@@ -1,0 +1,77 @@
+//! What a resumed session is told.
+
+use std::fs;
+use std::path::Path;
+
+use crate::project::Project;
+
+#[test]
+fn nothing_differs_when_nothing_changed() {
+    let project = Project::new(&[("AGENTS.md", "root")]);
+    let session = project.session("");
+    let difference = project.difference(&session, "");
+    assert!(difference.is_empty());
+    assert_eq!(difference.reminder(), None);
+}
+
+#[test]
+fn a_resumed_session_is_told_once_what_changed() {
+    let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
+    let mut session = project.session("a");
+    let frozen = session.initial.clone();
+    project.write("AGENTS.md", "changed");
+    fs::remove_file(project.root.join("a/AGENTS.md")).unwrap();
+    let difference = project.difference(&session, "b");
+    let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");
+    let lines: Vec<&str> = text.lines().map(|line| line.split("(mtime").next().unwrap()).collect();
+    assert_eq!(
+        lines[1..],
+        [
+            "Session resumed with context changes:",
+            "- cwd: {R}/a -> {R}/b",
+            "Re-check AGENTS.md for current scope:",
+            "- {R}/AGENTS.md ",
+            "- {R}/b/AGENTS.md ",
+            "- {R}/a/AGENTS.md (removed: no longer applies)",
+            "Their text follows; it applies to this scope.",
+            "",
+            "Instructions from: {R}/AGENTS.md",
+            "changed",
+            "",
+            "Instructions from: {R}/b/AGENTS.md",
+            "b",
+            "</system-reminder>"
+        ]
+    );
+    difference.confirm(&mut session);
+    assert!(project.difference(&session, "b").is_empty(), "no more than once");
+    assert_eq!(session.initial, frozen, "the start stays as it was");
+}
+
+#[test]
+fn a_resumed_session_is_told_what_changed_where_it_had_been() {
+    let files = [("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b"), ("c/AGENTS.md", "c")];
+    let project = Project::new(&files);
+    let resolver = project.resolver(project.session(""));
+    for target in ["a/x", "b/x", "c/x"] {
+        resolver.resolve(Path::new(target)).unwrap().confirm();
+    }
+    let mut session = resolver.session();
+    assert!(project.difference(&session, "").is_empty());
+    project.write("a/AGENTS.md", "changed");
+    project.write("b/AGENTS.override.md", "another wins");
+    let difference = project.difference(&session, "");
+    let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");
+    let lines: Vec<&str> = text.lines().skip(3).map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(
+        lines[..4],
+        [
+            "- {R}/a/AGENTS.md (mtime",
+            "- {R}/b/AGENTS.override.md (mtime",
+            "- {R}/b/AGENTS.md (removed",
+            "Their text follows; it applies to this scope."
+        ]
+    );
+    difference.confirm(&mut session);
+    assert!(project.difference(&session, "").is_empty(), "no more than once");
+}
