@@ -46,82 +46,113 @@ pub(crate) fn find(
     reader: &mut DirectoryReader<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Root, SettingsError> {
-    let Request { cwd, settings } = *request;
-    let profile = settings.profile;
-    let first_marker = reader.names() - markers.len();
-    if settings.bounds == ProjectBounds::HomeOnly {
-        let reason = "there is no project, so only your own file counts".to_owned();
-        return Ok(Root { directory: None, reason });
-    }
-    if let (Some(root), RootOverride::Allowed) =
-        (&settings.agents.root.project_root_override, profile.root_override)
-    {
-        let root = path::normalise(root, cwd);
-        if !cwd.starts_with(&root) {
-            return Err(SettingsError::RootElsewhere { root, cwd: cwd.to_owned() });
-        }
-        return Ok(Root { directory: Some(root), reason: "the root was given".to_owned() });
-    }
-    if let (ProjectBounds::Workspace(directory), RootOverride::Allowed) =
-        (&settings.bounds, profile.root_override)
-    {
-        let reason = "it is the workspace's directory".to_owned();
-        return Ok(Root { directory: Some(directory.clone()), reason });
+    if let Some(root) = settled(request)? {
+        return Ok(root);
     }
     if markers.is_empty() {
         let reason = "there are no markers, so only the working directory counts".to_owned();
         return Ok(Root { directory: None, reason });
     }
-    let mut searched = "above".to_owned();
+    Ok(match search(request, markers, reader, diagnostics) {
+        Search::Found { directory, marker } => marked(directory, marker, &request.settings.bounds),
+        Search::Nowhere { searched } => unmarked(request, &searched, markers),
+    })
+}
+
+/// The root where no marker has to be looked for.
+fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
+    let Request { cwd, settings } = *request;
+    if settings.bounds == ProjectBounds::HomeOnly {
+        let reason = "there is no project, so only your own file counts".to_owned();
+        return Ok(Some(Root { directory: None, reason }));
+    }
+    if settings.profile.root_override != RootOverride::Allowed {
+        return Ok(None);
+    }
+    if let Some(root) = &settings.agents.root.project_root_override {
+        let root = path::normalise(root, cwd);
+        if !cwd.starts_with(&root) {
+            return Err(SettingsError::RootElsewhere { root, cwd: cwd.to_owned() });
+        }
+        return Ok(Some(Root { directory: Some(root), reason: "the root was given".to_owned() }));
+    }
+    let ProjectBounds::Workspace(directory) = &settings.bounds else { return Ok(None) };
+    let reason = "it is the workspace's directory".to_owned();
+    Ok(Some(Root { directory: Some(directory.clone()), reason }))
+}
+
+/// What a search for markers came to.
+enum Search<'a> {
+    Found {
+        directory: &'a Path,
+        marker: &'a str,
+    },
+    Nowhere {
+        /// Which directories were searched, in words.
+        searched: String,
+    },
+}
+
+/// Looks for a marker from the working directory upwards.
+fn search<'a>(
+    request: &Request<'a>,
+    markers: &'a [String],
+    reader: &mut DirectoryReader<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Search<'a> {
+    let Request { cwd, settings } = *request;
+    let first_marker = reader.names() - markers.len();
     for directory in cwd.ancestors() {
         let is_home = settings.homes.user.as_deref() == Some(directory);
         for (index, marker) in markers.iter().enumerate() {
-            if is_home && profile.markers_not_in_home.contains(&marker.as_str()) {
+            if is_home && settings.profile.markers_not_in_home.contains(&marker.as_str()) {
                 continue;
             }
             match reader.has_marker(directory, first_marker + index) {
-                Marker::Present => {
-                    return Ok(match settings.bounds.workspace() {
-                        Some(workspace) if !directory.starts_with(workspace) => Root {
-                            directory: Some(workspace.to_owned()),
-                            reason: format!(
-                                "`{marker}` is above the workspace's directory, and nothing above that counts"
-                            ),
-                        },
-                        _ => Root {
-                            directory: Some(directory.to_owned()),
-                            reason: format!("it is the nearest directory with `{marker}`"),
-                        },
-                    });
-                }
+                Marker::Present => return Search::Found { directory, marker },
                 Marker::Dangling => {
-                    let link = directory.join(marker);
                     let message =
                         format!("`{marker}` is a link that leads nowhere, so it does not mark a root");
-                    diagnostics.push(Diagnostic::new(
-                        DiagnosticCode::DanglingMarker,
-                        Severity::Warning,
-                        &link,
-                        message,
-                    ));
+                    let (code, link) = (DiagnosticCode::DanglingMarker, directory.join(marker));
+                    diagnostics.push(Diagnostic::new(code, Severity::Warning, &link, message));
                 }
                 Marker::Absent => {}
             }
         }
         if is_home && !settings.stop_at_fs_root() {
-            searched = format!("up to your home directory {}, where the search stops,", directory.display());
-            break;
+            let home = directory.display();
+            return Search::Nowhere {
+                searched: format!("up to your home directory {home}, where the search stops,"),
+            };
         }
     }
-    let wanted = markers.join("`, `");
-    Ok(match profile.without_marker {
-        WithoutMarker::NoRoot => Root {
-            directory: None,
-            reason: format!("no directory {searched} has `{wanted}`, so only the working directory counts"),
+    Search::Nowhere { searched: "above".to_owned() }
+}
+
+/// The root that a marker makes; a workspace's directory bounds it.
+fn marked(directory: &Path, marker: &str, bounds: &ProjectBounds) -> Root {
+    match bounds.workspace() {
+        Some(workspace) if !directory.starts_with(workspace) => Root {
+            directory: Some(workspace.to_owned()),
+            reason: format!("`{marker}` is above the workspace's directory, and nothing above that counts"),
         },
+        _ => Root {
+            directory: Some(directory.to_owned()),
+            reason: format!("it is the nearest directory with `{marker}`"),
+        },
+    }
+}
+
+/// The root where there is no marker.
+fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
+    let missing = format!("no directory {searched} has `{}`", markers.join("`, `"));
+    match request.settings.profile.without_marker {
+        WithoutMarker::NoRoot => {
+            Root { directory: None, reason: format!("{missing}, so only the working directory counts") }
+        }
         WithoutMarker::CwdIsRoot => Root {
-            directory: Some(cwd.to_owned()),
-            reason: format!("no directory {searched} has `{wanted}`, so the working directory is the root"),
+            directory: Some(request.cwd.to_owned()),
+            reason: format!("{missing}, so the working directory is the root"),
         },
-    })
+    }
 }
