@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use protocol::Hint;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -39,11 +39,10 @@ const MAX_PROBLEMS: usize = 5;
 
 impl ArgumentSchema {
     /// Compiles a schema; references that lead out of it are refused, as nothing is ever fetched.
-    pub(crate) fn new(schema: &Value) -> Result<Self, String> {
+    pub(crate) fn new(schema: &Value) -> Result<Self, Box<ValidationError<'static>>> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(PATTERN_STEPS);
         let validator = jsonschema::options().with_pattern_options(patterns).build(schema);
-        let validator = validator.map_err(|error| error.to_string())?;
-        Ok(Self { schema: schema.clone(), validator })
+        Ok(Self { schema: schema.clone(), validator: validator? })
     }
 
     /// What the schema refuses, in the validator's words.

@@ -25,7 +25,7 @@ pub(crate) struct OfferedTool {
 }
 
 /// Why a tool cannot be added.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ToolboxError {
     /// Models' interfaces would refuse its name.
     #[error("`{0}` cannot be a tool's name")]
@@ -34,12 +34,12 @@ pub enum ToolboxError {
     #[error("there is a tool `{0}` already")]
     Taken(String),
     /// The schema of its arguments is not a schema, or refers to something elsewhere.
-    #[error("the schema of tool `{name}` cannot be used: {problem}")]
+    #[error("the schema of tool `{name}` cannot be used: {source}")]
     Schema {
         /// The tool.
         name: String,
         /// What is wrong with it.
-        problem: String,
+        source: Box<jsonschema::ValidationError<'static>>,
     },
 }
 
@@ -65,7 +65,7 @@ impl Toolbox {
             .and_then(|()| toolbox.add(Search))
             .and_then(|()| toolbox.add(WriteFile))
             .and_then(|()| toolbox.add(EditFile));
-        debug_assert_eq!(added, Ok(()), "our own tools have names and schemas of their own");
+        debug_assert!(added.is_ok(), "our own tools have names and schemas of their own");
         toolbox
     }
 
@@ -80,7 +80,7 @@ impl Toolbox {
             return Err(ToolboxError::Taken(spec.name));
         }
         let schema = ArgumentSchema::new(&spec.schema)
-            .map_err(|problem| ToolboxError::Schema { name: spec.name.clone(), problem })?;
+            .map_err(|source| ToolboxError::Schema { name: spec.name.clone(), source })?;
         self.tools.push(Arc::new(OfferedTool { spec, schema, tool: Arc::new(tool) }));
         Ok(())
     }

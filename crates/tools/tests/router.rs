@@ -46,8 +46,8 @@ impl Tool for Does {
     }
 }
 
-async fn said(output: ToolOutput, most: usize) -> ToolOutput {
-    let mut bench = bench(&[]).limits(|limits| limits.output_chars = most);
+async fn said(output: ToolOutput, limit: usize) -> ToolOutput {
+    let mut bench = bench(&[]).limits(|limits| limits.output_chars = limit);
     bench.toolbox.add(Does { name: "say", what: What::Say(Box::new(output)) }).unwrap();
     bench.call("say", json!({})).await
 }
@@ -104,10 +104,10 @@ fn names_are_unique_and_fit_every_interface() {
     let mut toolbox = Toolbox::new();
     let named = |name| Does { name, what: What::Panic };
     toolbox.add(named("a-B_9")).unwrap();
-    assert_eq!(toolbox.add(named("a-B_9")), Err(ToolboxError::Taken("a-B_9".into())));
+    assert!(matches!(toolbox.add(named("a-B_9")), Err(ToolboxError::Taken(name)) if name == "a-B_9"));
     for name in ["", "a b", "ä", "a.b", "x23456789012345678901234567890123456789012345678901234567890123456"]
     {
-        assert_eq!(toolbox.add(named(name)), Err(ToolboxError::Name(name.into())));
+        assert!(matches!(toolbox.add(named(name)), Err(ToolboxError::Name(refused)) if refused == name));
     }
 }
 
