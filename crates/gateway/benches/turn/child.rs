@@ -43,6 +43,9 @@ impl ChildRole {
 async fn serve(data: &str, model: &str) -> anyhow::Result<()> {
     let mut settings = GatewaySettings::new(data);
     settings.listen = "127.0.0.1:0".to_owned();
+    // As many as are measured wait side by side.
+    settings.agent.turns.limits.running = 10_000;
+    settings.agent.turns.limits.running_in_workspace = 10_000;
     model::install(&mut settings, model::at(model)?);
     let gateway = Gateway::start(settings).await?;
     println!("{READY}");
