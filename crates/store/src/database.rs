@@ -157,10 +157,12 @@ impl Store {
     }
 
     /// A place among the writers of a workspace, where those share connections with the writers of others.
-    pub(crate) async fn lane(&self, workspace_id: &WorkspaceId) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn workspace_permit(&self, workspace_id: &WorkspaceId) -> Option<OwnedSemaphorePermit> {
         match &self.inner.engine {
             Engine::Sqlite(_) => None,
-            Engine::Postgres(postgres) => postgres.lanes.of(workspace_id).acquire_owned().await.ok(),
+            Engine::Postgres(postgres) => {
+                postgres.workspace_writers.of(workspace_id).acquire_owned().await.ok()
+            }
         }
     }
 

@@ -209,7 +209,7 @@ impl Store {
         };
         let told = to_json(&told)?;
         let Some(told) = told.strip_prefix(r#"{"seq":0"#).map(str::to_owned) else { return Ok(None) };
-        let _lane = self.lane(&scope.workspace_id).await;
+        let _permit = self.workspace_permit(&scope.workspace_id).await;
         self.write(async move |on: &mut On<'_>| {
             let (revision, status) = (DocumentId::new(), enum_str(document.status));
             let reason = enum_str(RevisionReason::from(reason));

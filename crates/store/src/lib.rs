@@ -27,7 +27,6 @@ mod folder;
 mod history;
 mod hook_run;
 mod instance;
-mod lanes;
 mod lease;
 mod listener;
 mod manifest;
@@ -52,6 +51,7 @@ mod turn;
 mod turn_event;
 mod turn_item;
 mod workspace;
+mod workspace_writers;
 mod write;
 
 pub use approval::ApprovalAnswer;

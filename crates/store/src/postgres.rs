@@ -15,8 +15,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::change::Wake;
 use crate::clock::{DatabaseClock, up_time};
 use crate::counter::Counter;
-use crate::lanes::Lanes;
 use crate::on::{Connection, Left, On};
+use crate::workspace_writers::WorkspaceWriters;
 use crate::{StoreError, listener, migration};
 
 /// Connections, readers and writers together.
@@ -43,7 +43,7 @@ const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 pub(crate) struct Postgres {
     pool: PgPool,
     writers: Semaphore,
-    pub(crate) lanes: Lanes,
+    pub(crate) workspace_writers: WorkspaceWriters,
     pub(crate) clock: Arc<DatabaseClock>,
     wakes: broadcast::Sender<Wake>,
     background: [AbortOnDropHandle<()>; 2],
@@ -80,7 +80,14 @@ impl Postgres {
             AbortOnDropHandle::new(tokio::spawn(listener::listen(pool.clone(), wakes.clone()))),
             AbortOnDropHandle::new(tokio::spawn(follow_clock(pool.clone(), Arc::clone(&clock)))),
         ];
-        Ok(Self { pool, writers: Semaphore::new(WRITERS), lanes: Lanes::default(), clock, wakes, background })
+        Ok(Self {
+            pool,
+            writers: Semaphore::new(WRITERS),
+            workspace_writers: WorkspaceWriters::default(),
+            clock,
+            wakes,
+            background,
+        })
     }
 
     /// The time of the database's clock.

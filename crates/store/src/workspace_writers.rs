@@ -10,22 +10,22 @@ use tokio::sync::Semaphore;
 /// others need: the first runs, the second is ready as soon as it has committed.
 const WRITERS_OF_A_WORKSPACE: usize = 2;
 
-/// One lane a workspace; gone when nobody is in it.
+/// A semaphore for each workspace that has a writer.
 #[derive(Default)]
-pub(crate) struct Lanes {
+pub(crate) struct WorkspaceWriters {
     workspaces: Mutex<HashMap<WorkspaceId, Weak<Semaphore>>>,
 }
 
-impl Lanes {
-    /// The lane of a workspace; it is fair.
+impl WorkspaceWriters {
+    /// The semaphore of a workspace; it is fair.
     pub(crate) fn of(&self, workspace_id: &WorkspaceId) -> Arc<Semaphore> {
         let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lane) = workspaces.get(workspace_id).and_then(Weak::upgrade) {
-            return lane;
+        if let Some(permits) = workspaces.get(workspace_id).and_then(Weak::upgrade) {
+            return permits;
         }
-        workspaces.retain(|_, lane| lane.strong_count() > 0);
-        let lane = Arc::new(Semaphore::new(WRITERS_OF_A_WORKSPACE));
-        workspaces.insert(workspace_id.clone(), Arc::downgrade(&lane));
-        lane
+        workspaces.retain(|_, permits| permits.strong_count() > 0);
+        let permits = Arc::new(Semaphore::new(WRITERS_OF_A_WORKSPACE));
+        workspaces.insert(workspace_id.clone(), Arc::downgrade(&permits));
+        permits
     }
 }
