@@ -244,12 +244,12 @@ impl Planned {
 /// One message of all answers, and what is logged about them.
 fn collect(answers: Vec<Answered>) -> ToolBatch {
     let (mut results, mut reminders, mut events, mut recoverable) = (vec![], vec![], vec![], false);
-    let (mut effects, mut denied) = (Vec::new(), DeniedCalls::None);
+    let (mut effects, mut denied) = (Vec::new(), DeniedCalls::Absent);
     for Answered { call, output, is_held_back } in answers {
         let was_denied =
             output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
         if was_denied {
-            denied = DeniedCalls::Some;
+            denied = DeniedCalls::Present;
         }
         recoverable |= output.is_error && !was_denied && !is_held_back;
         events.push(TurnEvent::ToolFinished {

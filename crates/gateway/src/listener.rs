@@ -251,14 +251,14 @@ pub(crate) struct ConnectionSlot {
 impl ConnectionPool {
     fn new(mut limits: ListenerLimits) -> Self {
         if let Some(handles) = file_handles() {
-            let most = handles.saturating_sub(RESERVED_HANDLES).max(handles / 4).max(1);
-            if most < limits.connections {
+            let allowed = handles.saturating_sub(RESERVED_HANDLES).max(handles / 4).max(1);
+            if allowed < limits.connections {
                 tracing::warn!(
                     handles,
-                    connections = most,
+                    connections = allowed,
                     "few file handles: fewer connections are accepted"
                 );
-                limits.connections = most;
+                limits.connections = allowed;
             }
         }
         // Somebody with a token must find a place beside all that have none.

@@ -5,8 +5,8 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Most globs of one file, and most bytes of one of them.
-const MOST_GLOBS: usize = 100;
-const MOST_GLOB_BYTES: usize = 512;
+const MAX_GLOBS: usize = 100;
+const MAX_GLOB_BYTES: usize = 512;
 
 /// A name that no glob spells out: what matches it matches whatever there is.
 const ANY_NAME: &str = "\u{1}";
@@ -33,13 +33,13 @@ impl AppliesTo {
         if globs.is_empty() {
             return Err("it names no glob".to_owned());
         }
-        if globs.len() > MOST_GLOBS {
-            return Err(format!("it names {} globs, more than {MOST_GLOBS}", globs.len()));
+        if globs.len() > MAX_GLOBS {
+            return Err(format!("it names {} globs, more than {MAX_GLOBS}", globs.len()));
         }
         let mut set = GlobSetBuilder::new();
         for glob in &globs {
-            if glob.len() > MOST_GLOB_BYTES {
-                return Err(format!("a glob is longer than {MOST_GLOB_BYTES} bytes"));
+            if glob.len() > MAX_GLOB_BYTES {
+                return Err(format!("a glob is longer than {MAX_GLOB_BYTES} bytes"));
             }
             let pattern = pattern(glob).ok_or_else(|| format!("`{glob}` is no glob"))?;
             for pattern in [format!("{pattern}/**"), pattern] {

@@ -17,7 +17,7 @@ use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{BLOCK, Bounds, Content, Found, Inside, Stamp};
-use crate::profile::{Blank, ChainOrder, DanglingLink, FrontMatter, Profile, Unreadable};
+use crate::profile::{Blank, ChainOrder, DanglingLink, FrontMatterRule, Profile, Unreadable};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
 use crate::root::{self, Root};
@@ -26,7 +26,7 @@ use crate::text::headings_after;
 use crate::{path, reading, text};
 
 /// Most bytes of a user's own file.
-const MOST_HOME_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_HOME_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Why nothing is read when settings say so.
 pub(crate) const SWITCHED_OFF: &str = "instruction files are switched off (agents.enabled)";
@@ -96,7 +96,7 @@ pub(crate) struct Chain<'a> {
     pub(crate) winning: usize,
     pub(crate) added: usize,
     pub(crate) bounds: Bounds,
-    pub(crate) most: u64,
+    pub(crate) max_file_bytes: u64,
     pub(crate) decisions: Vec<Decision>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) chosen: Vec<Chosen>,
@@ -162,7 +162,7 @@ impl<'a> Chain<'a> {
         names.extend(profile.home.iter().flat_map(|home| home.names).map(|name| (*name).to_owned()));
         let reader = DirectoryReader::new(cache, &names);
         let mut chain = Chain::new(request, target, root, Survey::Needed, reader, winning);
-        if profile.front_matter == FrontMatter::Conditions {
+        if profile.front_matter == FrontMatterRule::Conditions {
             chain.choose_home();
             chain.chosen.retain(|chosen| chosen.scope == FileScope::Rule);
             let is_rule = |decision: &usize| chain.chosen.iter().any(|rule| rule.decision == *decision);
@@ -201,7 +201,7 @@ impl<'a> Chain<'a> {
             winning,
             added: request.settings.profile.added.len(),
             bounds: Bounds::None,
-            most: request.settings.max_bytes().saturating_add(BLOCK),
+            max_file_bytes: request.settings.max_bytes().saturating_add(BLOCK),
             decisions: Vec::new(),
             diagnostics: Vec::new(),
             chosen: Vec::new(),
@@ -234,7 +234,7 @@ impl<'a> Chain<'a> {
                 continue;
             }
             let place = self.winning + self.added + index;
-            let found = self.reader.read(directory, place, &Bounds::None, MOST_HOME_BYTES);
+            let found = self.reader.read(directory, place, &Bounds::None, MAX_HOME_BYTES);
             if let Found::File { content, .. } = &found
                 && text::is_blank(content.text(settings.profile), settings.profile.byte_order_mark)
             {

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use crate::beneath::{self, type_name};
 use crate::digest::ContentHash;
 use crate::markup::Markup;
-use crate::profile::{FrontMatter, Profile};
+use crate::profile::{FrontMatterRule, Profile};
 
 /// Read past a limit, so that what a cut leaves out can be named.
 pub(crate) const BLOCK: u64 = 65_536;
@@ -86,7 +86,7 @@ impl Content {
     pub(crate) fn markup(&self, profile: &Profile) -> &Markup {
         // Rules that read only the one or the other will need a place of their own for what they find.
         match (profile.front_matter, profile.imports) {
-            (FrontMatter::Text, None) => const { &Markup::NONE },
+            (FrontMatterRule::Text, None) => const { &Markup::NONE },
             _ => self.markup.get_or_init(|| Markup::find(&self.bytes, self.whole)),
         }
     }
@@ -150,8 +150,8 @@ impl Inside {
     }
 }
 
-/// Opens and reads a candidate, at most `most` bytes of it.
-pub(crate) fn read(path: &Path, bounds: &Bounds, most: u64) -> Found {
+/// Opens and reads a candidate, at most `max_bytes` bytes of it.
+pub(crate) fn read(path: &Path, bounds: &Bounds, max_bytes: u64) -> Found {
     let opened = match bounds {
         Bounds::None => rustix::fs::open(path, beneath::read_flags(), Mode::empty()),
         Bounds::Root(root) => match root.relative(path) {
@@ -160,7 +160,7 @@ pub(crate) fn read(path: &Path, bounds: &Bounds, most: u64) -> Found {
         },
     };
     match opened {
-        Ok(descriptor) => judge(descriptor, most),
+        Ok(descriptor) => judge(descriptor, max_bytes),
         Err(errno) => refused(errno, path),
     }
 }
@@ -179,7 +179,7 @@ fn refused(errno: Errno, path: &Path) -> Found {
     }
 }
 
-fn judge(descriptor: OwnedFd, most: u64) -> Found {
+fn judge(descriptor: OwnedFd, max_bytes: u64) -> Found {
     let unreadable = |error: io::Error| Found::Unreadable { reason: error.to_string().into() };
     let stat = match rustix::fs::fstat(&descriptor) {
         Ok(stat) => stat,
@@ -188,17 +188,17 @@ fn judge(descriptor: OwnedFd, most: u64) -> Found {
     if type_name(&stat) != "file" {
         return Found::NotAFile { stamp: Stamp::of(&stat), kind: type_name(&stat) };
     }
-    match read_steadily(&descriptor, Stamp::of(&stat), most) {
+    match read_steadily(&descriptor, Stamp::of(&stat), max_bytes) {
         Ok((stamp, content)) => Found::File { stamp, content: Arc::new(content) },
         Err(error) => unreadable(error),
     }
 }
 
 /// Reads a file, and again when it changed meanwhile.
-fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, most: u64) -> io::Result<(Stamp, Content)> {
+fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, max_bytes: u64) -> io::Result<(Stamp, Content)> {
     let mut tries = 0;
     loop {
-        let mut bytes = read_once(descriptor, before.size, most)?;
+        let mut bytes = read_once(descriptor, before.size, max_bytes)?;
         let after = Stamp::of(&rustix::fs::fstat(descriptor)?);
         tries += 1;
         if after != before && tries < TRIES {
@@ -206,18 +206,18 @@ fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, most: u64) -> io::Resu
             rustix::fs::seek(descriptor, SeekFrom::Start(0))?;
             continue;
         }
-        let whole = bytes.len() as u64 <= most;
-        bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let whole = bytes.len() as u64 <= max_bytes;
+        bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
         let sha256 = ContentHash::of(&bytes);
         let (unsteady, markup) = (after != before, OnceLock::new());
         return Ok((after, Content { bytes, sha256, whole, unsteady, markup }));
     }
 }
 
-/// Reads up to the size that the system names, or to the end where it names none; one byte more than `most`
+/// Reads up to the size that the system names, or to the end where it names none; one byte more than `max_bytes`
 /// tells that there is more. A file that grew meanwhile shows in its stamp.
-fn read_once(descriptor: &OwnedFd, size: u64, most: u64) -> io::Result<Vec<u8>> {
-    let enough = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
+fn read_once(descriptor: &OwnedFd, size: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let enough = usize::try_from(max_bytes).unwrap_or(usize::MAX).saturating_add(1);
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let mut bytes = Vec::with_capacity(size.saturating_add(1).min(enough));
     while bytes.len() < enough && (size == 0 || bytes.len() < size) {

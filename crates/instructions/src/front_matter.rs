@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use crate::applies_to::AppliesTo;
 
 /// Longest block that is read.
-const MOST_BYTES: usize = 16_384;
+const MAX_BYTES: usize = 16_384;
 /// The keys that make a block ours; any other is text.
 const KEYS: [&str; 2] = ["applies_to", "audience"];
 
@@ -82,7 +82,7 @@ impl<'a> Block<'a> {
                 return Some(Self { yaml: &bytes[start..at], is_closed: true, text_start: at + line.len() });
             }
             at += line.len();
-            if at > MOST_BYTES {
+            if at > MAX_BYTES {
                 break;
             }
         }
@@ -103,7 +103,7 @@ impl<'a> Block<'a> {
             None => Ok(None),
         };
         if !self.is_closed {
-            return invalid(format!("no line `---` ends it within {MOST_BYTES} bytes"), None);
+            return invalid(format!("no line `---` ends it within {MAX_BYTES} bytes"), None);
         }
         let Ok(yaml) = std::str::from_utf8(self.yaml) else {
             return invalid("it is not UTF-8".to_owned(), None);

@@ -65,7 +65,7 @@ pub struct Profile {
     /// What `@path` in a text does; none where it is text.
     pub imports: Option<Imports>,
     /// What a YAML block at the beginning of a file is.
-    pub front_matter: FrontMatter,
+    pub front_matter: FrontMatterRule,
     /// In which order the directories of a chain stand in the text.
     pub order: ChainOrder,
     /// What happens to wrapper tags and hidden characters.
@@ -222,7 +222,7 @@ pub enum ImportPlace {
 
 /// What a YAML block at the beginning of a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FrontMatter {
+pub enum FrontMatterRule {
     /// Text.
     Text,
     /// With `applies_to` or `audience` in it, the conditions under which the file applies; else text.
@@ -343,7 +343,7 @@ const BASE: Profile = Profile {
     unreadable: Unreadable::FileLost,
     dangling_link: DanglingLink::NotAFile,
     imports: None,
-    front_matter: FrontMatter::Text,
+    front_matter: FrontMatterRule::Text,
     order: ChainOrder::RootFirst,
     unsafe_text: UnsafeText::Reported,
     same_file: SameFile::UsedTwice,

@@ -6,8 +6,8 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 /// Longest path and longest name in it that a system can have.
-const MOST_PATH_BYTES: usize = 4_095;
-const MOST_NAME_BYTES: usize = 255;
+const MAX_PATH_BYTES: usize = 4_095;
+const MAX_NAME_BYTES: usize = 255;
 
 /// What ends a sentence or closes a bracket rather than a file's name.
 const CLOSING: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"', '\'', '*'];
@@ -108,11 +108,11 @@ fn is_named(word: &str) -> bool {
 
 /// Whether a system could have a relative path like this.
 fn is_path(word: &str) -> bool {
-    word.len() <= MOST_PATH_BYTES
+    word.len() <= MAX_PATH_BYTES
         && !word.starts_with(['/', '@'])
         && word.contains(|character| !matches!(character, '.' | '/'))
         && !word.contains(char::is_control)
-        && word.split('/').all(|name| name.len() <= MOST_NAME_BYTES)
+        && word.split('/').all(|name| name.len() <= MAX_NAME_BYTES)
 }
 
 /// A part of a text in which nothing is a reference.

@@ -8,7 +8,7 @@ use crate::profile::{BlockRole, Profile, Rendering};
 use crate::safety::{neutralise, neutralise_part};
 
 /// Headings named in the mark of a cut file; the rest is counted.
-const MOST_HEADINGS: usize = 30;
+const MAX_HEADINGS: usize = 30;
 
 /// A piece of text and where the agent puts it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -91,9 +91,9 @@ fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
 /// The line that tells what a cut left out: headings, and how much was not even looked at.
 pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unread: u64) -> String {
     let mut headings: Vec<String> =
-        omitted.iter().take(MOST_HEADINGS).map(|heading| neutralise(heading).into_owned()).collect();
-    if omitted.len() > MOST_HEADINGS {
-        headings.push(format!("and {} more", omitted.len() - MOST_HEADINGS));
+        omitted.iter().take(MAX_HEADINGS).map(|heading| neutralise(heading).into_owned()).collect();
+    if omitted.len() > MAX_HEADINGS {
+        headings.push(format!("and {} more", omitted.len() - MAX_HEADINGS));
     }
     if headings.is_empty() {
         headings.push(if unread == 0 { "none" } else { "none in what was read" }.to_owned());

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 const TAGS: &[&str] = &["AGENTS_MD", "agents_context", "system-reminder", "INSTRUCTIONS"];
 
 /// How many findings of one kind are reported for a file, so that a hostile one does not flood the report.
-const MOST_FINDINGS: usize = 20;
+const MAX_FINDINGS: usize = 20;
 
 /// A text made harmless, and what was found in it.
 pub(crate) struct Checked<'a> {
@@ -194,7 +194,7 @@ fn joins_emoji(before: char, after: char) -> bool {
 fn limit(diagnostics: &mut Vec<Diagnostic>) {
     for code in [DiagnosticCode::WrapperTag, DiagnosticCode::ZeroWidth, DiagnosticCode::HiddenUnicode] {
         let count = diagnostics.iter().filter(|diagnostic| diagnostic.code == code).count();
-        if count <= MOST_FINDINGS {
+        if count <= MAX_FINDINGS {
             continue;
         }
         let mut seen = 0;
@@ -203,10 +203,10 @@ fn limit(diagnostics: &mut Vec<Diagnostic>) {
                 return true;
             }
             seen += 1;
-            if seen == MOST_FINDINGS {
-                diagnostic.message.push_str(&format!(" (and {} more in this file)", count - MOST_FINDINGS));
+            if seen == MAX_FINDINGS {
+                diagnostic.message.push_str(&format!(" (and {} more in this file)", count - MAX_FINDINGS));
             }
-            seen <= MOST_FINDINGS
+            seen <= MAX_FINDINGS
         });
     }
 }
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_flood_is_reported_once() {
         let checked = check(&"\u{202e}".repeat(1000), Path::new("/f")).diagnostics;
-        assert_eq!(checked.len(), MOST_FINDINGS);
-        assert!(checked[MOST_FINDINGS - 1].message.contains("980 more"));
+        assert_eq!(checked.len(), MAX_FINDINGS);
+        assert!(checked[MAX_FINDINGS - 1].message.contains("980 more"));
     }
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::session::{SCHEMA, Session};
 
 /// Largest session file that is read.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Most links followed to a session file.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Why a session file cannot be used. The file is left as it is.
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +101,7 @@ impl SessionFile {
             Err(source) => return Err(failed(source)),
         }
         let mut bytes = Vec::new();
-        File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes)).map_err(failed)?;
+        File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)).map_err(failed)?;
         parse(&bytes).map(Some).map_err(|error| match error {
             ParseError::Schema(found) => SessionFileError::Schema { path: path.to_owned(), found },
             ParseError::Malformed(reason) => malformed(reason),
@@ -149,7 +149,7 @@ fn unlocked(path: PathBuf, source: io::Error) -> SessionFileError {
 /// Where a session really is: a link stays a link, and all its names have one lock.
 fn target(path: &Path) -> PathBuf {
     let mut target = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(next) = fs::read_link(&target) else { break };
         target = target.parent().unwrap_or(Path::new("")).join(next);
     }

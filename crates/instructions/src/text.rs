@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::profile::ByteOrderMark;
 
 /// Characters of a heading that are named where it was cut off.
-const MOST_OF_HEADING: usize = 120;
+const MAX_HEADING_CHARS: usize = 120;
 
 /// The beginning that two texts share, in whole characters.
 pub fn common_prefix<'a>(one: &'a str, other: &str) -> &'a str {
@@ -54,21 +54,21 @@ pub(crate) fn is_blank(bytes: &[u8], mark: ByteOrderMark) -> bool {
     }
 }
 
-/// Where to cut bytes so that at most `most` stay: at the end of a line if one ends in the second half of what
+/// Where to cut bytes so that at most `limit` stay: at the end of a line if one ends in the second half of what
 /// fits, and there neither inside a code fence nor behind a heading whose text is gone; else between two characters.
-pub(crate) fn cut(bytes: &[u8], most: usize) -> usize {
-    if bytes.len() <= most {
+pub(crate) fn cut(bytes: &[u8], limit: usize) -> usize {
+    if bytes.len() <= limit {
         return bytes.len();
     }
-    let fits = &bytes[..most];
-    let half = most / 2;
+    let fits = &bytes[..limit];
+    let half = limit / 2;
     let line_end = fits.iter().rposition(|byte| *byte == b'\n').map(|position| position + 1);
     match line_end.filter(|end| *end > half) {
         Some(end) => {
             let end = open_fence(&bytes[..end]).filter(|start| *start > half).unwrap_or(end);
             before_heading(&bytes[..end]).filter(|start| *start > half).unwrap_or(end)
         }
-        None => character_boundary(bytes, most),
+        None => character_boundary(bytes, limit),
     }
 }
 
@@ -79,9 +79,9 @@ fn before_heading(kept: &[u8]) -> Option<usize> {
     is_heading(&trimmed[start..]).then_some(start)
 }
 
-/// The last place at or before `most` that is not inside a character.
-pub(crate) fn character_boundary(bytes: &[u8], most: usize) -> usize {
-    let mut end = most.min(bytes.len());
+/// The last place at or before `limit` that is not inside a character.
+pub(crate) fn character_boundary(bytes: &[u8], limit: usize) -> usize {
+    let mut end = limit.min(bytes.len());
     if end == bytes.len() {
         return end;
     }
@@ -120,7 +120,7 @@ pub(crate) fn headings_after(bytes: &[u8], kept: usize) -> Vec<String> {
         if end > kept && is_heading(content) {
             let title = String::from_utf8_lossy(content.trim_ascii_start());
             let title = title.trim_start_matches('#').trim().trim_end_matches('#').trim_end();
-            match title.char_indices().nth(MOST_OF_HEADING) {
+            match title.char_indices().nth(MAX_HEADING_CHARS) {
                 Some((position, _)) => headings.push(format!("{}…", &title[..position])),
                 None => headings.push(title.to_owned()),
             }
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn boundaries_of_characters_and_of_garbage() {
         let text = "a😀b".as_bytes();
-        for most in 1..5 {
-            assert_eq!(character_boundary(text, most), 1);
+        for limit in 1..5 {
+            assert_eq!(character_boundary(text, limit), 1);
         }
         assert_eq!(character_boundary(text, 5), 5);
         assert_eq!(character_boundary(&[0x80, 0x80, 0x80, 0x80, 0x80], 3), 3, "garbage has no boundaries");

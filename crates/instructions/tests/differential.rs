@@ -18,9 +18,9 @@ const TREES: u64 = 60; // more with DIFFERENTIAL_TREES=1000
 struct Random(u64);
 
 impl Random {
-    fn below(&mut self, most: usize) -> usize {
+    fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % most
+        ((self.0 >> 33) as usize) % bound
     }
 
     fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {

@@ -25,14 +25,14 @@ pub fn empty_answer() -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeniedCalls {
     /// None was.
-    None,
+    Absent,
     /// At least one was.
-    Some,
+    Present,
 }
 
 /// Tells a model what to do about tools that failed.
 pub fn retry_instruction(denied: DeniedCalls) -> String {
-    let rest = if denied == DeniedCalls::Some { texts::RETRY_BUT_DENIED } else { "" };
+    let rest = if denied == DeniedCalls::Present { texts::RETRY_BUT_DENIED } else { "" };
     section(heading(RETRY_INSTRUCTION), &format!("{}{rest}", texts::RETRY_INSTRUCTION))
 }
 

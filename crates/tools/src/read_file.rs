@@ -18,7 +18,7 @@ use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec
 pub struct ReadFile;
 
 /// How far lines are counted that are not shown.
-const MOST_COUNTED: u64 = 64 << 20;
+const MAX_COUNTED_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -250,7 +250,7 @@ impl Lines<'_> {
             if length == 0 {
                 return Ok(rest);
             }
-            if counted >= MOST_COUNTED {
+            if counted >= MAX_COUNTED_BYTES {
                 rest.more = true;
                 return Ok(rest);
             }

@@ -6,10 +6,10 @@ use instructions::neutralise;
 use protocol::Hint;
 
 /// How many places of a text that occurs several times are named.
-const MOST_PLACES: usize = 10;
+const MAX_PLACES: usize = 10;
 /// How many bytes of a file are looked through for a line like the one that was meant, and how long that may be.
-const MOST_COMPARED: usize = 1 << 20;
-const MOST_LINE_CHARS: usize = 200;
+const MAX_COMPARED: usize = 1 << 20;
+const MAX_LINE_CHARS: usize = 200;
 /// How alike two lines must be to be named, from 0 to 1.
 const ALIKE: f64 = 0.5;
 
@@ -188,9 +188,9 @@ fn line_of(content: &[u8], position: usize) -> usize {
 }
 
 fn several(content: &[u8], places: &[Occurrence]) -> ReplaceError {
-    let named = places.iter().take(MOST_PLACES).map(|place| line_of(content, place.start).to_string());
+    let named = places.iter().take(MAX_PLACES).map(|place| line_of(content, place.start).to_string());
     let mut lines = named.collect::<Vec<_>>().join(", ");
-    if places.len() > MOST_PLACES {
+    if places.len() > MAX_PLACES {
         lines.push_str(", …");
     }
     ReplaceError::Several { count: places.len(), lines }
@@ -198,9 +198,9 @@ fn several(content: &[u8], places: &[Occurrence]) -> ReplaceError {
 
 /// What to say about a text that does not occur: the line that is most like its first.
 fn nearest_line(content: &[u8], old: &str) -> Option<String> {
-    let text = String::from_utf8_lossy(&content[..content.len().min(MOST_COMPARED)]);
+    let text = String::from_utf8_lossy(&content[..content.len().min(MAX_COMPARED)]);
     let wanted = old.lines().find(|line| !line.trim().is_empty())?;
-    let short = |line: &str| line.chars().take(MOST_LINE_CHARS).collect::<String>();
+    let short = |line: &str| line.chars().take(MAX_LINE_CHARS).collect::<String>();
     if let Some(number) = text.lines().position(|line| line == wanted) {
         let what = "has its first line; what follows there differs";
         return Some(format!("line {} {what}. Read the file again from there", number + 1));

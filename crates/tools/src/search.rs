@@ -21,7 +21,7 @@ use walk::Walk;
 pub struct Search;
 
 /// Most memory of a compiled pattern, and of what is remembered while it matches.
-const MOST_PATTERN_MEMORY: usize = 8 << 20;
+const MAX_PATTERN_MEMORY: usize = 8 << 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -115,8 +115,8 @@ fn matcher(pattern: &str, limit: usize) -> Result<RegexMatcher, FileError> {
     }
     RegexMatcherBuilder::new()
         .line_terminator(Some(b'\n'))
-        .size_limit(MOST_PATTERN_MEMORY)
-        .dfa_size_limit(MOST_PATTERN_MEMORY)
+        .size_limit(MAX_PATTERN_MEMORY)
+        .dfa_size_limit(MAX_PATTERN_MEMORY)
         .build(pattern)
         .map_err(FileError::Pattern)
 }

@@ -172,11 +172,11 @@ fn report_saved(output: Output, document: &Document, warnings: &[Warning], scope
 
 fn read_text(file: Option<&Path>, output: Output) -> Result<String, Failure> {
     // More than a message can carry need not be read to be refused.
-    let most = protocol::limits::MAX_MESSAGE_BYTES as u64;
+    let max_read = protocol::limits::MAX_MESSAGE_BYTES as u64;
     let mut bytes = Vec::new();
     let (name, read) = match file {
         Some(path) if path != Path::new("-") => {
-            let read = std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+            let read = std::fs::File::open(path).and_then(|file| file.take(max_read).read_to_end(&mut bytes));
             (path, read)
         }
         _ => {
@@ -184,14 +184,14 @@ fn read_text(file: Option<&Path>, output: Output) -> Result<String, Failure> {
             if stdin.is_terminal() {
                 output.note("type the text, then Ctrl-D on a line of its own");
             }
-            (Path::new("standard input"), stdin.take(most).read_to_end(&mut bytes))
+            (Path::new("standard input"), stdin.take(max_read).read_to_end(&mut bytes))
         }
     };
     read.map_err(|error| Failure::file("read", name, error))?;
     let name = name.display();
-    if bytes.len() as u64 == most {
+    if bytes.len() as u64 == max_read {
         let limit = protocol::limits::MAX_DOCUMENT_BYTES;
-        return Err(Failure::usage(format!("{name} has more than {most} bytes, the limit is {limit}")));
+        return Err(Failure::usage(format!("{name} has more than {max_read} bytes, the limit is {limit}")));
     }
     String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();

@@ -76,8 +76,8 @@ impl Times {
         ] {
             let samples = Samples::new(times);
             let times = [samples.median(), samples.quantile(0.99), samples.max()];
-            let [median, most, longest] = times.map(show_time);
-            table.row([name.to_owned(), median, most, longest]);
+            let [median, p99, longest] = times.map(show_time);
+            table.row([name.to_owned(), median, p99, longest]);
         }
         table
     }

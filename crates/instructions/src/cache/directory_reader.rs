@@ -15,13 +15,13 @@ use crate::beneath::type_name;
 use crate::file::{self, Bounds, Found, Stamp};
 
 /// Names that fit into a directory's memory; more are simply looked for every time.
-const MOST_NAMES: usize = 64;
+const MAX_NAMES: usize = 64;
 
 #[derive(Debug, Clone)]
 pub(super) struct KnownFile {
     stamp: Stamp,
     settled: bool,
-    most: u64,
+    max_bytes: u64,
     bounds: u64,
     found: Found,
 }
@@ -69,7 +69,7 @@ impl<'a> DirectoryReader<'a> {
     /// Names are told apart by their place in `names`.
     pub(crate) fn new(cache: Option<&'a Cache>, names: &'a [String]) -> Self {
         // More names than there are bits for are looked for as if there were no cache.
-        let cache = cache.filter(|_| names.len() <= MOST_NAMES);
+        let cache = cache.filter(|_| names.len() <= MAX_NAMES);
         let mut names_id = 0;
         if cache.is_some() {
             let mut hasher = DefaultHasher::new();
@@ -147,20 +147,20 @@ impl<'a> DirectoryReader<'a> {
     }
 
     /// What a candidate is, read from memory where nothing can have changed.
-    pub(crate) fn read(&mut self, directory: &Path, name: usize, bounds: &Bounds, most: u64) -> Found {
+    pub(crate) fn read(&mut self, directory: &Path, name: usize, bounds: &Bounds, max_bytes: u64) -> Found {
         let path = self.path_of(directory, name);
         let found = match self.cache {
-            None => file::read(&path, bounds, most),
-            Some(cache) => self.read_again(cache, directory, &path, bit(name), bounds, most),
+            None => file::read(&path, bounds, max_bytes),
+            Some(cache) => self.read_again(cache, directory, &path, bit(name), bounds, max_bytes),
         };
         self.path = path;
         found
     }
 
     /// What a path is that no list of names has, read from memory where nothing can have changed.
-    pub(crate) fn read_path(&mut self, path: &Path, bounds: &Bounds, most: u64) -> Found {
-        let Some(cache) = self.cache else { return file::read(path, bounds, most) };
-        let found = self.read_file(cache, path, bounds, most);
+    pub(crate) fn read_path(&mut self, path: &Path, bounds: &Bounds, max_bytes: u64) -> Found {
+        let Some(cache) = self.cache else { return file::read(path, bounds, max_bytes) };
+        let found = self.read_file(cache, path, bounds, max_bytes);
         match &found {
             Found::File { stamp, content } if !content.unsteady => {
                 self.evidence.state(path, *stamp, self.looked_at);
@@ -188,7 +188,7 @@ impl<'a> DirectoryReader<'a> {
         path: &Path,
         bit: u64,
         bounds: &Bounds,
-        most: u64,
+        max_bytes: u64,
     ) -> Found {
         let known = self.directory(directory);
         if known.settled && known.absent & bit != 0 {
@@ -205,7 +205,7 @@ impl<'a> DirectoryReader<'a> {
                 Err(_) => {}
             }
         }
-        let found = self.read_file(cache, path, bounds, most);
+        let found = self.read_file(cache, path, bounds, max_bytes);
         match &found {
             Found::File { stamp, content } if !content.unsteady => {
                 self.evidence.state(path, *stamp, self.looked_at);
@@ -217,16 +217,16 @@ impl<'a> DirectoryReader<'a> {
         found
     }
 
-    fn read_file(&self, cache: &Cache, path: &Path, bounds: &Bounds, most: u64) -> Found {
+    fn read_file(&self, cache: &Cache, path: &Path, bounds: &Bounds, max_bytes: u64) -> Found {
         if let Some(known) = cache.files.read().unwrap_or_else(PoisonError::into_inner).get(path.as_os_str())
             && known.settled
             && known.bounds == self.bounds_id
-            && known.most >= most
+            && known.max_bytes >= max_bytes
             && rustix::fs::stat(path).is_ok_and(|stat| Stamp::of(&stat) == known.stamp)
         {
             return known.found.clone();
         }
-        let found = file::read(path, bounds, most);
+        let found = file::read(path, bounds, max_bytes);
         let mut files = cache.files.write().unwrap_or_else(PoisonError::into_inner);
         let (stamp, weight) = match &found {
             Found::File { stamp, content } if !content.unsteady => (*stamp, content.bytes.len()),
@@ -237,7 +237,7 @@ impl<'a> DirectoryReader<'a> {
             }
         };
         let settled = stamp.is_settled(self.looked_at);
-        let known = KnownFile { stamp, settled, most, bounds: self.bounds_id, found: found.clone() };
+        let known = KnownFile { stamp, settled, max_bytes, bounds: self.bounds_id, found: found.clone() };
         files.insert(path.as_os_str().to_owned(), known, weight + path.as_os_str().len() + 256);
         found
     }

@@ -11,14 +11,14 @@ use std::hash::Hash;
 pub(super) struct Memory<Key, Value> {
     young: HashMap<Key, Value>,
     old: HashMap<Key, Value>,
-    most: usize,
+    max_weight: usize,
     weight: usize,
 }
 
 impl<Key: Eq + Hash, Value> Memory<Key, Value> {
     /// Holds at most twice this weight, and at least what was learned last.
-    pub(super) fn new(most: usize) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), most, weight: 0 }
+    pub(super) fn new(max_weight: usize) -> Self {
+        Self { young: HashMap::new(), old: HashMap::new(), max_weight, weight: 0 }
     }
 
     pub(super) fn get<Q>(&self, key: &Q) -> Option<&Value>
@@ -30,7 +30,7 @@ impl<Key: Eq + Hash, Value> Memory<Key, Value> {
     }
 
     pub(super) fn insert(&mut self, key: Key, value: Value, weight: usize) {
-        if self.weight.saturating_add(weight) > self.most {
+        if self.weight.saturating_add(weight) > self.max_weight {
             self.old = std::mem::take(&mut self.young);
             self.weight = 0;
         }

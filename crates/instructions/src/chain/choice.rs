@@ -41,7 +41,7 @@ impl Chain<'_> {
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
-        let found = self.reader.read(directory, name, &self.bounds, self.most);
+        let found = self.reader.read(directory, name, &self.bounds, self.max_file_bytes);
         let path = || directory.join(&names[name]);
         let profile = self.request.settings.profile;
         // Where a blank file hides others it is chosen like any other: whether it is blank shows after the cut.

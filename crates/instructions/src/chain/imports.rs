@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::applicability::Judged;
-use super::{Chain, Chosen, MOST_HOME_BYTES, Origin, Survey};
+use super::{Chain, Chosen, MAX_HOME_BYTES, Origin, Survey};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{Bounds, Found, Inside};
@@ -18,8 +18,8 @@ use crate::text::is_blank;
 
 /// Paths that are looked at for one answer, and files that are imported into it. Both are far more than people need, and
 /// few enough that a hostile project costs no time and no room.
-const MOST_LOOKS: usize = 4_096;
-const MOST_FILES: usize = 256;
+const MAX_LOOKS: usize = 4_096;
+const MAX_FILES: usize = 256;
 
 /// How far the imports of one answer have been followed.
 #[derive(Default)]
@@ -120,12 +120,12 @@ impl Chain<'_> {
     /// Whether no more is looked at; said once.
     fn has_enough(&mut self, importer: &Importer, reference: &Reference) -> bool {
         let Followed { looks, files, has_ended, .. } = &mut self.imports;
-        if *looks < MOST_LOOKS && *files < MOST_FILES {
+        if *looks < MAX_LOOKS && *files < MAX_FILES {
             return false;
         }
         if !std::mem::replace(has_ended, true) {
             let message = format!(
-                "imports are not followed from here on: {MOST_FILES} files, or {MOST_LOOKS} paths that could be one, \
+                "imports are not followed from here on: {MAX_FILES} files, or {MAX_LOOKS} paths that could be one, \
                  are enough"
             );
             let code = DiagnosticCode::TooManyImports;
@@ -150,17 +150,17 @@ impl Chain<'_> {
 
     fn read_import(&mut self, path: &Path, origin: Origin) -> Found {
         let settings = self.request.settings;
-        let (inside, bounds, most) = match origin {
+        let (inside, bounds, max_bytes) = match origin {
             Origin::Home => {
-                let most = MOST_HOME_BYTES.saturating_sub(self.imports.home_bytes);
-                (settings.homes.of(settings.profile), self.imports.home_bounds.as_ref(), most)
+                let max_bytes = MAX_HOME_BYTES.saturating_sub(self.imports.home_bytes);
+                (settings.homes.of(settings.profile), self.imports.home_bounds.as_ref(), max_bytes)
             }
-            Origin::Project => (Some(self.top.as_path()), Some(&self.bounds), self.most),
+            Origin::Project => (Some(self.top.as_path()), Some(&self.bounds), self.max_file_bytes),
         };
         match (inside, bounds) {
             // What is outside is not looked at, so that nobody learns what there is.
             (Some(inside), Some(bounds)) if path.starts_with(inside) => {
-                self.reader.read_path(path, bounds, most)
+                self.reader.read_path(path, bounds, max_bytes)
             }
             _ => Found::Outside,
         }

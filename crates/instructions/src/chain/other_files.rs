@@ -14,7 +14,7 @@ use crate::profile::{Fallbacks, RootOverride};
 use crate::settings::{FALLBACK_FILENAMES, MARKERS};
 
 /// Entries of one directory that are looked at for other letter cases.
-const MOST_ENTRIES: usize = 200_000;
+const MAX_ENTRIES: usize = 200_000;
 
 /// Other agents' files, and who reads them.
 const OTHER_AGENTS: &[(&str, &str)] = &[
@@ -82,7 +82,9 @@ impl Chain<'_> {
         if let Some(same) = self.same_file(path) {
             return Some(format!("it is the same file as {}, which is read", shown(same)));
         }
-        let Found::File { content, .. } = file::read(path, &self.bounds, self.most) else { return None };
+        let Found::File { content, .. } = file::read(path, &self.bounds, self.max_file_bytes) else {
+            return None;
+        };
         let repeats = |chosen: &&Chosen| content.whole && chosen.content.sha256 == content.sha256;
         if let Some(chosen) = self.chosen.iter().find(repeats) {
             return Some(format!("it repeats {}, which is read", shown(&chosen.path)));
@@ -141,7 +143,7 @@ impl Chain<'_> {
         }
         let Ok(entries) = std::fs::read_dir(directory) else { return };
         let mut variants: Vec<(PathBuf, &String)> = entries
-            .take(MOST_ENTRIES)
+            .take(MAX_ENTRIES)
             .flatten()
             .filter_map(|entry| {
                 let entry = entry.file_name();

@@ -15,7 +15,7 @@ pub static FOREWORD: Profile = Profile {
     over_limit: OverLimit::NearestFirst,
     byte_order_mark: ByteOrderMark::Stripped,
     imports: Some(Imports { place: ImportPlace::OwnBlockAfter, max_depth: 5 }),
-    front_matter: FrontMatter::Conditions,
+    front_matter: FrontMatterRule::Conditions,
     unsafe_text: UnsafeText::MadeHarmless,
     same_file: SameFile::UsedOnce,
     ..BASE

@@ -15,10 +15,10 @@ use crate::list_dir::one_line;
 use crate::work::Work;
 
 /// Most characters of a line, and how many of them stand before what matched.
-const MOST_LINE_CHARS: usize = 300;
+const MAX_LINE_CHARS: usize = 300;
 const CHARS_BEFORE: usize = 100;
 /// Most bytes of a line that is searched at all.
-const MOST_LINE_BYTES: usize = 1 << 20;
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// What was found so far.
 pub(super) struct Found<'a> {
@@ -43,7 +43,7 @@ impl<'a> Found<'a> {
     pub(super) fn new(context: &'a ToolContext, matcher: RegexMatcher, work: &'a Work, limit: usize) -> Self {
         let searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(MOST_LINE_BYTES))
+            .heap_limit(Some(MAX_LINE_BYTES))
             .line_number(true)
             .build();
         let text = String::new();
@@ -132,14 +132,14 @@ impl Sink for Lines<'_> {
 /// The part of a long line around what matched.
 fn window(line: &[u8], at: usize) -> String {
     let text = String::from_utf8_lossy(line);
-    if text.chars().count() <= MOST_LINE_CHARS {
+    if text.chars().count() <= MAX_LINE_CHARS {
         return text.into_owned();
     }
     let before = String::from_utf8_lossy(&line[..at.min(line.len())]).chars().count();
     let from = before.saturating_sub(CHARS_BEFORE);
-    let shown: String = text.chars().skip(from).take(MOST_LINE_CHARS).collect();
+    let shown: String = text.chars().skip(from).take(MAX_LINE_CHARS).collect();
     let start = if from > 0 { "…" } else { "" };
-    let end = if text.chars().count() > from + MOST_LINE_CHARS { "…" } else { "" };
+    let end = if text.chars().count() > from + MAX_LINE_CHARS { "…" } else { "" };
     format!("{start}{shown}{end}")
 }
 
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(window(b"short", 2), "short");
         let line = format!("{}ä{}", "a".repeat(1000), "b".repeat(1000));
         let shown = window(line.as_bytes(), 1000);
-        assert_eq!(shown.chars().count(), MOST_LINE_CHARS + 2);
+        assert_eq!(shown.chars().count(), MAX_LINE_CHARS + 2);
         assert!(shown.starts_with("…a") && shown.contains("aäb") && shown.ends_with("b…"));
     }
 }

@@ -27,9 +27,9 @@ const REPOSITORY_IGNORE_FILE: &str = ".git/info/exclude";
 /// Directories of version control.
 const REPOSITORIES: &[&str] = &[".git", ".jj", ".hg", ".svn"];
 /// Most bytes of a file that says what is ignored.
-const MOST_IGNORE_BYTES: u64 = 1 << 20;
+const MAX_IGNORE_BYTES: u64 = 1 << 20;
 /// How deep directories are gone into: each level costs a descriptor.
-const MOST_DEPTH: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// A way through a tree.
 pub(super) struct Walk<'a> {
@@ -89,7 +89,7 @@ impl<'a> Walk<'a> {
     }
 
     fn enter(&mut self, directory: &OwnedFd, below: &Path, globs: &Override, found: &mut Found<'_>) -> Next {
-        if self.depth == MOST_DEPTH {
+        if self.depth == MAX_DEPTH {
             self.too_deep = true;
             return Next::Continue;
         }
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
         for name in files {
             let Ok(Some(file)) = open(directory, Path::new(name)) else { continue };
             let mut bytes = Vec::new();
-            if file.take(MOST_IGNORE_BYTES).read_to_end(&mut bytes).is_err() {
+            if file.take(MAX_IGNORE_BYTES).read_to_end(&mut bytes).is_err() {
                 continue;
             }
             let mut builder = GitignoreBuilder::new(&path);

@@ -18,9 +18,9 @@ use undo::{Kept, Undo};
 /// Directories whose content is named by its digest, or is as good as that.
 const PASSED_OVER: &[&str] = &[".git/objects", ".git/lfs"];
 /// How many changes are named to a model.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 /// How many protected files are mounted read-only: each costs a mount, or two. What is beyond is looked at afterwards.
-const MOST_MOUNTS: usize = 400;
+const MAX_MOUNTS: usize = 400;
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Snapshot {
     fn choose_mounts(&mut self) {
         // A link cannot be mounted over, only what it leads to.
         let mountable = self.entries.values_mut().filter(|entry| !entry.is_link);
-        mountable.take(MOST_MOUNTS).for_each(|entry| entry.is_mounted = true);
+        mountable.take(MAX_MOUNTS).for_each(|entry| entry.is_mounted = true);
     }
 
     fn differences(&self, after: &Self) -> Vec<(PathBuf, FileChange)> {
@@ -216,12 +216,12 @@ impl Changes {
 
     fn named(&self, undone: bool) -> Option<String> {
         let changes: Vec<_> = self.changes.iter().filter(|change| change.2 == undone).collect();
-        let named = changes.iter().take(MOST_NAMED).map(|(path, change, _)| {
+        let named = changes.iter().take(MAX_NAMED).map(|(path, change, _)| {
             format!("{} ({})", crate::list_dir::one_line(path.as_os_str()), change.name())
         });
         let mut named = named.collect::<Vec<_>>().join(", ");
-        if changes.len() > MOST_NAMED {
-            named.push_str(&format!(" and {} more", changes.len() - MOST_NAMED));
+        if changes.len() > MAX_NAMED {
+            named.push_str(&format!(" and {} more", changes.len() - MAX_NAMED));
         }
         (!named.is_empty()).then_some(named)
     }

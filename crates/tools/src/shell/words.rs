@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// Most words of a command that are looked at: each costs a look at the disk.
-const MOST_WORDS: usize = 200;
+const MAX_WORDS: usize = 200;
 /// What stands between words, quotes included: a path with a space in it is found in pieces or not at all.
 const BETWEEN: &[char] =
     &['\'', '"', '`', ';', '&', '|', '(', ')', '{', '}', '<', '>', '=', ',', ':', '$', '*', '?', '[', ']'];
@@ -18,7 +18,7 @@ pub(super) fn paths(command: &str) -> Vec<PathBuf> {
         if !paths.contains(&path) {
             paths.push(path);
         }
-        if paths.len() == MOST_WORDS {
+        if paths.len() == MAX_WORDS {
             break;
         }
     }
@@ -40,6 +40,6 @@ mod tests {
         assert_eq!(paths(""), Vec::<PathBuf>::new());
         assert_eq!(paths(&"a b ".repeat(10_000)).len(), 2);
         let many: String = (0..10_000).map(|number| format!("w{number} ")).collect();
-        assert_eq!(paths(&many).len(), MOST_WORDS);
+        assert_eq!(paths(&many).len(), MAX_WORDS);
     }
 }

@@ -54,11 +54,11 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>) -> S
         let rest = format!("{}{summary}", count(history.turns, "earlier turn"));
         rows.push(Row { stability: "", name: "(history)", tokens: history.tokens, rest });
     }
-    let most = rows.iter().map(|row| row.tokens).max().unwrap_or(0).max(1);
+    let largest = rows.iter().map(|row| row.tokens).max().unwrap_or(0).max(1);
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-    let token_width = digits(most);
+    let token_width = digits(largest);
     for row in rows {
-        let filled = (row.tokens * BAR).div_ceil(most);
+        let filled = (row.tokens * BAR).div_ceil(largest);
         let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
         text.push_str(&format!(
             "{:<7}  {:<width$}  {bar:<bar_width$}  {:>token_width$} tokens, {}\n",

@@ -56,12 +56,12 @@ fn read_input(text: Option<&str>) -> Result<String, Failure> {
         None if std::io::stdin().is_terminal() => return Err(nothing()),
         _ => {
             // More than a message can carry need not be read to be refused.
-            let most = protocol::limits::MAX_MESSAGE_BYTES as u64;
+            let max_read = protocol::limits::MAX_MESSAGE_BYTES as u64;
             let mut bytes = Vec::new();
-            let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
+            let read = std::io::stdin().lock().take(max_read).read_to_end(&mut bytes);
             read.map_err(|error| Failure::caused_by(Exit::Failed, "could not read standard input", error))?;
-            if bytes.len() as u64 == most {
-                return Err(Failure::usage(format!("standard input has more than {most} bytes")));
+            if bytes.len() as u64 == max_read {
+                return Err(Failure::usage(format!("standard input has more than {max_read} bytes")));
             }
             String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8"))?
         }

@@ -100,10 +100,10 @@ fn add_reminder(text: &mut String, reminder: &TurnReminder) {
 }
 
 /// Some lines of a text, indented, and how many there are more.
-pub(super) fn add_lines(text: &mut String, lines: &str, most: usize) {
+pub(super) fn add_lines(text: &mut String, lines: &str, limit: usize) {
     let mut rest = lines.trim_end().lines();
-    for line in rest.by_ref().take(most) {
-        let line = if most == usize::MAX { line.to_owned() } else { one_line_kept(line) };
+    for line in rest.by_ref().take(limit) {
+        let line = if limit == usize::MAX { line.to_owned() } else { one_line_kept(line) };
         text.push_str(format!("  {line}").trim_end());
         text.push('\n');
     }

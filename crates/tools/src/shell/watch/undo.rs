@@ -17,9 +17,9 @@ use crate::ToolContext;
 use crate::place::read_flags;
 
 /// Most bytes of a file that is remembered or set aside.
-const MOST_FILE_BYTES: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Most bytes that are remembered for one command.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 /// What is put back of a repository: what makes git run programs. The rest belongs together, and half of it put back would
 /// be worse than none.
 const OF_REPOSITORIES: &[&str] = &["hooks", "config", "info"];
@@ -37,7 +37,7 @@ pub(super) struct Room(u64);
 
 impl Default for Room {
     fn default() -> Self {
-        Self(MOST_BYTES)
+        Self(MAX_BYTES)
     }
 }
 
@@ -47,7 +47,7 @@ impl Room {
         let name = path.file_name().filter(|_| is_restorable(path))?;
         match file_type(stat) {
             FileType::RegularFile => {
-                let content = read(directory, name, MOST_FILE_BYTES.min(self.0))?;
+                let content = read(directory, name, MAX_FILE_BYTES.min(self.0))?;
                 self.0 -= content.len() as u64;
                 Some(Kept::File { content, mode: stat.st_mode & 0o7777 })
             }
@@ -149,7 +149,7 @@ impl<'a> Undo<'a> {
 fn copy(holder: &OwnedFd, name: &OsStr, to: &Path) -> Option<()> {
     let stat = rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     match file_type(&stat) {
-        FileType::RegularFile => std::fs::write(to, read(holder, name, MOST_FILE_BYTES)?).ok(),
+        FileType::RegularFile => std::fs::write(to, read(holder, name, MAX_FILE_BYTES)?).ok(),
         FileType::Symlink => std::os::unix::fs::symlink(read_link(holder, name)?, to).ok(),
         FileType::Directory => {
             std::fs::create_dir(to).ok()?;
