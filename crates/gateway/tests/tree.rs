@@ -388,6 +388,10 @@ async fn a_deleted_folder_is_listed_read_and_restored() {
     let inner = folder(&mut socket, &world, "inner", Some(&outer)).await;
     let scope = world.with(json!({ "folder_id": inner }));
     socket.ok("thread/agents_doc/save", world.with(json!({ "folder_id": inner, "content": "SECRET" }))).await;
+    for title in ["one", "two"] {
+        socket.ok("thread/create", world.with(json!({ "folder_id": inner, "title": title }))).await;
+    }
+    folder(&mut socket, &world, "innermost", Some(&inner)).await;
     socket.ok("thread/folder/delete", &scope).await;
     socket.ok("thread/folder/delete", world.with(json!({ "folder_id": outer }))).await;
 
@@ -415,12 +419,21 @@ async fn a_deleted_folder_is_listed_read_and_restored() {
     let codes: Vec<&Value> =
         restored["warnings"].as_array().unwrap().iter().map(|warning| &warning["code"]).collect();
     assert_eq!(codes, ["contents_moved", "parent_deleted"]);
+    assert_eq!(
+        restored["warnings"][0]["message"],
+        "what was in it when it was deleted stays where it is now: 1 folder (`innermost`) and 2 threads (`one`, `two`)"
+    );
     socket.refused(-32011, "thread/folder/restore", &scope).await;
     folder(&mut socket, &world, "outer", None).await;
     let restored = socket.ok("thread/folder/restore", world.with(json!({ "folder_id": outer }))).await;
     assert!(restored.get("doc").is_none(), "{restored}");
     assert_eq!(restored["warnings"][1]["code"], "name_repeats");
     assert_eq!(socket.ok("thread/folder/deleted", world.with(json!({}))).await, json!({ "folders": [] }));
+    // Nothing was in it: nothing is said of what was.
+    socket.ok("thread/folder/delete", world.with(json!({ "folder_id": outer }))).await;
+    let restored = socket.ok("thread/folder/restore", world.with(json!({ "folder_id": outer }))).await;
+    assert_eq!(restored["warnings"].as_array().unwrap().len(), 1, "{restored}");
+    assert_eq!(restored["warnings"][0]["code"], "name_repeats");
     let unknown = world.with(json!({ "folder_id": protocol::FolderId::new() }));
     socket.refused(-32004, "thread/folder/restore", unknown).await;
     socket.refused(-32602, "thread/folder/deleted", world.with(json!({ "limit": 1 }))).await;

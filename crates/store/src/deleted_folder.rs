@@ -10,6 +10,7 @@ use protocol::{
 use crate::column::values;
 use crate::document::{Text, document_columns, read_document};
 use crate::folder::read_folder_columns;
+use crate::moved_out::{MovedOut, StoredMovedOut};
 use crate::on::{Columns, On};
 use crate::write::WorkspaceWrite;
 use crate::{Scope, Store, StoreError};
@@ -37,7 +38,7 @@ const DELETED: &str = concat!(
 
 /// The folder `$2` of the workspace `$1`, deleted or not, and the document that was deleted with it.
 const FOLDER_WITH_DOCUMENT: &str = concat!(
-    "SELECT f.id, f.workspace_id, f.parent_folder_id, f.name, f.created_at, f.updated_at, f.deleted_at, ",
+    "SELECT f.id, f.workspace_id, f.parent_folder_id, f.name, f.created_at, f.updated_at, f.deleted_at, f.moved_out, ",
     document_columns!(),
     " FROM folder f ",
     with_its_document!(),
@@ -63,6 +64,8 @@ pub struct RestoredFolder {
     pub folder: Folder,
     /// The document that came back with it.
     pub document: Option<Document>,
+    /// What was in it and stays where it is; not known of a folder that an older version deleted.
+    pub moved_out: Option<MovedOut>,
     /// Whether it could not go back to its own parent, which is deleted.
     pub parent_deleted: bool,
     /// Whether another folder beside it has the same name.
@@ -98,7 +101,7 @@ impl Store {
             self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
             let values = values![&write.workspace_id, &folder_id];
             let found = write.on.one_by_key(FOLDER_WITH_DOCUMENT, values, read_with_document).await?;
-            let (before, deleted_at, document) =
+            let Deleted { folder: before, deleted_at, moved_out, document } =
                 found.ok_or_else(|| StoreError::not_found(ErrorSubject::Folder, &folder_id))?;
             if deleted_at.is_none() {
                 return Err(StoreError::InvalidState(format!("folder `{folder_id}` is not deleted")));
@@ -109,7 +112,7 @@ impl Store {
             let folder = Folder { parent_folder_id, updated_at: write.now, ..before };
             let name_repeats = write.has_sibling_of_same_name(&folder).await?;
             let restore =
-                "UPDATE folder SET deleted_at = NULL, parent_folder_id = $1, updated_at = $2 WHERE id = $3";
+                "UPDATE folder SET deleted_at = NULL, moved_out = NULL, parent_folder_id = $1, updated_at = $2 WHERE id = $3";
             let values = values![folder.parent_folder_id.as_ref(), write.now, &folder.id];
             write.on.execute(restore, values).await?;
             write.tree_changed(TreeChange::FolderRestored, Some(folder_id.clone()), None)?;
@@ -122,7 +125,11 @@ impl Store {
                 }
                 None => None,
             };
-            Ok(RestoredFolder { folder, document, parent_deleted, name_repeats })
+            let moved_out = match &moved_out {
+                Some(stored) => Some(write.moved_out(stored).await?),
+                None => None,
+            };
+            Ok(RestoredFolder { folder, document, moved_out, parent_deleted, name_repeats })
         })
         .await
         })
@@ -166,11 +173,17 @@ fn read_deleted(mut row: Columns<'_>) -> Result<DeletedFolder, StoreError> {
     Ok(DeletedFolder { folder, deleted_at, doc })
 }
 
-fn read_with_document(
-    mut row: Columns<'_>,
-) -> Result<(Folder, Option<Timestamp>, Option<Document>), StoreError> {
+/// A folder that may be deleted, and what was deleted with it.
+struct Deleted {
+    folder: Folder,
+    deleted_at: Option<Timestamp>,
+    moved_out: Option<StoredMovedOut>,
+    document: Option<Document>,
+}
+
+fn read_with_document(mut row: Columns<'_>) -> Result<Deleted, StoreError> {
     let folder = read_folder_columns(&mut row)?;
-    let deleted_at = row.next()?;
+    let (deleted_at, moved_out) = (row.next()?, row.optional_json("what moved out of a folder")?);
     let document = if row.is_null()? { None } else { Some(read_document(row)?) };
-    Ok((folder, deleted_at, document))
+    Ok(Deleted { folder, deleted_at, moved_out, document })
 }

@@ -225,23 +225,4 @@ impl WorkspaceWrite<'_, '_> {
         self.tree_changed(reason, Some(folder.id.clone()), None)?;
         Ok(folder)
     }
-
-    /// Moves what is in a folder to its parent.
-    async fn move_out(&mut self, folder: &Folder) -> Result<(), StoreError> {
-        let parent = folder.parent_folder_id.as_ref();
-        let folders = "UPDATE folder SET parent_folder_id = $1, updated_at = $2
-            WHERE parent_folder_id = $3 AND deleted_at IS NULL";
-        self.on.execute(folders, values![parent, self.now, &folder.id]).await?;
-        match parent {
-            Some(parent) => {
-                let threads = "UPDATE thread_placement SET folder_id = $1 WHERE folder_id = $2";
-                self.on.execute(threads, values![parent, &folder.id]).await?;
-            }
-            None => {
-                let threads = "DELETE FROM thread_placement WHERE folder_id = $1";
-                self.on.execute(threads, values![&folder.id]).await?;
-            }
-        }
-        Ok(())
-    }
 }

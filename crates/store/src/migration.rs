@@ -62,6 +62,18 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "m0010_moved_out",
+        both: include_str!("migration/m0010_moved_out.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "m0011_frozen_sessions",
+        both: include_str!("migration/m0011_frozen_sessions.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

@@ -97,6 +97,7 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     let api = machine.run("folder create api --parent services").word();
     machine.run_with("doc save --folder services/api", "one\n").done();
     machine.run_with("doc save --folder services/api", "two\n").done();
+    machine.run("thread create Talk --folder services/api").done();
     machine.run("folder delete services/api").done();
     machine.run("folder delete services").done();
     let listed = machine.run("folder deleted").done();
@@ -126,7 +127,8 @@ fn a_deleted_folder_is_listed_read_and_restored() {
 
     let restored = machine.run("folder restore services/api");
     assert!(restored.err.starts_with("restored folder `services/api`; with its document, now version 4\n"));
-    assert!(restored.err.contains("were moved to its parent and stay there\n"), "{}", restored.err);
+    let moved = "what was in it when it was deleted stays where it is now: 1 thread (`Talk`)\n";
+    assert!(restored.err.contains(moved), "{}", restored.err);
     assert!(restored.err.contains("it is now in the workspace root\n"), "{}", restored.err);
     assert!(restored.done().starts_with("name     api\n"));
     assert_eq!(machine.run("doc get --folder api").done(), "two\n");

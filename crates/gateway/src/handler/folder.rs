@@ -6,7 +6,7 @@ use protocol::method::{
     FolderMoveParams, FolderRenameParams, FolderRestoreResult, FolderResult,
 };
 use rpc::Error;
-use store::RestoredFolder;
+use store::{Moved, MovedOut, RestoredFolder};
 
 use crate::error::from_store;
 use crate::router::Context;
@@ -76,14 +76,22 @@ pub(crate) async fn restore(context: Context, params: FolderGetParams) -> Result
     Ok(FolderRestoreResult { folder: restored.folder, doc: restored.document, warnings })
 }
 
+/// How many of each kind are named of what was moved out of a folder.
+const MAX_NAMED: usize = 10;
+
 /// What is not as it was before the folder was deleted.
 fn warnings(restored: &RestoredFolder) -> Vec<Warning> {
     let warning = |code: &str, message: String| Warning { code: code.to_owned(), message };
-    let mut warnings = vec![warning(
-        "contents_moved",
-        "folders and threads that were in it when it was deleted were moved to its parent and stay there"
-            .to_owned(),
-    )];
+    let moved = match &restored.moved_out {
+        Some(moved) => describe_moved(moved)
+            .map(|moved| format!("what was in it when it was deleted stays where it is now: {moved}")),
+        // An older version deleted it and did not write down what was in it.
+        None => {
+            Some("folders and threads that were in it when it was deleted stay where they are now".into())
+        }
+    };
+    let mut warnings: Vec<Warning> =
+        moved.into_iter().map(|message| warning("contents_moved", message)).collect();
     if restored.parent_deleted {
         let place = match &restored.folder.parent_folder_id {
             Some(parent) => format!("folder `{parent}`"),
@@ -100,4 +108,19 @@ fn warnings(restored: &RestoredFolder) -> Vec<Warning> {
         warnings.push(warning("name_repeats", message));
     }
     warnings
+}
+
+/// Folders and threads by name, as far as they are known; none when there were none.
+fn describe_moved(moved: &MovedOut) -> Option<String> {
+    let kinds = [("folder", &moved.folders), ("thread", &moved.threads)];
+    let described: Vec<String> = kinds.into_iter().filter_map(|(kind, it)| describe_kind(kind, it)).collect();
+    (!described.is_empty()).then(|| described.join(" and "))
+}
+
+fn describe_kind(kind: &str, moved: &Moved) -> Option<String> {
+    let plural = if moved.count == 1 { "" } else { "s" };
+    let names: Vec<String> = moved.names.iter().take(MAX_NAMED).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() as u64 == moved.count { "" } else { ", …" };
+    let named = if names.is_empty() { String::new() } else { format!(" ({}{more})", names.join(", ")) };
+    (moved.count > 0).then(|| format!("{} {kind}{plural}{named}", moved.count))
 }

@@ -178,11 +178,35 @@ both_databases!(what_was_moved_out_stays_where_it_is, async |given| {
     let child = given.folder(Some(&folder), "child").await;
     let thread = given.thread(Some(&folder), "thread").await;
     delete(given, &folder).await;
-    restore(given, &folder).await;
+    let moved = restore(given, &folder).await.moved_out.unwrap();
+    assert_eq!((moved.folders.count, moved.folders.names), (1, vec!["child".to_owned()]));
+    assert_eq!((moved.threads.count, moved.threads.names), (1, vec!["thread".to_owned()]));
     assert_eq!(store.folder(workspace, &child).await.unwrap().parent_folder_id, Some(parent.clone()));
     assert_eq!(store.thread(workspace, &thread).await.unwrap().folder_id, Some(parent));
     store.move_thread(workspace, &thread, Some(&folder), None).await.unwrap();
     store.move_folder(workspace, &child, Some(&folder), None).await.unwrap();
+});
+
+both_databases!(what_was_moved_out_is_named_as_it_is_called_now, async |given| {
+    let (store, workspace) = (&given.store, &given.workspace);
+    let folder = given.folder(None, "folder").await;
+    let (renamed, deleted) = (given.folder(Some(&folder), "a").await, given.folder(Some(&folder), "b").await);
+    for number in 0..30 {
+        given.thread(Some(&folder), &format!("thread {number:02}")).await;
+    }
+    // It was gone before.
+    let archived = given.thread(Some(&folder), "archived").await;
+    store.archive_thread(workspace, &archived, None).await.unwrap();
+    delete(given, &folder).await;
+    store.rename_folder(workspace, &renamed, "another name", None).await.unwrap();
+    delete(given, &deleted).await;
+    let moved = restore(given, &folder).await.moved_out.unwrap();
+    assert_eq!((moved.folders.count, moved.folders.names), (2, vec!["another name".to_owned()]));
+    assert_eq!((moved.threads.count, moved.threads.names.len()), (30, 20));
+    assert_eq!(moved.threads.names[19], "thread 19");
+    // What was moved out the first time was not in it the second time.
+    delete(given, &folder).await;
+    assert_eq!(restore(given, &folder).await.moved_out, Some(store::MovedOut::default()));
 });
 
 both_databases!(a_name_that_is_taken_meanwhile_is_reported_and_allowed, async |given| {

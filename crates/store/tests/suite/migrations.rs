@@ -190,7 +190,9 @@ fn what_the_version_before_wrote_can_be_read(engine: Engine) {
         let connection = open_connection(&database).await;
         let applied = connection.column("SELECT version FROM seaql_migrations ORDER BY version").await;
         let known = ["m0001_spine", "m0002_turns", "m0003_approvals", "m0004_parts", "m0005_stops"];
-        assert_eq!(applied, [&known[..], &["m0006_operators", "m0007_instance", "m0008_standing"]].concat());
+        let later = ["m0006_operators", "m0007_instance", "m0008_standing"];
+        let last = ["m0010_moved_out", "m0011_frozen_sessions"];
+        assert_eq!(applied, [&known[..], &later, &last].concat());
         connection.close().await;
     });
 }
@@ -287,4 +289,47 @@ fn what_the_version_before_wrote_to_sqlite_can_be_read() {
 #[test]
 fn what_the_version_before_wrote_to_postgres_can_be_read() {
     what_the_version_before_wrote_can_be_read(Engine::Postgres);
+}
+
+/// A session that the first turn of an older version froze, though it failed, and one of a turn that completed.
+fn a_session_without_a_completed_turn_is_forgotten(engine: Engine) {
+    let Some((database, _place)) = empty_database(engine) else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let connection = open_connection(&database).await;
+        second_version(&connection).await;
+        connection.execute(&old_data()).await.unwrap();
+        let state = serde_json::to_string(&session("/project")).unwrap();
+        let frozen = format!(
+            "INSERT INTO thread (id, workspace_id, title, mode, created_at, updated_at)
+                VALUES ('t2', 'w', 'another', 'agent', 1, 2);
+            INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, created_at, finished_at)
+                VALUES ('u1', 'w', 't', 1, 'failed', 'what now?', 1, 2),
+                    ('u2', 'w', 't2', 1, 'failed', 'what now?', 1, 2),
+                    ('u3', 'w', 't2', 2, 'completed', 'what now?', 3, 4);
+            INSERT INTO session (thread_id, workspace_id, state, version, updated_at)
+                VALUES ('t', 'w', '{state}', 1, 1), ('t2', 'w', '{state}', 2, 4)"
+        );
+        connection.execute(&frozen).await.unwrap();
+        connection.close().await;
+
+        let store = Store::open(&database).await.unwrap();
+        let (workspace, frozen) = ("w".parse().unwrap(), "t".parse().unwrap());
+        assert_eq!(store.session(&workspace, &frozen).await.unwrap(), None);
+        let kept = store.session(&workspace, &"t2".parse().unwrap()).await.unwrap().unwrap();
+        assert_eq!((kept.version, kept.state), (Version(2), session("/project")));
+        // The next turn saves its own as the first.
+        store.save_session(&workspace, &frozen, session("/project"), Version(0)).await.unwrap();
+        store.close().await;
+    });
+}
+
+#[test]
+fn a_session_that_a_failed_turn_froze_in_sqlite_is_forgotten() {
+    a_session_without_a_completed_turn_is_forgotten(Engine::Sqlite);
+}
+
+#[test]
+fn a_session_that_a_failed_turn_froze_in_postgres_is_forgotten() {
+    a_session_without_a_completed_turn_is_forgotten(Engine::Postgres);
 }
