@@ -12,7 +12,7 @@ use protocol::method::{
     PromptRebuildParams, PromptResult, RoundManifest, TurnGet, TurnGetParams, TurnList, TurnListParams,
     TurnManifest,
 };
-use protocol::preview::PromptSizes;
+use protocol::preview::{FrozenStart, PromptSizes};
 use protocol::prompt::{PromptDiagnostic, PromptManifest, PromptManifestSection};
 use protocol::{ContentHash, ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
 use provider::Providers;
@@ -53,7 +53,10 @@ pub(crate) async fn run(context: Context, command: Prompt) -> Result<Exit, Failu
             match &result {
                 Found::Prompt(result) => {
                     output.data(&result.manifest, || describe(&result.manifest, result.sizes.as_ref()))?;
-                    tell(output, result);
+                    // Its diagnostics are among what was printed.
+                    if let Some(frozen) = &result.frozen {
+                        tell_frozen(output, frozen);
+                    }
                 }
                 Found::Manifest(manifest) => {
                     output.data(manifest, || describe(manifest, None))?;
@@ -231,6 +234,9 @@ async fn directory_difference(
     Ok(PromptDiffResult { blame, frozen: None })
 }
 
+/// The sections that a thread keeps from its start, whatever becomes of the disk.
+const FROZEN_SECTIONS: &[&str] = &["agents_guidance", "environment", "agents_context"];
+
 /// A prompt, or the section of it that was asked for.
 fn print_prompt(output: Output, result: &PromptResult, section: Option<&str>) -> Result<(), Failure> {
     let manifest = &result.manifest;
@@ -239,6 +245,9 @@ fn print_prompt(output: Output, result: &PromptResult, section: Option<&str>) ->
         let (_, (_, text)) = found.ok_or_else(|| no_section(manifest, id))?;
         print_text(output, &json!({ "id": id, "text": text }), text)?;
         let about = |diagnostic: &&PromptDiagnostic| diagnostic.section_id.as_deref() == Some(id);
+        if let Some(frozen) = result.frozen.as_ref().filter(|_| FROZEN_SECTIONS.contains(&id)) {
+            tell_frozen(output, frozen);
+        }
         warn(output, manifest.diagnostics.iter().filter(about));
         return Ok(());
     }
@@ -260,9 +269,13 @@ fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(),
 /// What people should know beside the prompt; programs find it in the result.
 fn tell(output: Output, result: &PromptResult) {
     if let Some(frozen) = &result.frozen {
-        output.note(format!("\n{}", describe_frozen(frozen).trim_end()));
+        tell_frozen(output, frozen);
     }
     warn(output, result.manifest.diagnostics.iter());
+}
+
+fn tell_frozen(output: Output, frozen: &FrozenStart) {
+    output.note(format!("\n{}", describe_frozen(frozen).trim_end()));
 }
 
 /// Programs find this in the manifest.

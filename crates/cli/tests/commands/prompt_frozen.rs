@@ -61,6 +61,10 @@ fn a_changed_file_is_named_with_its_line_and_what_the_next_turn_is_told() {
                   the next turn will be told:\n  <system-reminder type=\"session.resume.diff\">\n";
     assert!(said.err.contains(notice), "{}", said.err);
     assert!(said.err.ends_with("`--fresh` shows the prompt of a new thread\n"), "{}", said.err);
+    // Also beside a section that is frozen, and beside no other.
+    let section = frozen.prompt("show", "--section agents_context");
+    assert!(section.err.contains(notice), "{}", section.err);
+    assert_eq!(frozen.prompt("show", "--section safety").err, "");
     let fresh = frozen.prompt("show", "--fresh --section agents_context");
     assert!(fresh.out.contains("Two!") && !fresh.err.contains("differ"), "{fresh:?}");
 

@@ -180,7 +180,9 @@ pub(crate) fn list(text: &mut String, heading: &str, lines: impl IntoIterator<It
 }
 
 pub(super) fn describe_diagnostic(diagnostic: &PromptDiagnostic) -> String {
-    let about = diagnostic.section_id.as_deref().or(diagnostic.file.as_deref()).unwrap_or("prompt");
+    let about: Vec<&str> =
+        [&diagnostic.section_id, &diagnostic.file].into_iter().flatten().map(|it| &**it).collect();
+    let about = if about.is_empty() { "prompt".to_owned() } else { about.join(", ") };
     format!("{about}: {} ({})", diagnostic.message, diagnostic.code.name())
 }
 
