@@ -230,10 +230,13 @@ impl HeldTurn {
         for _ in 0..MAX_BACKLOG_PAGES {
             let range = TurnRange { after: history.through, before, part: RangePart::Oldest(BACKLOG_PAGE) };
             let page = self.agent.completed_turns(&self.stored, range).await?;
-            if page.is_empty() {
+            let is_last = (page.len() as u64) < BACKLOG_PAGE;
+            if !page.is_empty() {
+                self.summarise(history, &page, budget).await?;
+            }
+            if is_last {
                 return Ok(true);
             }
-            self.summarise(history, &page, budget).await?;
         }
         Ok(false)
     }

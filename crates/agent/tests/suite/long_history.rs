@@ -1,9 +1,16 @@
 //! A thread that is far longer than what can be sent of it.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use agent::SessionStart;
+use protocol::{ThreadId, TurnStatus, WorkspaceId};
+use scripted_model::Answer;
+use serde_json::Value;
+use store::Database;
 
+use crate::conversation::Conversation;
 use crate::fixture::World;
 
 /// How many turns are completed.
@@ -12,8 +19,9 @@ const TURNS: u64 = 10_000;
 const READ: u64 = 201;
 
 /// Completes turns as if gateways had, all in one statement: one by one they would take minutes.
-fn complete_turns(world: &World, workspace: &str, thread: &str) {
-    let database = rusqlite::Connection::open(world.path("foreword.db")).unwrap();
+fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId) {
+    let (workspace, thread) = (workspace.as_str(), thread.as_str());
+    let database = rusqlite::Connection::open(database).unwrap();
     database.busy_timeout(Duration::from_secs(5)).unwrap();
     let id = |kind: u8| format!("printf('%08x-0000-7000-800{kind}-%012x', n, n)");
     let numbers = format!(
@@ -29,7 +37,7 @@ fn complete_turns(world: &World, workspace: &str, thread: &str) {
         let items = format!(
             r#"INSERT INTO turn_item (id, workspace_id, turn_id, ordinal, kind, content, created_at)
              {numbers} SELECT {}, ?1, {}, {ordinal}, 'message',
-                 '{{"message":{{"role":"{role}","blocks":[{{"type":"text","text":"text ' || n || '"}}]}}}}', n FROM numbers"#,
+                 '{{"message":{{"role":"{role}","blocks":[{{"type":"text","text":"{role} ' || n || '."}}]}}}}', n FROM numbers"#,
             id(1 + ordinal),
             id(1)
         );
@@ -41,7 +49,7 @@ fn complete_turns(world: &World, workspace: &str, thread: &str) {
 async fn of_ten_thousand_turns_no_more_are_read_than_could_be_sent() {
     let world = World::new().await;
     let request = world.thread().await;
-    complete_turns(&world, request.workspace_id.as_str(), request.thread_id.as_str());
+    complete_turns(&world.path("foreword.db"), &request.workspace_id, &request.thread_id);
 
     let (workspace, thread) = (&request.workspace_id, &request.thread_id);
     let history = world.store.stored_history(workspace, thread, TURNS + 1, READ).await.unwrap();
@@ -50,4 +58,39 @@ async fn of_ten_thousand_turns_no_more_are_read_than_could_be_sent() {
 
     let preview = world.agent().preview(&request, SessionStart::Thread).await.unwrap();
     assert_eq!(preview.sizes.history.unwrap().turns, READ, "by whoever asks");
+}
+
+/// How often a request has each question, by its number.
+fn questions(body: &Value, counted: &mut BTreeMap<u64, u32>) {
+    for rest in body["messages"].to_string().split("user ").skip(1) {
+        if let Some(Ok(number)) = rest.split_once('.').map(|(number, _)| number.parse()) {
+            *counted.entry(number).or_default() += 1;
+        }
+    }
+}
+
+#[tokio::test]
+async fn after_ten_thousand_turns_each_is_in_the_request_or_in_a_summary() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("foreword.db");
+    let conversation = Conversation::chat_on(&Database::Sqlite(path.clone()), directory, []).await;
+    complete_turns(&path, &conversation.workspace_id, &conversation.thread_id);
+    let asks_for_summary = |body: &Value| body["system"].to_string().contains("Summarise the conversation");
+    conversation.model.answer_by(move |request| {
+        Answer::text(if asks_for_summary(&request.body) { "All of it so far." } else { "Yes." })
+    });
+    let view = conversation.ask("Still there?").await;
+    assert_eq!(view.turn.status, TurnStatus::Completed, "{:?}", view.turn.error);
+    let mut counted = BTreeMap::new();
+    let requests = conversation.model.requests();
+    requests.iter().for_each(|request| questions(&request.body, &mut counted));
+    let wrong: Vec<u64> = (1..=TURNS).filter(|number| counted.get(number) != Some(&1)).collect();
+    assert_eq!(wrong, [0; 0], "neither sent nor summarised, or both");
+    let last = &requests.last().unwrap().body;
+    assert!(last["messages"][0].to_string().contains("All of it so far."));
+    assert!(last["messages"].as_array().unwrap().len() <= 201);
+
+    // The next turn has nothing to catch up with.
+    conversation.ask("And now?").await;
+    assert_eq!(conversation.model.requests().len(), requests.len() + 1);
 }
