@@ -1,8 +1,11 @@
 //! Turns that failed or were cancelled. They are never replayed, but what they did to files remains: the next turn is told.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use instructions::make_harmless;
+use instructions::path::normalise;
+use prompt::notes::HalfDone;
 use protocol::message::{Block, MessageNote, TurnMessage};
 use protocol::{ToolCall, Turn, TurnErrorKind, TurnStatus};
 use store::UnansweredTurn;
@@ -38,28 +41,42 @@ impl HeldTurn {
         let found = store
             .unanswered_turns(&stored.workspace_id, &stored.thread_id, last, stored.ordinal, MAX_TURNS)
             .await?;
-        let mut sentences = Vec::new();
+        let (mut sentences, mut half_done) = (Vec::new(), HalfDone::Nothing);
         for unanswered in &found {
             let items = store.turn_items(&stored.workspace_id, &unanswered.turn.id).await?;
             let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
             let name = if sentences.is_empty() { "The turn before this one" } else { "The one before that" };
-            sentences.push(describe(name, unanswered, &entries));
+            let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
+            let done = Done::of(&calls, &entries, &|path| self.shown_path(&unanswered.turn, path));
+            if !done.is_nothing() {
+                half_done = HalfDone::Something;
+            }
+            sentences.push(describe(name, unanswered, calls.len(), &done));
         }
-        let text = || prompt::notes::unanswered_turns(&sentences.join("\n"));
+        let text = || prompt::notes::unanswered_turns(&sentences.join("\n"), half_done);
         Ok((!sentences.is_empty()).then(|| MessageNote { id: NOTE.to_owned(), text: text() }))
     }
 }
 
+impl HeldTurn {
+    /// A path of another turn's call, so that it is right in this one: each counts from its own turn's directory.
+    fn shown_path(&self, other: &Turn, path: &str) -> String {
+        let (Some(root), false) = (&self.subject.workspace.root_path, other.cwd == self.stored.cwd) else {
+            return path.to_owned();
+        };
+        let directory = normalise(Path::new(other.cwd.as_deref().unwrap_or(".")), Path::new(root));
+        normalise(Path::new(path), &directory).to_string_lossy().into_owned()
+    }
+}
+
 /// One line: how a turn ended, and what it did.
-fn describe(name: &str, unanswered: &UnansweredTurn, entries: &[TurnMessage]) -> String {
+fn describe(name: &str, unanswered: &UnansweredTurn, calls: usize, done: &Done) -> String {
     let UnansweredTurn { turn, stopped_by } = unanswered;
-    let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
-    let how_far = match calls.len() {
+    let how_far = match calls {
         0 => "before it called a tool".to_owned(),
         1 => "after one tool call".to_owned(),
         count => format!("after {count} tool calls"),
     };
-    let done = Done::of(&calls, entries);
     let mut line = format!("{name} {} {how_far}", ending(turn, stopped_by.as_deref()));
     if !done.changed.is_empty() {
         line += &format!("; files it changed: {}", named(&done.changed));
@@ -68,9 +85,10 @@ fn describe(name: &str, unanswered: &UnansweredTurn, entries: &[TurnMessage]) ->
         line += &format!("; files it may have changed: {}", named(&done.perhaps));
     }
     if !done.others.is_empty() {
-        line += &format!("; it also called {}, which may have changed something", named(&done.others));
+        let also = if done.changed.is_empty() && done.perhaps.is_empty() { "" } else { "also " };
+        line += &format!("; it {also}called {}, which may have changed something", named(&done.others));
     }
-    if done.is_nothing() && !calls.is_empty() {
+    if done.is_nothing() && calls > 0 {
         line += "; it changed no files";
     }
     line + "."
@@ -107,7 +125,7 @@ struct Done {
 }
 
 impl Done {
-    fn of(calls: &[&ToolCall], entries: &[TurnMessage]) -> Self {
+    fn of(calls: &[&ToolCall], entries: &[TurnMessage], shown_path: &dyn Fn(&str) -> String) -> Self {
         let mut done = Self::default();
         for call in calls {
             let blocks = entries.iter().flat_map(|entry| &entry.message.blocks);
@@ -117,14 +135,18 @@ impl Done {
             });
             if WRITING.contains(&call.name.as_str()) {
                 let path = call.input().ok().and_then(|input| Some(input.get("path")?.as_str()?.to_owned()));
-                let Some(path) = path else { continue };
+                let Some(path) = path.map(|path| shown_path(&path)) else { continue };
                 match has_failed {
                     Some(true) => {}
                     Some(false) => _ = done.changed.insert(path),
                     None => _ = done.perhaps.insert(path),
                 }
-            } else if !READING.contains(&call.name.as_str()) && has_failed != Some(true) {
-                done.others.insert(call.name.clone());
+            } else if !READING.contains(&call.name.as_str()) {
+                // A command that failed has run all the same, and says so by its effects; a call that was refused has none.
+                let mut effects = entries.iter().flat_map(|entry| &entry.effects);
+                if has_failed != Some(true) || effects.any(|it| it.call_id == call.id) {
+                    done.others.insert(call.name.clone());
+                }
             }
         }
         done.perhaps.retain(|path| !done.changed.contains(path));

@@ -189,7 +189,8 @@ impl Reminder {
                 with_blocks(&lines, files)
             }
             Reminder::ToolOutputTrimmed { removed_bytes, removed_lines, remedy } => {
-                format!("{removed_bytes} bytes in {removed_lines} lines were removed. {}", plain(remedy))
+                let lines = if *removed_lines == 1 { "line" } else { "lines" };
+                format!("{removed_bytes} bytes in {removed_lines} {lines} were removed. {}", plain(remedy))
             }
             Reminder::PermissionDecision { call, rule, allowed } => {
                 format!(

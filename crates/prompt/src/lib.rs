@@ -19,7 +19,7 @@
 //! let before = compile_prompt(&input("Run the tests."));
 //! assert!(before.stable_text.starts_with("## Identity\n"));
 //! assert!(before.session_text.contains("<AGENTS_MD>\nRun the tests.\n</AGENTS_MD>"));
-//! assert_eq!(before.turn_text, "## Extra System\nDate: 2026-11-15");
+//! assert_eq!(before.turn_text, "## Current Context\nDate: 2026-11-15");
 //!
 //! let after = compile_prompt(&input("Run the tests twice."));
 //! let found = blame(&before.manifest, &after.manifest, |_| None);

@@ -64,9 +64,19 @@ pub fn summary(text: &str) -> String {
     section("Summary of the Earlier Conversation", text.trim())
 }
 
+/// Whether turns that ended without an answer may have left something behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HalfDone {
+    /// They changed nothing.
+    Nothing,
+    /// They may have changed something.
+    Something,
+}
+
 /// Tells a model of turns that ended without an answer, so that it does not repeat what they have half done.
-pub fn unanswered_turns(lines: &str) -> String {
-    section("Turns Without an Answer", &format!("{lines}\n{}", texts::UNANSWERED_TURNS))
+pub fn unanswered_turns(lines: &str, half_done: HalfDone) -> String {
+    let rest = if half_done == HalfDone::Something { texts::UNANSWERED_CHANGES } else { "" };
+    section("Turns Without an Answer", &format!("{lines}\n{}{rest}", texts::UNANSWERED_TURNS))
 }
 
 /// The heading that the table of sections gives.

@@ -84,7 +84,7 @@ pub const SECTIONS: &[SectionKind] = {
         row(RECOVERY_CONTINUATION, "Recovery Continuation", Turn, Note, Full),
         row(RETRY_INSTRUCTION, "Retry Instruction", Turn, Note, Full),
         row("dynamic_context", "Dynamic Context", Turn, Hook(None), Full),
-        row("extra_system", "Extra System", Turn, Caller, Full),
+        row("extra_system", "Current Context", Turn, Caller, Full),
     ]
 };
 

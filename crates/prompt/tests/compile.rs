@@ -100,7 +100,7 @@ fn hooks_cannot_take_what_is_not_theirs() {
     };
     let compiled = compile_prompt(&input);
     assert!(!compiled.full_text.contains("pirate") && !compiled.full_text.contains("No rules"));
-    assert_eq!(compiled.turn_text, "## About weather\nsun\n\n## Extra System\nfirst");
+    assert_eq!(compiled.turn_text, "## About weather\nsun\n\n## Current Context\nfirst");
     let omitted: Vec<String> = codes(&input).into_iter().filter_map(|(_, id)| id).collect();
     assert_eq!(
         omitted,

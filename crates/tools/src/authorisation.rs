@@ -159,7 +159,8 @@ fn denial(
         Some(what) => shortened(&format!("{}({what:?})", call.name)),
         None => call.name.clone(),
     };
-    let mut text = format!("{shown} was not allowed and did not run, by the rule {rule}");
+    // The reminder below it names the call and says what is allowed; `turn show` has this text alone.
+    let mut text = format!("this call was not allowed and did not run ({rule})");
     if let Some(reason) = reason {
         text.push_str(&format!("\nreason: {}", shortened(&reason)));
     }

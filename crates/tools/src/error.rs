@@ -39,7 +39,7 @@ pub(crate) enum FileError {
     BadPath(&'static str),
     #[error("not done after {0:?}")]
     TooSlow(Duration),
-    #[error("there is no directory to use files in")]
+    #[error("this turn has no directory, so no file can be used")]
     NoDirectory,
     #[error("cancelled")]
     Cancelled,
@@ -61,10 +61,14 @@ impl Hint for FileError {
     fn hint(&self) -> Option<Cow<'_, str>> {
         let hint = match self {
             Self::Outside { .. } => "use a path below it, and no link that leads out",
-            Self::Absent { .. } => "list_dir shows what is in a directory",
+            Self::Hidden { .. } => "do without it, or ask the user",
+            Self::Absent { .. } | Self::ThroughFile { .. } => "list_dir shows what is in a directory",
             Self::NotAFile { kind: "directory", .. } => "list_dir lists directories",
             Self::NotADirectory { kind: "file", .. } => "read_file reads files",
-            Self::Changed { .. } => "read it again",
+            Self::TooLarge { .. } => "tell the user what to change in it",
+            Self::Changed { .. } => "read it again, then make the edit anew",
+            Self::ReadOnly { .. } => "ask the user to make it writable, if it should be changed",
+            Self::NotGranted { .. } => "look where it leads now, then make the call again",
             Self::TooSlow(_) => "ask for less: a smaller directory, a narrower glob",
             Self::NotReplaced { source, .. } => return source.hint(),
             Self::Pattern(_) => {

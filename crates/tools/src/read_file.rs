@@ -53,16 +53,21 @@ impl Tool for ReadFile {
 fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
     let (file, stat) = context.find(&parameters.path)?.open_file()?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    let mut lines = Lines { file, path: &parameters.path, work, read: 0, begin: true, size };
+    let mut lines =
+        Lines { file, path: &parameters.path, work, read: 0, begin: true, is_in_line: false, size };
     let first = parameters.offset.unwrap_or(1).max(1);
     let limit = parameters.limit.unwrap_or(u64::MAX);
     // Every character has at least one byte and at most four.
     let max_chars = context.limits().output_chars;
     let taken = lines.take(first, limit, max_chars.saturating_mul(4).saturating_add(4))?;
     if taken.skipped < first - 1 || (first > 1 && taken.bytes.is_empty()) {
-        let there = taken.skipped;
+        // A last line without an end is a line.
+        let there = match taken.skipped + u64::from(lines.is_in_line) {
+            1 => "1 line".to_owned(),
+            there => format!("{there} lines"),
+        };
         let path = parameters.path.display();
-        return Err(FileError::Other(format!("{path} has {there} lines; offset {first} is past its end")));
+        return Err(FileError::Other(format!("{path} has {there}; offset {first} is past its end")));
     }
     if taken.bytes.is_empty() {
         return Ok(ToolOutput::default().with_note("the file is empty"));
@@ -140,6 +145,8 @@ struct Lines<'a> {
     work: &'a Work,
     read: u64,
     begin: bool,
+    /// Whether what was read so far ends in the middle of a line.
+    is_in_line: bool,
     size: u64,
 }
 
@@ -174,6 +181,9 @@ impl Lines<'_> {
             match self.file.read(buffer) {
                 Ok(length) => {
                     self.read += length as u64;
+                    if let Some(last) = buffer[..length].last() {
+                        self.is_in_line = *last != b'\n';
+                    }
                     if std::mem::take(&mut self.begin) {
                         self.refuse_binary(&buffer[..length])?;
                     }

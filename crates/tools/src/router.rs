@@ -148,10 +148,7 @@ impl Router {
             Ok(output) => output,
             Err(_) => {
                 tracing::error!(tool = entry.spec.name, "a tool panicked");
-                ToolOutput::error(format!(
-                    "{} failed by a fault of its own, not of the arguments",
-                    called(call)
-                ))
+                ToolOutput::failed(&CallError::Fault { call: called(call) })
             }
         }
     }
@@ -181,7 +178,7 @@ impl Router {
     }
 }
 
-/// Why a call does not even begin.
+/// Why a call does not even begin, or does not end by itself.
 #[derive(Debug, thiserror::Error)]
 enum CallError {
     #[error("there is no tool `{name}`{meant}")]
@@ -195,6 +192,8 @@ enum CallError {
     TooLong { actual: usize, limit: usize },
     #[error("{call} was not run: {source}")]
     Arguments { call: String, source: ArgumentError },
+    #[error("{call} failed by a fault of its own, not of the arguments")]
+    Fault { call: String },
 }
 
 impl Hint for CallError {
@@ -204,7 +203,8 @@ impl Hint for CallError {
                 Some("no tool can be called in this round".into())
             }
             Self::UnknownTool { names, .. } => Some(format!("the tools of this round are {names}").into()),
-            Self::TooLong { .. } => None,
+            Self::TooLong { .. } => Some("put a long text into several calls".into()),
+            Self::Fault { .. } => Some("it would fail again: try another way, and tell the user".into()),
             Self::Arguments { source, .. } => source.hint(),
         }
     }

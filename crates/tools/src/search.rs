@@ -76,7 +76,17 @@ fn answer(found: Found<'_>, walk: &Walk<'_>, work: &Work) -> ToolOutput {
     let files = found.files;
     let mut notes = Vec::new();
     if found.text.is_empty() {
-        notes.push(format!("no line matches in {files} files"));
+        let is_complete = !walk.cut_short && !walk.too_deep && found.failures == 0 && work.check().is_ok();
+        match files {
+            // Otherwise a glob that fits nothing is taken for a text that is nowhere.
+            0 if is_complete => {
+                notes.push("no file was searched: path and glob fit none, or only ignored ones".to_owned());
+            }
+            // What is said below is the reason.
+            0 => {}
+            1 => notes.push("no line matches in 1 file".to_owned()),
+            files => notes.push(format!("no line matches in {files} files")),
+        }
     }
     if found.is_full() {
         notes.push(format!(
@@ -95,11 +105,11 @@ fn answer(found: Found<'_>, walk: &Walk<'_>, work: &Work) -> ToolOutput {
         notes.push(format!("not all files were searched: {error}; {hint}"));
     }
     if let Some((path, reason)) = &found.failed {
-        notes.push(format!(
-            "{} files could not be searched, such as {}: {reason}",
-            found.failures,
-            path.display()
-        ));
+        let path = path.display();
+        notes.push(match found.failures {
+            1 => format!("{path} could not be searched: {reason}"),
+            failures => format!("{failures} files could not be searched, such as {path}: {reason}"),
+        });
     }
     let remedy = "Use a narrower pattern, path or glob.";
     ToolOutput { notes, ..ToolOutput::text(found.text).with_remedy(remedy) }

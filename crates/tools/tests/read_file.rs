@@ -11,7 +11,7 @@ use crate::bench::bench;
 
 #[tokio::test]
 async fn lines_are_read_as_they_are() {
-    let bench = bench(&[("file", "one\r\ntwo\n\nfour"), ("empty", "")]);
+    let bench = bench(&[("file", "one\r\ntwo\n\nfour"), ("ended", "one\n"), ("empty", "")]);
     for (arguments, text) in [
         (json!({ "path": "file" }), "one\r\ntwo\n\nfour"),
         (json!({ "path": bench.path("file") }), "one\r\ntwo\n\nfour"),
@@ -26,8 +26,13 @@ async fn lines_are_read_as_they_are() {
         assert_eq!(output.text, text, "{arguments}");
         assert!(output.reminders.is_empty(), "{arguments}");
     }
-    let error = bench.error("read_file", json!({ "path": "file", "offset": 5 })).await;
-    assert!(error.ends_with("offset 5 is past its end"), "{error}");
+    for (path, offset, error) in [
+        ("file", 5, "file has 4 lines; offset 5 is past its end"),
+        ("ended", 2, "ended has 1 line; offset 2 is past its end"),
+        ("empty", 2, "empty has 0 lines; offset 2 is past its end"),
+    ] {
+        assert_eq!(bench.error("read_file", json!({ "path": path, "offset": offset })).await, error);
+    }
 }
 
 #[tokio::test]

@@ -142,7 +142,8 @@ async fn a_panic_is_a_failure_of_the_call() {
     bench.toolbox.add(Does { name: "bad", what: What::Panic }).unwrap();
     assert_eq!(
         bench.error("bad", json!({})).await,
-        "`bad` failed by a fault of its own, not of the arguments"
+        "`bad` failed by a fault of its own, not of the arguments\n\
+         hint: it would fail again: try another way, and tell the user"
     );
 }
 

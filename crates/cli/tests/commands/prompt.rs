@@ -89,7 +89,7 @@ fn a_section_by_itself() {
         "",
     );
     let last = machine.run(&format!("prompt show {thread} --section extra_system")).done();
-    assert!(last.starts_with("## Extra System\nDate: 2"), "characters are not bytes: {last}");
+    assert!(last.starts_with("## Current Context\nDate: 2"), "characters are not bytes: {last}");
     let error = machine.run(&format!("prompt show {thread} --section soul")).failed(2);
     assert!(error.starts_with("error: the prompt has no section `soul`\nhint: its sections are identity, "));
     assert!(error.contains("soul_core"), "{error}");
@@ -108,12 +108,12 @@ fn the_manifest_says_where_everything_comes_from() {
     assert_eq!(
         below("sources"),
         [
-            "  identity         built in version 4 sha256",
-            "  safety           built in version 4 sha256",
+            "  identity         built in version 5 sha256",
+            "  safety           built in version 5 sha256",
             "  soul_core        file ~/home/SOUL.md sha256",
             "  identity_core    file ~/home/IDENTITY.md sha256",
-            "  agents_guidance  built in version 4 sha256",
-            "  environment      built in version 4 sha256",
+            "  agents_guidance  built in version 5 sha256",
+            "  environment      built in version 5 sha256",
             "  agents_context   file ~/repo/AGENTS.md sha256",
             "  agents_md        document / version 1 sha256",
             "  extra_system     caller sha256",
@@ -194,9 +194,9 @@ fn what_went_otherwise_than_asked_is_a_warning_for_people_and_in_the_manifest_fo
     let (machine, _server, thread) = with_thread("");
     std::fs::remove_file(machine.home().join("SOUL.md")).unwrap();
     let said = machine.run(&format!("prompt show {thread}"));
-    let warning =
-        "warning: soul_core: the file is not there; the gateway makes it when it starts (missing_file)\n";
-    assert!(said.err.ends_with(warning), "{}", said.err);
+    let warning = "warning: soul_core, ~/home/SOUL.md: the file is not there; the gateway makes it when it starts \
+                   (missing_file)\n";
+    assert!(machine.tidy(&said.err).ends_with(warning), "{}", said.err);
     let manifest: Value = machine.run(&format!("prompt manifest {thread} --format json")).object();
     assert_eq!(manifest["diagnostics"][0]["code"], "missing_file");
     assert!(machine.run(&format!("prompt show {thread} --format json")).object().is_object());

@@ -1,9 +1,12 @@
 //! Turns that are stopped, by somebody or by the end of their gateway.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use scripted_model::{Answer, ScriptedModel};
-use serde_json::json;
+use agent::TurnSettings;
+use scripted_model::{Answer, RecordedRequest, ScriptedModel};
+use serde_json::{Value, json};
 use test_gateway::TestGateway;
 
 use crate::support::{Setting, Socket, Stage, id, unconfined_shell, until, with_model};
@@ -98,4 +101,162 @@ async fn a_turn_of_a_dead_gateway_is_failed_and_one_of_a_living_gateway_is_left_
     let status = async |turn| store.turn(&workspace, turn).await.unwrap().status;
     assert_eq!(status(&turns[0]).await, protocol::TurnStatus::Failed);
     assert_eq!(status(&turns[1]).await, protocol::TurnStatus::Running);
+}
+
+/// Where a turn is when it is cancelled.
+struct Stop {
+    at: &'static str,
+    /// What the model does until then.
+    answer: fn(&RecordedRequest) -> Answer,
+    /// Whether the turn is there.
+    is_reached: fn(&Stage, &Value) -> bool,
+    turns: fn() -> TurnSettings,
+}
+
+fn asks_for_a_summary(body: &Value) -> bool {
+    body["system"].to_string().contains("Summarise the conversation")
+}
+
+fn has_results(body: &Value) -> bool {
+    body["messages"].as_array().unwrap().last().unwrap().to_string().contains("\"tool_result\"")
+}
+
+fn with_shell() -> TurnSettings {
+    TurnSettings { shell: Some(unconfined_shell()), ..crate::support::writing() }
+}
+
+fn small() -> TurnSettings {
+    TurnSettings { max_context_tokens: 6_000, response_reserve_tokens: 1_000, ..crate::support::writing() }
+}
+
+const READ: &str = r#"{"path":"a.txt"}"#;
+const WRITE: &str = r#"{"path":"b.txt","content":"x"}"#;
+const RUN: &str = r#"{"command":"touch started; sleep 60"}"#;
+
+const STOPS: &[Stop] = &[
+    Stop {
+        at: "before the first word",
+        answer: |_| Answer::silence(),
+        is_reached: |stage, _| stage.model.requests().len() == 2,
+        turns: with_shell,
+    },
+    Stop {
+        at: "between two words",
+        answer: |_| Answer::text("one two three").in_deltas(3).stall_after_events(4),
+        is_reached: |_, answer| answer["turn"]["answer"].is_string(),
+        turns: with_shell,
+    },
+    Stop {
+        at: "in the middle of a call",
+        answer: |_| Answer::text("Let me see.").tool_call("1", "read_file", READ).stall_after_events(6),
+        is_reached: |_, answer| answer["turn"]["answer"].is_string(),
+        turns: with_shell,
+    },
+    Stop {
+        at: "while the provider is waited for",
+        answer: |_| Answer::rate_limited("60"),
+        is_reached: |stage, _| stage.model.requests().len() == 2,
+        turns: with_shell,
+    },
+    Stop {
+        at: "while a call asks",
+        answer: |_| Answer::empty().tool_call("1", "read_file", READ).tool_call("2", "write_file", WRITE),
+        is_reached: |_, answer| answer["approvals"].as_array().is_some_and(|asked| !asked.is_empty()),
+        turns: TurnSettings::default,
+    },
+    Stop {
+        at: "while a tool runs",
+        answer: |_| Answer::empty().tool_call("1", "read_file", READ).tool_call("2", "shell", RUN),
+        is_reached: |stage, _| stage.path("started").exists(),
+        turns: with_shell,
+    },
+    Stop {
+        at: "after the results of tools",
+        answer: |request| {
+            let first = Answer::empty().tool_call("1", "write_file", WRITE);
+            if has_results(&request.body) { Answer::silence() } else { first }
+        },
+        is_reached: |stage, _| has_results(&stage.last_body()),
+        turns: with_shell,
+    },
+    Stop {
+        at: "while earlier turns are summarised",
+        answer: |request| {
+            let long = Answer::text(&"some words of an answer ".repeat(100));
+            if asks_for_a_summary(&request.body) { Answer::silence() } else { long }
+        },
+        is_reached: |stage, _| asks_for_a_summary(&stage.last_body()),
+        turns: small,
+    },
+];
+
+/// Every call has its result in the next message, and every result its call in the one before.
+fn assert_paired(body: &Value, at: &str) {
+    let ids = |message: Option<&Value>, kind: &str, field: &str| -> Vec<String> {
+        let blocks = message.and_then(|message| message["content"].as_array()).into_iter().flatten();
+        let found = blocks.filter(|block| block["type"] == kind);
+        found.map(|block| block[field].as_str().unwrap().to_owned()).collect()
+    };
+    let messages = body["messages"].as_array().unwrap();
+    for index in 0..=messages.len() {
+        let before = index.checked_sub(1).and_then(|before| messages.get(before));
+        let calls = ids(before, "tool_use", "id");
+        assert_eq!(ids(messages.get(index), "tool_result", "tool_use_id"), calls, "{at}: {body:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_can_be_cancelled_at_every_stage_and_the_thread_goes_on() {
+    for stop in STOPS {
+        let at = stop.at;
+        let files = &[("a.txt", "text\n"), ("AGENTS.md", "RULE-ROOT")];
+        let change = |config: &mut provider::ProviderConfig| {
+            config.retry.longest_asked = Duration::from_secs(120);
+        };
+        let setting = Setting { mode: "agent", files, turns: (stop.turns)(), change, ..Setting::default() };
+        let mut stage = Stage::set(setting).await;
+        let is_calm = Arc::new(AtomicBool::new(true));
+        stage.model.answer_by({
+            let is_calm = Arc::clone(&is_calm);
+            move |request| {
+                if is_calm.load(Ordering::SeqCst) { Answer::text("Fine.") } else { (stop.answer)(request) }
+            }
+        });
+        stage.ask("Hello.").await;
+        is_calm.store(false, Ordering::SeqCst);
+        // Some stages take more than one turn to be reached.
+        let turn = loop {
+            let turn = stage.start("Go.").await;
+            let mut reached = false;
+            let mut last = stage.get(&turn).await;
+            while last["turn"]["status"] == "running" && !reached {
+                reached = (stop.is_reached)(&stage, &last);
+                last = stage.get(&turn).await;
+            }
+            assert!(stage.bodies().len() < 50, "{at} was never reached");
+            if reached {
+                break turn;
+            }
+        };
+        let cancelled = stage.with(json!({ "turn_id": turn }));
+        let cancelled = stage.socket.ok("turn/cancel", cancelled).await;
+        assert_eq!(cancelled["turn"]["status"], "cancelled", "{at}");
+        let shown = stage.get(&turn).await;
+        assert_eq!(shown["approvals"].as_array().map_or(0, Vec::len), 0, "{at}: nobody is asked any more");
+
+        is_calm.store(true, Ordering::SeqCst);
+        stage.ask("And now?").await;
+        let body = stage.last_body();
+        assert_paired(&body, at);
+        let text = body["messages"].as_array().unwrap().last().unwrap().to_string();
+        assert!(text.contains("The turn before this one was cancelled by owner"), "{at}: {text}");
+        let has_changed = at == "after the results of tools";
+        assert_eq!(text.contains("files it changed: b.txt."), has_changed, "{at}: {text}");
+        assert!(body["system"].to_string().contains("RULE-ROOT"), "{at}");
+        // Said once, and the turn after that is as any other.
+        stage.ask("And then?").await;
+        let body = stage.last_body();
+        assert_paired(&body, at);
+        assert_eq!(body.to_string().matches("was cancelled by owner").count(), 1, "{at}");
+    }
 }

@@ -91,3 +91,56 @@ async fn a_call_without_a_result_may_have_changed_its_file() {
         "The turn before this one was cancelled after one tool call; files it may have changed: b.txt.";
     assert!(text.contains(line), "{text}");
 }
+
+/// How a turn ends without an answer whose model made these calls, and what the next one is told, in another directory.
+async fn told_after(calls: Answer, cwd: &str) -> String {
+    let mut turns = writing();
+    turns.shell = Some(unconfined_shell());
+    let files = &[("a/x.txt", "x\n"), ("b/y.txt", "y\n")];
+    let mut stage = Stage::set(Setting { mode: "agent", turns, files, ..Setting::default() }).await;
+    stage.model.answer(calls);
+    stage.model.answer(Answer::wrong_key());
+    let turn = stage.start_with(json!({ "input": "Go.", "cwd": "a" })).await;
+    assert_eq!(stage.ended(&turn).await["turn"]["status"], "failed");
+    stage.model.answer(Answer::text("done"));
+    stage.ask_with(json!({ "input": "And again.", "cwd": cwd })).await;
+    let messages = stage.last_body()["messages"].to_string();
+    let messages = messages.replace(stage.path("").to_str().unwrap().trim_end_matches('/'), "/project");
+    let begin = messages.find("## Turns Without").expect("a note");
+    messages[begin..].split('"').next().unwrap().replace("\\n", "\n")
+}
+
+fn shell(command: &str) -> Answer {
+    Answer::empty().tool_call("1", "shell", &json!({ "command": command }).to_string())
+}
+
+const FAILED: &str =
+    "## Turns Without an Answer\nThe turn before this one failed (the model's provider failed) after";
+
+#[tokio::test]
+async fn a_command_that_failed_may_have_changed_something_all_the_same() {
+    assert_eq!(
+        told_after(shell("echo z > z.txt; exit 3"), "a").await,
+        format!(
+            "{FAILED} one tool call; it called shell, which may have changed something.\n\
+             What was said then is not in this conversation. Look at what is there now before you change it again."
+        )
+    );
+    // One that never ran has not, and then there is nothing to look at.
+    let refused =
+        Answer::empty().tool_call("1", "shell", r#"{"command":"touch z","timeout_seconds":999999}"#);
+    assert_eq!(
+        told_after(refused, "a").await,
+        format!(
+            "{FAILED} one tool call; it changed no files.\nWhat was said then is not in this conversation."
+        )
+    );
+}
+
+#[tokio::test]
+async fn files_of_a_turn_in_another_directory_are_named_where_they_are() {
+    let here = told_after(write("1", "x.txt"), "a").await;
+    assert!(here.contains("files it changed: x.txt."), "{here}");
+    let elsewhere = told_after(write("1", "x.txt"), "b").await;
+    assert!(elsewhere.contains("files it changed: /project/a/x.txt."), "{elsewhere}");
+}
