@@ -17,6 +17,7 @@ mod prompt_directory;
 mod prompt_frozen;
 mod prompt_settings;
 mod providers;
+mod recordings;
 mod resolve;
 mod schema;
 mod session;

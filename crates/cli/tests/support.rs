@@ -2,11 +2,13 @@
 
 mod machine;
 mod record;
+mod recording;
 mod said;
 mod server;
 
 pub(crate) use machine::Machine;
 pub(crate) use record::{all_events, all_revisions, folder, save};
+pub(crate) use recording::Recording;
 pub(crate) use said::{Said, finish, start};
 pub(crate) use server::Server;
 

@@ -60,7 +60,7 @@ impl Talk {
 
 /// How a command ended that was begun before, and what it said.
 #[track_caller]
-fn ended(mut child: Child) -> Said {
+pub(super) fn ended(mut child: Child) -> Said {
     let status = eventually("the command to end", || child.try_wait().unwrap());
     let read = |mut pipe: Box<dyn std::io::Read>| {
         let mut text = String::new();
