@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use hooks::TurnContext;
 use prompt::CompiledPrompt;
-use protocol::message::{TurnItem, TurnMessage};
+use protocol::message::{AttachedEffects, TurnItem, TurnMessage};
 use protocol::prompt::{PromptDiagnostic, RoundRequest};
 use protocol::{ContentHash, Session, Turn, TurnId, TurnStatus, Version, WorkspaceId};
 use provider::{Block, Message, ModelName, Provider};
 use store::{BeginRound, FinishTurn, StoreError, TurnEnd, TurnEvent};
+use tools::{UntoldCall, UntoldEffects};
 
 use crate::error::AgentError;
 use crate::preparation::{Agent, PromptRequest};
@@ -19,13 +20,17 @@ use crate::running::RunningTurn;
 use crate::subject::Subject;
 use crate::summary::Summariser;
 use crate::task::joined;
-use crate::turn::{TurnListener, turn_error};
+use crate::turn::{RENEWAL, TurnListener, turn_error};
 use crate::turn_lease::TurnLease;
 
 /// How long to wait before an end is written again.
 const WRITE_AGAIN: Duration = Duration::from_millis(500);
 /// How long it is tried to write a turn's end before it is given up.
 const WRITE_FOR: Duration = Duration::from_secs(600);
+
+/// How long a call that was stopped may take to end its command and to put back what that changed: both are bounded, and
+/// this is more than both.
+const SETTLE_FOR: Duration = Duration::from_secs(45);
 
 /// A running turn and everything it needs.
 pub(crate) struct HeldTurn {
@@ -36,6 +41,8 @@ pub(crate) struct HeldTurn {
     pub(crate) listener: Arc<dyn TurnListener>,
     pub(crate) running: RunningTurn,
     pub(crate) lease: Arc<TurnLease>,
+    /// What calls did and no stored answer tells.
+    pub(crate) untold: UntoldEffects,
     /// Items that are written with whatever is written next. Locked while they are: who has the lock knows what is
     /// stored already.
     pending: Arc<tokio::sync::Mutex<Vec<TurnItem>>>,
@@ -95,6 +102,7 @@ impl HeldTurn {
             listener,
             running,
             lease,
+            untold: UntoldEffects::default(),
             pending: Arc::default(),
             touched: Mutex::default(),
             context: Mutex::default(),
@@ -205,9 +213,70 @@ impl HeldTurn {
         Ok(())
     }
 
+    /// Waits until calls that were stopped have put back what they must, and tells what they did.
+    async fn settle_calls(&self) {
+        let settling = self.untold.settle(SETTLE_FOR);
+        tokio::pin!(settling);
+        let calls = loop {
+            tokio::select! {
+                calls = &mut settling => break calls,
+                () = tokio::time::sleep(RENEWAL) => if let Err(error) = self.lease.renew().await {
+                    tracing::warn!(%error, turn = %self.id(), "a lease could not be renewed");
+                },
+            }
+        };
+        let calls = self.without_stored(calls).await;
+        if calls.is_empty() {
+            return;
+        }
+        for UntoldCall { effects, .. } in &calls {
+            for change in &effects.protected_changes {
+                let (path, what, undone) = (&change.path, change.change.name(), change.undone);
+                tracing::warn!(turn = %self.id(), path, what, undone, "a stopped command had changed a protected file");
+            }
+        }
+        // No results: whether a call that was stopped has done what it should, nobody knows.
+        let effects = calls.iter().map(|UntoldCall { call_id, effects, .. }| AttachedEffects {
+            call_id: call_id.clone(),
+            effects: effects.clone(),
+        });
+        let entry =
+            TurnMessage { effects: effects.collect(), ..TurnMessage::new(Message::results(Vec::new())) };
+        let events = calls.into_iter().map(|UntoldCall { call_id, tool, effects }| TurnEvent::ToolFinished {
+            call_id,
+            tool,
+            is_error: true,
+            reminders: Vec::new(),
+            effects,
+        });
+        if let Err(error) = self.add(vec![TurnItem::Message(entry)], events.collect()).await {
+            tracing::error!(%error, turn = %self.id(), "what a stopped call did could not be written");
+        }
+    }
+
+    /// Those of some calls whose effects are not stored: a turn may be stopped while an answer is being written.
+    async fn without_stored(&self, mut calls: Vec<UntoldCall>) -> Vec<UntoldCall> {
+        if calls.is_empty() {
+            return calls;
+        }
+        // Who writes has the lock.
+        drop(self.pending.lock().await);
+        let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.unwrap_or_default();
+        let is_stored = |call: &UntoldCall| {
+            let messages = stored.iter().filter_map(|item| match &item.item {
+                TurnItem::Message(message) => Some(message),
+                TurnItem::Context(_) | TurnItem::Round(_) => None,
+            });
+            messages.flat_map(|message| &message.effects).any(|attached| attached.call_id == call.call_id)
+        };
+        calls.retain(|call| !is_stored(call));
+        calls
+    }
+
     /// Writes the end, and tries again while the database is away. Whoever could fail the turn needs the database too, so
     /// an answer that somebody has read is given up late.
     pub(crate) async fn finish(&self, outcome: &Outcome) {
+        self.settle_calls().await;
         let mut last = self.pending.lock().await;
         if !matches!(outcome, Outcome::Completed(_)) {
             let text = self.pending_text(&last).await;

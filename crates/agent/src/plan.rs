@@ -148,6 +148,7 @@ impl HeldTurn {
             .with_approvals(approvals)
             .with_limits(limits)
             .with_gate(Arc::clone(&self.lease) as _)
+            .with_untold_effects(self.untold.clone())
             .with_cancellation(self.running.stop.clone()))
     }
 }

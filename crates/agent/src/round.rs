@@ -160,6 +160,7 @@ impl<'a> Rounds<'a> {
         }
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
+        self.turn.untold.forget();
         batch.confirm();
         Ok(Next::Ask)
     }

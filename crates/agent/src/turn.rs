@@ -24,7 +24,7 @@ use crate::summary::Summariser;
 /// How long a turn counts as alive after its last sign of life.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 /// How often a running turn says that it is alive.
-const RENEWAL: Duration = Duration::from_secs(5);
+pub(crate) const RENEWAL: Duration = Duration::from_secs(5);
 /// How often a running turn looks whether another gateway was told to stop it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long somebody who stops a turn of another gateway waits for its end.

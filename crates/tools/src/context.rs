@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use instructions::path::normalise;
+use protocol::CallEffects;
 use rustix::fs::Stat;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +14,9 @@ use crate::permission::{AnyApprovals, Nobody};
 use crate::place::{Place, Root};
 use crate::protection::{self, HOME_FILES};
 use crate::work::Work;
-use crate::{Approvals, FileError, Permission, Permissions, RunGate, ToolLimits};
+use crate::{
+    Approvals, FileError, Permission, Permissions, RunGate, ToolCall, ToolLimits, UntoldCall, UntoldEffects,
+};
 
 /// Where calls run and what they may do; cheap to clone.
 #[derive(Clone)]
@@ -33,6 +36,9 @@ pub struct ToolContext {
     gate: Option<Arc<dyn RunGate>>,
     limits: ToolLimits,
     cancellation: CancellationToken,
+    untold: UntoldEffects,
+    /// Which call this is, and of which tool.
+    call: Option<Arc<(String, String)>>,
     /// What this call may write, without links.
     granted: Arc<[PathBuf]>,
 }
@@ -90,6 +96,8 @@ impl ToolContext {
             gate: None,
             limits: ToolLimits::default(),
             cancellation: CancellationToken::new(),
+            untold: UntoldEffects::default(),
+            call: None,
             granted: Arc::new([]),
         }
     }
@@ -152,6 +160,12 @@ impl ToolContext {
         self
     }
 
+    /// Sets who hears what calls did when nobody waits for their answers any more.
+    pub fn with_untold_effects(mut self, untold: UntoldEffects) -> Self {
+        self.untold = untold;
+        self
+    }
+
     /// The workspace's root, without links.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_ref().map(|root| root.real())
@@ -206,8 +220,21 @@ impl ToolContext {
     }
 
     /// The same for one call, which may write these files.
-    pub(crate) fn granting(&self, paths: Vec<PathBuf>) -> Self {
-        Self { granted: paths.into(), ..self.clone() }
+    pub(crate) fn granting(&self, call: &ToolCall, paths: Vec<PathBuf>) -> Self {
+        let call = Some(Arc::new((call.id.clone(), call.name.clone())));
+        Self { call, granted: paths.into(), ..self.clone() }
+    }
+
+    pub(crate) fn untold(&self) -> &UntoldEffects {
+        &self.untold
+    }
+
+    /// Keeps what this call did until its answer has been kept.
+    pub(crate) fn tell_effects(&self, effects: &CallEffects) {
+        if let Some(call) = &self.call {
+            let (call_id, tool) = (call.0.clone(), call.1.clone());
+            self.untold.add(UntoldCall { call_id, tool, effects: effects.clone() });
+        }
     }
 
     /// Follows a path as a call has it.

@@ -60,6 +60,7 @@ mod source;
 mod tool;
 mod toolbox;
 mod trim;
+mod untold;
 mod work;
 mod write_file;
 
@@ -81,4 +82,5 @@ pub use source::{FileTools, RoundContext, ShellTools, ToolSource};
 pub use tool::{Access, Needs, Tool, Touch};
 pub use toolbox::{MAX_NAME_CHARS, Toolbox, ToolboxError};
 pub use trim::Keep;
+pub use untold::{UntoldCall, UntoldEffects};
 pub use write_file::WriteFile;

@@ -143,7 +143,7 @@ impl Router {
         if let Err(reason) = self.context.check_gate().await {
             return ToolOutput::error(format!("this call did not run: {reason}"));
         }
-        let running = entry.tool.clone().start(self.context.granting(granted), arguments);
+        let running = entry.tool.clone().start(self.context.granting(call, granted), arguments);
         match AssertUnwindSafe(running).catch_unwind().await {
             Ok(output) => output,
             Err(_) => {

@@ -15,8 +15,10 @@ use protocol::error::with_hint;
 use sandbox::{Ended, Limits, Probe, Program};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
-use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
+use crate::{Arguments, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 use process::{Order, Outcome};
 use watch::Watch;
 
@@ -90,15 +92,16 @@ impl Shell {
         Self { settings, level }
     }
 
-    async fn run(&self, context: &ToolContext, parameters: Parameters) -> Result<ToolOutput, FileError> {
+    /// Runs a command, and puts protected files back: also when it is stopped.
+    async fn run(&self, context: &ToolContext, parameters: Parameters, stop: CancellationToken) -> ToolOutput {
         let level = match &self.level {
             Ok(level) => *level,
-            Err(reason) => return Ok(self.without_sandbox(&parameters.command, reason)),
+            Err(reason) => return self.without_sandbox(&parameters.command, reason),
         };
         let timeout = parameters.timeout_seconds.map_or(self.settings.timeout, Duration::from_secs);
         let watch = Watch::begin(context, level).await;
-        let order = Order { level, text: &parameters.command, timeout, protected: watch.mounts() };
-        let ran = process::run(context, &self.settings, order).await;
+        let order = Order { level, text: parameters.command, timeout, protected: watch.mounts() };
+        let ran = process::run(context, &self.settings, order, stop).await;
         let changes = watch.end().await;
         let mut output = match ran {
             Ok(outcome) => answer(outcome, timeout),
@@ -115,7 +118,7 @@ impl Shell {
         if output.text.is_empty() && output.notes.is_empty() {
             output = output.with_note("no output");
         }
-        Ok(output)
+        output
     }
 
     fn without_sandbox(&self, command: &str, reason: &str) -> ToolOutput {
@@ -194,7 +197,18 @@ impl Tool for Shell {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
         };
-        self.run(&context, parameters).await.unwrap_or_else(|error| ToolOutput::failed(&error))
+        // Whoever drops this future stops the command, and not what has to follow it.
+        let stop = CancellationToken::new();
+        let _stop_when_dropped = stop.clone().drop_guard();
+        let (sender, answer) = oneshot::channel();
+        let (shell, untold) = (self.clone(), context.untold().clone());
+        untold.spawn(async move {
+            let output = shell.run(&context, parameters, stop).await;
+            context.tell_effects(&output.effects);
+            // Nobody may wait for it any more.
+            let _ = sender.send(output);
+        });
+        answer.await.unwrap_or_else(|_| ToolOutput::error("the command failed by a fault of ours"))
     }
 }
 

@@ -69,7 +69,8 @@ impl Needs {
 /// Something a model can call.
 ///
 /// The router calls it with arguments that fit its schema, and only after what it [needs](Tool::needs) was allowed.
-/// Several calls may run at the same time. Dropping the future of a call is how a call is cancelled.
+/// Several calls may run at the same time. Dropping the future of a call is how a call is cancelled; what must be put right
+/// after it goes on in a task of its own.
 pub trait Tool: Send + Sync + 'static {
     /// How it is described to a model.
     fn spec(&self) -> ToolSpec;

@@ -126,6 +126,18 @@ async fn the_gateways_files_are_out_of_reach_wherever_the_root_is() {
     assert!(result.contains("out of reach of every tool"), "{result}");
 }
 
+/// Why another gateway fails a turn.
+fn gateway_gone() -> protocol::TurnError {
+    protocol::TurnError {
+        kind: protocol::TurnErrorKind::Interrupted,
+        message: "its gateway is gone".to_owned(),
+        hint: None,
+        provider: None,
+        status: None,
+        retryable: true,
+    }
+}
+
 /// A gateway that was frozen wakes up with a call in its hands, and another has ended the turn.
 #[tokio::test]
 async fn nothing_runs_in_the_name_of_a_turn_that_another_gateway_has_ended() {
@@ -140,14 +152,7 @@ async fn nothing_runs_in_the_name_of_a_turn_that_another_gateway_has_ended() {
     let (workspace_id, turn_id) = (stage.workspace.parse().unwrap(), turn.parse().unwrap());
     let stolen = Lease { owner: "another".to_owned(), expires_at: protocol::Timestamp::now() };
     assert!(store.renew_lease(&workspace_id, &turn_id, &stolen).await.is_err(), "only the holder renews");
-    let error = protocol::TurnError {
-        kind: protocol::TurnErrorKind::Interrupted,
-        message: "its gateway is gone".to_owned(),
-        hint: None,
-        provider: None,
-        status: None,
-        retryable: true,
-    };
+    let error = gateway_gone();
     let later = protocol::Timestamp::from_milliseconds(protocol::Timestamp::now().milliseconds() + 60_000);
     assert_eq!(store.fail_expired_turns(later, 10, &[], &error).await.unwrap().len(), 1);
     stage.socket.refused(INVALID_STATE, "turn/approve", allowed).await;
@@ -155,4 +160,66 @@ async fn nothing_runs_in_the_name_of_a_turn_that_another_gateway_has_ended() {
     assert_eq!(answer["turn"]["status"], "failed");
     stage.gateway.gateway().shutdown().await;
     assert!(!stage.path("ran").exists());
+}
+
+/// A turn that is stopped in the middle of a command which has rewritten AGENTS.md.
+async fn meddling() -> (Stage, String) {
+    let mut turns = writing();
+    turns.shell = Some(unconfined_shell());
+    let files = &[("AGENTS.md", "be brief")];
+    let mut stage = Stage::set(Setting { mode: "agent", turns, files, ..Setting::default() }).await;
+    let subscription = stage.with(json!({}));
+    stage.socket.ok("events/subscribe", subscription).await;
+    stage.model.answer(shell("echo evil > AGENTS.md; echo evil > AGENTS.override.md; touch begun; sleep 300"));
+    let turn = stage.start("go").await;
+    while !stage.path("begun").exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    (stage, turn)
+}
+
+fn put_back() -> serde_json::Value {
+    json!([
+        { "path": "AGENTS.md", "change": "changed", "undone": true },
+        { "path": "AGENTS.override.md", "change": "new", "undone": true },
+    ])
+}
+
+#[tokio::test]
+async fn cancelling_a_command_puts_back_what_it_did_to_protected_files() {
+    let (mut stage, turn) = meddling().await;
+    let cancelled = stage.with(json!({ "turn_id": turn }));
+    stage.socket.ok("turn/cancel", cancelled.clone()).await;
+    assert_eq!(stage.read("AGENTS.md"), "be brief");
+    assert!(!stage.path("AGENTS.override.md").exists());
+    let finished = loop {
+        let told = stage.socket.notification().await;
+        if told["method"] == "turn/tool_finished" {
+            break told["params"].clone();
+        }
+    };
+    assert_eq!((&finished["call_id"], &finished["protected_changes"]), (&json!("call_1"), &put_back()));
+    let explained = stage.socket.ok("turn/explain", cancelled).await;
+    let tool = &explained["explanation"]["tools"][0];
+    assert_eq!((&tool["sandbox"], &tool["protected_changes"]), (&json!("off"), &put_back()), "{explained:#}");
+}
+
+#[tokio::test]
+async fn a_shutdown_puts_back_what_a_command_did_to_protected_files() {
+    let (stage, _) = meddling().await;
+    stage.gateway.gateway().shutdown().await;
+    assert_eq!(stage.read("AGENTS.md"), "be brief");
+    assert!(!stage.path("AGENTS.override.md").exists());
+}
+
+/// Another gateway has ended the turn, so that nothing can be told in its name; the files are put back all the same.
+#[tokio::test]
+async fn a_lost_lease_puts_back_what_a_command_did_to_protected_files() {
+    let (stage, _) = meddling().await;
+    let store = stage.gateway.gateway().store().clone();
+    let later = protocol::Timestamp::from_milliseconds(protocol::Timestamp::now().milliseconds() + 60_000);
+    assert_eq!(store.fail_expired_turns(later, 10, &[], &gateway_gone()).await.unwrap().len(), 1);
+    while stage.read("AGENTS.md") != "be brief" || stage.path("AGENTS.override.md").exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
 }

@@ -1,6 +1,7 @@
 //! Runs a command under its guard, and listens to it.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use protocol::SandboxLevel;
@@ -8,6 +9,7 @@ use sandbox::{Directory, Ended, Guarded, HEARTBEAT, Limits, Report, Request};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
 use super::{ShellSettings, environment};
@@ -25,12 +27,12 @@ pub(super) struct Outcome {
 }
 
 /// What is to be run.
-pub(super) struct Order<'a> {
+pub(super) struct Order {
     pub(super) level: SandboxLevel,
-    pub(super) text: &'a str,
+    pub(super) text: String,
     pub(super) timeout: Duration,
     /// What is mounted read-only, where that is possible.
-    pub(super) protected: Vec<std::path::PathBuf>,
+    pub(super) protected: Vec<PathBuf>,
 }
 
 struct Started {
@@ -38,29 +40,63 @@ struct Started {
     output: pipe::Receiver,
     report: pipe::Receiver,
     /// Removed when the command has ended.
-    _temporary: tempfile::TempDir,
+    temporary: tempfile::TempDir,
 }
 
-/// Runs a command. Dropping the future ends it and everything it has started.
+/// Runs a command to its end, which comes soon when it is stopped. Nothing it has started is left then.
 pub(super) async fn run(
     context: &ToolContext,
     settings: &ShellSettings,
-    order: Order<'_>,
+    order: Order,
+    stop: CancellationToken,
 ) -> Result<Outcome, FileError> {
-    let deadline = Instant::now() + order.timeout + GRACE;
+    if stop.is_cancelled() {
+        return Err(FileError::Cancelled);
+    }
+    let timeout = order.timeout;
     let (its_context, settings) = (context.clone(), settings.clone());
-    let Order { level, timeout, protected, .. } = order;
-    let text = order.text.to_owned();
     let runtime = tokio::runtime::Handle::current();
     let started = tokio::task::spawn_blocking(move || {
         let _inside = runtime.enter();
-        start(&its_context, &settings, Order { level, text: &text, timeout, protected })
+        start(&its_context, &settings, order)
     });
     let mut started = started.await.map_err(|_| FileError::Cancelled)??;
     let mut captured = Capture::new(context.limits().output_chars);
+    let said = listen(&mut started, &mut captured, Instant::now() + timeout + GRACE, stop).await;
+    // A guard may have to be waited for, and a command may have left any number of temporary files: no work for a
+    // thread that others wait for.
+    let ended = tokio::task::spawn_blocking(move || {
+        let Started { guarded, temporary, .. } = started;
+        let report = match said {
+            Some(said) => guarded.finish(&said),
+            None => {
+                drop(guarded);
+                Err(io::Error::other("its guard did not end it when its time was over"))
+            }
+        };
+        drop(temporary);
+        report
+    });
+    match ended.await.map_err(|_| FileError::Cancelled)?.map_err(FileError::NotRun)? {
+        Report::Ended(ended) => Ok(Outcome { captured, ended }),
+        Report::NotStarted(why) => {
+            let printed = captured.into_output().text;
+            let why = if printed.trim().is_empty() { why } else { format!("{why}: {}", printed.trim()) };
+            Err(FileError::NotRun(io::Error::other(why)))
+        }
+    }
+}
+
+/// Listens until the guard is gone, and returns what it said; none when it is still there at the deadline.
+async fn listen(
+    started: &mut Started,
+    captured: &mut Capture,
+    mut deadline: Instant,
+    stop: CancellationToken,
+) -> Option<Vec<u8>> {
     let mut buffer = vec![0; crate::content::BLOCK];
     let (mut said, mut said_buffer) = (Vec::new(), [0; 256]);
-    let mut is_open = true;
+    let (mut is_open, mut is_held) = (true, true);
     let mut heartbeat = tokio::time::interval(HEARTBEAT);
     loop {
         tokio::select! {
@@ -72,10 +108,13 @@ pub(super) async fn run(
                 Ok(0) | Err(_) => break,
                 Ok(length) => said.extend_from_slice(&said_buffer[..length]),
             },
-            _ = heartbeat.tick() => started.guarded.keep_alive(),
-            () = tokio::time::sleep_until(deadline) => {
-                return Err(FileError::NotRun(io::Error::other("its guard did not end it when its time was over")));
+            () = stop.cancelled(), if is_held => {
+                is_held = false;
+                started.guarded.release();
+                deadline = deadline.min(Instant::now() + GRACE);
             }
+            _ = heartbeat.tick() => started.guarded.keep_alive(),
+            () = tokio::time::sleep_until(deadline) => return None,
         }
     }
     let rest = async {
@@ -86,17 +125,10 @@ pub(super) async fn run(
     if is_open {
         let _ = tokio::time::timeout(REST, rest).await;
     }
-    match started.guarded.finish(&said).map_err(FileError::NotRun)? {
-        Report::Ended(ended) => Ok(Outcome { captured, ended }),
-        Report::NotStarted(why) => {
-            let printed = captured.into_output().text;
-            let why = if printed.trim().is_empty() { why } else { format!("{why}: {}", printed.trim()) };
-            Err(FileError::NotRun(io::Error::other(why)))
-        }
-    }
+    Some(said)
 }
 
-fn start(context: &ToolContext, settings: &ShellSettings, order: Order<'_>) -> Result<Started, FileError> {
+fn start(context: &ToolContext, settings: &ShellSettings, order: Order) -> Result<Started, FileError> {
     let failed = FileError::NotRun;
     if order.text.contains('\0') {
         return Err(failed(io::Error::other("it contains a NUL character")));
@@ -114,7 +146,7 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: Order<'_>) -> R
         hidden: context.hidden().to_vec(),
         protected: order.protected,
         environment: environment::variables(settings, order.level),
-        text: order.text.to_owned(),
+        text: order.text,
         limits: Limits { time: order.timeout, ..settings.limits },
     };
     let (guarded, output) = Guarded::start(&settings.program, &request)
@@ -124,6 +156,6 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: Order<'_>) -> R
         guarded,
         output: pipe::Receiver::from_owned_fd(output.into()).map_err(failed)?,
         report: pipe::Receiver::from_owned_fd(report.into()).map_err(failed)?,
-        _temporary: temporary,
+        temporary,
     })
 }
