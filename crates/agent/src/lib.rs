@@ -38,6 +38,7 @@ mod turn_lease;
 mod turn_message;
 mod turn_notes;
 mod unanswered;
+mod undone_files;
 mod view;
 
 pub use document_hook::DOCUMENT_HOOK;

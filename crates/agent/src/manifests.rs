@@ -13,6 +13,8 @@ use store::{BeginRound, PromptText, TurnEvent};
 use crate::error::AgentError;
 use crate::preparation::Agent;
 use crate::settings::AgentSettings;
+use crate::task::blocking;
+use crate::undone_files;
 
 /// How much was forgotten.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub struct Pruned {
     pub manifests: u64,
     /// Rows of the change log.
     pub changes: u64,
+    /// Commands whose versions of protected files were set aside.
+    pub undone_files: u64,
 }
 
 impl Agent {
@@ -135,6 +139,9 @@ impl Agent {
             }
             if let Some(age) = retention.change_log {
                 pruned.changes = self.store.prune_changes(None, ago(age)).await?;
+            }
+            if let (Some(age), Some(directory)) = (retention.undone_files, self.settings.set_aside.clone()) {
+                pruned.undone_files = blocking(move || undone_files::prune(&directory, age)).await;
             }
             Ok(pruned)
         })

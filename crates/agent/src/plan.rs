@@ -61,6 +61,7 @@ impl HeldTurn {
             agent.compare_session(session).await?;
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
+        tools.protect(session.iter().flat_map(ThreadSession::instructing_files).collect()).await;
         let notes = self.turn_notes(&prepared.compiled, &history).await?;
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
         mark_said(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));
@@ -127,10 +128,14 @@ impl HeldTurn {
                 let root = self.subject.workspace.root_path.clone().unwrap_or_default();
                 let (cwd, home) = (directory.cwd.clone(), self.agent.settings.home.clone());
                 let names = directory.settings.agents.fallback_filenames.clone().unwrap_or_default();
-                let private = self.agent.settings.private_directories.clone();
+                let private = self.agent.settings.private_paths.clone();
+                let set_aside = self.agent.settings.set_aside.clone();
                 let opened = blocking(move || {
-                    let context =
+                    let mut context =
                         ToolContext::open(root, cwd)?.with_protected_names(names).with_hidden(private);
+                    if let Some(directory) = set_aside {
+                        context = context.with_set_aside(directory);
+                    }
                     // Without a home directory there is nothing in it to evolve.
                     if home.is_dir() { context.with_home(home) } else { Ok(context) }
                 });

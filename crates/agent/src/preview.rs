@@ -154,7 +154,9 @@ pub fn directory_preview<'a>(
         add_files(&mut input, settings, Some(&files));
         let counter = Arc::new(Counter::default());
         let mut compiled = compile(settings, Arc::clone(&counter), input).await;
-        let mut tools = RoundTools::new(own_sources(settings), ToolContext::without_directory());
+        let of_sources = settings.clone();
+        let sources = blocking(move || own_sources(&of_sources)).await;
+        let mut tools = RoundTools::new(sources, ToolContext::without_directory());
         let round = RoundContext {
             workspace_id: WorkspaceId::new(),
             thread_id: ThreadId::new(),

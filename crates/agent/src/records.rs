@@ -1,20 +1,35 @@
 //! Keeps a record of every hook that ran, without making anybody wait for the database.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hooks::{Contributed, HookRun, Recorder};
 use protocol::TurnId;
-use store::Store;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use store::{Store, StoreError};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// Records that are written in one transaction.
 const BATCH: usize = 256;
+/// Records that wait to be written: more than turns leave in the time that a database is usually away.
+const MAX_WAITING: usize = 16_384;
+/// How long to wait before records are written again to a database that was away.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
+/// How long that is tried before the records are given up: others wait behind them.
+const WRITE_FOR: Duration = Duration::from_secs(60);
 
 /// Hands records to a task that writes them; those of a held turn go with what the turn writes next.
 pub(crate) struct Records {
-    sender: UnboundedSender<Entry>,
+    sender: Sender<Entry>,
+    /// Records that found no place among those that wait.
+    lost: AtomicU64,
+    /// Cancelled when somebody waits for the end: a database that is away is not waited for then.
+    hurry: CancellationToken,
     held: Mutex<HashMap<TurnId, Vec<HookRun>>>,
 }
 
@@ -27,9 +42,15 @@ enum Entry {
 impl Records {
     /// Starts the task; it ends when nobody can send any more.
     pub(crate) fn start(store: Store) -> Self {
-        let (sender, receiver) = unbounded_channel();
-        tokio::spawn(write(store, receiver));
-        Self { sender, held: Mutex::default() }
+        let (records, receiver) = Self::with_room(MAX_WAITING);
+        tokio::spawn(write(store, receiver, records.hurry.clone()));
+        records
+    }
+
+    fn with_room(room: usize) -> (Self, Receiver<Entry>) {
+        let (sender, receiver) = channel(room);
+        let (lost, hurry) = (AtomicU64::new(0), CancellationToken::new());
+        (Self { sender, lost, hurry, held: Mutex::default() }, receiver)
     }
 
     /// Keeps the runs of a turn until they are taken or released.
@@ -57,17 +78,29 @@ impl Records {
     }
 
     fn send(&self, run: HookRun) {
-        let _ = self.sender.send(Entry::Run(Box::new(run)));
+        // Nobody waits for a record: whoever runs a hook has better things to do.
+        if let Err(TrySendError::Full(Entry::Run(run))) = self.sender.try_send(Entry::Run(Box::new(run))) {
+            let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
+            // The first one and every power of two: a flood of losses is no flood of lines.
+            if lost.is_power_of_two() {
+                tracing::error!(
+                    lost,
+                    hook = run.hook_id,
+                    "records of hooks are lost: too many wait to be written"
+                );
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Vec<HookRun>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until everything so far is written.
+    /// Waits until everything so far is written, or given up. To be called at the end.
     pub(crate) async fn written(&self) {
+        self.hurry.cancel();
         let (sender, receiver) = oneshot::channel();
-        if self.sender.send(Entry::Written(sender)).is_ok() {
+        if self.sender.send(Entry::Written(sender)).await.is_ok() {
             let _ = receiver.await;
         }
     }
@@ -89,7 +122,7 @@ impl Recorder for Records {
     }
 }
 
-async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
+async fn write(store: Store, mut receiver: Receiver<Entry>, hurry: CancellationToken) {
     let mut entries = Vec::new();
     while receiver.recv_many(&mut entries, BATCH).await > 0 {
         let mut runs = Vec::new();
@@ -100,7 +133,18 @@ async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
                 Entry::Written(sender) => waiting.push(sender),
             }
         }
-        if store.record_hook_runs(&runs).await.is_err() {
+        let deadline = Instant::now() + WRITE_FOR;
+        let written = loop {
+            match store.record_hook_runs(&runs).await {
+                Err(StoreError::Unavailable(_) | StoreError::DiskFull)
+                    if !hurry.is_cancelled() && Instant::now() < deadline =>
+                {
+                    let _ = tokio::time::timeout(WRITE_AGAIN, hurry.cancelled()).await;
+                }
+                written => break written,
+            }
+        };
+        if written.is_err() {
             // One that cannot be written, such as that of a thread that is no more, must not cost the others.
             for run in runs {
                 if let Err(error) = store.record_hook_runs(std::slice::from_ref(&run)).await {
@@ -111,5 +155,48 @@ async fn write(store: Store, mut receiver: UnboundedReceiver<Entry>) {
         for sender in waiting {
             let _ = sender.send(());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Timestamp;
+    use protocol::hook::{Execution, FailurePolicy, Phase, RunStatus, Visibility};
+
+    use super::*;
+
+    fn run() -> HookRun {
+        HookRun {
+            workspace_id: None,
+            thread_id: None,
+            turn_id: None,
+            package_id: "test".to_owned(),
+            hook_id: "hook".to_owned(),
+            subscription_id: "subscription".to_owned(),
+            phase: Phase::PostTurn,
+            execution: Execution::Blocking,
+            failure: FailurePolicy::BestEffort,
+            visibility: Visibility::Internal,
+            started_at: Timestamp::now(),
+            duration_us: 0,
+            status: RunStatus::Completed,
+            contributions: Default::default(),
+            refused: 0,
+            bytes: 0,
+            error_preview: None,
+        }
+    }
+
+    /// A database that is away must not fill the memory.
+    #[tokio::test]
+    async fn records_that_nobody_writes_are_bounded_and_counted() {
+        let (records, mut receiver) = Records::with_room(3);
+        for _ in 0..10 {
+            records.record(run());
+        }
+        assert_eq!((receiver.len(), records.lost.load(Ordering::Relaxed)), (3, 7));
+        receiver.recv().await.unwrap();
+        records.record(run());
+        assert_eq!((receiver.len(), records.lost.load(Ordering::Relaxed)), (3, 7), "there is room again");
     }
 }

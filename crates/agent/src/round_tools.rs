@@ -1,6 +1,7 @@
 //! What a model can call in a round: asked of the sources anew each time.
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use futures_util::future::join_all;
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, RoundTool};
 use protocol::{ContentHash, ToolSpec};
 use tools::{RoundContext, Router, ToolContext, ToolSource, Toolbox};
+
+use crate::task::blocking;
 
 /// How long a source may take to say what it offers.
 const OFFER_TIME: Duration = Duration::from_secs(5);
@@ -69,6 +72,12 @@ impl RoundTools {
 
     pub(crate) fn router(&self) -> &Router {
         &self.router
+    }
+
+    /// Protects files that instruct the model, whatever they are called.
+    pub(crate) async fn protect(&self, paths: Vec<PathBuf>) {
+        let context = self.context.clone();
+        blocking(move || context.protect(paths)).await;
     }
 
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {

@@ -15,8 +15,10 @@ use tools::{Permissions, ShellSettings};
 pub struct AgentSettings {
     /// Where `SOUL.md`, `IDENTITY.md` and `USER.md` are.
     pub home: PathBuf,
-    /// Directories that are out of reach of every tool: the user's configuration, the gateway's data.
-    pub private_directories: Vec<PathBuf>,
+    /// Directories and files that are out of reach of every tool: the user's configuration, the gateway's data, keys.
+    pub private_paths: Vec<PathBuf>,
+    /// Where a command's versions of protected files are kept when these are put back; none: beside where they were.
+    pub set_aside: Option<PathBuf>,
     /// How instruction files on disk are found, where a workspace does not say otherwise.
     pub files: FileSettings,
     /// How prompts are compiled.
@@ -36,7 +38,8 @@ impl AgentSettings {
     pub fn new(home: impl Into<PathBuf>) -> Self {
         let home = home.into();
         Self {
-            private_directories: vec![home.clone()],
+            private_paths: vec![home.clone()],
+            set_aside: None,
             home,
             files: FileSettings::default(),
             prompt: PromptSettings::default(),
@@ -97,12 +100,14 @@ pub struct RetentionSettings {
     pub manifests: Option<Duration>,
     /// The change log, since each change was made. A client that was away for longer reloads.
     pub change_log: Option<Duration>,
+    /// What commands did to protected files, since these were put back.
+    pub undone_files: Option<Duration>,
 }
 
 impl Default for RetentionSettings {
     fn default() -> Self {
-        let hook_runs = Some(Duration::from_secs(30 * 24 * 60 * 60));
-        Self { hook_runs, prompt_texts: None, manifests: None, change_log: None }
+        let month = Some(Duration::from_secs(30 * 24 * 60 * 60));
+        Self { hook_runs: month, prompt_texts: None, manifests: None, change_log: None, undone_files: month }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The session of a thread while a turn runs: started or resumed, and saved with the turn's end.
 
 use futures_util::future::BoxFuture;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use instructions::{FileReader, Reminder, Resolver, ResumeDifference, Session};
@@ -41,6 +42,12 @@ impl ThreadSession {
     /// What the model is told of a disk that has changed since the last turn.
     pub(crate) fn reminder(&self) -> Option<Reminder> {
         self.difference.as_ref().and_then(ResumeDifference::reminder)
+    }
+
+    /// The files that instruct the model, those that others import among them.
+    pub(crate) fn instructing_files(&self) -> Vec<PathBuf> {
+        let told = self.reminder().map(|reminder| reminder.paths()).unwrap_or_default();
+        self.session.loaded_versions.keys().cloned().chain(told).collect()
     }
 
     /// Says that the reminder has reached a message.

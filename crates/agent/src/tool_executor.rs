@@ -124,6 +124,7 @@ impl ToolExecutor {
         let mut planned = Vec::new();
         let mut announcements = Vec::new();
         let mut inline_room = InlineRoom::default();
+        let mut instructing = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
             let call = router.check(call);
             let (mut refusal, mut reminder) = ((index >= max_calls).then_some(Refusal::Spent), None);
@@ -132,6 +133,7 @@ impl ToolExecutor {
                     Ok(Some((is_held_back, announcement))) => {
                         refusal = is_held_back.then_some(Refusal::HeldBack);
                         reminder = announcement.reminder();
+                        instructing.extend(reminder.iter().flat_map(Reminder::paths));
                         announcements.push(announcement);
                     }
                     Ok(None) => {}
@@ -140,6 +142,7 @@ impl ToolExecutor {
             }
             planned.push(Planned { call, refusal, reminder });
         }
+        protect(&router, instructing).await;
         let ran = planned.iter().filter(|planned| planned.refusal.is_none());
         let touched = ran.flat_map(|planned| planned.call.touches().iter().map(|touch| touch.path.clone()));
         let touched = touched.collect();
@@ -148,7 +151,10 @@ impl ToolExecutor {
         for answered in &mut answers {
             found.extend(answered.output.found_directories.iter().cloned());
             reads.extend(self.note_read(answered).await);
-            announcements.extend(self.announce_found(answered, &mut inline_room).await);
+            let found = self.announce_found(answered, &mut inline_room).await;
+            let met = found.iter().filter_map(Announcement::reminder).flat_map(|reminder| reminder.paths());
+            protect(&router, met.collect()).await;
+            announcements.extend(found);
         }
         answers.iter_mut().for_each(|answered| answered.leave_out(&reads));
         let mut batch = ToolBatch { touched, found, announcements, ..collect(answers) };
@@ -238,6 +244,14 @@ impl Planned {
         };
         output.reminders.extend(self.reminder);
         Answered { call, output, is_held_back }
+    }
+}
+
+/// Protects files that a model is told to follow, whatever they are called.
+async fn protect(router: &Router, paths: Vec<PathBuf>) {
+    if !paths.is_empty() {
+        let router = router.clone();
+        blocking(move || router.protect(paths)).await;
     }
 }
 

@@ -70,3 +70,74 @@ impl RunGate for TurnLease {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use protocol::ThreadMode;
+    use protocol::method::{ThreadCreateParams, TurnStartParams, WorkspaceCreateParams};
+    use store::{Database, Store};
+
+    use super::*;
+    use crate::error::AgentError;
+    use crate::settings::AgentSettings;
+    use crate::turn::turn_error;
+
+    /// A lease of a turn that an agent has just begun.
+    async fn begun(directory: &tempfile::TempDir) -> TurnLease {
+        let store = Store::open(&Database::Sqlite(directory.path().join("test.db"))).await.unwrap();
+        let new = WorkspaceCreateParams { name: "w".to_owned(), root_path: None, agents: None };
+        let workspace_id = store.create_workspace(new, None).await.unwrap().id;
+        let new = ThreadCreateParams {
+            workspace_id: workspace_id.clone(),
+            folder_id: None,
+            title: "t".to_owned(),
+            mode: ThreadMode::Agent,
+        };
+        let thread_id = store.create_thread(new, None).await.unwrap().id;
+        let agent = Arc::new(Agent::new(store.clone(), AgentSettings::new(directory.path()), []).unwrap());
+        let start = TurnStartParams::new(&workspace_id, &thread_id, "go".to_owned());
+        let turn = store.create_turn(start, agent.lease(), None, None).await.unwrap();
+        TurnLease::new(agent, workspace_id, turn.id)
+    }
+
+    /// Another gateway takes the turn for dead.
+    async fn end_elsewhere(lease: &TurnLease) {
+        let later = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 60_000);
+        let error = turn_error(&AgentError::GatewayGone);
+        let failed = lease.agent.store.fail_expired_turns(later, 10, &[], &error).await.unwrap();
+        assert_eq!(failed.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_gateway_that_wakes_after_its_turn_was_ended_runs_nothing() {
+        let is_old: [fn(&mut Renewal); 2] = [
+            |renewed| renewed.by_running_time -= FRESH,
+            // A machine that slept: only the clock on the wall went on.
+            |renewed| {
+                let milliseconds = i64::try_from(FRESH.as_millis()).unwrap();
+                let then = renewed.by_clock.milliseconds() - milliseconds;
+                renewed.by_clock = Timestamp::from_milliseconds(then);
+            },
+        ];
+        for make_old in is_old {
+            let directory = tempfile::tempdir().unwrap();
+            let lease = begun(&directory).await;
+            end_elsewhere(&lease).await;
+            make_old(&mut lease.renewed.lock().unwrap());
+            let refused = lease.check().await.unwrap_err();
+            assert!(refused.starts_with("the turn may have ended meanwhile: "), "{refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_old_lease_that_nobody_took_is_renewed() {
+        let directory = tempfile::tempdir().unwrap();
+        let lease = begun(&directory).await;
+        lease.renewed.lock().unwrap().by_running_time -= FRESH;
+        lease.check().await.unwrap();
+        assert!(lease.renewed.lock().unwrap().is_fresh());
+        // Fresh as it is, nobody asks the database.
+        end_elsewhere(&lease).await;
+        lease.check().await.unwrap();
+    }
+}

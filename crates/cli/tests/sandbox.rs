@@ -6,12 +6,10 @@ use std::os::unix::process::CommandExt as _;
 
 use scripted_model::{Answer, ScriptedModel, Wire};
 use serde_json::json;
+use test_sandbox::{OTHER_USER, processes_with};
 use tokio::runtime::Runtime;
 
 use crate::support::{Machine, Server, eventually};
-
-/// Who the gateway runs as when the tests run as root: nobody.
-const OTHER_USER: u32 = 65_534;
 
 /// A machine whose gateway belongs to an ordinary user, and a thread to ask in.
 struct Ordinary {
@@ -62,13 +60,6 @@ impl Ordinary {
     }
 }
 
-/// Numbers of living processes whose arguments contain a text.
-fn processes_with(text: &str) -> usize {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let arguments = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    arguments.filter(|arguments| String::from_utf8_lossy(arguments).contains(text)).count()
-}
-
 #[test]
 fn a_command_is_isolated_and_everybody_is_told() {
     let talk = Ordinary::new();
@@ -108,9 +99,9 @@ fn a_command_that_left_its_session_is_gone_when_the_gateway_is_killed() {
     talk.will_run(&format!("setsid sleep {mark} & touch begun; sleep 300"));
     let mut asking = talk.machine.command(&format!("turn start {} go", talk.thread)).spawn().unwrap();
     eventually("the command to begin", || talk.machine.project().join("begun").exists().then_some(()));
-    eventually("its child", || (processes_with(&mark) > 0).then_some(()));
+    eventually("its child", || (!processes_with(&mark).is_empty()).then_some(()));
     talk.server.kill();
-    eventually("the end of all", || (processes_with(&mark) == 0).then_some(()));
+    eventually("the end of all", || (processes_with(&mark).is_empty()).then_some(()));
     let _ = asking.kill();
     let _ = asking.wait();
 }

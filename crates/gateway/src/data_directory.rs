@@ -24,6 +24,8 @@ const OWN_FILES: &[&str] = &[
     "foreword.db.lock",
 ];
 
+/// What commands did to protected files.
+const UNDONE_FILES: &str = "undone";
 /// How long a lock is tried for: a command that only looks whether it is held holds it for a moment itself.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
@@ -105,6 +107,11 @@ impl DataDirectory {
     /// Where the embedded database is.
     pub fn database(&self) -> PathBuf {
         self.path.join(DATABASE_FILE)
+    }
+
+    /// Where a command's versions of protected files are kept when these are put back.
+    pub(crate) fn undone_files(&self) -> PathBuf {
+        self.path.join(UNDONE_FILES)
     }
 
     /// Where the owner's token is.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -175,8 +176,12 @@ impl Gateway {
         let home = settings.agent.home.clone();
         blocking(move || create_bootstrap_files(&home)).await?;
         // Whatever else is kept from tools, this is: the owner's token is in it.
-        settings.agent.private_directories.push(settings.data.clone());
-        let agent = Arc::new(Agent::new(store.clone(), settings.agent.clone(), packages)?);
+        settings.agent.private_paths.push(settings.data.clone());
+        settings.agent.private_paths.extend(private_files(&database));
+        settings.agent.set_aside = Some(directory.undone_files());
+        // Beside the runtime's threads: which sandbox there is is found out by trying, in processes that are waited for.
+        let (agent_store, agent_settings) = (store.clone(), settings.agent.clone());
+        let agent = Arc::new(blocking(move || Agent::new(agent_store, agent_settings, packages)).await?);
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
@@ -292,6 +297,18 @@ impl Gateway {
     }
 }
 
+/// The files of an embedded database, which may be anywhere: every workspace's documents and tokens are in them.
+fn private_files(database: &Database) -> Vec<PathBuf> {
+    let Database::Sqlite(path) = database else { return Vec::new() };
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let beside = ["", "-wal", "-shm", "-journal"].map(|suffix| {
+        let mut name = path.clone().into_os_string();
+        name.push(suffix);
+        PathBuf::from(name)
+    });
+    beside.into()
+}
+
 /// Locks the embedded database, and refuses to make an empty one where one is known.
 async fn lock_database(
     directory: &Arc<DataDirectory>,
@@ -353,12 +370,13 @@ async fn apply_retention(shared: Arc<Shared>) {
     loop {
         match shared.agent.prune().await {
             Ok(pruned) if pruned == agent::Pruned::default() => {}
-            Ok(agent::Pruned { prompt_texts, hook_runs, manifests, changes }) => {
+            Ok(agent::Pruned { prompt_texts, hook_runs, manifests, changes, undone_files }) => {
                 tracing::info!(
                     prompt_texts,
                     hook_runs,
                     manifests,
                     changes,
+                    undone_files,
                     "forgot what was kept long enough"
                 );
             }

@@ -152,6 +152,16 @@ impl Reminder {
         }
     }
 
+    /// The files that it tells the model to follow.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        match self {
+            Reminder::AgentsResolvePaths { files, .. } | Reminder::SessionResumeDiff { files, .. } => {
+                files.iter().map(|file| file.path.clone()).collect()
+            }
+            Reminder::ToolOutputTrimmed { .. } | Reminder::PermissionDecision { .. } => Vec::new(),
+        }
+    }
+
     /// The reminder as the model reads it.
     pub fn render(&self) -> String {
         format!("<system-reminder type=\"{}\">\n{}\n</system-reminder>", self.kind(), self.body())

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::Request;
 use crate::helper::{Network, Task};
 use crate::launch::Launch;
-use crate::mounts::{HELPER_PATH, HOME, Mount, TEMPORARY, mounts};
+use crate::mounts::{HELPER_PATH, HOME, Mount, TEMPORARY, mounts, within};
+use crate::pin::{Expected, Pin};
 use crate::program::HELPER;
 
 /// Not looked for on `PATH`, which is not ours to trust.
@@ -37,13 +38,16 @@ pub(crate) fn launch(request: &Request) -> io::Result<Launch> {
 /// The same for the helper's other work.
 pub(crate) fn launch_task(request: &Request, task: &Task) -> io::Result<Launch> {
     let mut arguments: Vec<OsString> = ALONE.iter().map(OsString::from).collect();
-    for mount in mounts(request, &own_file()?) {
+    let within = within(request);
+    let task = task.mounted(pins(request, &within)?);
+    for mount in mounts(request, &own_file()?, within) {
         mount.write_to(&mut arguments);
     }
     arguments.extend(["--chdir".into(), request.cwd.path().into(), "--".into()]);
     arguments.extend([HELPER_PATH.into(), HELPER.into()]);
     let mut environment = request.environment.clone();
-    environment.extend([("HOME".into(), HOME.into()), ("TMPDIR".into(), TEMPORARY.into()), task.variable()?]);
+    environment.extend([("HOME".into(), HOME.into()), ("TMPDIR".into(), TEMPORARY.into())]);
+    environment.extend(task.variables()?);
     Ok(Launch {
         program: PROGRAM.into(),
         arguments,
@@ -52,6 +56,29 @@ pub(crate) fn launch_task(request: &Request, task: &Task) -> io::Result<Launch> 
         says_when_it_begins: true,
         time: request.limits.time,
     })
+}
+
+/// What the helper makes sure of inside. Bubblewrap follows links in what it mounts and in where it mounts it, and another
+/// command of the same workspace may put one there at any moment.
+fn pins(request: &Request, within: &[Mount]) -> io::Result<Vec<Pin>> {
+    let mut pins = Vec::new();
+    for mount in within {
+        pins.extend(match mount {
+            Mount::Read(path) | Mount::Write(path) => Some(Pin::look(path, path, Expected::Mounted)?),
+            Mount::Hidden { at, real } | Mount::HiddenFile { at, real } => {
+                Some(Pin::look(real, at, Expected::Hidden)?)
+            }
+            _ => None,
+        });
+    }
+    let is_hidden = |path: &Path| request.hidden.iter().any(|hidden| path.starts_with(hidden));
+    for path in request.readable.iter().chain(&request.writable) {
+        // One that is not there is not mounted.
+        if !is_hidden(path) && path.exists() {
+            pins.push(Pin::look(path, path, Expected::Same)?);
+        }
+    }
+    Ok(pins)
 }
 
 /// The file of this program, which is mounted inside.
@@ -82,7 +109,8 @@ impl Mount {
                 add("--size", &[Path::new(&bytes.to_string())]);
                 add("--tmpfs", &[at]);
             }
-            Self::Hidden(path) => {
+            Self::HiddenFile { at, .. } => add("--ro-bind", &[Path::new("/dev/null"), at]),
+            Self::Hidden { at: path, .. } => {
                 add("--perms", &[Path::new("0000")]);
                 add("--size", &[Path::new("4096")]);
                 add("--tmpfs", &[path]);

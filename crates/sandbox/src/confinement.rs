@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use crate::helper::{Network, Task};
 use crate::launch::Launch;
 use crate::program::HELPER;
+use crate::system_directories::SYSTEM;
 use crate::{Directory, Request};
 
 /// What the kernel must know: without it, a command could end its own guard, and any other process of the user.
@@ -23,34 +24,6 @@ const REQUIRED: ABI = ABI::V6;
 /// The first kernel that knows it.
 pub(crate) const REQUIRED_KERNEL: &str = "6.12";
 
-/// The system's own directories, where programs and what they need are.
-///
-/// Of `/proc` only what is nobody's: in `/proc/PID` are the environments of other processes, keys included.
-const SYSTEM: &[&str] = &[
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/usr",
-    "/opt",
-    "/etc",
-    "/nix/store",
-    "/gnu/store",
-    "/run/current-system",
-    "/run/systemd/resolve",
-    "/sys/devices/system/cpu",
-    "/sys/fs/cgroup",
-    "/proc/cpuinfo",
-    "/proc/filesystems",
-    "/proc/loadavg",
-    "/proc/meminfo",
-    "/proc/stat",
-    "/proc/sys",
-    "/proc/uptime",
-    "/proc/version",
-];
 /// Devices that every program expects.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
@@ -80,11 +53,8 @@ pub(crate) fn launch_task(request: &Request, task: &Task) -> io::Result<Launch> 
     let mut environment = request.environment.clone();
     let temporary = || request.temporary.clone().into();
     // A home that cannot be read is worse than an empty one: git, for one, gives up.
-    environment.extend([
-        ("HOME".into(), temporary()),
-        ("TMPDIR".into(), temporary()),
-        task.confined(Reach::of(request)).variable()?,
-    ]);
+    environment.extend([("HOME".into(), temporary()), ("TMPDIR".into(), temporary())]);
+    environment.extend(task.confined(Reach::of(request)).variables()?);
     Ok(Launch {
         // The guard's own file, by whatever name.
         program: "/proc/self/exe".into(),
@@ -117,7 +87,7 @@ fn writing() -> BitFlags<AccessFs> {
 pub(crate) fn confine(reach: &Reach) -> io::Result<()> {
     let root = reach.root.open()?;
     let reading = AccessFs::from_read(REQUIRED);
-    let of_system = SYSTEM.iter().map(Path::new);
+    let of_system = SYSTEM.iter().map(|row| Path::new(row.path));
     let readable = of_system.chain(reach.readable.iter().map(Path::new));
     let writable = reach.writable.iter().map(Path::new);
     let confined = ruleset()

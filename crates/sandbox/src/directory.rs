@@ -13,8 +13,21 @@ use serde::{Deserialize, Serialize};
 pub struct Directory {
     // Not a `PathBuf`: serde takes those only when they are UTF-8.
     path: OsString,
+    identity: Identity,
+}
+
+/// What something on disk is, wherever it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
     device: u64,
     inode: u64,
+}
+
+impl Identity {
+    pub(crate) fn of(descriptor: impl AsFd) -> io::Result<Self> {
+        let stat = rustix::fs::fstat(descriptor)?;
+        Ok(Self { device: wide(stat.st_dev), inode: wide(stat.st_ino) })
+    }
 }
 
 impl Directory {
@@ -25,9 +38,7 @@ impl Directory {
 
     /// A directory that is open already.
     pub fn of(path: &Path, descriptor: impl AsFd) -> io::Result<Self> {
-        let stat = rustix::fs::fstat(descriptor)?;
-        let (device, inode) = (wide(stat.st_dev), wide(stat.st_ino));
-        Ok(Self { path: path.as_os_str().to_owned(), device, inode })
+        Ok(Self { path: path.as_os_str().to_owned(), identity: Identity::of(descriptor)? })
     }
 
     /// Where it is.
@@ -37,12 +48,16 @@ impl Directory {
 
     /// Opens it, if it is still the same one.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
-        let path = self.path();
-        let opened = open(&path)?;
-        if Self::of(&path, &opened)? == *self {
+        self.open_at(&self.path())
+    }
+
+    /// Opens a path that must lead to this very directory.
+    pub(crate) fn open_at(&self, path: &Path) -> io::Result<OwnedFd> {
+        let opened = open(path)?;
+        if Identity::of(&opened)? == self.identity {
             return Ok(opened);
         }
-        Err(io::Error::other(format!("{} is not the directory that it was", path.display())))
+        Err(io::Error::other(format!("{} is not the directory that it was", self.path().display())))
     }
 }
 

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use serde::{Deserialize, Serialize};
@@ -14,11 +15,14 @@ use crate::confinement::{self, Reach};
 use crate::guard::BEGINS;
 use crate::launch::SHELL;
 use crate::limits::tasks_of_user;
+use crate::pin::Pin;
 use crate::self_test::SelfTest;
 use crate::{Directory, Limits, Request, seccomp};
 
-/// Tells the helper what to do. Removed before the command begins.
+/// Tells the helper what to do, in as many variables as that takes. Removed before the command begins.
 const VARIABLE: &str = "FOREWORD_SANDBOX_TASK";
+/// Most bytes of a variable; the system takes 128 KiB.
+const MAX_VARIABLE_BYTES: usize = 100_000;
 
 /// What the helper is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +32,8 @@ pub(crate) struct Task {
     /// What must be where the paths say.
     root: Directory,
     cwd: Directory,
+    /// What must have been mounted where it was looked at.
+    pins: Vec<Pin>,
     /// What Landlock allows; none where there is nothing else to be seen.
     reach: Option<Reach>,
     work: Work,
@@ -63,37 +69,76 @@ impl Task {
 
     fn new(request: &Request, network: Network, work: Work) -> Self {
         let (root, cwd) = (request.root.clone(), request.cwd.clone());
-        Self { limits: request.limits, network, root, cwd, reach: None, work }
+        Self { limits: request.limits, network, root, cwd, pins: Vec::new(), reach: None, work }
     }
 
     pub(crate) fn confined(&self, reach: Reach) -> Self {
         Self { reach: Some(reach), ..self.clone() }
     }
 
-    pub(crate) fn variable(&self) -> io::Result<(OsString, OsString)> {
-        Ok((VARIABLE.into(), serde_json::to_string(self)?.into()))
+    pub(crate) fn mounted(&self, pins: Vec<Pin>) -> Self {
+        Self { pins, ..self.clone() }
+    }
+
+    /// The task as variables of an environment: one may not be as long as a task can become.
+    pub(crate) fn variables(&self) -> io::Result<Vec<(OsString, OsString)>> {
+        let text = serde_json::to_string(self)?;
+        let mut variables = Vec::new();
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let mut end = rest.len().min(MAX_VARIABLE_BYTES);
+            while !rest.is_char_boundary(end) {
+                end -= 1;
+            }
+            let (part, after) = rest.split_at(end);
+            variables.push((variable_name(variables.len()), part.into()));
+            rest = after;
+        }
+        Ok(variables)
     }
 }
 
-/// The whole life of a helper. What goes wrong is said on the standard input, where the guard listens.
+fn variable_name(index: usize) -> OsString {
+    format!("{VARIABLE}_{index}").into()
+}
+
+/// The values of a task's variables, in their order.
+fn variables() -> impl Iterator<Item = (OsString, OsString)> {
+    (0..).map_while(|index| {
+        let name = variable_name(index);
+        std::env::var_os(&name).map(|value| (name, value))
+    })
+}
+
+/// What a shell answers for a command that is not there or cannot be run.
+const NOT_RUN: u8 = 127;
+
+/// The whole life of a helper. Why a command cannot begin is said on the standard input, where the guard listens; from then
+/// on nobody does.
 pub(crate) fn run() -> ExitCode {
     let Ok(guard) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let mut guard = std::fs::File::from(guard);
-    let done = task().and_then(|task| task.prepare().map(|()| task)).and_then(|task| {
-        guard.write_all(BEGINS.as_bytes())?;
-        task.work()
-    });
-    match done {
-        Ok(exit) => exit,
+    let prepared = task().and_then(|task| task.prepare().map(|()| task));
+    let begun = prepared.and_then(|task| guard.write_all(BEGINS.as_bytes()).map(|()| task));
+    let task = match begun {
+        Ok(task) => task,
         Err(error) => {
             let _ = guard.write_all(error.to_string().as_bytes());
-            ExitCode::FAILURE
+            return ExitCode::FAILURE;
         }
-    }
+    };
+    drop(guard);
+    task.work().unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "{SHELL}: {error}");
+        ExitCode::from(NOT_RUN)
+    })
 }
 
 fn task() -> io::Result<Task> {
-    let text = std::env::var(VARIABLE).map_err(|_| io::Error::other("nobody said what to run inside"))?;
+    let text: String = variables().map(|(_, part)| part.to_string_lossy().into_owned()).collect();
+    if text.is_empty() {
+        return Err(io::Error::other("nobody said what to run inside"));
+    }
     Ok(serde_json::from_str(&text)?)
 }
 
@@ -104,12 +149,8 @@ impl Task {
             return Err(io::Error::other("commands do not run as root"));
         }
         self.root.open()?;
-        let here =
-            Directory::of(&self.cwd.path(), rustix::fs::open(".", open_flags(), rustix::fs::Mode::empty())?)?;
-        if here != self.cwd {
-            let path = self.cwd.path();
-            return Err(io::Error::other(format!("{} is not the directory that it was", path.display())));
-        }
+        self.cwd.open_at(Path::new("."))?;
+        self.pins.iter().try_for_each(Pin::check)?;
         // A namespace of its own counts from nothing.
         let others = if self.reach.is_some() { tasks_of_user() } else { 0 };
         self.limits.apply(others)?;
@@ -120,7 +161,9 @@ impl Task {
     fn work(&self) -> io::Result<ExitCode> {
         match &self.work {
             Work::Shell(text) => {
-                Err(Command::new(SHELL).arg("-c").arg(text).env_remove(VARIABLE).stdin(Stdio::null()).exec())
+                let mut command = Command::new(SHELL);
+                variables().for_each(|(name, _)| _ = command.env_remove(name));
+                Err(command.arg("-c").arg(text).stdin(Stdio::null()).exec())
             }
             Work::SelfTest(test) => {
                 serde_json::to_writer(io::stdout(), &test.breaches())?;
@@ -128,8 +171,4 @@ impl Task {
             }
         }
     }
-}
-
-fn open_flags() -> rustix::fs::OFlags {
-    rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC
 }

@@ -23,6 +23,7 @@ mod macos;
 mod probe;
 mod program;
 mod request;
+mod system_directories;
 
 #[cfg(target_os = "linux")]
 mod bubblewrap;
@@ -32,6 +33,8 @@ mod confinement;
 mod helper;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod pin;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]

@@ -7,14 +7,12 @@ use std::path::Path;
 use crate::Request;
 #[cfg(target_os = "macos")]
 use crate::launch::{Launch, SHELL};
+use crate::system_directories::MACOS;
 
 /// Not looked for on `PATH`, which is not ours to trust.
 #[cfg(target_os = "macos")]
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// The system's own directories, where programs and what they need are.
-const SYSTEM: &[&str] =
-    &["/bin", "/sbin", "/usr", "/System", "/Library", "/opt", "/private/etc", "/private/var/db", "/dev"];
 /// Devices that every program expects.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"];
 
@@ -57,8 +55,8 @@ fn profile(request: &Request) -> String {
     let mut rule = |action: &str, operations: &str, kind: &str, path: &Path| {
         rules.push(format!("({action} {operations} ({kind} {}))", quoted(path)));
     };
-    for path in SYSTEM {
-        rule("allow", "file-read*", "subpath", Path::new(path));
+    for row in MACOS {
+        rule("allow", "file-read*", "subpath", Path::new(row.path));
     }
     for path in DEVICES {
         rule("allow", "file-write-data", "literal", Path::new(path));

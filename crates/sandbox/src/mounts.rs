@@ -2,10 +2,12 @@
 //!
 //! A list of what is there is better than everything without some: what nobody thought of does not exist.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::Request;
+use crate::system_directories::{Mounted, SYSTEM, seen_at};
 
 /// One thing that a command sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +33,16 @@ pub(crate) enum Mount {
         at: PathBuf,
         bytes: u64,
     },
-    /// An empty directory that cannot be entered.
-    Hidden(PathBuf),
+    /// An empty directory that cannot be entered, in the place of one of the machine.
+    Hidden {
+        at: PathBuf,
+        real: PathBuf,
+    },
+    /// The same for a file, which cannot be opened.
+    HiddenFile {
+        at: PathBuf,
+        real: PathBuf,
+    },
     Processes,
     Devices,
     /// Makes what was mounted here before read-only.
@@ -45,31 +55,24 @@ pub(crate) const HELPER_PATH: &str = "/run/foreword-sandbox";
 pub(crate) const TEMPORARY: &str = "/tmp";
 pub(crate) const HOME: &str = "/tmp/home";
 
-/// Directories that every system has.
-const SYSTEM: &[&str] = &["/usr", "/etc"];
-/// Directories that are links to parts of `/usr` on most systems.
-const MAYBE_LINKS: &[&str] = &["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// Directories that some systems have.
-const MAYBE: &[&str] = &[
-    "/opt",
-    "/nix/store",
-    "/gnu/store",
-    "/run/current-system",
-    "/run/systemd/resolve",
-    "/sys/devices/system/cpu",
-    "/sys/fs/cgroup",
-];
 /// Bytes of shared memory with a name: files in memory, too.
 const SHARED_MEMORY_BYTES: u64 = 256 << 20;
 
-/// Everything that a command sees.
-pub(crate) fn mounts(request: &Request, helper: &Path) -> Vec<Mount> {
-    let mut mounts: Vec<Mount> = SYSTEM.iter().map(|path| Mount::Read(path.into())).collect();
-    mounts.extend(MAYBE_LINKS.iter().map(|path| match std::fs::read_link(path) {
-        Ok(to) => Mount::Link { to: to.into(), at: path.into() },
-        Err(_) => Mount::ReadIfThere(path.into()),
-    }));
-    mounts.extend(MAYBE.iter().map(|path| Mount::ReadIfThere(path.into())));
+/// Everything that a command sees, with what is different [`within`] it.
+pub(crate) fn mounts(request: &Request, helper: &Path, within: Vec<Mount>) -> Vec<Mount> {
+    let system = SYSTEM.iter().filter_map(|row| {
+        let path = PathBuf::from(row.path);
+        match row.mounted {
+            Mounted::Always => Some(Mount::Read(path)),
+            Mounted::IfThere => Some(Mount::ReadIfThere(path)),
+            Mounted::AsLink => Some(match std::fs::read_link(&path) {
+                Ok(to) => Mount::Link { to: to.into(), at: path },
+                Err(_) => Mount::ReadIfThere(path),
+            }),
+            Mounted::Own => None,
+        }
+    });
+    let mut mounts: Vec<Mount> = system.collect();
     mounts.extend([
         Mount::Directory("/run".into()),
         Mount::Link { to: "../run".into(), at: "/var/run".into() },
@@ -86,41 +89,77 @@ pub(crate) fn mounts(request: &Request, helper: &Path) -> Vec<Mount> {
     mounts.extend(request.readable.iter().map(|path| Mount::ReadIfThere(path.clone())));
     mounts
         .extend(request.writable.iter().filter(|path| path.exists()).map(|path| Mount::Write(path.clone())));
-    let root = request.root.path();
-    mounts.push(Mount::Write(root.clone()));
-    mounts.extend(within(&root, request));
+    mounts.push(Mount::Write(request.root.path()));
+    mounts.extend(within);
     mounts.extend([Mount::Seal("/dev".into()), Mount::Seal("/".into())]);
     mounts
 }
 
 /// What is hidden or read-only inside of what was mounted.
-fn within(root: &Path, request: &Request) -> Vec<Mount> {
-    // Only what would be there is hidden: for anything else, a mount point would have to be made.
-    let system = SYSTEM.iter().chain(MAYBE_LINKS).chain(MAYBE).map(Path::new);
-    let named = request.readable.iter().chain(&request.writable).map(PathBuf::as_path);
-    let seen: Vec<&Path> = system.chain(named).chain([root]).collect();
-    let is_seen = |path: &&PathBuf| seen.iter().any(|above| path.starts_with(above)) && path.is_dir();
-    let hidden: Vec<&PathBuf> = request.hidden.iter().filter(is_seen).collect();
+pub(crate) fn within(request: &Request) -> Vec<Mount> {
+    let root = request.root.path();
+    let hidden = hidden(request, &root);
+    let hidden_at: Vec<&Path> = hidden.iter().filter_map(Mount::hidden_at).collect();
     // What is hidden cannot be written, either.
     let protected = request.protected.iter();
     let protected: Vec<&PathBuf> =
-        protected.filter(|path| !hidden.iter().any(|above| path.starts_with(above))).collect();
+        protected.filter(|path| !hidden_at.iter().any(|above| path.starts_with(above))).collect();
     // A directory on the way could be renamed, and another one made in its place; a mount point cannot.
-    let mut on_the_way: Vec<&Path> = Vec::new();
-    for path in hidden.iter().chain(&protected) {
-        for directory in Request::between(root, path) {
-            let is_below_protected = protected.iter().any(|above| directory.starts_with(above));
-            if !on_the_way.contains(&directory) && !is_below_protected {
-                on_the_way.push(directory);
-            }
+    let mut on_the_way: BTreeSet<&Path> = BTreeSet::new();
+    for base in request.writable.iter().chain([&root]) {
+        for path in hidden_at.iter().copied().chain(protected.iter().map(|path| path.as_path())) {
+            let above = Request::between(base, path);
+            on_the_way.extend(
+                above.filter(|directory| !protected.iter().any(|above| directory.starts_with(above))),
+            );
         }
     }
-    // From the root down: a mount made later would cover one below it that was made before.
-    on_the_way.sort_unstable();
+    // From the root down, as the set is ordered: a mount made later would cover one below it that was made before.
     let mut mounts: Vec<Mount> = on_the_way.into_iter().map(|path| Mount::Write(path.to_owned())).collect();
-    mounts.extend(hidden.into_iter().map(|path| Mount::Hidden(path.clone())));
     mounts.extend(protected.into_iter().map(|path| Mount::Read(path.clone())));
+    mounts.extend(hidden);
     mounts
+}
+
+/// What is hidden, wherever it could be seen. Only what is there is: for anything else, a mount point would have to be made.
+fn hidden(request: &Request, root: &Path) -> Vec<Mount> {
+    let named: Vec<&Path> = request.readable.iter().chain(&request.writable).map(PathBuf::as_path).collect();
+    let mut mounts: Vec<Mount> = Vec::new();
+    for real in request.hidden.iter().filter(|path| path.exists()) {
+        let mut places: BTreeSet<PathBuf> = seen_at(real).into_iter().collect();
+        if named.iter().chain([&root]).any(|above| real.starts_with(above)) {
+            places.insert(real.clone());
+        }
+        for at in places {
+            let real = real.clone();
+            mounts.push(if real.is_dir() {
+                Mount::Hidden { at, real }
+            } else {
+                Mount::HiddenFile { at, real }
+            });
+        }
+    }
+    // Nothing can be mounted inside what nobody can enter.
+    let all = mounts.clone();
+    mounts.retain(|mount| {
+        let is_inside = |other: &Mount| match (mount.hidden_at(), other.hidden_at()) {
+            (Some(own), Some(above)) => own != above && own.starts_with(above),
+            _ => false,
+        };
+        !all.iter().any(is_inside)
+    });
+    mounts.dedup();
+    mounts
+}
+
+impl Mount {
+    /// Where it hides something.
+    fn hidden_at(&self) -> Option<&Path> {
+        match self {
+            Self::Hidden { at, .. } | Self::HiddenFile { at, .. } => Some(at),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -148,20 +187,26 @@ mod tests {
     fn what_is_on_the_way_is_bound_first_and_from_the_root_down() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        std::fs::create_dir_all(root.join("a/b/data")).unwrap();
+        std::fs::create_dir_all(root.join("a/b/data/inner")).unwrap();
+        std::fs::create_dir(root.join("d")).unwrap();
+        std::fs::write(root.join("d/database"), "").unwrap();
         let mut request = request(&root);
-        request.hidden = vec![root.join("a/b/data"), "/somewhere/else".into(), root.join("not/there")];
+        let hidden = ["a/b/data", "a/b/data/inner", "not/there", "d/database"];
+        request.hidden =
+            hidden.iter().map(|path| root.join(path)).chain(["/somewhere/else".into()]).collect();
         request.protected =
             vec![root.join("c/AGENTS.md"), root.join(".git"), root.join("a/b/data/AGENTS.md")];
         assert_eq!(
-            within(&root, &request),
+            within(&request),
             [
                 Mount::Write(root.join("a")),
                 Mount::Write(root.join("a/b")),
                 Mount::Write(root.join("c")),
-                Mount::Hidden(root.join("a/b/data")),
+                Mount::Write(root.join("d")),
                 Mount::Read(root.join("c/AGENTS.md")),
                 Mount::Read(root.join(".git")),
+                Mount::Hidden { at: root.join("a/b/data"), real: root.join("a/b/data") },
+                Mount::HiddenFile { at: root.join("d/database"), real: root.join("d/database") },
             ]
         );
     }
@@ -170,7 +215,7 @@ mod tests {
     fn the_root_comes_after_what_it_may_lie_in_and_before_the_seals() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        let mounts = mounts(&request(&root), Path::new("/helper"));
+        let mounts = mounts(&request(&root), Path::new("/helper"), Vec::new());
         let position = |mount: &Mount| mounts.iter().position(|other| other == mount).unwrap();
         let bytes = Limits::default().temporary_bytes;
         let temporary = position(&Mount::Temporary { at: TEMPORARY.into(), bytes });

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use protocol::SandboxLevel;
 use serde::{Deserialize, Serialize};
 
+use crate::system_directories::SYSTEM;
 use crate::{Directory, Limits};
 
 /// A command, and what it may reach. Every path is absolute and without links.
@@ -23,7 +24,7 @@ pub struct Request {
     pub readable: Vec<PathBuf>,
     /// What it can read and write besides.
     pub writable: Vec<PathBuf>,
-    /// Directories that it cannot see, wherever they are.
+    /// Directories and files that it cannot see, wherever they are.
     pub hidden: Vec<PathBuf>,
     /// Files and directories inside the root that it can read but not write. Only an isolated command is held to it.
     pub protected: Vec<PathBuf>,
@@ -57,9 +58,13 @@ impl Request {
         None
     }
 
+    /// What a confined command can read, without links.
     fn reached(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        let named = self.readable.iter().chain(&self.writable).cloned();
-        named.chain([self.root.path()])
+        let named = self.readable.iter().chain(&self.writable).chain([&self.temporary]).cloned();
+        // What is not there now may be made before the command begins.
+        let real = |path: &str| Path::new(path).canonicalize().unwrap_or_else(|_| path.into());
+        let system = SYSTEM.iter().map(move |row| real(row.path));
+        named.chain([self.root.path()]).chain(system)
     }
 
     /// Directories strictly below the root that lead to a path below it, from the root down.
@@ -74,5 +79,53 @@ impl Request {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-const _: fn(&Path) = |_| {};
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(level: SandboxLevel, root: &Path, hidden: &str) -> Request {
+        Request {
+            level,
+            root: Directory::look(root).unwrap(),
+            cwd: Directory::look(root).unwrap(),
+            temporary: "/tmp/of-the-command".into(),
+            readable: vec!["/srv/readable".into()],
+            writable: vec!["/srv/writable".into()],
+            hidden: vec![hidden.into()],
+            protected: Vec::new(),
+            environment: Vec::new(),
+            text: String::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Landlock opens the system's directories with everything in them.
+    #[test]
+    fn a_confined_command_is_refused_where_the_gateways_data_is_in_a_directory_of_the_system() {
+        let holder = tempfile::tempdir().unwrap();
+        let root = holder.path().canonicalize().unwrap();
+        for row in SYSTEM {
+            let real = Path::new(row.path).canonicalize().unwrap_or_else(|_| row.path.into());
+            let hidden = real.join("foreword");
+            let request = |level| request(level, &root, hidden.to_str().unwrap());
+            let refused = request(SandboxLevel::Confined).contradiction();
+            assert!(
+                refused.is_some_and(|why| why.contains("is inside what the command may read")),
+                "{}",
+                row.path
+            );
+            assert_eq!(
+                request(SandboxLevel::Isolated).contradiction(),
+                None,
+                "{}: it is hidden there",
+                row.path
+            );
+        }
+        for hidden in ["/srv/readable/x", "/srv/writable", "/tmp/of-the-command/x"] {
+            assert!(request(SandboxLevel::Confined, &root, hidden).contradiction().is_some(), "{hidden}");
+        }
+        for hidden in ["/srv/other", "/usrlocal", "/home/somebody/data"] {
+            assert_eq!(request(SandboxLevel::Confined, &root, hidden).contradiction(), None, "{hidden}");
+        }
+    }
+}

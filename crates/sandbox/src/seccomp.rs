@@ -62,6 +62,9 @@ const TYPING: &[u64] = &[0x5412, 0x541C];
 /// What a call of the x32 interface has in its number; the same kernel takes both.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
+/// Calls that have another number there, besides.
+#[cfg(target_arch = "x86_64")]
+const OTHER_NUMBERS: &[(i64, i64)] = &[(libc::SYS_ioctl, 514), (libc::SYS_kexec_load, 528)];
 
 /// Refuses these calls to this thread and what it starts, for good.
 pub(crate) fn apply(network: Network) -> io::Result<()> {
@@ -102,12 +105,19 @@ fn compile(
     errno: i32,
 ) -> Result<BpfProgram, seccompiler::BackendError> {
     #[cfg(target_arch = "x86_64")]
-    {
-        let twins: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
-        rules.extend(twins);
-    }
+    add_twins(&mut rules);
     let refusal = SeccompAction::Errno(errno.unsigned_abs());
     SeccompFilter::new(rules, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?.try_into()
+}
+
+/// Adds the same rules for the other interface of the same kernel.
+#[cfg(target_arch = "x86_64")]
+fn add_twins(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) {
+    let others = OTHER_NUMBERS.iter();
+    let others = others.filter_map(|(call, other)| Some((other | X32, rules.get(call)?.clone())));
+    let twins = rules.iter().map(|(call, rules)| (call | X32, rules.clone()));
+    let twins: Vec<_> = twins.chain(others).collect();
+    rules.extend(twins);
 }
 
 fn one(index: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::BackendError> {
@@ -124,4 +134,24 @@ fn argument(
 
 fn number(constant: i32) -> u64 {
     u64::from(constant.unsigned_abs())
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// A kernel with the x32 interface takes `TIOCSTI` by another number, too.
+    #[test]
+    fn calls_with_another_number_in_the_x32_interface_are_refused_by_both() {
+        let mut rules = BTreeMap::from([
+            (libc::SYS_ioctl, vec![one(1, SeccompCmpOp::Eq, TYPING[0]).unwrap()]),
+            (libc::SYS_kexec_load, Vec::new()),
+            (libc::SYS_mount, Vec::new()),
+        ]);
+        add_twins(&mut rules);
+        for number in [514, 528, libc::SYS_ioctl, libc::SYS_kexec_load, libc::SYS_mount] {
+            assert!(rules.contains_key(&(number | 0x4000_0000)), "{number}");
+        }
+        assert_eq!(rules[&(514 | 0x4000_0000)], rules[&libc::SYS_ioctl]);
+    }
 }

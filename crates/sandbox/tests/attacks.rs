@@ -9,6 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::time::Duration;
 
 use sandbox::SandboxLevel;
+use test_sandbox::OTHER_USER;
 
 use crate::trial::Trial;
 
@@ -88,7 +89,7 @@ attacks! {
     signals_to_others: "ending processes outside", isolated Yes, confined Yes,
         "os.kill(int(E['GATEWAY']), 0)\nthrough()";
     kernel_settings: "writing the kernel's settings in `/proc/sys`", isolated Yes, confined Yes,
-        "open('/proc/sys/kernel/core_pattern', 'w').write('|/x')\nthrough()";
+        "p = '/proc/sys/kernel/core_pattern'\nt = open(p).read()\nopen(p, 'w').write(t)\nthrough()";
     user_namespace: "a new user namespace, in which one is root", isolated Yes, confined Yes,
         "check(libc.unshare(0x10000000))";
     user_namespace_by_clone: "the same by `clone`", isolated Yes, confined Yes,
@@ -98,7 +99,8 @@ attacks! {
     keyring: "the keys of the user's session", isolated Yes, confined Yes,
         "check(libc.syscall(250 if x86 else 219, 0, -4, 1))";
     bpf: "loading programs into the kernel", isolated Yes, confined Yes,
-        "check(libc.syscall(321 if x86 else 280, 0, ctypes.create_string_buffer(128), 128))";
+        "a = ctypes.create_string_buffer(struct.pack('IIII', 2, 4, 4, 1), 128)\n\
+         check(libc.syscall(321 if x86 else 280, 0, a, 128))";
     shared_memory: "System V shared memory of other programs", isolated Yes, confined No,
         "check(libc.shmget(int(E['SHARED']), 0, 0))";
     device: "making a device", isolated Yes, confined Yes,
@@ -110,14 +112,19 @@ attacks! {
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('large', 'wb')\nf.truncate(2 << 20)\nthrough()";
     too_much_memory: "a process that takes all memory", isolated Yes, confined Yes,
         "bytearray(1 << 30)\nthrough()";
-    too_much_shared_memory: "processes that together take all memory", isolated No, confined No,
-        "m = mmap.mmap(-1, 1 << 30)\nthrough()";
+    too_much_memory_together: "processes that together take all memory", isolated No, confined No,
+        "for n in range(3):\n  if os.fork() == 0:\n    b = bytearray(300 << 20)\n    os._exit(0)\n\
+         if all(os.wait()[1] == 0 for n in range(3)): through()";
     too_many_temporary_files: "temporary files that fill the memory or the disk", isolated Yes, confined No,
         "for n in range(32): open(E['TMPDIR'] + '/%d' % n, 'wb').write(bytes(1 << 20))\nthrough()";
     reading_the_data_directory: "reading the gateway's data inside the workspace", isolated Yes, confined Yes,
         "open('data/owner.token').read()\nthrough()";
     moving_the_data_directory: "moving a directory above it, for the next command to read", isolated Yes, confined Yes,
         "os.rename('above', 'aside')\nopen('aside/data/owner.token').read()\nthrough()";
+    reading_a_private_file: "reading a key or a database that is a file in the workspace", isolated Yes, confined Yes,
+        "open('private.key').read()\nthrough()";
+    moving_a_private_file: "giving it another name", isolated Yes, confined Yes,
+        "os.rename('private.key', 'aside')\nopen('aside').read()\nthrough()";
     writing_instructions: "writing AGENTS.md", isolated Yes, confined No,
         "open('sub/AGENTS.md', 'w').write('evil')\nthrough()";
     replacing_instructions: "putting another file in the place of AGENTS.md", isolated Yes, confined No,
@@ -131,10 +138,10 @@ attacks! {
 }
 
 /// What every script begins with.
-const PRELUDE: &str = "import ctypes, mmap, os, signal, socket, stat, sys, time, platform\n\
+const PRELUDE: &str = "import ctypes, os, signal, socket, stat, struct, sys, time, platform\n\
     E = os.environ\nx86 = platform.machine() == 'x86_64'\nlibc = ctypes.CDLL(None, use_errno=True)\n\
     def through(): print('got through', flush=True)\n\
-    def check(r):\n  if r >= 0: through()\n\
+    def check(r):\n  if r < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))\n  through()\n\
     sys.excepthook = lambda kind, error, trace: print(kind.__name__, error)\n";
 
 /// Tries an attack at both levels.
@@ -144,14 +151,15 @@ fn attempt(name: &str) {
     for (level, holds) in
         [(SandboxLevel::Isolated, attack.isolated), (SandboxLevel::Confined, attack.confined)]
     {
-        let (got_through, said) = got_through(attack, level);
+        let (got_through, said) = got_through(attack, level, OTHER_USER);
         assert_eq!(got_through, holds == No, "{name} at `{}`: {said}", level.name());
     }
 }
 
 /// Whether an attack succeeds, as seen from inside or from outside.
-fn got_through(attack: &Attack, level: SandboxLevel) -> (bool, String) {
+fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String) {
     let mut trial = Trial::new();
+    trial.user = user;
     trial.limits.time = Duration::from_secs(20);
     trial.limits.file_bytes = 1 << 20;
     trial.limits.memory_bytes = 512 << 20;
@@ -165,10 +173,12 @@ fn got_through(attack: &Attack, level: SandboxLevel) -> (bool, String) {
     match attack.name {
         "reading_the_data_directory" => trial.hidden = vec![trial.root("data")],
         "moving_the_data_directory" => trial.hidden = vec![trial.root("above/data")],
+        "reading_a_private_file" | "moving_a_private_file" => trial.hidden = vec![trial.root("private.key")],
         _ => {}
     }
     trial.write("root/data/owner.token", "secret");
     trial.write("root/above/data/owner.token", "secret");
+    trial.write("root/private.key", "secret");
     // Servers outside, which anybody may use.
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -211,13 +221,31 @@ fn got_through(attack: &Attack, level: SandboxLevel) -> (bool, String) {
     (said.contains(THROUGH) || is_changed || heard, said)
 }
 
+/// Attacks that need privileges which an ordinary user does not have, or a kernel that not every machine has.
+const NEEDING_MORE: &[&str] = &["bpf", "device", "kernel_settings", "vsock"];
+/// What such an attack says where the machine cannot do it, sandbox or not.
+const NOT_HERE: &[&str] = &[
+    "PermissionError",
+    "Address family not supported",
+    "Function not implemented",
+    "Read-only file system",
+    "No such file or directory",
+];
+
 /// Every script works where nothing stops it, so that none fails by its own fault.
 #[test]
 fn every_attack_gets_through_without_a_sandbox() {
-    // These need privileges that an ordinary user does not have, or a kernel that not every machine has.
-    let without_effect_here = ["bpf", "device", "kernel_settings", "vsock"];
-    for attack in ATTACKS.iter().filter(|attack| !without_effect_here.contains(&attack.name)) {
-        let (got_through, said) = got_through(attack, SandboxLevel::Off);
+    let mut not_shown = Vec::new();
+    for attack in ATTACKS {
+        let needs_more = NEEDING_MORE.contains(&attack.name);
+        // Root, where the tests are.
+        let user = if needs_more { 0 } else { OTHER_USER };
+        let (got_through, said) = got_through(attack, SandboxLevel::Off, user);
+        if needs_more && !got_through && NOT_HERE.iter().any(|reason| said.contains(reason)) {
+            not_shown.push(format!("{} ({})", attack.name, said.trim()));
+            continue;
+        }
         assert!(got_through, "{}: {said}", attack.name);
     }
+    eprintln!("not shown to work on this machine: {not_shown:?}");
 }

@@ -1,13 +1,18 @@
 //! Nothing of a command is left: not when it ends, not when it is cancelled, not when the gateway dies or freezes.
 
-use std::process::Child;
+use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sandbox::SandboxLevel;
+use sandbox::{Ended, Report, SandboxLevel};
+use test_sandbox::processes_with;
 
-use crate::trial::{Trial, eventually, processes_with};
+use crate::trial::{Trial, eventually};
 
-const LEVELS: [SandboxLevel; 3] = [SandboxLevel::Isolated, SandboxLevel::Confined, SandboxLevel::Off];
+/// The levels at which each of these tests is run, and what SECURITY.md says of them.
+pub(crate) const LEVELS: [SandboxLevel; 3] =
+    [SandboxLevel::Isolated, SandboxLevel::Confined, SandboxLevel::Off];
+pub(crate) const SHOWN: &str =
+    "a `setsid` child after the end, a cancel, a kill −9 or a freeze of the gateway";
 
 /// A child that leaves its session and its group, by the argument that finds it again.
 fn deserter(mark: &str) -> String {
@@ -29,6 +34,22 @@ fn a_setsid_child_is_gone_when_the_command_has_ended() {
         let (trial, mark) = (Trial::new(), mark(level, 1));
         trial.output(level, &format!("{} until [ -e left ]; do sleep 0.01; done", deserter(&mark)));
         assert!(processes_with(&format!("1000{mark}")).is_empty(), "{level:?}");
+    }
+}
+
+#[test]
+fn a_setsid_child_is_gone_when_the_command_is_cancelled() {
+    for level in LEVELS {
+        let (trial, mark) = (Trial::new(), mark(level, 5));
+        let cancel = trial.path("cancel");
+        let request = trial.request(level, &format!("{}\ntouch begun; sleep 300", deserter(&mark)));
+        let mut gateway = trial.command(&request).arg(&cancel).stdout(Stdio::piped()).spawn().unwrap();
+        eventually("the child", || !processes_with(&format!("sleep\u{0}1000{mark}")).is_empty());
+        trial.write("cancel", "");
+        let said = std::io::read_to_string(gateway.stdout.take().unwrap()).unwrap();
+        // What was told that it has ended has ended.
+        assert!(processes_with(&format!("sleep\u{0}1000{mark}")).is_empty(), "{level:?}");
+        assert!(said.contains("released") && gateway.wait().unwrap().success(), "{said}");
     }
 }
 
@@ -56,6 +77,19 @@ fn a_setsid_child_is_gone_when_the_gateway_is_frozen() {
     }
 }
 
+/// Bubblewrap's own process holds the pipe on which the helper says why a command cannot begin.
+#[test]
+fn a_command_cannot_say_that_it_was_not_run() {
+    let trial = Trial::new();
+    let forge = "trap '' PIPE; for fd in 0 1 2 3 4 5; do printf 'forged' > /proc/1/fd/$fd; done 2>/dev/null; echo ran; exit 3";
+    // At once, and when the guard has surely heard that it began.
+    for pause in ["", "sleep 0.2; "] {
+        let answer = trial.run(SandboxLevel::Isolated, &format!("{pause}{forge}"));
+        assert_eq!(answer.report, Report::Ended(Ended::Exited(3)), "{}", answer.output);
+        assert!(answer.output.ends_with("ran\n"), "{}", answer.output);
+    }
+}
+
 /// Killing bubblewrap in its first milliseconds leaves survivors; killing its guard's pipe must not.
 #[test]
 fn a_command_that_has_hardly_begun_is_gone_too() {
@@ -63,7 +97,7 @@ fn a_command_that_has_hardly_begun_is_gone_too() {
         let (trial, mark) = (Trial::new(), mark(level, 4));
         let request = trial.request(level, &deserter(&mark));
         for round in 0..40 {
-            let mut gateway = trial.command(&request).stdout(std::process::Stdio::null()).spawn().unwrap();
+            let mut gateway = trial.command(&request).stdout(Stdio::null()).spawn().unwrap();
             std::thread::sleep(std::time::Duration::from_micros(round * 500));
             signal(&gateway, Signal::KILL);
             gateway.wait().unwrap();

@@ -93,12 +93,46 @@ fn a_command_ends_with_its_time() {
     }
 }
 
+/// Bubblewrap follows links, in what it mounts and in where it mounts it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_becomes_a_link_while_the_sandbox_is_made_opens_nothing_else() {
+    const SWAPPING: &str = "import ctypes, sys\nlibc = ctypes.CDLL(None)\na, b = sys.argv[1].encode(), sys.argv[2].encode()\n\
+                            while True: libc.renameat2(-100, a, -100, b, 2)";
+    let mut trial = Trial::new();
+    trial.write("root/a/AGENTS.md", "rules");
+    std::os::unix::fs::symlink("..", trial.root("b")).unwrap();
+    trial.protected = vec![trial.root("a/AGENTS.md")];
+    let mut swapping = std::process::Command::new("python3");
+    let mut swapping =
+        swapping.args(["-c", SWAPPING]).args([trial.root("a"), trial.root("b")]).spawn().unwrap();
+    let (mut ran, mut refused) = (0, 0);
+    for _ in 0..120 {
+        let text = "cat outside a/outside b/outside ../outside ../../outside 2>/dev/null; echo ran";
+        match trial.try_run(&trial.request(SandboxLevel::Isolated, text)) {
+            Ok(answer) if answer.output.contains("secret") => {
+                let _ = swapping.kill();
+                panic!("{answer:?}");
+            }
+            Ok(answer) if answer.output.contains("ran") => ran += 1,
+            _ => refused += 1,
+        }
+    }
+    swapping.kill().unwrap();
+    swapping.wait().unwrap();
+    assert!(refused > 0, "the exchange was never noticed in {ran} runs");
+}
+
+/// The levels at which root is refused, and what SECURITY.md says of it.
+pub(crate) const WITHOUT_ROOT: [SandboxLevel; 2] = [SandboxLevel::Isolated, SandboxLevel::Confined];
+pub(crate) const WITHOUT_ROOT_SHOWN: &str = "running as root";
+
 #[test]
 fn root_is_refused() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
+    for level in WITHOUT_ROOT {
         let trial = Trial::new();
         let mut command = trial.command(&trial.request(level, "echo ran"));
         std::os::unix::process::CommandExt::uid(&mut command, 0);

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use sandbox::SandboxLevel;
+
 use crate::attacks::{ATTACKS, Holds};
+use crate::{endings, ordinary};
 
 const BEGIN: &str = "<!-- attacks: written by a test -->\n";
 const END: &str = "<!-- end of attacks -->\n";
@@ -15,11 +18,13 @@ fn table() -> String {
         let (isolated, confined) = (word(attack.isolated), word(attack.confined));
         let _ = writeln!(table, "| {} | {isolated} | {confined} |", attack.shown);
     }
-    for (shown, confined) in [
-        ("a `setsid` child after the end, a cancel, a kill −9 or a freeze of the gateway", "held"),
-        ("running as root", "held"),
-    ] {
-        let _ = writeln!(table, "| {shown} | held | {confined} |");
+    for (shown, levels) in
+        [(endings::SHOWN, &endings::LEVELS[..]), (ordinary::WITHOUT_ROOT_SHOWN, &ordinary::WITHOUT_ROOT[..])]
+    {
+        let tried = |level| if levels.contains(&level) { Holds::Yes } else { Holds::No };
+        let [isolated, confined] =
+            [SandboxLevel::Isolated, SandboxLevel::Confined].map(|level| word(tried(level)));
+        let _ = writeln!(table, "| {shown} | {isolated} | {confined} |");
     }
     table
 }

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 
 use sandbox::{Directory, Ended, Limits, Report, Request, SandboxLevel};
 use serde::Deserialize;
+use test_sandbox::OTHER_USER;
 
-/// Who commands run as when the tests run as root, which commands must not: nobody.
-const OTHER_USER: u32 = 65_534;
 /// How long anything is waited for before a test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -24,6 +23,8 @@ pub(crate) struct Trial {
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) limits: Limits,
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Who commands run as when the tests run as root.
+    pub(crate) user: u32,
 }
 
 /// How a command ended, and what it said.
@@ -40,11 +41,12 @@ impl Trial {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         // The build's own directory may be one that nobody else can enter.
         let program = path.join("trial");
-        let built = env!("CARGO_BIN_EXE_foreword-sandbox-trial");
-        fs::hard_link(built, &program).or_else(|_| fs::copy(built, &program).map(|_| ())).unwrap();
+        let built = test_sandbox::guard_program().unwrap();
+        fs::hard_link(&built, &program).or_else(|_| fs::copy(&built, &program).map(|_| ())).unwrap();
         let limits = Limits { time: Duration::from_secs(30), ..Limits::default() };
         let (hidden, protected, environment) = (Vec::new(), Vec::new(), passed());
-        let trial = Self { directory, program, hidden, protected, limits, environment };
+        let user = OTHER_USER;
+        let trial = Self { directory, program, hidden, protected, limits, environment, user };
         trial.make_directory("");
         trial.make_directory("root");
         trial.make_directory("temporary");
@@ -104,7 +106,7 @@ impl Trial {
         let mut command = Command::new(&self.program);
         command.arg(serde_json::to_string(request).unwrap()).stdin(Stdio::null());
         if rustix::process::geteuid().is_root() {
-            command.uid(OTHER_USER).gid(OTHER_USER);
+            command.uid(self.user).gid(self.user);
         }
         command
     }
@@ -212,15 +214,4 @@ pub(crate) fn eventually(what: &str, mut is_there: impl FnMut() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// Numbers of living processes whose arguments contain a text.
-pub(crate) fn processes_with(text: &str) -> Vec<u32> {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    ids.filter(|id| {
-        let arguments = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&arguments).contains(text)
-    })
-    .collect()
 }

@@ -8,9 +8,25 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, bail};
 
-/// The program of the sandbox's own tests.
+/// The program, and the package that it is in: this one.
 const NAME: &str = "foreword-sandbox-trial";
-const PACKAGE: &str = "foreword-sandbox";
+const PACKAGE: &str = env!("CARGO_PKG_NAME");
+/// Where its source is, from here.
+const SOURCES: &[&str] = &["src", "../sandbox/src"];
+
+/// Who commands run as when tests run as root, which commands must not: nobody.
+pub const OTHER_USER: u32 = 65_534;
+
+/// Numbers of living processes whose arguments contain a text.
+pub fn processes_with(text: &str) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    ids.filter(|id| {
+        let arguments = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&arguments).contains(text)
+    })
+    .collect()
+}
 
 /// Where the program is. It is built with the workspace's tests; where only some of them were built and it is missing or
 /// older than its source, it is built now.
@@ -36,11 +52,16 @@ pub fn guard_program() -> anyhow::Result<PathBuf> {
 /// Whether the program is there, and not older than its source.
 fn is_fresh(program: &Path) -> anyhow::Result<bool> {
     let Ok(built) = program.metadata().and_then(|metadata| metadata.modified()) else { return Ok(false) };
-    Ok(newest(&source())? <= built)
+    for source in SOURCES {
+        if newest(&own_directory().join(source))? > built {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../sandbox/src")
+fn own_directory() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// When a file below a directory was last written.
@@ -62,7 +83,7 @@ fn build(directory: &Path) -> anyhow::Result<()> {
     };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--package", PACKAGE, "--bin", NAME, "--profile", profile]);
-    cargo.arg("--manifest-path").arg(source().join("../Cargo.toml"));
+    cargo.arg("--manifest-path").arg(own_directory().join("Cargo.toml"));
     cargo.arg("--target-dir").arg(directory.parent().context("a build without a directory")?);
     let status = cargo.status().context("could not start cargo")?;
     if !status.success() {

@@ -1,9 +1,10 @@
 //! Where calls run and what they may do.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use instructions::path::normalise;
 use protocol::CallEffects;
@@ -26,17 +27,22 @@ pub struct ToolContext {
     cwd: PathBuf,
     real_cwd: PathBuf,
     home: Option<Arc<Root>>,
-    /// Directories that no call may look into, without links.
+    /// Directories and files that no call may look into, without links.
     hidden: Arc<[PathBuf]>,
     permissions: Permissions,
     /// Whether whoever runs the calls has this one workspace only.
     is_bound: bool,
     protected_names: Arc<[String]>,
+    /// Files that are protected although their names do not say so, by their way from the root. Shared by all calls of a
+    /// turn, in which more of them may be met.
+    protected_paths: Arc<RwLock<BTreeSet<PathBuf>>>,
     approvals: Arc<dyn AnyApprovals>,
     gate: Option<Arc<dyn RunGate>>,
     limits: ToolLimits,
     cancellation: CancellationToken,
     untold: UntoldEffects,
+    /// Where what commands did to protected files is kept when these are put back.
+    set_aside: Option<Arc<Path>>,
     /// Which call this is, and of which tool.
     call: Option<Arc<(String, String)>>,
     /// What this call may write, without links.
@@ -92,11 +98,13 @@ impl ToolContext {
             permissions: Permissions::default(),
             is_bound: false,
             protected_names: Arc::new([]),
+            protected_paths: Arc::default(),
             approvals: Arc::new(Nobody),
             gate: None,
             limits: ToolLimits::default(),
             cancellation: CancellationToken::new(),
             untold: UntoldEffects::default(),
+            set_aside: None,
             call: None,
             granted: Arc::new([]),
         }
@@ -111,10 +119,14 @@ impl ToolContext {
         Ok(self)
     }
 
-    /// Hides directories from every call, wherever the root is; those that are not there hide nothing.
-    pub fn with_hidden<P: AsRef<Path>>(mut self, directories: impl IntoIterator<Item = P>) -> Self {
-        let real = directories.into_iter().filter_map(|directory| directory.as_ref().canonicalize().ok());
-        self.hidden = real.collect();
+    /// Hides directories and files from every call, wherever the root is. What is not there yet is hidden when it comes, if
+    /// the directory that it would be in is there now.
+    pub fn with_hidden<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        let real = |path: &Path| match path.canonicalize() {
+            Ok(real) => Some(real),
+            Err(_) => Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)),
+        };
+        self.hidden = paths.into_iter().filter_map(|path| real(path.as_ref())).collect();
         self
     }
 
@@ -134,6 +146,15 @@ impl ToolContext {
     pub fn with_protected_names(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.protected_names = names.into_iter().collect();
         self
+    }
+
+    /// Protects files from now on, such as those that instruction files import; what is outside of the root is out of reach
+    /// anyway.
+    pub fn protect<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) {
+        let found =
+            paths.into_iter().filter_map(|path| Some(self.find(path.as_ref()).ok()?.below().to_owned()));
+        let found: Vec<PathBuf> = found.collect();
+        self.protected_paths.write().unwrap_or_else(PoisonError::into_inner).extend(found);
     }
 
     /// Sets who is asked.
@@ -163,6 +184,13 @@ impl ToolContext {
     /// Sets who hears what calls did when nobody waits for their answers any more.
     pub fn with_untold_effects(mut self, untold: UntoldEffects) -> Self {
         self.untold = untold;
+        self
+    }
+
+    /// Sets where a command's versions of protected files are kept when these are put back. Without one, they get another
+    /// name beside where they were.
+    pub fn with_set_aside(mut self, directory: impl AsRef<Path>) -> Self {
+        self.set_aside = Some(directory.as_ref().into());
         self
     }
 
@@ -222,7 +250,14 @@ impl ToolContext {
     /// The same for one call, which may write these files.
     pub(crate) fn granting(&self, call: &ToolCall, paths: Vec<PathBuf>) -> Self {
         let call = Some(Arc::new((call.id.clone(), call.name.clone())));
-        Self { call, granted: paths.into(), ..self.clone() }
+        // What is protected stays the same while a call runs: a file that was not looked at before is not new afterwards.
+        let protected = self.protected_paths.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let protected_paths = Arc::new(RwLock::new(protected));
+        Self { call, protected_paths, granted: paths.into(), ..self.clone() }
+    }
+
+    pub(crate) fn set_aside(&self) -> Option<&Path> {
+        self.set_aside.as_deref()
     }
 
     pub(crate) fn untold(&self) -> &UntoldEffects {
@@ -255,21 +290,19 @@ impl ToolContext {
                 let place = root.find(relative, &absolute)?;
                 match self.hiding(&place.real()) {
                     None => Ok(place),
-                    Some(directory) => {
-                        Err(FileError::Hidden { path: absolute, directory: directory.to_owned() })
-                    }
+                    Some(hidden) => Err(FileError::Hidden { path: absolute, hidden: hidden.to_owned() }),
                 }
             }
             None => Err(FileError::Outside { path: absolute, root: root.real().to_owned() }),
         }
     }
 
-    /// Directories that no call may look into, without links.
+    /// Directories and files that no call may look into, without links.
     pub(crate) fn hidden(&self) -> &[PathBuf] {
         &self.hidden
     }
 
-    /// The hidden directory that a path without links is in, if it is in one.
+    /// What hides a path without links, if something does.
     pub(crate) fn hiding(&self, real: &Path) -> Option<&Path> {
         self.hidden.iter().map(PathBuf::as_path).find(|directory| real.starts_with(directory))
     }
@@ -288,7 +321,7 @@ impl ToolContext {
         {
             return if is_home_file(below) { None } else { Some("the home directory".to_owned()) };
         }
-        protection::reason(place.below(), &self.protected_names)
+        self.protected_name(place.below())
     }
 
     /// The rule for a place that is one of the model's identity; `None` for all others.
@@ -307,7 +340,10 @@ impl ToolContext {
 
     /// Why what has this way from the root is protected.
     pub(crate) fn protected_name(&self, below: &Path) -> Option<String> {
-        protection::reason(below, &self.protected_names)
+        protection::reason(below, &self.protected_names).or_else(|| {
+            let paths = self.protected_paths.read().unwrap_or_else(PoisonError::into_inner);
+            paths.contains(below).then(|| protection::IMPORTED.to_owned())
+        })
     }
 
     /// Writes a file, if this call was allowed to write what the path leads to now. With `known`, only if that is still

@@ -15,8 +15,8 @@ use crate::replacement::ReplaceError;
 pub(crate) enum FileError {
     #[error("{} is outside the workspace {}", path.display(), root.display())]
     Outside { path: PathBuf, root: PathBuf },
-    #[error("{} is in {}, which is out of reach of every tool", path.display(), directory.display())]
-    Hidden { path: PathBuf, directory: PathBuf },
+    #[error("{} is among what the gateway keeps in {}, which is out of reach of every tool", path.display(), hidden.display())]
+    Hidden { path: PathBuf, hidden: PathBuf },
     #[error("{} does not exist", path.display())]
     Absent { path: PathBuf },
     #[error("a part of {} is not a directory", path.display())]

@@ -21,6 +21,9 @@ pub struct ToolLimits {
     pub search_matches: usize,
     /// Entries that a search looks at.
     pub search_entries: usize,
+    /// Protected files that are mounted read-only for a command: each costs a mount, or two. What is beyond is looked at
+    /// afterwards.
+    pub mounts: usize,
     /// How long protected files are looked for, before a command and after it.
     pub watch_time: Duration,
     /// How long a call waits for somebody to decide.
@@ -38,6 +41,7 @@ impl Default for ToolLimits {
             pattern_bytes: 4_096,
             search_matches: 200,
             search_entries: 500_000,
+            mounts: 400,
             watch_time: Duration::from_secs(5),
             approval_time: Duration::from_secs(600),
         }

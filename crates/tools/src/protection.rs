@@ -11,6 +11,9 @@ const FILES: &[&str] = &["USER.md", ".envrc"];
 /// Files of the home directory that are the model's to evolve.
 pub(crate) const HOME_FILES: &[&str] = &["SOUL.md", "IDENTITY.md"];
 
+/// Why a file is protected that an instruction file brings into the prompt.
+pub(crate) const IMPORTED: &str = "files that instruction files import";
+
 /// Why a file is protected; `None` if it is not. `path` is the way from the root, without links.
 ///
 /// Letter case does not count: on some systems `agents.MD` is the same file.

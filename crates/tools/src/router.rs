@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -88,6 +88,11 @@ impl Router {
         let mut limits = *self.context.limits();
         limits.output_chars = limits.output_chars.min(limit);
         Self { callable: Arc::clone(&self.callable), context: self.context.clone().with_limits(limits) }
+    }
+
+    /// Protects files from now on, in every round of the turn.
+    pub fn protect<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) {
+        self.context.protect(paths);
     }
 
     /// How the round's tools are described, in the order of the toolbox.

@@ -7,6 +7,7 @@ mod watch;
 mod words;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use instructions::Reminder;
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Arguments, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 use process::{Order, Outcome};
-use watch::Watch;
+use watch::{Baselines, Watch};
 
 /// How commands are run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +74,8 @@ impl ShellSettings {
 pub struct Shell {
     settings: ShellSettings,
     level: Result<SandboxLevel, String>,
+    /// What protected files were before the commands that run now.
+    baselines: Arc<Baselines>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -89,17 +92,22 @@ impl Shell {
     /// A shell with these settings.
     pub fn new(settings: ShellSettings) -> Self {
         let level = settings.level();
-        Self { settings, level }
+        Self { settings, level, baselines: Arc::default() }
     }
 
     /// Runs a command, and puts protected files back: also when it is stopped.
-    async fn run(&self, context: &ToolContext, parameters: Parameters, stop: CancellationToken) -> ToolOutput {
+    async fn run(
+        &self,
+        context: &ToolContext,
+        parameters: Parameters,
+        stop: CancellationToken,
+    ) -> ToolOutput {
         let level = match &self.level {
             Ok(level) => *level,
             Err(reason) => return self.without_sandbox(&parameters.command, reason),
         };
         let timeout = parameters.timeout_seconds.map_or(self.settings.timeout, Duration::from_secs);
-        let watch = Watch::begin(context, level).await;
+        let watch = Watch::begin(context, level, &self.baselines).await;
         let order = Order { level, text: parameters.command, timeout, protected: watch.mounts() };
         let ran = process::run(context, &self.settings, order, stop).await;
         let changes = watch.end().await;
@@ -252,7 +260,7 @@ mod tests {
         let context = ToolContext::open(directory.path(), directory.path()).unwrap();
         let context = context.with_approvals(std::sync::Arc::new(Unasked));
         let level = Err("bubblewrap is not installed".to_owned());
-        let shell = Shell { settings: ShellSettings::default(), level };
+        let shell = Shell { settings: ShellSettings::default(), level, baselines: Arc::default() };
         let mut toolbox = Toolbox::new();
         toolbox.add(shell).unwrap();
         let arguments = r#"{"command":"touch ran"}"#.to_owned();

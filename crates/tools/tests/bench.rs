@@ -28,6 +28,7 @@ pub(crate) fn bench(files: &[(&str, &str)]) -> Bench {
         protected: Permission::Deny,
         identity: Permission::Allow,
     });
+    let context = context.with_set_aside(directory.path().join("undone"));
     let bench = Bench { directory, context, toolbox: Toolbox::files() };
     for (path, content) in files {
         bench.write(path, content);
@@ -52,6 +53,10 @@ impl Bench {
 
     pub(crate) fn read(&self, path: &str) -> String {
         String::from_utf8(fs::read(self.path(path)).unwrap()).unwrap()
+    }
+
+    pub(crate) fn read_if_there(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.path(path)).ok()
     }
 
     /// Moves the working directory.

@@ -233,8 +233,7 @@ async fn changes_of_protected_files_are_undone_and_reported() {
     // Nothing is lost: somebody else may have written it.
     let aside = std::path::Path::new(aside);
     assert_eq!(fs::read_to_string(aside.join("AGENTS.md")).unwrap(), "evil\n");
-    assert!(aside.join("c/.agents/x").exists());
-    fs::remove_dir_all(aside).unwrap();
+    assert!(aside.join("c/.agents/x").exists() && aside.starts_with(bench.directory.path().join("undone")));
     let times = bench.call("shell", json!({ "command": "touch -r file AGENTS.md" })).await;
     assert!(
         times.text.contains("AGENTS.md (changed)"),
@@ -266,6 +265,76 @@ async fn what_is_put_back_is_not_put_through_a_link() {
         [change("c/AGENTS.md", FileChange::New, true), change("a/AGENTS.md", FileChange::Removed, false)]
     );
     assert_eq!(fs::read_to_string(outside).unwrap(), "other");
+}
+
+/// What a command makes larger than what is copied is moved out of the way all the same, where setting it aside would mean
+/// copying it to another file system.
+#[tokio::test]
+async fn padding_a_protected_file_does_not_keep_it() {
+    let other = tempfile::tempdir_in("/dev/shm").unwrap();
+    let is_other = {
+        let device =
+            |path: &std::path::Path| std::os::unix::fs::MetadataExt::dev(&fs::metadata(path).unwrap());
+        let bench = bench(&[]);
+        device(&bench.root()) != device(other.path())
+    };
+    assert!(is_other, "the temporary directory is /dev/shm itself; this test needs two file systems");
+    for aside in [Some(other.path()), None] {
+        let mut bench = unconfined(&[("AGENTS.md", "be brief"), (".vscode/tasks.json", "{}")]);
+        bench.context = match aside {
+            Some(aside) => bench.context.with_set_aside(aside),
+            None => bench.context.with_set_aside("/proc/nowhere"),
+        };
+        let size = (1 << 20) + 1;
+        let command = format!(
+            "for f in AGENTS.md AGENTS.override.md .vscode/settings.json; do head -c {size} /dev/zero > $f; done; \
+             mkdir -p c/.agents; head -c {size} /dev/zero > c/.agents/x"
+        );
+        let output = bench.call("shell", json!({ "command": command })).await;
+        assert_eq!(
+            output.effects.protected_changes,
+            [
+                change(".vscode/settings.json", FileChange::New, true),
+                change("AGENTS.md", FileChange::Changed, true),
+                change("AGENTS.override.md", FileChange::New, true),
+                change("c/.agents", FileChange::New, true),
+            ]
+        );
+        assert_eq!(bench.read("AGENTS.md"), "be brief");
+        for gone in ["AGENTS.override.md", ".vscode/settings.json", "c/.agents"] {
+            assert!(!bench.path(gone).exists(), "{gone}");
+        }
+        // Its versions are beside, under names that mean nothing to anybody, and outside of what is protected.
+        let mut left: Vec<String> = fs::read_dir(bench.root())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.contains(".foreword-undone-"))
+            .map(|name| name.split_once(".foreword-undone-").unwrap().0.to_owned())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["AGENTS.md", "AGENTS.override.md", "settings.json"]);
+        assert!(output.text.contains("The command's versions are in"), "{}", output.text);
+    }
+}
+
+/// Cancelling is when somebody has seen that a command does what it should not.
+#[tokio::test]
+async fn dropping_the_call_puts_protected_files_back() {
+    let bench = unconfined(&[("AGENTS.md", "be brief")]);
+    let router = bench.router();
+    let command = "echo evil > AGENTS.md; echo evil > AGENTS.override.md; touch begun; sleep 300";
+    let running =
+        tokio::spawn(async move { router.call(call("shell", json!({ "command": command }))).await });
+    while !bench.path("begun").exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    running.abort();
+    assert!(running.await.unwrap_err().is_cancelled());
+    while bench.read_if_there("AGENTS.md").as_deref() != Some("be brief")
+        || bench.path("AGENTS.override.md").exists()
+    {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]

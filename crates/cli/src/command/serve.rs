@@ -1,5 +1,6 @@
 //! `foreword serve`.
 
+use std::path::PathBuf;
 use std::pin::pin;
 
 use agent::AgentSettings;
@@ -26,6 +27,7 @@ const LOOKS: usize = 10;
 pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Failure> {
     let output = context.output;
     let settings = settings(&context, &arguments)?;
+    warn_of_useless_shell(&context).await;
     // From now on, so that a request to end is never missed, and never leaves anything behind.
     let mut stop = StopSignals::listen()?;
     let started = tokio::select! {
@@ -105,7 +107,6 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
     let providers = providers::build(&context.configuration, |name| std::env::var(name).ok())?;
     settings.agent = agent_settings(context, providers)?;
     warn_of_unknown_sections(context);
-    warn_of_useless_shell(context);
     Ok(settings)
 }
 
@@ -114,7 +115,9 @@ pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<
     let sections = context.configuration.sections();
     Ok(AgentSettings {
         home: context.directories.home.clone(),
-        private_directories: vec![context.directories.data.clone(), context.directories.home.clone()],
+        private_paths: private_paths(context),
+        // The gateway knows its data directory.
+        set_aside: None,
         files: Files::new(context)?.settings,
         prompt: sections.prompt.clone(),
         providers,
@@ -125,6 +128,14 @@ pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<
         },
         retention: sections.retention,
     })
+}
+
+/// What no tool may see: our own directories, and secrets that are kept elsewhere.
+fn private_paths(context: &Context) -> Vec<PathBuf> {
+    let sections = context.configuration.sections();
+    let keys = sections.providers.values().filter_map(|provider| provider.api_key_file.clone());
+    let secrets = keys.chain(sections.client.token_file.clone());
+    [context.directories.data.clone(), context.directories.home.clone()].into_iter().chain(secrets).collect()
 }
 
 /// A section that nobody knows may be one that a hook brings, or a typing error.
@@ -139,12 +150,14 @@ fn warn_of_unknown_sections(context: &Context) {
 }
 
 /// Commands that cannot be sandboxed do not run, which is better known before a model tries.
-fn warn_of_useless_shell(context: &Context) {
+async fn warn_of_useless_shell(context: &Context) {
     let sections = context.configuration.sections();
     if !sections.shell_enabled {
         return;
     }
-    if let Err(reason) = sections.shell.level() {
+    let shell = sections.shell.clone();
+    // Found out by trying, in processes that are waited for.
+    if let Err(reason) = agent::blocking(move || shell.level()).await {
         let weakest = sections.shell.sandbox.name();
         let message = format!(
             "shell.enabled is true, but no command will run: permissions.shell_sandbox is {weakest}, and this \

@@ -388,6 +388,11 @@ pub(crate) const KEYS: &[Key] = &[
         "How long the change log is kept; a client that was away for longer has to reload."
     ),
     key!(
+        "retention.undone_files",
+        retention.undone_files as Period,
+        "How long a command's versions of protected files are kept after these were put back."
+    ),
+    key!(
         "providers.NAME.kind",
         providers[NAME].kind,
         "Which API it speaks: Messages, Responses, or the Chat Completions of everybody else."

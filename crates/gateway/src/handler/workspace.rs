@@ -43,7 +43,7 @@ pub(crate) async fn update(
 /// Looks at the disk, so beside the runtime's threads.
 async fn check_root(context: &Context, root_path: Option<&str>) -> Result<(), Error> {
     let Some(root_path) = root_path.map(str::to_owned) else { return Ok(()) };
-    let private = context.shared.settings.agent.private_directories.clone();
+    let private = context.shared.settings.agent.private_paths.clone();
     agent::blocking(move || root_path::check(&root_path, &private)).await
 }
 

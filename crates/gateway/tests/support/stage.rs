@@ -32,6 +32,8 @@ pub(crate) struct Setting {
     pub(crate) files: &'static [(&'static str, &'static str)],
     pub(crate) turns: TurnSettings,
     pub(crate) change: fn(&mut ProviderConfig),
+    /// None: one in the data directory.
+    pub(crate) database: Option<store::Database>,
 }
 
 impl Default for Setting {
@@ -42,6 +44,7 @@ impl Default for Setting {
             files: &[],
             turns: TurnSettings::default(),
             change: |_| {},
+            database: None,
         }
     }
 }
@@ -61,6 +64,9 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     settings.agent.providers = [Provider::new(config).unwrap()].into_iter().collect();
     settings.agent.default_model = Some(format!("scripted/{MODEL}"));
     settings.agent.turns = setting.turns.clone();
+    if let Some(database) = &setting.database {
+        settings.database = Some(database.clone());
+    }
     let homes = std::mem::take(&mut settings.agent.files.homes);
     settings.agent.files.homes = homes.with(&instructions::FOREWORD, &settings.agent.home);
 }

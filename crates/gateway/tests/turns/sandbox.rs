@@ -138,9 +138,9 @@ fn gateway_gone() -> protocol::TurnError {
     }
 }
 
-/// A gateway that was frozen wakes up with a call in its hands, and another has ended the turn.
+/// Whether a gateway that was frozen runs what it had in its hands is tested where its lease is.
 #[tokio::test]
-async fn nothing_runs_in_the_name_of_a_turn_that_another_gateway_has_ended() {
+async fn nothing_is_allowed_in_the_name_of_a_turn_that_another_gateway_has_ended() {
     let turns = agent::TurnSettings { shell: Some(unconfined_shell()), ..Default::default() };
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     stage.model.answer(shell("touch ran"));
@@ -170,7 +170,9 @@ async fn meddling() -> (Stage, String) {
     let mut stage = Stage::set(Setting { mode: "agent", turns, files, ..Setting::default() }).await;
     let subscription = stage.with(json!({}));
     stage.socket.ok("events/subscribe", subscription).await;
-    stage.model.answer(shell("echo evil > AGENTS.md; echo evil > AGENTS.override.md; touch begun; sleep 300"));
+    stage
+        .model
+        .answer(shell("echo evil > AGENTS.md; echo evil > AGENTS.override.md; touch begun; sleep 300"));
     let turn = stage.start("go").await;
     while !stage.path("begun").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -221,5 +223,74 @@ async fn a_lost_lease_puts_back_what_a_command_did_to_protected_files() {
     assert_eq!(store.fail_expired_turns(later, 10, &[], &gateway_gone()).await.unwrap().len(), 1);
     while stage.read("AGENTS.md") != "be brief" || stage.path("AGENTS.override.md").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// What AGENTS.md imports says what the next session obeys, as AGENTS.md itself does.
+#[tokio::test]
+async fn a_file_that_instructions_import_is_protected_like_them() {
+    let mut turns = writing();
+    turns.shell = Some(unconfined_shell());
+    let files = &[
+        ("AGENTS.md", "Follow @docs/style.md"),
+        ("docs/style.md", "be brief"),
+        ("sub/AGENTS.md", "And @more.md"),
+        ("sub/more.md", "be kind"),
+    ];
+    let mut stage = Stage::set(Setting { mode: "agent", turns, files, ..Setting::default() }).await;
+    let write = |id: &str, path: &str| {
+        let arguments = json!({ "path": path, "content": "evil" }).to_string();
+        Answer::empty().tool_call(id, "write_file", &arguments)
+    };
+    stage.model.answer(write("call_1", "docs/style.md"));
+    stage.model.answer(shell("echo evil > docs/style.md; rm docs/style.md; echo evil > docs/other.md"));
+    let reading = json!({ "path": "sub/AGENTS.md" }).to_string();
+    stage.model.answer(Answer::empty().tool_call("call_3", "read_file", &reading));
+    stage.model.answer(write("call_4", "sub/more.md"));
+    stage.model.answer(Answer::text("done"));
+    stage.ask("go").await;
+    assert_eq!(
+        (stage.read("docs/style.md"), stage.read("sub/more.md")),
+        ("be brief".into(), "be kind".into())
+    );
+    assert_eq!(stage.read("docs/other.md"), "evil\n", "nothing else is");
+    let sent = stage.last_body()["messages"].to_string();
+    let rule = "permissions.protected = deny (files that instruction files import)";
+    assert_eq!(sent.matches(&format!("did not run, by the rule {rule}")).count(), 2, "{sent}");
+    assert!(sent.contains("have been put back: docs/style.md (removed)"), "{sent}");
+}
+
+/// A database may be kept anywhere, and has the documents of every workspace in it.
+#[tokio::test]
+async fn a_database_outside_of_the_data_directory_is_out_of_reach() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let database = elsewhere.path().join("work/foreword.db");
+    std::fs::create_dir(elsewhere.path().join("work")).unwrap();
+    let mut stage = Stage::set(Setting {
+        mode: "agent",
+        turns: writing(),
+        database: Some(store::Database::Sqlite(database.clone())),
+        ..Setting::default()
+    })
+    .await;
+    for root in [elsewhere.path().join("work"), elsewhere.path().to_owned()] {
+        let made = json!({ "name": "w2", "root_path": root });
+        let refused = stage.socket.call("workspace/create", made).await.unwrap_err();
+        assert_eq!(refused["code"], INVALID_PARAMS);
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains("foreword.db, where the gateway keeps its own files"), "{message}");
+    }
+    // A root that was set before there was a rule.
+    let workspace_id: WorkspaceId = stage.workspace.parse().unwrap();
+    let root_path = Some(elsewhere.path().to_string_lossy().into_owned());
+    let change = WorkspaceUpdateParams { root_path, ..WorkspaceUpdateParams::unchanged(workspace_id) };
+    stage.gateway.gateway().store().update_workspace(change, None).await.unwrap();
+    for (index, name) in ["foreword.db", "foreword.db-wal"].iter().enumerate() {
+        let arguments = json!({ "path": format!("work/{name}") }).to_string();
+        stage.model.answer(Answer::empty().tool_call(&format!("call_{index}"), "read_file", &arguments));
+        stage.model.answer(Answer::text("done"));
+        stage.ask("go").await;
+        let result = last_result(&stage);
+        assert!(result.contains("out of reach of every tool"), "{name}: {result}");
     }
 }

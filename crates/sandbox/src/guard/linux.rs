@@ -10,7 +10,7 @@ use rustix::process::{
     Pid, PidfdFlags, WaitOptions, WaitStatus, getpid, pidfd_open, set_child_subreaper, waitpid,
 };
 
-use super::{below, never_began, start};
+use super::{Beginning, below, start};
 use crate::PATIENCE;
 use crate::guarded::{Ended, Report};
 use crate::launch::Launch;
@@ -20,24 +20,21 @@ pub(super) fn guard(launch: &Launch) -> io::Result<Report> {
     // From now on whatever is below and loses its parent becomes ours, also what left its session and its group.
     set_child_subreaper(Some(getpid()))?;
     let deadline = Instant::now() + launch.time;
-    let (child, said) = start(launch)?;
+    let (child, mut beginning) = start(launch)?;
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let id = id.ok_or_else(|| io::Error::other("a process without a number"))?;
-    let stopped = wait(id, deadline);
+    let stopped = wait(id, deadline, &mut beginning);
     let status = match &stopped {
         Ok(None) => waitpid(Some(id), WaitOptions::empty())?.map(|(_, status)| status),
         _ => None,
     };
     below::end_all()?;
     let ended = stopped?.unwrap_or_else(|| status.map_or(Ended::Released, of_status));
-    Ok(match never_began(said) {
-        Some(why) if !matches!(ended, Ended::TimedOut | Ended::Released) => Report::NotStarted(why),
-        _ => Report::Ended(ended),
-    })
+    beginning.report(ended, launch)
 }
 
 /// Waits until the command is over; why it must be ended, if it is not.
-fn wait(id: Pid, deadline: Instant) -> io::Result<Option<Ended>> {
+fn wait(id: Pid, deadline: Instant, beginning: &mut Beginning) -> io::Result<Option<Ended>> {
     let command = pidfd_open(id, PidfdFlags::empty())?;
     let stdin = io::stdin();
     let mut heard = Instant::now();
@@ -52,13 +49,19 @@ fn wait(id: Pid, deadline: Instant) -> io::Result<Option<Ended>> {
         }
         let time = (deadline - now).min(heard + PATIENCE - now);
         let time = Timespec::try_from(time).map_err(io::Error::other)?;
-        let mut ready = [PollFd::new(&command, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
+        let mut ready = vec![PollFd::new(&command, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
+        ready.extend(beginning.pipe().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         match poll(&mut ready, Some(&time)) {
             Ok(_) => {}
             Err(Errno::INTR) => continue,
             Err(errno) => return Err(errno.into()),
         }
-        let [is_over, is_heard] = [ready[0].revents(), ready[1].revents()].map(|events| !events.is_empty());
+        let has_events =
+            |index: usize| ready.get(index).is_some_and(|fd: &PollFd<'_>| !fd.revents().is_empty());
+        let [is_over, is_heard, is_told] = [0, 1, 2].map(has_events);
+        if is_told {
+            beginning.read()?;
+        }
         if is_over {
             return Ok(None);
         }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{never_began, start};
+use super::start;
 use crate::PATIENCE;
 use crate::guarded::{Ended, Report};
 use crate::launch::Launch;
@@ -20,7 +20,7 @@ enum Event {
 
 pub(super) fn guard(launch: &Launch) -> io::Result<Report> {
     let deadline = Instant::now() + launch.time;
-    let (mut child, said) = start(launch)?;
+    let (mut child, beginning) = start(launch)?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (sender, events) = mpsc::channel();
     let listening = sender.clone();
@@ -48,8 +48,5 @@ pub(super) fn guard(launch: &Launch) -> io::Result<Report> {
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    Ok(match never_began(said) {
-        Some(why) if !matches!(ended, Ended::TimedOut | Ended::Released) => Report::NotStarted(why),
-        _ => Report::Ended(ended),
-    })
+    beginning.report(ended, launch)
 }

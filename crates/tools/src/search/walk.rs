@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
         let unwanted = globs.matched(&path, is_directory).is_ignore() || self.is_ignored(&path, is_directory);
         match kind {
             _ if unwanted => {}
-            FileType::Directory if self.hidden.contains(&path) => {}
+            _ if self.hidden.contains(&path) => {}
             FileType::Directory if REPOSITORIES.iter().any(|repository| name == *repository) => {}
             FileType::Directory => {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

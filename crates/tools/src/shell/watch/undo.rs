@@ -7,6 +7,8 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use instructions::beneath::file_type;
 use protocol::FileChange;
@@ -16,10 +18,12 @@ use rustix::io::Errno;
 use crate::ToolContext;
 use crate::place::read_flags;
 
-/// Most bytes of a file that is remembered or set aside.
+/// Most bytes of a file that is remembered, or copied to where it is set aside.
 const MAX_FILE_BYTES: u64 = 1 << 20;
-/// Most bytes that are remembered for one command.
+/// Most bytes that are remembered for one command, or copied.
 const MAX_BYTES: u64 = 16 << 20;
+/// Longer names are not kept when something has to get another one.
+const MAX_NAME_BYTES: usize = 200;
 /// What is put back of a repository: what makes git run programs. The rest belongs together, and half of it put back would
 /// be worse than none.
 const OF_REPOSITORIES: &[&str] = &["hooks", "config", "info"];
@@ -28,8 +32,13 @@ const REPOSITORY: &str = ".git";
 /// What a protected file was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kept {
-    File { content: Vec<u8>, mode: RawMode },
+    File {
+        content: Vec<u8>,
+        mode: RawMode,
+    },
     Link(OsString),
+    /// What was in it has entries of its own.
+    Directory(RawMode),
 }
 
 /// How much may still be remembered.
@@ -52,6 +61,10 @@ impl Room {
                 Some(Kept::File { content, mode: stat.st_mode & 0o7777 })
             }
             FileType::Symlink => Some(Kept::Link(read_link(directory, name)?)),
+            // Not a repository: most of what was in it would not come back.
+            FileType::Directory if !name.eq_ignore_ascii_case(REPOSITORY) => {
+                Some(Kept::Directory(stat.st_mode & 0o7777))
+            }
             _ => None,
         }
     }
@@ -71,16 +84,23 @@ pub(super) struct Undo<'a> {
     context: &'a ToolContext,
     /// Made when it is first needed.
     aside: Option<PathBuf>,
+    /// Whether anything is in it.
+    is_used: bool,
+    /// What had to stay beside where it was, by its way from the root.
+    beside: Vec<PathBuf>,
+    /// How many more bytes may be copied to another file system.
+    room: u64,
 }
 
 impl<'a> Undo<'a> {
     pub(super) fn new(context: &'a ToolContext) -> Self {
-        Self { context, aside: None }
+        Self { context, aside: None, is_used: false, beside: Vec::new(), room: MAX_BYTES }
     }
 
-    /// Where the command's versions are, if there are any.
-    pub(super) fn set_aside(self) -> Option<PathBuf> {
-        self.aside
+    /// Where the command's versions are.
+    pub(super) fn set_aside(self) -> Vec<PathBuf> {
+        let aside = self.aside.filter(|aside| self.is_used || std::fs::remove_dir_all(aside).is_err());
+        aside.into_iter().chain(self.beside).collect()
     }
 
     /// Puts a file back; false when it stays as the command left it.
@@ -121,63 +141,62 @@ impl<'a> Undo<'a> {
 
     /// Moves what the command made away; false when it stays.
     fn move_aside(&mut self, directory: &OwnedFd, path: &Path, name: &OsStr) -> bool {
-        let Some(aside) = self.aside_of(path) else { return false };
-        if rustix::fs::renameat(directory, name, CWD, &aside).is_ok() {
+        if let Some(aside) = self.aside_of(path)
+            && (rustix::fs::renameat(directory, name, CWD, &aside).is_ok()
+                || self.copy_away(directory, name, &aside).is_some())
+        {
+            self.is_used = true;
             return true;
         }
-        // On another file system, what is small is copied.
-        if copy(directory, name, &aside).is_some() {
-            return remove(directory, name).is_some();
-        }
-        let _ = std::fs::remove_dir_all(&aside);
-        false
+        // Whatever it is and however large, on its own file system it can have another name.
+        self.move_beside(directory, path, name).is_some()
     }
 
-    /// Where a file is set aside.
+    /// Where a file is set aside; none where there is no place for that.
     fn aside_of(&mut self, path: &Path) -> Option<PathBuf> {
         if self.aside.is_none() {
-            let made = tempfile::Builder::new().prefix("foreword-undone-").tempdir().ok()?;
-            self.aside = Some(made.keep());
+            let base = self.context.set_aside()?;
+            std::fs::create_dir_all(base).ok()?;
+            self.aside = Some(tempfile::Builder::new().prefix("").tempdir_in(base).ok()?.keep());
         }
         let aside = self.aside.as_ref()?.join(path);
         std::fs::create_dir_all(aside.parent()?).ok()?;
         Some(aside)
     }
-}
 
-/// Copies a file, a link or a directory of them; none when something in it is too large. What is copied stays.
-fn copy(holder: &OwnedFd, name: &OsStr, to: &Path) -> Option<()> {
-    let stat = rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    match file_type(&stat) {
-        FileType::RegularFile => std::fs::write(to, read(holder, name, MAX_FILE_BYTES)?).ok(),
-        FileType::Symlink => std::os::unix::fs::symlink(read_link(holder, name)?, to).ok(),
-        FileType::Directory => {
-            std::fs::create_dir(to).ok()?;
-            let (directory, names) = open_directory(holder, name)?;
-            names.iter().try_for_each(|name| copy(&directory, name, &to.join(name)))
+    /// Copies a small file or a link to another file system, and removes it here.
+    fn copy_away(&mut self, holder: &OwnedFd, name: &OsStr, to: &Path) -> Option<()> {
+        let stat = rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        match file_type(&stat) {
+            FileType::RegularFile => {
+                let content = read(holder, name, MAX_FILE_BYTES.min(self.room))?;
+                std::fs::write(to, &content).ok()?;
+                self.room -= content.len() as u64;
+            }
+            FileType::Symlink => std::os::unix::fs::symlink(read_link(holder, name)?, to).ok()?,
+            _ => return None,
         }
-        // Nothing is in a pipe or a socket that nobody holds.
-        _ => Some(()),
+        rustix::fs::unlinkat(holder, name, AtFlags::empty()).ok()
+    }
+
+    /// Gives it a name that is not protected, outside of what is.
+    fn move_beside(&mut self, directory: &OwnedFd, path: &Path, name: &OsStr) -> Option<()> {
+        let top = path.ancestors().filter(|above| self.context.protected_name(above).is_some()).last();
+        let outside = top.and_then(Path::parent).unwrap_or(Path::new(""));
+        let mut renamed = if name.len() > MAX_NAME_BYTES { OsString::from("file") } else { name.to_owned() };
+        renamed.push(format!(".foreword-undone-{}", unique()));
+        let target = self.holder(outside)?;
+        rustix::fs::renameat(directory, name, &target, &renamed).ok()?;
+        self.beside.push(outside.join(renamed));
+        Some(())
     }
 }
 
-/// Removes a file, or a directory with all that is in it.
-fn remove(holder: &OwnedFd, name: &OsStr) -> Option<()> {
-    let stat = rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    if file_type(&stat) != FileType::Directory {
-        return rustix::fs::unlinkat(holder, name, AtFlags::empty()).ok();
-    }
-    let (directory, names) = open_directory(holder, name)?;
-    names.iter().try_for_each(|name| remove(&directory, name))?;
-    rustix::fs::unlinkat(holder, name, AtFlags::REMOVEDIR).ok()
-}
-
-fn open_directory(holder: &OwnedFd, name: &OsStr) -> Option<(OwnedFd, Vec<OsString>)> {
-    let directory = rustix::fs::openat(holder, name, directory_flags(), Mode::empty()).ok()?;
-    let entries = rustix::fs::Dir::read_from(&directory).ok()?.flatten();
-    let names = entries.map(|entry| OsString::from_vec(entry.file_name().to_bytes().to_vec()));
-    let names = names.filter(|name| name != "." && name != "..").collect();
-    Some((directory, names))
+/// A name that nothing has yet.
+fn unique() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{now:x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn directory_flags() -> OFlags {
@@ -188,6 +207,7 @@ fn directory_flags() -> OFlags {
 fn restore(directory: &OwnedFd, name: &OsStr, kept: &Kept) -> std::io::Result<()> {
     match kept {
         Kept::Link(target) => Ok(rustix::fs::symlinkat(target, directory, name)?),
+        Kept::Directory(mode) => Ok(rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(*mode))?),
         Kept::File { content, mode } => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let opened = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o600))?;

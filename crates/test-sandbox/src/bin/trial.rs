@@ -21,7 +21,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Takes a request as the first argument and answers with the report and the output, or says which levels there are.
+/// Takes a request as the first argument and answers with the report and the output, or says which levels there are. A
+/// second argument is a file: once it is there, the command is cancelled.
 fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     let Some(request) = std::env::args().nth(1) else {
         let probe = Probe::of_system(&Program::this());
@@ -29,13 +30,17 @@ fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
         return Ok(serde_json::json!({ "best": probe.best(), "reasons": reasons }));
     };
     let request: Request = serde_json::from_str(&request)?;
-    let (guarded, mut output) = Guarded::start(&Program::this(), &request)?;
+    let cancel = std::env::args_os().nth(2);
+    let (mut guarded, mut output) = Guarded::start(&Program::this(), &request)?;
     let said = std::thread::spawn(move || {
         let mut said = Vec::new();
         output.read_to_end(&mut said).map(|_| String::from_utf8_lossy(&said).into_owned())
     });
     while !said.is_finished() {
         guarded.keep_alive();
+        if cancel.as_ref().is_some_and(|file| std::path::Path::new(file).exists()) {
+            guarded.release();
+        }
         std::thread::sleep(HEARTBEAT / 100);
     }
     let said = said.join().map_err(|_| "the output could not be read")??;

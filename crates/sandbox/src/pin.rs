@@ -1,0 +1,138 @@
+//! Something on disk that was looked at before a sandbox was made, and that the helper looks at again inside, before the
+//! command begins.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
+use serde::{Deserialize, Serialize};
+
+use crate::directory::Identity;
+
+/// What must be at a path inside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pin {
+    at: Name,
+    identity: Identity,
+    expected: Expected,
+}
+
+/// How it must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Expected {
+    /// It itself.
+    Same,
+    /// It itself, as a mount of its own: then its mount is nowhere else.
+    Mounted,
+    /// A mount that covers it.
+    Hidden,
+}
+
+/// A path that takes little room as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Name {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Name {
+    fn of(path: &Path) -> Self {
+        match path.to_str() {
+            Some(text) => Self::Text(text.to_owned()),
+            None => Self::Bytes(path.as_os_str().as_bytes().to_owned()),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Text(text) => PathBuf::from(text),
+            Self::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes.clone())),
+        }
+    }
+}
+
+impl Pin {
+    /// Looks at a path, in which no link may be, that will be seen at another one.
+    pub(crate) fn look(path: &Path, at: &Path, expected: Expected) -> io::Result<Self> {
+        let identity = open_without_links(path).and_then(Identity::of);
+        let identity = identity.map_err(|error| changed(path, &error.to_string()))?;
+        Ok(Self { at: Name::of(at), identity, expected })
+    }
+
+    /// Looks at it inside.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let path = self.at.path();
+        let opened = open_without_links(&path).map_err(|error| changed(&path, &error.to_string()))?;
+        let is_same = Identity::of(&opened)? == self.identity;
+        let is_as_expected = match self.expected {
+            Expected::Same => is_same,
+            Expected::Mounted => is_same && is_mount(&opened)?,
+            Expected::Hidden => !is_same && is_mount(&opened)?,
+        };
+        if is_as_expected { Ok(()) } else { Err(changed(&path, "it is not what was mounted there")) }
+    }
+}
+
+fn changed(path: &Path, why: &str) -> io::Error {
+    let path = path.display();
+    io::Error::other(format!("{path} changed while the sandbox was made ({why}); run the command again"))
+}
+
+/// Whether something is the top of a mount.
+fn is_mount(descriptor: &OwnedFd) -> io::Result<bool> {
+    let stat = rustix::fs::statx(descriptor, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
+    if !stat.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
+        return Err(io::Error::other("the kernel does not say what is mounted; it needs Linux 5.8 or later"));
+    }
+    Ok(stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// Opens an absolute path name by name: where a link is, it fails.
+fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut opened = rustix::fs::open("/", flags, Mode::empty())?;
+    for component in path.components() {
+        let name: &OsStr = match component {
+            Component::RootDir | Component::CurDir => continue,
+            Component::Normal(name) => name,
+            Component::ParentDir | Component::Prefix(_) => return Err(io::ErrorKind::InvalidInput.into()),
+        };
+        opened = rustix::fs::openat(&opened, name, flags, Mode::empty())?;
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
+        if kind == FileType::Symlink {
+            return Err(io::Error::other("a link is there"));
+        }
+    }
+    Ok(opened)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_where_it_was_is_noticed() {
+        let holder = tempfile::tempdir().unwrap();
+        let path = holder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(path.join("a/b")).unwrap();
+        let pin = Pin::look(&path.join("a/b"), &path.join("a/b"), Expected::Same).unwrap();
+        pin.check().unwrap();
+        let mounted = Pin { expected: Expected::Mounted, ..pin.clone() };
+        assert!(mounted.check().unwrap_err().to_string().contains("is not what was mounted there"));
+        std::fs::rename(path.join("a"), path.join("c")).unwrap();
+        assert!(pin.check().is_err(), "it is gone");
+        symlink("c", path.join("a")).unwrap();
+        let error = pin.check().unwrap_err().to_string();
+        assert!(error.contains("(a link is there); run the command again"), "{error}");
+        assert!(Pin::look(&path.join("a/b"), &path, Expected::Same).is_err());
+        let proc = Pin::look(Path::new("/proc"), Path::new("/proc"), Expected::Mounted).unwrap();
+        proc.check().unwrap();
+    }
+}

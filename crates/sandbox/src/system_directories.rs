@@ -1,0 +1,86 @@
+//! The system's own directories, where programs and what they need are: one table for every level, so that what one of them
+//! opens no other forgets.
+
+#[cfg(any(target_os = "linux", test))]
+use std::path::{Path, PathBuf};
+
+/// What commands can read of the machine.
+pub(crate) struct SystemDirectory {
+    pub(crate) path: &'static str,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are made on Linux only"))]
+    pub(crate) mounted: Mounted,
+}
+
+/// How an isolated command gets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mounted {
+    /// Every system has it.
+    Always,
+    /// On most systems it is a link to a part of `/usr`.
+    AsLink,
+    /// Some systems have it.
+    IfThere,
+    /// Not at all: an isolated command has its own.
+    Own,
+}
+
+const fn row(path: &'static str, mounted: Mounted) -> SystemDirectory {
+    SystemDirectory { path, mounted }
+}
+
+/// Of `/proc` only what is nobody's: in `/proc/PID` are the environments of other processes, keys included.
+#[cfg(target_os = "linux")]
+pub(crate) const SYSTEM: &[SystemDirectory] = &[
+    row("/usr", Mounted::Always),
+    row("/etc", Mounted::Always),
+    row("/bin", Mounted::AsLink),
+    row("/sbin", Mounted::AsLink),
+    row("/lib", Mounted::AsLink),
+    row("/lib32", Mounted::AsLink),
+    row("/lib64", Mounted::AsLink),
+    row("/libx32", Mounted::AsLink),
+    row("/opt", Mounted::IfThere),
+    row("/nix/store", Mounted::IfThere),
+    row("/gnu/store", Mounted::IfThere),
+    row("/run/current-system", Mounted::IfThere),
+    row("/run/systemd/resolve", Mounted::IfThere),
+    row("/sys/devices/system/cpu", Mounted::IfThere),
+    row("/sys/fs/cgroup", Mounted::IfThere),
+    row("/proc/cpuinfo", Mounted::Own),
+    row("/proc/filesystems", Mounted::Own),
+    row("/proc/loadavg", Mounted::Own),
+    row("/proc/meminfo", Mounted::Own),
+    row("/proc/stat", Mounted::Own),
+    row("/proc/sys", Mounted::Own),
+    row("/proc/uptime", Mounted::Own),
+    row("/proc/version", Mounted::Own),
+];
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) const SYSTEM: &[SystemDirectory] = MACOS;
+
+/// Those of macOS, where nothing is mounted.
+#[cfg(any(target_os = "macos", not(target_os = "linux"), test))]
+pub(crate) const MACOS: &[SystemDirectory] = &[
+    row("/bin", Mounted::Own),
+    row("/sbin", Mounted::Own),
+    row("/usr", Mounted::Own),
+    row("/System", Mounted::Own),
+    row("/Library", Mounted::Own),
+    row("/opt", Mounted::Own),
+    row("/private/etc", Mounted::Own),
+    row("/private/var/db", Mounted::Own),
+    row("/dev", Mounted::Own),
+];
+
+/// Where a path of the machine, without links, can be seen by an isolated command because of a directory of the system. The
+/// directory itself may be a link.
+#[cfg(target_os = "linux")]
+pub(crate) fn seen_at(path: &Path) -> Vec<PathBuf> {
+    let mounted = SYSTEM.iter().filter(|row| matches!(row.mounted, Mounted::Always | Mounted::IfThere));
+    let seen = mounted.filter_map(|row| {
+        let real = Path::new(row.path).canonicalize().ok()?;
+        Some(Path::new(row.path).join(path.strip_prefix(real).ok()?))
+    });
+    seen.collect()
+}

@@ -1,0 +1,74 @@
+//! What a command did to protected files, as everybody is told.
+
+use std::path::{Path, PathBuf};
+
+use protocol::{FileChange, ProtectedChange};
+
+use crate::list_dir::one_line;
+
+/// How many changes are named to a model.
+const MAX_NAMED: usize = 20;
+
+/// Protected files that are different than before.
+#[derive(Debug)]
+pub(in crate::shell) struct Changes {
+    pub(super) changes: Vec<(PathBuf, FileChange, bool)>,
+    pub(in crate::shell) is_partial: bool,
+    /// Where the command's versions of what was put back are.
+    pub(super) set_aside: Vec<PathBuf>,
+}
+
+impl Changes {
+    pub(super) fn unknown() -> Self {
+        Self { changes: Vec::new(), is_partial: true, set_aside: Vec::new() }
+    }
+
+    /// The directories of changed files.
+    pub(in crate::shell) fn directories(&self, root: &Path) -> Vec<PathBuf> {
+        let holding = self.changes.iter().filter_map(|(path, ..)| path.parent());
+        holding.map(|directory| root.join(directory)).collect()
+    }
+
+    pub(in crate::shell) fn to_protocol(&self) -> Vec<ProtectedChange> {
+        let changes = self.changes.iter().map(|(path, change, undone)| ProtectedChange {
+            path: path.to_string_lossy().into_owned(),
+            change: *change,
+            undone: *undone,
+        });
+        changes.collect()
+    }
+
+    /// What a model is told.
+    pub(in crate::shell) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(named) = self.named(true) {
+            let mut note = format!("protected files were changed and have been put back: {named}.");
+            if !self.set_aside.is_empty() {
+                let places = self.set_aside.iter().take(MAX_NAMED).map(|place| one_line(place.as_os_str()));
+                let places = places.collect::<Vec<_>>().join(", ");
+                note.push_str(&format!(" The command's versions are in {places}."));
+            }
+            notes.push(format!("{note} Tell the user"));
+        }
+        if let Some(named) = self.named(false) {
+            notes.push(format!("protected files are different now: {named}. Tell the user"));
+        }
+        if self.is_partial {
+            notes.push("the workspace is large: not all protected files were watched".to_owned());
+        }
+        notes
+    }
+
+    fn named(&self, undone: bool) -> Option<String> {
+        let changes: Vec<_> = self.changes.iter().filter(|change| change.2 == undone).collect();
+        let named = changes
+            .iter()
+            .take(MAX_NAMED)
+            .map(|(path, change, _)| format!("{} ({})", one_line(path.as_os_str()), change.name()));
+        let mut named = named.collect::<Vec<_>>().join(", ");
+        if changes.len() > MAX_NAMED {
+            named.push_str(&format!(" and {} more", changes.len() - MAX_NAMED));
+        }
+        (!named.is_empty()).then_some(named)
+    }
+}
