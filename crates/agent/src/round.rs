@@ -142,6 +142,11 @@ impl<'a> Rounds<'a> {
         let left = max_calls.saturating_sub(self.spent.calls);
         self.spent.calls += calls.len();
         let mut batch = self.executor.run(self.plan.tools.router(), calls, left, self.room()).await;
+        if self.turn.running.stop.is_cancelled() {
+            // These answers say no more than that somebody stopped the turn, which ends now. What its calls still put
+            // right is told with its end.
+            std::future::pending::<()>().await;
+        }
         self.places.extend(batch.touched.iter().chain(&batch.found).cloned());
         self.turn.touch(std::mem::take(&mut batch.touched));
         let is_next_last = self.spent.rounds >= settings.max_rounds.max(1)
@@ -160,7 +165,7 @@ impl<'a> Rounds<'a> {
         }
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
-        self.turn.untold.forget();
+        batch.entry.effects.iter().for_each(|attached| self.turn.untold.forget(&attached.call_id));
         batch.confirm();
         Ok(Next::Ask)
     }

@@ -36,9 +36,9 @@ impl UntoldEffects {
         self.lock().push(call);
     }
 
-    /// The answers of all calls so far have been kept.
-    pub fn forget(&self) {
-        self.lock().clear();
+    /// An answer that tells what a call did has been kept.
+    pub fn forget(&self, call_id: &str) {
+        self.lock().retain(|call| call.call_id != call_id);
     }
 
     /// Waits for calls that were stopped, but not for longer than this, and takes what is not told.

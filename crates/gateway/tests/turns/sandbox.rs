@@ -207,6 +207,26 @@ async fn cancelling_a_command_puts_back_what_it_did_to_protected_files() {
 }
 
 #[tokio::test]
+async fn what_a_command_did_is_told_although_another_of_the_same_answer_was_cancelled() {
+    let mut turns = writing();
+    turns.shell = Some(unconfined_shell());
+    let files = &[("AGENTS.md", "be brief")];
+    let mut stage = Stage::set(Setting { mode: "agent", turns, files, ..Setting::default() }).await;
+    let slow = json!({ "command": "sleep 300" }).to_string();
+    let quick = json!({ "command": "echo evil > AGENTS.override.md; touch begun" }).to_string();
+    stage.model.answer(Answer::empty().tool_call("slow", "shell", &slow).tool_call("quick", "shell", &quick));
+    let turn = stage.start("go").await;
+    while !stage.path("begun").exists() || stage.path("AGENTS.override.md").exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let cancelled = stage.with(json!({ "turn_id": turn }));
+    stage.socket.ok("turn/cancel", cancelled.clone()).await;
+    let explained = stage.socket.ok("turn/explain", cancelled).await;
+    let changes = json!([{ "path": "AGENTS.override.md", "change": "new", "undone": true }]);
+    assert_eq!(explained["explanation"]["tools"][1]["protected_changes"], changes, "{explained:#}");
+}
+
+#[tokio::test]
 async fn a_shutdown_puts_back_what_a_command_did_to_protected_files() {
     let (stage, _) = meddling().await;
     stage.gateway.gateway().shutdown().await;
