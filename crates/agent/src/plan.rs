@@ -19,7 +19,7 @@ use crate::round_tools::RoundTools;
 use crate::task::blocking;
 use crate::thread_session::ThreadSession;
 use crate::turn_message::{message_tokens, sent_tokens};
-use crate::turn_notes::{mark_said, turn_sections};
+use crate::turn_notes::{mark_said, turn_sections, unsafe_input};
 
 /// What a turn's first round is asked with.
 pub(crate) struct TurnPlan {
@@ -65,6 +65,7 @@ impl HeldTurn {
         let notes = self.turn_notes(&prepared.compiled, &history).await?;
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
         mark_said(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));
+        prepared.compiled.manifest.diagnostics.extend(unsafe_input(&self.stored.input));
         let items = [agent.context_item(&history, budget), TurnItem::Message(opening.clone())];
         self.add_later(items).await;
         // The first round's record takes the opening to the store; nothing is asked without it.

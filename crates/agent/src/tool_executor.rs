@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use futures_util::future::join_all;
 use instructions::{
     Announcement, FileRead, InlineRoom, Purpose, Reminder, ReminderFile, Resolver, SystemReminderType,
+    make_harmless,
 };
 use prompt::notes::DeniedCalls;
 use protocol::message::{AttachedEffects, AttachedReminder, TurnMessage};
@@ -240,7 +241,8 @@ impl Planned {
         let is_held_back = matches!(self.refusal, Some(Refusal::HeldBack));
         let mut output = match self.refusal {
             None => router.run(self.call).await,
-            Some(refusal) => ToolOutput::failed(&refusal),
+            // It may name files, and it does not come from a tool.
+            Some(refusal) => ToolOutput::error(make_harmless(&refusal.with_hint()).0),
         };
         output.reminders.extend(self.reminder);
         Answered { call, output, is_held_back }

@@ -4,9 +4,10 @@
 //! Earlier turns are replayed as they were sent, and so is what they said of the date or of a memory. Said again it would be
 //! noise, and two equal texts in different places make a model wonder which holds.
 
+use instructions::unsafe_parts;
 use prompt::CompiledPrompt;
 use protocol::message::{MessageNote, TurnMessage};
-use protocol::prompt::{PromptManifest, Stability};
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptManifest, Stability};
 
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
@@ -51,4 +52,12 @@ pub(crate) fn mark_said(manifest: &mut PromptManifest, messages: &[TurnMessage])
     for section in manifest.sections.iter_mut().filter(|section| section.stability == Stability::Turn) {
         section.said_earlier = !own(&section.id);
     }
+}
+
+/// What is said of a user's words that were not sent as they are.
+pub(crate) fn unsafe_input(input: &str) -> Option<PromptDiagnostic> {
+    let changes = unsafe_parts(input).len();
+    let message =
+        format!("tags of ours or hidden characters in the user's message were made visible ({changes})");
+    (changes > 0).then(|| PromptDiagnostic::new(PromptDiagnosticCode::UnsafeText, message))
 }

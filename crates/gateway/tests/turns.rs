@@ -8,6 +8,7 @@ mod environment;
 mod failures;
 mod history;
 mod identity;
+mod injection;
 mod instructions;
 mod nodes;
 mod previews;

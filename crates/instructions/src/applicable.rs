@@ -63,7 +63,7 @@ impl Applicable {
         // In a reminder the text is between our own tags, so those are neutralised whatever the profile says.
         let text = match profile.unsafe_text {
             UnsafeText::MadeHarmless => text,
-            UnsafeText::Reported => safety::neutralise_part(&text).into_owned(),
+            UnsafeText::Reported => safety::make_harmless(&text).0.into_owned(),
         };
         let unread = size.saturating_sub(bytes.len() as u64);
         // What a line boundary left over is not given to files further away: this one is already short.

@@ -65,7 +65,7 @@ pub use render::Block;
 pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};
 pub use resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
-pub use safety::{make_harmless, neutralise};
+pub use safety::{UnsafePart, make_harmless, neutralise, shown_parts, unsafe_parts};
 pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
 pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::profile::{BlockRole, Profile, Rendering};
-use crate::safety::{neutralise, neutralise_part};
+use crate::safety::{make_harmless, neutralise};
 
 /// Headings named in the mark of a cut file; the rest is counted.
 const MAX_HEADINGS: usize = 30;
@@ -111,7 +111,7 @@ pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unre
 /// A path in a text: one line, and no tag of ours, whatever somebody called a directory.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
-    if !text.contains(|character: char| character == '<' || character.is_control()) {
+    if text.is_ascii() && !text.contains(|character: char| character == '<' || character.is_control()) {
         return text.into_owned();
     }
     let mut plain = String::with_capacity(text.len());
@@ -122,5 +122,5 @@ pub(crate) fn shown(path: &Path) -> String {
             plain.push(character);
         }
     }
-    neutralise_part(&plain).into_owned()
+    make_harmless(&plain).0.into_owned()
 }

@@ -242,7 +242,7 @@ impl Differing<'_> {
                     let size = file.bytes.max(bytes.len() as u64);
                     render::mark(&file.path, kept, size, &headings_after(bytes, kept), 0)
                 });
-                let text = safety::neutralise_part(&file.text[..kept]);
+                let text = safety::make_harmless(&file.text[..kept]).0;
                 let part = Part { path: &file.path, home: true, text: &text, mark };
                 Some((render::block(&part), if is_whole { kept as u64 } else { room }))
             }

@@ -1,193 +1,178 @@
-//! Text from disk is data: it cannot close our wrappers, and nothing in it hides from the people who review it.
+//! Text of others is data: it cannot close our wrappers, and nothing in it hides from the people who review it.
+//!
+//! Everything that reaches a prompt and was not written by us goes through here: files, documents, what users type or
+//! pipe, what tools answer, summaries. What is changed can be told from what was there, so that a tool can write a file
+//! back as it was ([`unsafe_parts`], [`shown_parts`]).
+
+mod hidden;
+mod scan;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 
+use self::hidden::{Hidden, is_ignorable};
+use self::scan::{Finding, FindingKind, NEUTRAL, begins_with_name, scan, unfinished, visible};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
-
-/// The tags our texts are wrapped in.
-const TAGS: &[&str] = &["AGENTS_MD", "agents_context", "system-reminder", "INSTRUCTIONS"];
 
 /// How many findings of one kind are reported for a file, so that a hostile one does not flood the report.
 const MAX_FINDINGS: usize = 20;
+/// How many characters of a text are looked through for the name of a tag that was shown. One with more white space in it
+/// is found where it was, and not where it was moved.
+const MAX_NAME_CHARS: usize = 200;
 
 /// A text made harmless, and what was found in it.
 pub(crate) struct Checked<'a> {
     pub(crate) text: Cow<'a, str>,
-    /// How often something was changed.
-    pub(crate) changes: usize,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 /// Looks for our tags and for hidden characters.
 pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
-    let mut diagnostics = Vec::new();
-    let tags = tag_positions(text).into_iter().chain(unfinished(text));
-    let mut changes: Vec<(usize, usize, Cow<'static, str>)> = Vec::new();
-    for position in tags {
-        changes.push((position, 1, Cow::Borrowed("&lt;")));
-        let shown: String = text[position..].chars().take(30).take_while(|c| *c != '\n').collect();
-        let message = format!("`{shown}` looks like one of our own tags; its `<` is written as `&lt;`");
-        diagnostics.push(
-            Diagnostic::new(DiagnosticCode::WrapperTag, Severity::Warning, path, message)
-                .at_line(line(text, position)),
-        );
-    }
-    if !text.is_ascii() {
-        hidden(text, path, &mut changes, &mut diagnostics);
-    }
-    diagnostics.sort_by_key(|diagnostic| diagnostic.line);
+    let findings = findings_of_part(text);
+    let (mut line, mut counted) = (1, 0);
+    let diagnostics = findings.iter().map(|finding| {
+        let start = finding.range.start;
+        line += text.as_bytes()[counted..start].iter().filter(|byte| **byte == b'\n').count();
+        counted = start;
+        diagnostic(text, finding, path).at_line(line)
+    });
+    let mut diagnostics = diagnostics.collect();
     limit(&mut diagnostics);
-    changes.sort_unstable_by_key(|(position, ..)| *position);
-    Checked { text: apply(text, &changes), changes: changes.len(), diagnostics }
+    Checked { text: apply(text, &findings), diagnostics }
 }
 
-/// Replaces the `<` of our tags, for text that is not a file, such as a tool's output.
-pub fn neutralise(text: &str) -> Cow<'_, str> {
-    without_tags(text, tag_positions(text))
-}
-
-/// Makes a text harmless that is not a file: our tags are neutralised, and characters that can hide text are made
-/// visible. The second value says how often that was needed.
+/// Makes a text harmless that more of ours follows: our tags are neutralised, also one that what follows could finish, and
+/// characters that can hide text are made visible. The second value says how often that was needed.
 pub fn make_harmless(text: &str) -> (Cow<'_, str>, usize) {
-    let checked = check(text, Path::new(""));
-    (checked.text, checked.changes)
+    let findings = findings_of_part(text);
+    let changes = findings.iter().filter(|finding| finding.shown().is_some()).count();
+    (apply(text, &findings), changes)
 }
 
-/// The same for text that more of ours follows, which could finish a tag.
-pub(crate) fn neutralise_part(text: &str) -> Cow<'_, str> {
-    without_tags(text, tag_positions(text).into_iter().chain(unfinished(text)))
+/// Makes a text harmless that stands alone, such as a tool's output.
+pub fn neutralise(text: &str) -> Cow<'_, str> {
+    apply(text, &scan(text))
 }
 
-fn without_tags(text: &str, positions: impl IntoIterator<Item = usize>) -> Cow<'_, str> {
-    let changes: Vec<(usize, usize, Cow<'static, str>)> =
-        positions.into_iter().map(|position| (position, 1, Cow::Borrowed("&lt;"))).collect();
-    apply(text, &changes)
+/// A part of a text that [`neutralise`] shows as something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsafePart {
+    /// Where it is.
+    pub range: Range<usize>,
+    /// What is shown instead.
+    pub shown: Cow<'static, str>,
 }
 
-/// Where a tag begins at the end of a text whose name is still to come: our next words may well be `Instructions from`.
-fn unfinished(text: &str) -> Option<usize> {
-    let end = text.trim_end();
-    let end = end.strip_suffix('/').unwrap_or(end).trim_end();
-    end.ends_with('<').then(|| end.len() - 1)
+/// Everything that [`neutralise`] changes, in order.
+pub fn unsafe_parts(text: &str) -> Vec<UnsafePart> {
+    let parts = scan(text).into_iter().filter_map(|finding| {
+        let shown = finding.shown()?;
+        Some(UnsafePart { range: finding.range, shown })
+    });
+    parts.collect()
 }
 
-/// Where our tags begin: opening or closing, in any letter case, with white space inside.
-fn tag_positions(text: &str) -> Vec<usize> {
-    let bytes = text.as_bytes();
-    let mut positions = Vec::new();
-    for (position, _) in text.match_indices('<') {
-        let mut rest = bytes[position + 1..].trim_ascii_start();
-        if let Some(closing) = rest.strip_prefix(b"/") {
-            rest = closing.trim_ascii_start();
-        }
-        let is_ours = TAGS.iter().any(|tag| {
-            rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag.as_bytes()))
-                && rest
-                    .get(tag.len())
-                    .is_none_or(|next| !next.is_ascii_alphanumeric() && !b"_-".contains(next))
-        });
-        if is_ours {
-            positions.push(position);
-        }
-    }
-    positions
-}
-
-fn apply<'a>(text: &'a str, changes: &[(usize, usize, Cow<'static, str>)]) -> Cow<'a, str> {
-    if changes.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let mut changed = String::with_capacity(text.len() + changes.len() * 8);
+/// Where a text has what [`neutralise`] writes, whoever wrote it, in order.
+pub fn shown_parts(text: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
     let mut position = 0;
-    for (start, length, replacement) in changes {
-        changed.push_str(&text[position..*start]);
-        changed.push_str(replacement);
-        position = start + length;
+    while let Some(found) = text[position..].find(['&', '\\']) {
+        position += found;
+        let rest = &text[position..];
+        let length = match escape(rest) {
+            Some((_, length)) => Some(length),
+            None => rest.strip_prefix(NEUTRAL).filter(|rest| names_tag(rest)).map(|_| NEUTRAL.len()),
+        };
+        parts.extend(length.map(|length| position..position + length));
+        position += length.unwrap_or(1);
+    }
+    parts
+}
+
+/// A hidden character that was made visible at the beginning of a text, and how long that is.
+fn escape(text: &str) -> Option<(char, usize)> {
+    let (digits, _) = text.strip_prefix("\\u{")?.split_once('}')?;
+    let character = char::from_u32(u32::from_str_radix(digits, 16).ok()?).filter(|it| is_ignorable(*it))?;
+    let shown = visible(character);
+    text.starts_with(&shown).then_some((character, shown.len()))
+}
+
+/// Whether a text begins with a tag's name, also where characters in it were made visible.
+fn names_tag(text: &str) -> bool {
+    let mut rest = text;
+    let characters = std::iter::from_fn(|| {
+        let first = rest.chars().next()?;
+        let (character, length) = escape(rest).unwrap_or((first, first.len_utf8()));
+        rest = &rest[length..];
+        Some(character)
+    });
+    begins_with_name(characters.take(MAX_NAME_CHARS))
+}
+
+/// What is found in a text that more of ours follows, which could finish a tag.
+fn findings_of_part(text: &str) -> Vec<Finding> {
+    let mut findings = scan(text);
+    if let Some(last) = unfinished(text) {
+        // Only what cannot be seen comes after it.
+        let position = findings.partition_point(|finding| finding.range.start < last.range.start);
+        findings.insert(position, last);
+    }
+    findings
+}
+
+fn apply<'a>(text: &'a str, findings: &[Finding]) -> Cow<'a, str> {
+    let mut changed = String::new();
+    let mut position = 0;
+    for (finding, shown) in findings.iter().filter_map(|finding| Some((finding, finding.shown()?))) {
+        changed.push_str(&text[position..finding.range.start]);
+        changed.push_str(&shown);
+        position = finding.range.end;
+    }
+    if position == 0 {
+        return Cow::Borrowed(text);
     }
     changed.push_str(&text[position..]);
     Cow::Owned(changed)
 }
 
-fn line(text: &str, position: usize) -> usize {
-    text.as_bytes()[..position].iter().filter(|byte| **byte == b'\n').count() + 1
-}
-
-/// What a character that cannot be seen is for.
-enum Hidden {
-    /// It can carry text that people do not see, or reorder what they see.
-    Dangerous(&'static str),
-    /// It has honest uses.
-    Soft(&'static str),
-}
-
-fn hidden_kind(character: char) -> Option<Hidden> {
-    match character {
-        '\u{e0000}'..='\u{e007f}' => Some(Hidden::Dangerous("a tag character")),
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            Some(Hidden::Dangerous("a bidirectional control"))
+fn diagnostic(text: &str, finding: &Finding, path: &Path) -> Diagnostic {
+    let (code, severity, message) = match finding.kind {
+        FindingKind::Tag => {
+            let rest = &text[finding.range.start..];
+            let quoted: String = rest.chars().take(30).take_while(|character| *character != '\n').collect();
+            let opening = &text[finding.range.clone()];
+            let message = format!(
+                "`{}` looks like one of our own tags; its `{opening}` is written as `{NEUTRAL}`",
+                without_hidden(&quoted)
+            );
+            (DiagnosticCode::WrapperTag, Severity::Warning, message)
         }
-        '\u{e0100}'..='\u{e01ef}' => Some(Hidden::Dangerous("a variation selector supplement")),
-        '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}' => {
-            Some(Hidden::Soft("a zero-width character"))
-        }
-        '\u{200e}' | '\u{200f}' | '\u{61c}' => Some(Hidden::Soft("a directional mark")),
-        '\u{ad}'
-        | '\u{34f}'
-        | '\u{115f}'
-        | '\u{1160}'
-        | '\u{3164}'
-        | '\u{ffa0}'
-        | '\u{180e}'
-        | '\u{2061}'..='\u{2064}'
-        | '\u{206a}'..='\u{206f}' => Some(Hidden::Soft("an invisible character")),
-        _ => None,
-    }
-}
-
-fn hidden(
-    text: &str,
-    path: &Path,
-    changes: &mut Vec<(usize, usize, Cow<'static, str>)>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let mut line = 1;
-    let mut before = ' ';
-    let mut characters = text.char_indices().peekable();
-    while let Some((position, character)) = characters.next() {
-        if character == '\n' {
-            line += 1;
-        }
-        let after = characters.peek().map_or(' ', |(_, next)| *next);
-        match hidden_kind(character) {
-            None => {}
-            Some(Hidden::Soft(_)) if character == '\u{200d}' && joins_emoji(before, after) => {}
-            Some(Hidden::Soft(name)) => {
-                let message = format!("{name} (U+{:04X}) that cannot be seen", u32::from(character));
-                diagnostics.push(
-                    Diagnostic::new(DiagnosticCode::ZeroWidth, Severity::Warning, path, message)
-                        .at_line(line),
-                );
-            }
-            Some(Hidden::Dangerous(name)) => {
-                let visible = format!("\\u{{{:x}}}", u32::from(character));
-                let message =
-                    format!("{name} (U+{:04X}) that can hide text; shown as {visible}", u32::from(character));
-                diagnostics.push(
-                    Diagnostic::new(DiagnosticCode::HiddenUnicode, Severity::Error, path, message)
-                        .at_line(line),
-                );
-                changes.push((position, character.len_utf8(), Cow::Owned(visible)));
+        FindingKind::Hidden(character, hidden) => {
+            let (number, visible) = (u32::from(character), visible(character));
+            match hidden {
+                Hidden::Dangerous(name) => {
+                    let message = format!("{name} (U+{number:04X}) that can hide text; shown as {visible}");
+                    (DiagnosticCode::HiddenUnicode, Severity::Error, message)
+                }
+                Hidden::Misplaced(name) => {
+                    let message = format!("{name} (U+{number:04X}) that cannot be seen; shown as {visible}");
+                    (DiagnosticCode::ZeroWidth, Severity::Warning, message)
+                }
+                Hidden::Honest(name) => {
+                    let message = format!("{name} (U+{number:04X}) that cannot be seen");
+                    (DiagnosticCode::ZeroWidth, Severity::Warning, message)
+                }
             }
         }
-        before = character;
-    }
+    };
+    Diagnostic::new(code, severity, path, message)
 }
 
-/// Whether a joiner stands between two pictures, as in a family emoji.
-fn joins_emoji(before: char, after: char) -> bool {
-    let picture = |character: char| matches!(u32::from(character), 0x1f000..=0x1faff | 0x2190..=0x2bff | 0xfe0f | 0x3030 | 0x303d | 0xa9 | 0xae);
-    picture(before) && picture(after)
+/// A message must not do what it warns of.
+fn without_hidden(text: &str) -> String {
+    let shown = |it: char| if is_ignorable(it) { visible(it) } else { it.to_string() };
+    text.chars().map(shown).collect()
 }
 
 /// Keeps the first findings of each kind and says how many there were.
@@ -212,73 +197,4 @@ fn limit(diagnostics: &mut Vec<Diagnostic>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn checked(text: &str) -> (String, Vec<DiagnosticCode>) {
-        let checked = check(text, Path::new("/f"));
-        (checked.text.into_owned(), checked.diagnostics.iter().map(|diagnostic| diagnostic.code).collect())
-    }
-
-    #[test]
-    fn our_tags_are_neutralised_in_every_spelling() {
-        for tag in [
-            "</AGENTS_MD>",
-            "<agents_context scope=\"x\">",
-            "< / SYSTEM-reminder >",
-            "</instructions\n>",
-            "<INSTRUCTIONS",
-        ] {
-            let (text, codes) = checked(tag);
-            assert_eq!(text, format!("&lt;{}", &tag[1..]));
-            assert_eq!(codes, [DiagnosticCode::WrapperTag]);
-        }
-        for harmless in ["<instructions2>", "<AGENTS_MD-x>", "a < b", "<system>", "<p"] {
-            assert_eq!(checked(harmless), (harmless.to_owned(), vec![]));
-        }
-    }
-
-    #[test]
-    fn what_follows_a_text_cannot_finish_a_tag() {
-        for (text, harmless) in [("a <", "a &lt;"), ("< / \n\n", "&lt; / \n\n"), ("</", "&lt;/")] {
-            assert_eq!(checked(text), (harmless.to_owned(), vec![DiagnosticCode::WrapperTag]));
-            assert_eq!(neutralise_part(text), harmless);
-            assert_eq!(neutralise(text), text, "a text that stands alone is finished");
-        }
-        assert_eq!(checked("a </p> < b").1, Vec::<DiagnosticCode>::new());
-    }
-
-    #[test]
-    fn dangerous_characters_are_made_visible_and_soft_ones_reported() {
-        assert_eq!(checked("a\u{202e}b"), ("a\\u{202e}b".into(), vec![DiagnosticCode::HiddenUnicode]));
-        assert_eq!(checked("a\u{e0041}"), ("a\\u{e0041}".into(), vec![DiagnosticCode::HiddenUnicode]));
-        assert_eq!(checked("a\u{e0100}"), ("a\\u{e0100}".into(), vec![DiagnosticCode::HiddenUnicode]));
-        assert_eq!(
-            checked("a\u{200b}b\u{ad}"),
-            ("a\u{200b}b\u{ad}".into(), vec![DiagnosticCode::ZeroWidth, DiagnosticCode::ZeroWidth])
-        );
-    }
-
-    #[test]
-    fn findings_are_said_in_english() {
-        let messages = |text: &str| -> Vec<String> {
-            check(text, Path::new("/f")).diagnostics.into_iter().map(|found| found.message).collect()
-        };
-        assert_eq!(messages("\u{ad}"), ["an invisible character (U+00AD) that cannot be seen"]);
-        assert_eq!(messages("\u{200b}"), ["a zero-width character (U+200B) that cannot be seen"]);
-    }
-
-    #[test]
-    fn emoji_joiners_are_nobodys_business() {
-        assert_eq!(checked("👩\u{200d}👧"), ("👩\u{200d}👧".into(), vec![]));
-        assert_eq!(checked("❤\u{fe0f}\u{200d}🔥").1, Vec::<DiagnosticCode>::new());
-        assert_eq!(checked("a\u{200d}b").1, [DiagnosticCode::ZeroWidth]);
-    }
-
-    #[test]
-    fn a_flood_is_reported_once() {
-        let checked = check(&"\u{202e}".repeat(1000), Path::new("/f")).diagnostics;
-        assert_eq!(checked.len(), MAX_FINDINGS);
-        assert!(checked[MAX_FINDINGS - 1].message.contains("980 more"));
-    }
-}
+mod tests;

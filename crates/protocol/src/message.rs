@@ -3,7 +3,7 @@
 //! They are kept and replayed as history, so they serialise; what a provider wants to see again unchanged (its
 //! reasoning) is carried as a value that only its adapter looks into.
 
-use instructions::{FileRead, Told};
+use instructions::{FileRead, Told, neutralise};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -201,7 +201,8 @@ impl TurnMessage {
     pub fn opening(input: &str, reminder: Option<Reminder>, notes: Vec<MessageNote>) -> Self {
         let reminders = reminder.map(|reminder| AttachedReminder { call_id: None, reminder });
         let reminders = reminders.into_iter().collect();
-        Self { reminders, notes, ..Self::new(Message::user(input)) }
+        // Whoever pastes or pipes a text has not always read it.
+        Self { reminders, notes, ..Self::new(Message::user(neutralise(input))) }
     }
 
     /// A message in which nobody but Foreword speaks.

@@ -53,6 +53,7 @@ mod question;
 mod queue;
 mod read_file;
 mod replacement;
+mod restoration;
 mod router;
 mod search;
 mod shell;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use instructions::{FileRead, Reminder, neutralise};
+use instructions::{FileRead, Reminder, neutralise, unsafe_parts};
 use protocol::{CallEffects, Hint};
 
 use crate::trim::{Keep, trim};
@@ -67,9 +67,10 @@ impl ToolOutput {
         self
     }
 
-    /// Neutralises what imitates our tags, cuts what is too long, and puts the notes under the text.
+    /// Makes the text harmless, cuts what is too long, and puts the notes under the text.
     pub(crate) fn finish(mut self, max_chars: usize) -> Self {
-        let text = neutralise(&self.text).into_owned();
+        let (text, note) = harmless(&self.text);
+        self.notes.extend(note);
         self.text = match trim(&text, max_chars, self.keep) {
             None => text,
             Some(cut) => {
@@ -92,4 +93,20 @@ impl ToolOutput {
         self.remedy = None;
         self
     }
+}
+
+/// A text of others as a model may read it, and a note if that is not how it was.
+pub(crate) fn harmless(text: &str) -> (String, Option<String>) {
+    let parts = unsafe_parts(text);
+    if parts.is_empty() {
+        return (text.to_owned(), None);
+    }
+    let (tags, hidden): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.shown == "&lt;");
+    let tags = (!tags.is_empty()).then_some("tags that look like ours");
+    let hidden = (!hidden.is_empty()).then_some("hidden characters");
+    let what = tags.into_iter().chain(hidden).collect::<Vec<_>>().join(" and ");
+    (
+        neutralise(text).into_owned(),
+        Some(format!("{what} are made visible; edits take the text as it is shown")),
+    )
 }

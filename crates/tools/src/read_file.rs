@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use instructions::{ContentHash, FileRead, Reminder, neutralise};
+use instructions::{ContentHash, FileRead, Reminder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::content::{BLOCK, binary_kind};
+use crate::output::harmless;
 use crate::trim::{Keep, trim};
 use crate::work::{self, Work};
 use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
@@ -86,9 +87,10 @@ fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
 fn show(lines: &mut Lines<'_>, taken: Taken, first: u64, max_chars: usize) -> Result<ToolOutput, FileError> {
     let decoded = String::from_utf8_lossy(&taken.bytes);
     let invalid = matches!(decoded, std::borrow::Cow::Owned(_));
-    let text = neutralise(&decoded).into_owned();
+    let (text, note) = harmless(&decoded);
     let cut = trim(&text, max_chars, Keep::Start);
     let mut output = ToolOutput::text(cut.as_ref().map_or(&text, |cut| &cut.text));
+    output.notes.extend(note);
     if invalid {
         output = output.with_note("bytes that are not UTF-8 are shown as \u{fffd}");
     }

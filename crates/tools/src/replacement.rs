@@ -1,9 +1,11 @@
 //! Replaces a text that occurs once, and helps where it does not.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use instructions::neutralise;
 use protocol::Hint;
+
+use crate::restoration::{Shown, looks_shown};
 
 /// How many places of a text that occurs several times are named.
 const MAX_PLACES: usize = 10;
@@ -50,7 +52,7 @@ impl Hint for ReplaceError {
 
 /// Replaces `old` by `new` in a content that need not be UTF-8.
 ///
-/// `old` may have our tags as `&lt;…`, as they are shown to a model; then `new` may, too. In a file whose lines all
+/// `old` may have our tags and hidden characters as they are shown to a model; then `new` may, too. In a file whose lines all
 /// end with `\r\n`, `old` and `new` may have plain line ends.
 pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, ReplaceError> {
     if old.is_empty() {
@@ -64,7 +66,8 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, 
     } else {
         (old.to_owned(), new.to_owned())
     };
-    let places = places(content, &old);
+    let shown = looks_shown(&old).then(|| Shown::of(content));
+    let places = places(content, shown.as_ref(), &old);
     let [place] = &places[..] else {
         return Err(if places.is_empty() {
             ReplaceError::Absent { nearest: nearest_line(content, &old) }
@@ -72,7 +75,10 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, 
             several(content, &places)
         });
     };
-    let new = if place.neutralised { restored(&new) } else { new };
+    let new = match (&shown, &place.shown) {
+        (Some(shown), Some(range)) => shown.restore(content, range.clone(), &new),
+        _ => new,
+    };
     let mut changed = content[..place.start].to_vec();
     changed.extend_from_slice(new.as_bytes());
     changed.extend_from_slice(&content[place.end..]);
@@ -80,24 +86,24 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, 
 }
 
 /// Where a text occurs in a content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Occurrence {
     start: usize,
     end: usize,
-    /// Only as it is shown to a model.
-    neutralised: bool,
+    /// Where it is in what is shown to a model, if it is only there.
+    shown: Option<Range<usize>>,
 }
 
 /// Every place that looks like `old` to a model, in order.
-fn places(content: &[u8], old: &str) -> Vec<Occurrence> {
+fn places(content: &[u8], shown: Option<&Shown>, old: &str) -> Vec<Occurrence> {
     let mut places: Vec<Occurrence> = occurrences(content, old.as_bytes())
-        .map(|start| Occurrence { start, end: start + old.len(), neutralised: false })
+        .map(|start| Occurrence { start, end: start + old.len(), shown: None })
         .collect();
-    if old.contains("&lt;") {
-        let shown = Shown::of(content);
-        let as_shown = occurrences(&shown.bytes, old.as_bytes()).filter_map(|start| {
-            let (start, end) = (shown.origin(start)?, shown.origin(start + old.len())?);
-            Some(Occurrence { start, end, neutralised: true })
+    if let Some(shown) = shown {
+        let as_shown = occurrences(shown.bytes(), old.as_bytes()).filter_map(|from| {
+            let range = from..from + old.len();
+            let (start, end) = (shown.origin(range.start)?, shown.origin(range.end)?);
+            Some(Occurrence { start, end, shown: Some(range) })
         });
         for place in as_shown {
             if !places.iter().any(|known| known.start == place.start) {
@@ -117,60 +123,6 @@ fn occurrences<'a>(content: &'a [u8], text: &'a [u8]) -> impl Iterator<Item = us
         from = found + 1;
         Some(found)
     })
-}
-
-/// A content as a model sees it, and where each byte of it comes from.
-struct Shown {
-    bytes: Vec<u8>,
-    /// Where a `<` became four bytes: position in what is shown.
-    changes: Vec<usize>,
-}
-
-impl Shown {
-    fn of(content: &[u8]) -> Self {
-        let mut shown = Self { bytes: Vec::with_capacity(content.len()), changes: Vec::new() };
-        // Tags are ASCII: what is not UTF-8 separates texts, and stays as it is.
-        for chunk in content.utf8_chunks() {
-            shown.add(chunk.valid());
-            shown.bytes.extend_from_slice(chunk.invalid());
-        }
-        shown
-    }
-
-    fn add(&mut self, text: &str) {
-        let neutral = neutralise(text);
-        let (mut at, mut rest) = (0, text.as_bytes());
-        let neutral = neutral.as_bytes();
-        while let Some(position) = neutral[at..].iter().zip(rest).position(|(new, old)| new != old) {
-            self.changes.push(self.bytes.len() + at + position);
-            at += position + "&lt;".len();
-            rest = &rest[position + 1..];
-        }
-        self.bytes.extend_from_slice(neutral);
-    }
-
-    /// The position in the content; `None` inside of what replaces a `<`.
-    fn origin(&self, position: usize) -> Option<usize> {
-        let before = self.changes.partition_point(|change| *change < position);
-        let inside = before.checked_sub(1).is_some_and(|last| position < self.changes[last] + "&lt;".len());
-        (!inside).then(|| position - before * ("&lt;".len() - 1))
-    }
-}
-
-/// Undoes what neutralising did to our tags.
-fn restored(text: &str) -> String {
-    let mut restored = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(position) = rest.find("&lt;") {
-        let after = &rest[position + "&lt;".len()..];
-        restored.push_str(&rest[..position]);
-        // A tag's name and the white space in it are short.
-        let candidate: String = std::iter::once('<').chain(after.chars().take(100)).collect();
-        restored.push_str(if neutralise(&candidate).starts_with("&lt;") { "<" } else { "&lt;" });
-        rest = after;
-    }
-    restored.push_str(rest);
-    restored
 }
 
 /// Whether there are line ends, and all have a carriage return.
@@ -321,7 +273,7 @@ mod tests {
     #[test]
     fn tags_may_be_written_as_they_are_shown() {
         let content = "ä <b>\n</system-reminder>\n&lt;p> </AGENTS_MD>!\n";
-        let shown = neutralise(content).into_owned();
+        let shown = instructions::neutralise(content).into_owned();
         for (old, new, changed) in [
             ("&lt;/system-reminder>\n", "", "ä <b>\n&lt;p> </AGENTS_MD>!\n"),
             ("</system-reminder>", "x", "ä <b>\nx\n&lt;p> </AGENTS_MD>!\n"),
@@ -344,14 +296,5 @@ mod tests {
         assert!(check(both, "&lt;/AGENTS_MD>", "x").contains("occurs 2 times in it, at lines 1, 2"));
         let invalid = b"\xff</AGENTS_MD>\xfe";
         assert_eq!(replace(invalid, "&lt;/AGENTS_MD>", "x").unwrap().content, b"\xffx\xfe");
-    }
-
-    #[test]
-    fn positions_lead_back() {
-        let content = "</AGENTS_MD></AGENTS_MD>";
-        let shown = Shown::of(content.as_bytes());
-        assert_eq!(shown.bytes, b"&lt;/AGENTS_MD>&lt;/AGENTS_MD>");
-        let origins: Vec<Option<usize>> = [0, 1, 3, 4, 14, 15, 16, 19, 30].map(|at| shown.origin(at)).into();
-        assert_eq!(origins, [Some(0), None, None, Some(1), Some(11), Some(12), None, Some(13), Some(24)]);
     }
 }

@@ -1,11 +1,15 @@
 //! `write_file`: a whole file, in one step.
 
+use std::borrow::Cow;
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::place::Place;
 use crate::queue;
+use crate::restoration::{looks_shown, restored};
 use crate::work::{self, Work};
 use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
 
@@ -34,8 +38,9 @@ impl Tool for WriteFile {
         arguments.text("path").map(Needs::write).unwrap_or_default()
     }
 
-    fn preview(&self, arguments: &Arguments, _: &[u8]) -> Option<Vec<u8>> {
-        arguments.text("content").map(|content| content.as_bytes().to_owned())
+    fn preview(&self, arguments: &Arguments, current: &[u8]) -> Option<Vec<u8>> {
+        let content = arguments.text("content")?;
+        Some(restored(current, content).into_owned().into_bytes())
     }
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
@@ -44,10 +49,26 @@ impl Tool for WriteFile {
 }
 
 fn write(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
+    let _turn = queue::wait(&context.find(&parameters.path)?.real());
+    // What was there before the turn came may have been replaced.
     let place = context.find(&parameters.path)?;
-    let _turn = queue::wait(&place.real());
-    context.replace(&place, parameters.content.as_bytes(), None, work)?;
+    let content = meant(context, &place, &parameters.content);
+    context.replace(&place, content.as_bytes(), None, work)?;
     let did = if place.exists() { "replaced" } else { "created" };
-    let bytes = parameters.content.len();
+    let bytes = content.len();
     Ok(ToolOutput::text(format!("{did} {}: {bytes} bytes", context.shown(&place.real()).display())))
+}
+
+/// The content with what the file has in the place of what a model was shown. A file that cannot be read, or is too large
+/// to be edited, was not shown whole.
+fn meant<'a>(context: &ToolContext, place: &Place, content: &'a str) -> Cow<'a, str> {
+    if !looks_shown(content) || !place.exists() {
+        return Cow::Borrowed(content);
+    }
+    let limit = context.limits().edit_bytes;
+    let mut current = Vec::new();
+    match place.open_file().map(|(file, _)| file.take(limit + 1).read_to_end(&mut current)) {
+        Ok(Ok(length)) if length as u64 <= limit => restored(&current, content),
+        _ => Cow::Borrowed(content),
+    }
 }

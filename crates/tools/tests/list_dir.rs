@@ -41,7 +41,10 @@ async fn odd_names_stay_on_their_line() {
     let bench = bench(&[("two\nlines", ""), ("<system-reminder>", "")]);
     fs::write(bench.path(OsStr::from_bytes(b"caf\xe9")), "").unwrap();
     let text = bench.text("list_dir", json!({ "path": "." })).await;
-    assert_eq!(text, "&lt;system-reminder>\ncaf\u{fffd}\ntwo\\nlines\n");
+    assert!(
+        text.starts_with("&lt;system-reminder>\ncaf\u{fffd}\ntwo\\nlines\n[foreword: tags that"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -58,7 +58,11 @@ async fn a_command_answers_with_its_output() {
     assert_eq!((&*output.text, output.is_error), ("no\n[foreword: exit status 3]\n", true));
     assert_eq!(run(&bench, "kill -9 $$").await, "[foreword: ended by signal 9]\n");
     assert!(run(&bench, "a\0b").await.contains("could not be run"));
-    assert_eq!(run(&bench, "printf '</system-reminder>'").await, "&lt;/system-reminder>");
+    assert!(
+        run(&bench, "printf '</system-reminder>'")
+            .await
+            .starts_with("&lt;/system-reminder>\n[foreword: tags that")
+    );
     assert_eq!(run(&bench, "printf 'a\\377b'").await, "a\u{fffd}b");
 }
 

@@ -137,10 +137,28 @@ async fn edits_are_exact() {
 async fn what_was_read_can_be_edited() {
     let bench = bench(&[("file", "</system-reminder>\nend\n")]);
     let shown = bench.text("read_file", json!({ "path": "file" })).await;
+    let (shown, note) = shown.split_once("[foreword: ").unwrap();
     assert_eq!(shown, "&lt;/system-reminder>\nend\n");
+    assert_eq!(note, "tags that look like ours are made visible; edits take the text as it is shown]\n");
     let new_text = shown.replace("end", "more");
     bench.text("edit_file", json!({ "path": "file", "old_text": shown, "new_text": new_text })).await;
     assert_eq!(bench.read("file"), "</system-reminder>\nmore\n");
+}
+
+#[tokio::test]
+async fn what_was_read_can_be_written_back() {
+    let odd = "\u{feff}＜/system-reminder>\na\u{202e}b \\u{202e}\n&lt;AGENTS_MD> <AGENTS_MD>\n👩\u{200d}👧\n";
+    let bench = bench(&[("file", odd)]);
+    let shown = bench.text("read_file", json!({ "path": "file" })).await;
+    let (shown, note) = shown.split_once("[foreword: ").unwrap();
+    assert!(note.starts_with("tags that look like ours and hidden characters are made visible;"), "{note}");
+    bench.text("write_file", json!({ "path": "file", "content": shown })).await;
+    assert_eq!(bench.read("file"), odd);
+    bench.text("write_file", json!({ "path": "file", "content": format!("{shown}more\n") })).await;
+    assert_eq!(bench.read("file"), format!("{odd}more\n"));
+    // A new file has nothing to take it from.
+    bench.text("write_file", json!({ "path": "new", "content": "\\u{202e}" })).await;
+    assert_eq!(bench.read("new"), "\\u{202e}");
 }
 
 #[tokio::test]

@@ -1,0 +1,154 @@
+//! One walk over a text that finds what is shown as something else.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::hidden::{FIRST_BYTES, Hidden, hidden, is_ignorable, joins_pictures};
+
+/// The tags our texts are wrapped in.
+pub(super) const TAGS: [&str; 4] = ["AGENTS_MD", "agents_context", "system-reminder", "INSTRUCTIONS"];
+
+/// `<`, and what becomes one when a text is normalised (NFKC).
+pub(super) const OPENING: [char; 3] = ['<', '＜', '﹤'];
+
+/// What the `<` of a tag is shown as.
+pub(super) const NEUTRAL: &str = "&lt;";
+
+/// How many bytes are looked at together. Most of them hold nothing that matters, and a compiler can compare them at
+/// once.
+const BLOCK: usize = 64;
+
+/// Something in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) range: Range<usize>,
+    pub(super) kind: FindingKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FindingKind {
+    /// The `<` of one of our tags.
+    Tag,
+    Hidden(char, Hidden),
+}
+
+impl Finding {
+    pub(super) fn tag(range: Range<usize>) -> Self {
+        Self { range, kind: FindingKind::Tag }
+    }
+
+    /// What is shown instead; none for what stays.
+    pub(super) fn shown(&self) -> Option<Cow<'static, str>> {
+        match self.kind {
+            FindingKind::Tag => Some(Cow::Borrowed(NEUTRAL)),
+            FindingKind::Hidden(_, Hidden::Honest(_)) => None,
+            FindingKind::Hidden(character, _) => Some(Cow::Owned(visible(character))),
+        }
+    }
+}
+
+/// A character as it is made visible.
+pub(super) fn visible(character: char) -> String {
+    format!("\\u{{{:x}}}", u32::from(character))
+}
+
+/// Everything that was found, in order.
+pub(super) fn scan(text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut start = 0;
+    for block in text.as_bytes().chunks(BLOCK) {
+        if block.iter().fold(false, |any, byte| any | (*byte == b'<') | (*byte >= 0x80)) {
+            let suspects = block.iter().enumerate().filter(|(_, byte)| FIRST_BYTES[usize::from(**byte)]);
+            findings.extend(suspects.filter_map(|(offset, _)| inspect(text, start + offset)));
+        }
+        start += block.len();
+    }
+    findings
+}
+
+fn inspect(text: &str, position: usize) -> Option<Finding> {
+    let mut rest = text[position..].chars();
+    let character = rest.next()?;
+    let range = position..position + character.len_utf8();
+    if OPENING.contains(&character) {
+        return begins_with_name(rest).then(|| Finding::tag(range));
+    }
+    if !is_ignorable(character) {
+        return None;
+    }
+    let (before, after) = (&text[..position], rest.next());
+    if character == '\u{200d}' && joins_pictures(before, after) {
+        return None;
+    }
+    let found = hidden(before.chars().next_back(), character, after)?;
+    Some(Finding { range, kind: FindingKind::Hidden(character, found) })
+}
+
+/// Whether what follows a `<` is the name of one of our tags to somebody who reads it: in any letter case, after a slash
+/// or not, with white space around that, in full-width or otherwise stylised letters, and with characters between them
+/// that cannot be seen.
+pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
+    // What cannot be seen is passed over, but noted: made visible, it will end a name.
+    let mut is_parted = false;
+    let seen = text.filter_map(|character| {
+        let is_seen = !is_ignorable(character);
+        let before = std::mem::replace(&mut is_parted, !is_seen);
+        is_seen.then_some((character, before))
+    });
+    let fold = |character| std::iter::once(character).nfkc().flat_map(char::to_lowercase);
+    let folded = seen.flat_map(|(character, is_parted)| fold(character).map(move |it| (it, is_parted)));
+    let mut folded = folded.skip_while(|(character, _)| character.is_whitespace()).peekable();
+    if folded.next_if(|(character, _)| *character == '/').is_some() {
+        while folded.next_if(|(character, _)| character.is_whitespace()).is_some() {}
+    }
+    let mut possible = [true; TAGS.len()];
+    for index in 0.. {
+        let next = folded.next();
+        for (tag, possible) in TAGS.iter().zip(&mut possible).filter(|(_, possible)| **possible) {
+            match tag.as_bytes().get(index) {
+                Some(expected) => {
+                    let expected = char::from(expected.to_ascii_lowercase());
+                    *possible = next.is_some_and(|(next, _)| next == expected);
+                }
+                None if next.is_none_or(|(next, is_parted)| is_parted || !continues_name(next)) => {
+                    return true;
+                }
+                None => *possible = false,
+            }
+        }
+        if next.is_none() || !possible.contains(&true) {
+            break;
+        }
+    }
+    false
+}
+
+fn continues_name(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "_-".contains(character)
+}
+
+/// Where a tag begins at the end of a text whose name is still to come: our next words may well be `Instructions from`.
+pub(super) fn unfinished(text: &str) -> Option<Finding> {
+    let is_nothing = |character: char| character.is_whitespace() || is_ignorable(character);
+    let end = text.trim_end_matches(is_nothing);
+    let end = end.strip_suffix(['/', '／']).unwrap_or(end).trim_end_matches(is_nothing);
+    let last = end.chars().next_back().filter(|last| OPENING.contains(last))?;
+    Some(Finding::tag(end.len() - last.len_utf8()..end.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing else becomes a `<`, or a slash, when a text is normalised.
+    #[test]
+    fn openings_are_complete() {
+        let becomes = |wanted: char| -> String {
+            ('\0'..=char::MAX).filter(|it| std::iter::once(*it).nfkc().any(|it| it == wanted)).collect()
+        };
+        assert_eq!(becomes('<'), "<﹤＜");
+        assert!(becomes('/').starts_with('/') && becomes('/').ends_with('／'), "{}", becomes('/'));
+    }
+}

@@ -1,0 +1,351 @@
+//! What a model writes back of what it was shown: our tags and hidden characters become what the file has in their place.
+//!
+//! A model reads `&lt;/AGENTS_MD>` where a file has a tag, and `\\u{202e}` where it has a character that cannot be seen. A
+//! file may have either word for word, too. So what is written is compared with what was shown, and whatever is the same
+//! comes from the file.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use instructions::{shown_parts, unsafe_parts};
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+/// How long is spent on comparing well; after that it is done quickly.
+const COMPARE_TIME: Duration = Duration::from_millis(500);
+
+/// Whether a text can have parts that are shown instead of others.
+pub(crate) fn looks_shown(text: &str) -> bool {
+    text.contains("&lt;") || text.contains("\\u{")
+}
+
+/// The content that is meant by a text which was made from another as a model sees it.
+pub(crate) fn restored<'a>(content: &[u8], new: &'a str) -> Cow<'a, str> {
+    if !looks_shown(new) {
+        return Cow::Borrowed(new);
+    }
+    let shown = Shown::of(content);
+    Cow::Owned(shown.restore(content, 0..shown.bytes.len(), new))
+}
+
+/// A content as a model sees it, and where each byte of it comes from.
+pub(crate) struct Shown {
+    bytes: Vec<u8>,
+    /// What stands for something else, and what reads as if it did, in order.
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    /// Where it is in what is shown.
+    shown: Range<usize>,
+    /// Where in the content is what it stands for; none for what stands for itself.
+    original: Option<Range<usize>>,
+}
+
+impl Shown {
+    pub(crate) fn of(content: &[u8]) -> Self {
+        let mut shown = Self { bytes: Vec::with_capacity(content.len()), parts: Vec::new() };
+        let mut start = 0;
+        // What is not UTF-8 separates texts, and stays as it is.
+        for chunk in content.utf8_chunks() {
+            shown.add(chunk.valid(), start);
+            shown.bytes.extend_from_slice(chunk.invalid());
+            start += chunk.valid().len() + chunk.invalid().len();
+        }
+        shown
+    }
+
+    /// Adds a text that begins at a position of the content.
+    fn add(&mut self, text: &str, start: usize) {
+        let from = self.bytes.len();
+        let mut neutral = String::with_capacity(text.len());
+        let mut changes = Vec::new();
+        let mut done = 0;
+        for part in unsafe_parts(text) {
+            neutral.push_str(&text[done..part.range.start]);
+            let begin = neutral.len();
+            neutral.push_str(&part.shown);
+            let original = start + part.range.start..start + part.range.end;
+            changes.push(Part { shown: from + begin..from + neutral.len(), original: Some(original) });
+            done = part.range.end;
+        }
+        neutral.push_str(&text[done..]);
+        let alike = shown_parts(&neutral).into_iter().map(|part| from + part.start..from + part.end);
+        let known =
+            |part: &Range<usize>| changes.binary_search_by_key(&part.start, |it| it.shown.start).is_ok();
+        let literal: Vec<Part> =
+            alike.filter(|part| !known(part)).map(|shown| Part { shown, original: None }).collect();
+        changes.extend(literal);
+        changes.sort_by_key(|part| part.shown.start);
+        self.parts.extend(changes);
+        self.bytes.extend_from_slice(neutral.as_bytes());
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The position in the content; none inside of what stands for something else.
+    pub(crate) fn origin(&self, position: usize) -> Option<usize> {
+        let before = &self.parts[..self.parts.partition_point(|part| part.shown.start < position)];
+        match before.iter().rev().find_map(|part| Some((&part.shown, part.original.as_ref()?))) {
+            None => Some(position),
+            Some((shown, original)) => Some(original.end + position.checked_sub(shown.end)?),
+        }
+    }
+
+    /// What is meant by a text that takes the place of a range of what is shown.
+    pub(crate) fn restore(&self, content: &[u8], range: Range<usize>, new: &str) -> String {
+        let inside = |part: &&Part| range.start <= part.shown.start && part.shown.end <= range.end;
+        let parts: Vec<&Part> = self.parts.iter().filter(inside).collect();
+        if parts.iter().all(|part| part.original.is_none()) {
+            return new.to_owned();
+        }
+        let old = Source { shown: self, content, parts: &parts };
+        let deadline = Instant::now() + COMPARE_TIME;
+        let old_lines = pieces(range.start, self.bytes[range].split_inclusive(|byte| *byte == b'\n'));
+        let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
+        let mut restored = String::with_capacity(new.len());
+        for op in compare(&old_lines, &new_lines, deadline) {
+            let (old_range, new_range) = (op.old_range(), op.new_range());
+            let lines = &old_lines[old_range];
+            let text = new_lines[new_range].concat();
+            match (op, lines) {
+                (DiffOp::Equal { .. }, [first, ..]) => old.copy(first.start, &text, &mut restored),
+                (_, [first, .., last]) => old.adapt(first.start..last.end(), &text, deadline, &mut restored),
+                (_, [only]) => old.adapt(only.start..only.end(), &text, deadline, &mut restored),
+                (_, []) => old.adapt(0..0, &text, deadline, &mut restored),
+            }
+        }
+        restored
+    }
+}
+
+/// Some of what is shown.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    start: usize,
+    bytes: &'a [u8],
+}
+
+impl Piece<'_> {
+    fn end(&self) -> usize {
+        self.start + self.bytes.len()
+    }
+}
+
+fn pieces<'a>(start: usize, parts: impl Iterator<Item = &'a [u8]>) -> Vec<Piece<'a>> {
+    let begin = |end: &mut usize, bytes: &'a [u8]| {
+        let start = *end;
+        *end += bytes.len();
+        Some(Piece { start, bytes })
+    };
+    parts.scan(start, begin).collect()
+}
+
+fn compare(old: &[Piece<'_>], new: &[&str], deadline: Instant) -> Vec<DiffOp> {
+    let old: Vec<&[u8]> = old.iter().map(|piece| piece.bytes).collect();
+    let new: Vec<&[u8]> = new.iter().map(|piece| piece.as_bytes()).collect();
+    capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline))
+}
+
+/// What is replaced.
+struct Source<'a> {
+    shown: &'a Shown,
+    content: &'a [u8],
+    parts: &'a [&'a Part],
+}
+
+impl Source<'_> {
+    /// The parts that are wholly in a range.
+    fn within(&self, range: Range<usize>) -> &[&Part] {
+        let start = self.parts.partition_point(|part| part.shown.start < range.start);
+        let end = self.parts.partition_point(|part| part.shown.end <= range.end);
+        &self.parts[start..end.max(start)]
+    }
+
+    /// Adds a text that is shown from a position on, as the content has it.
+    fn copy(&self, start: usize, text: &str, restored: &mut String) {
+        let mut done = 0;
+        for part in self.within(start..start + text.len()).iter().filter(|part| part.original.is_some()) {
+            restored.push_str(&text[done..part.shown.start - start]);
+            restored.push_str(&self.original(part));
+            done = part.shown.end - start;
+        }
+        restored.push_str(&text[done..]);
+    }
+
+    /// Adds a text that takes the place of a range: its parts come from there where they are the same, else from anywhere,
+    /// unless what is shown has them word for word, too.
+    fn adapt(&self, range: Range<usize>, text: &str, deadline: Instant, restored: &mut String) {
+        let within = self.within(range.clone()).iter();
+        let within = within.map(|part| part.shown.start - range.start..part.shown.end - range.start);
+        let old = elements(&self.shown.bytes[range.clone()], within);
+        let old = pieces(range.start, old.into_iter());
+        let alike = shown_parts(text);
+        let new = elements(text.as_bytes(), alike.iter().cloned());
+        let new: Vec<&str> =
+            new.into_iter().map(|element| std::str::from_utf8(element).unwrap_or_default()).collect();
+        let mut position = 0;
+        for op in compare(&old, &new, deadline) {
+            let is_equal = matches!(op, DiffOp::Equal { .. });
+            for (index, element) in op.new_range().zip(&new[op.new_range()]) {
+                let is_part = alike.binary_search_by_key(&position, |part| part.start).is_ok();
+                if is_equal {
+                    let from = op.old_range().start + (index - op.new_range().start);
+                    self.copy(old[from].start, element, restored);
+                } else if is_part {
+                    restored.push_str(&self.elsewhere(element).unwrap_or(Cow::Borrowed(element)));
+                } else {
+                    restored.push_str(element);
+                }
+                position += element.len();
+            }
+        }
+    }
+
+    /// What a part stands for wherever it is.
+    fn elsewhere(&self, part: &str) -> Option<Cow<'_, str>> {
+        let mut alike =
+            self.parts.iter().filter(|it| &self.shown.bytes[it.shown.clone()] == part.as_bytes()).peekable();
+        let first = *alike.peek()?;
+        alike.all(|part| part.original.is_some()).then(|| self.original(first))
+    }
+
+    fn original(&self, part: &Part) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.content[part.original.clone().unwrap_or_default()])
+    }
+}
+
+/// Words, parts and single bytes between them; a character is never split.
+fn elements<'a>(bytes: &'a [u8], parts: impl Iterator<Item = Range<usize>>) -> Vec<&'a [u8]> {
+    let mut elements = Vec::new();
+    let mut done = 0;
+    for part in parts {
+        words(&bytes[done..part.start], &mut elements);
+        elements.push(&bytes[part.clone()]);
+        done = part.end;
+    }
+    words(&bytes[done..], &mut elements);
+    elements
+}
+
+fn words<'a>(mut bytes: &'a [u8], elements: &mut Vec<&'a [u8]>) {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+    while let Some(first) = bytes.first() {
+        let length = if is_word(first) {
+            bytes.iter().take_while(|byte| is_word(byte)).count()
+        } else if bytes.starts_with(b"&lt;") {
+            // It may have been a tag's before what follows it was edited.
+            "&lt;".len()
+        } else {
+            1
+        };
+        let (element, rest) = bytes.split_at(length);
+        elements.push(element);
+        bytes = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use instructions::neutralise;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::replacement::replace;
+
+    fn check(content: &str, change: impl Fn(&str) -> String) -> String {
+        restored(content.as_bytes(), &change(&neutralise(content))).into_owned()
+    }
+
+    #[test]
+    fn positions_lead_back() {
+        let shown = Shown::of("</AGENTS_MD>＜/AGENTS_MD>".as_bytes());
+        assert_eq!(shown.bytes, b"&lt;/AGENTS_MD>&lt;/AGENTS_MD>");
+        let origins: Vec<Option<usize>> = [0, 1, 3, 4, 14, 15, 16, 19, 30].map(|at| shown.origin(at)).into();
+        assert_eq!(origins, [Some(0), None, None, Some(1), Some(11), Some(12), None, Some(15), Some(26)]);
+    }
+
+    #[test]
+    fn a_tag_in_another_spelling_is_written_back_as_it_was() {
+        let content = "ä ＜/AGENTS_MD> b\n</AGENTS_MD>\n";
+        assert_eq!(neutralise(content), "ä &lt;/AGENTS_MD> b\n&lt;/AGENTS_MD>\n");
+        assert_eq!(check(content, |shown| shown.replace('b', "c")), content.replace('b', "c"));
+        assert_eq!(check(content, |shown| format!("first\n{shown}last")), format!("first\n{content}last"));
+    }
+
+    #[test]
+    fn what_a_file_has_word_for_word_stays() {
+        let content = "let bidi = '\\u{202e}';\nlet real = \"a\u{202e}b\";\nlet tag = \"&lt;/AGENTS_MD>\"; // </AGENTS_MD>\n";
+        assert_eq!(check(content, str::to_owned), content);
+        assert_eq!(check(content, |shown| shown.replace("let", "const")), content.replace("let", "const"));
+        // A new one could be either, so it is what was written.
+        assert!(check(content, |shown| format!("{shown}\\u{{202e}}")).ends_with("\\u{202e}"));
+    }
+
+    #[test]
+    fn a_line_that_was_moved_is_restored() {
+        let content = "one\n\u{200b}two\nthree\n";
+        assert_eq!(check(content, |_| "three\n\\u{200b}two\none\n".to_owned()), "three\n\u{200b}two\none\n");
+        assert_eq!(restored(b"plain", "\\u{202e} &lt;/AGENTS_MD>"), "\\u{202e} &lt;/AGENTS_MD>");
+    }
+
+    fn odd_text() -> impl Strategy<Value = String> {
+        let pieces = prop::sample::select(vec![
+            "<",
+            "＜",
+            "/",
+            " ",
+            "\n",
+            "\r\n",
+            "\u{200b}",
+            "\u{202e}",
+            "\u{ad}",
+            "\u{e0041}",
+            "AGENTS_MD",
+            "system-reminder",
+            "instructions",
+            "x",
+            ">",
+            "&lt;",
+            "\\u{202e}",
+            "\\u{200b}",
+            "\\u{",
+            "}",
+            "ä",
+            "👩",
+            "\u{200d}",
+            "&lt;/AGENTS_MD>",
+            "</AGENTS_MD>",
+        ]);
+        prop::collection::vec(pieces, 0..20).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
+
+        #[test]
+        fn reading_and_writing_back_changes_nothing(content in odd_text()) {
+            let shown = neutralise(&content);
+            prop_assert_eq!(&*restored(content.as_bytes(), &shown), &content);
+        }
+
+        /// What is appended to a text changes nothing before it.
+        #[test]
+        fn an_edit_changes_only_what_it_should(content in odd_text(), before in 0usize..40, after in 0usize..40) {
+            let shown = neutralise(&content).into_owned();
+            let positions: Vec<usize> = shown.char_indices().map(|(at, _)| at).chain([shown.len()]).collect();
+            let (start, end) = (before.min(positions.len() - 1), positions.len().saturating_sub(after + 1));
+            if start >= end {
+                return Ok(());
+            }
+            let old = &shown[positions[start]..positions[end]];
+            if let Ok(replaced) = replace(content.as_bytes(), old, &format!("{old}NEW")) {
+                let without = String::from_utf8(replaced.content).unwrap().replacen("NEW", "", 1);
+                prop_assert_eq!(without, content, "{:?}", old);
+            }
+        }
+    }
+}
