@@ -29,6 +29,8 @@ pub struct Pruned {
     pub changes: u64,
     /// Commands whose versions of protected files were set aside.
     pub undone_files: u64,
+    /// Entries of the audit.
+    pub audit_entries: u64,
 }
 
 impl Agent {
@@ -142,6 +144,9 @@ impl Agent {
             }
             if let (Some(age), Some(directory)) = (retention.undone_files, self.settings.set_aside.clone()) {
                 pruned.undone_files = blocking(move || undone_files::prune(&directory, age)).await;
+            }
+            if let Some(age) = retention.audit {
+                pruned.audit_entries = self.store.prune_audit(ago(age)).await?;
             }
             Ok(pruned)
         })

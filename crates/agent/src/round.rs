@@ -151,7 +151,8 @@ impl<'a> Rounds<'a> {
         self.turn.touch(std::mem::take(&mut batch.touched));
         let is_next_last = self.spent.rounds >= settings.max_rounds.max(1)
             || self.spent.calls >= max_calls
-            || self.is_full(&batch.entry);
+            || self.is_full(&batch.entry)
+            || self.are_tokens_spent().await?;
         if is_next_last {
             self.notes.push(RoundNote::FinalAnswer);
             batch.entry.notes.push(note("final_answer", notes::final_answer()));
@@ -172,7 +173,7 @@ impl<'a> Rounds<'a> {
 
     /// What follows an answer without calls: usually nothing.
     async fn end_or_continue(&mut self, kind: RoundKind, response: ChatResponse) -> Result<Next, AgentError> {
-        let can_continue = self.spent.continuations < MAX_CONTINUATIONS;
+        let can_continue = self.spent.continuations < MAX_CONTINUATIONS && !self.are_tokens_spent().await?;
         match response.stop {
             StopReason::Paused if kind == RoundKind::Open => {
                 self.push(response.message, Vec::new()).await?;
@@ -220,6 +221,11 @@ impl<'a> Rounds<'a> {
         }
         self.push_last(message).await?;
         Ok(Next::End)
+    }
+
+    /// Whether the workspace's tokens of today are used up, so that only an answer is left.
+    async fn are_tokens_spent(&self) -> Result<bool, AgentError> {
+        Ok(self.turn.agent.spent_limit(&self.turn.stored.workspace_id).await?.is_some())
     }
 
     /// Whether the turn itself has become so long that only an answer still fits.

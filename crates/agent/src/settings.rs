@@ -102,12 +102,21 @@ pub struct RetentionSettings {
     pub change_log: Option<Duration>,
     /// What commands did to protected files, since these were put back.
     pub undone_files: Option<Duration>,
+    /// Entries of the audit, since what they tell of.
+    pub audit: Option<Duration>,
 }
 
 impl Default for RetentionSettings {
     fn default() -> Self {
-        let month = Some(Duration::from_secs(30 * 24 * 60 * 60));
-        Self { hook_runs: month, prompt_texts: None, manifests: None, change_log: None, undone_files: month }
+        let days = |days: u64| Some(Duration::from_secs(days * 24 * 60 * 60));
+        Self {
+            hook_runs: days(30),
+            prompt_texts: None,
+            manifests: None,
+            change_log: None,
+            undone_files: days(30),
+            audit: days(365),
+        }
     }
 }
 
@@ -145,7 +154,8 @@ pub struct TurnLimits {
     pub running: usize,
     /// Most turns that run in one workspace at once, on whichever gateway.
     pub running_in_workspace: u64,
-    /// Most tokens, read and written together, that the turns of one workspace may use in a day (UTC).
+    /// Most tokens, read and written together, that the turns of one workspace may use in a day (UTC). When they are used
+    /// up, no further turn begins, and those that run end with their answer.
     pub tokens_per_day: Option<NonZeroU64>,
 }
 

@@ -11,7 +11,7 @@ use hooks::{Phase, TurnContext};
 use protocol::method::{TurnStartParams, TurnWatchResult};
 use protocol::{Hint as _, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
-use store::{Lease, StoreError};
+use store::{Lease, StoreError, TurnActor};
 
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
@@ -70,7 +70,7 @@ impl Agent {
     pub fn start_turn(
         self: &Arc<Self>,
         start: TurnStartParams,
-        actor: Option<String>,
+        actor: TurnActor,
         reach: Reach,
         listener: Arc<dyn TurnListener>,
     ) -> BoxFuture<'_, Result<Turn, AgentError>> {
@@ -85,13 +85,12 @@ impl Agent {
                 turn_id: None,
                 cwd: start.cwd.clone(),
                 input: Some(start.input.clone()),
-                actor,
+                actor: actor.name.clone(),
                 reach,
             };
             let subject = self.load(&request).await?;
             let model = self.turn_model(start.model.as_deref())?;
-            let (turn, place) =
-                self.create(&start, &model.name, request.actor.as_deref(), listener.as_ref()).await?;
+            let (turn, place) = self.create(&start, &model.name, &actor, listener.as_ref()).await?;
             let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
             // It may have waited, and what it is about may have changed meanwhile.
             let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
@@ -136,7 +135,7 @@ impl Agent {
         &self,
         start: &TurnStartParams,
         model: &ModelName,
-        actor: Option<&str>,
+        actor: &TurnActor,
         listener: &dyn TurnListener,
     ) -> Result<(Turn, Place), AgentError> {
         let limits = &self.settings.turns.limits;
@@ -157,7 +156,7 @@ impl Agent {
             // With the model that is asked, whoever has chosen it.
             let chosen = TurnStartParams { model: Some(model.to_string()), ..start.clone() };
             let max_running = Some(limits.running_in_workspace);
-            match self.store.create_turn(chosen, self.lease(), max_running, actor).await {
+            match self.store.create_turn(chosen, self.lease(), max_running, actor.clone()).await {
                 // Perhaps its gateway is gone and nobody has noticed yet.
                 Err(StoreError::TurnRunning { .. }) if !swept => {
                     self.fail_dead_turns().await?;
@@ -182,13 +181,19 @@ impl Agent {
 
     /// Refuses a turn of a workspace that has used the tokens of today.
     async fn check_tokens(&self, workspace_id: &WorkspaceId) -> Result<(), AgentError> {
-        let Some(limit) = self.settings.turns.limits.tokens_per_day else { return Ok(()) };
+        match self.spent_limit(workspace_id).await? {
+            None => Ok(()),
+            Some(limit) => Err(AgentError::TokensSpent { limit }),
+        }
+    }
+
+    /// The tokens of a day, if a workspace has used them up today, with the turns that run.
+    pub(crate) async fn spent_limit(&self, workspace_id: &WorkspaceId) -> Result<Option<u64>, AgentError> {
+        let Some(limit) = self.settings.turns.limits.tokens_per_day else { return Ok(None) };
         let day = self.store.now().milliseconds().div_euclid(DAY_MILLISECONDS) * DAY_MILLISECONDS;
         let usage = self.store.usage_since(workspace_id, Timestamp::from_milliseconds(day)).await?;
-        if usage.input.saturating_add(usage.output) < limit.get() {
-            return Ok(());
-        }
-        Err(AgentError::TokensSpent { limit: limit.get() })
+        let is_spent = usage.input.saturating_add(usage.output) >= limit.get();
+        Ok(is_spent.then_some(limit.get()))
     }
 
     /// Shows a turn, and lets somebody hear the rest of its answer; nothing is heard of one that does not run here.

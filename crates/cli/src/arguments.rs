@@ -18,6 +18,7 @@ pub(crate) use self::token::Token;
 pub(crate) use self::tree::{Folder, Thread, Workspace};
 pub(crate) use self::turn::{Turn, TurnStart};
 use crate::config::flag::{FileFlags, ServeFlags};
+use crate::expiry::Since;
 use crate::output::{Color, Format};
 
 /// Decides what a coding agent reads first, shows why, lets people edit it together, and keeps the proof.
@@ -128,6 +129,13 @@ pub(crate) enum Command {
     /// Make and revoke access tokens
     #[command(subcommand)]
     Token(Token),
+    /// Print who came in, who was turned away, and who decided what, oldest first
+    Audit {
+        /// Since when: how long ago, such as `7 days`, or a time such as `2027-01-31T00:00:00Z`; the last 50 entries when
+        /// absent
+        #[arg(long, value_name = "TIME")]
+        since: Option<Since>,
+    },
     /// Follow what changes in a workspace
     Events(Events),
     /// Write the JSON Schemas of the protocol

@@ -1,5 +1,6 @@
 //! The commands.
 
+mod audit;
 mod backup;
 mod doc;
 pub(crate) mod doctor;
@@ -52,6 +53,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Turn(command) => turn::run(context, command).await,
         Command::Prompt(arguments) => prompt::run(context, arguments).await,
         Command::Token(command) => token::run(context, command).await,
+        Command::Audit { since } => audit::run(context, since).await,
         Command::Events(arguments) => events::run(context, arguments).await,
         Command::Schema { directory } => reference::schema(&context, &directory),
         Command::Config => reference::config(&context),

@@ -1,4 +1,4 @@
-//! When a token stops being valid, as people say it.
+//! Times as people say them: when a token stops being valid, and since when something is asked for.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -40,9 +40,51 @@ impl Expiry {
     }
 }
 
+/// A moment, or a time ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Since {
+    At(Timestamp),
+    Ago(Duration),
+}
+
+impl FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(Some(time)) = period::parse(text) {
+            return Ok(Since::Ago(time));
+        }
+        let time = text.parse().map(Since::At);
+        time.map_err(|_| {
+            "expected how long ago, such as `7 days`, or a time such as `2027-01-31T00:00:00Z`".to_owned()
+        })
+    }
+}
+
+impl Since {
+    pub(crate) fn from(self, now: Timestamp) -> Timestamp {
+        match self {
+            Since::At(time) => time,
+            Since::Ago(time) => {
+                let milliseconds = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+                Timestamp::from_milliseconds(now.milliseconds().saturating_sub(milliseconds))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_or_a_time_ago() {
+        let now = "2027-01-31T00:00:00Z".parse().unwrap();
+        let since = |text: &str| text.parse::<Since>().map(|since| since.from(now).to_string());
+        assert_eq!(since("30 days").unwrap(), "2027-01-01T00:00:00.000Z");
+        assert_eq!(since("2026-12-24T00:00:00Z").unwrap(), "2026-12-24T00:00:00.000Z");
+        assert!(since("yesterday").unwrap_err().starts_with("expected how long ago"));
+    }
 
     #[test]
     fn a_moment_or_a_time_from_now() {

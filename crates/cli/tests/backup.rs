@@ -47,7 +47,9 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
             refused,
             "error: ~/backup.db is already there\nhint: name another file, or overwrite this one with --force\n"
         );
-        machine.run(&format!("{command} --force")).done();
+        // The copy that was made during the saves is the one that is restored; overwriting is for another.
+        std::fs::copy(&file, machine.root().join("again.db")).unwrap();
+        machine.run(&format!("backup {} --force", machine.root().join("again.db").display())).done();
     });
 
     let other = Machine::new();
@@ -57,11 +59,13 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
     let now = client.call::<Initialize>(&InitializeParams::default()).await.unwrap().instance;
     assert_ne!(now, instance, "clients notice");
     let revisions = all_revisions(&client, &workspace, &place).await;
-    let expected: Vec<String> = (1..=saved).map(|number| format!("text {number}")).collect();
-    assert_eq!(revisions, expected, "the second copy was made after the last save");
+    let copied = revisions.len() as u64;
+    assert!((1..=saved).contains(&copied), "{copied} of {saved}");
+    let expected: Vec<String> = (1..=copied).map(|number| format!("text {number}")).collect();
+    assert_eq!(revisions, expected, "one moment, with everything before it");
     let before = all_events(&mut client, &workspace).await.len();
     let version = save(&client, &workspace, &place, "after").await.unwrap();
-    assert_eq!(version.0, saved + 1);
+    assert_eq!(version.0, copied + 1);
     let mut client = other.client().await;
     assert_eq!(all_events(&mut client, &workspace).await.len(), before + 1, "sequence numbers continue");
 
@@ -121,4 +125,46 @@ fn on_postgresql_both_name_its_own_tools() {
         let err = machine.run(&format!("{command} ../file")).failed(2);
         assert!(err.contains("postgres://me@localhost/x is PostgreSQL's") && err.contains(tool), "{err}");
     }
+}
+
+/// The commands of docs/operations.md, as they are there.
+#[test]
+fn the_documented_commands_of_postgresql_bring_everything_back() {
+    let Some(database) = test_postgres::test_database() else { return };
+    let tools = ["pg_dump", "createdb", "pg_restore"];
+    let is_there = |tool: &&str| std::process::Command::new(tool).arg("--version").output().is_ok();
+    if !tools.iter().all(is_there) {
+        return println!("skipped: {} are not all there", tools.join(", "));
+    }
+    let page = include_str!("../../../docs/operations.md");
+    let (_, rest) = page.split_once("On PostgreSQL use its own tools:\n\n```sh\n").unwrap();
+    let (commands, _) = rest.split_once("```").unwrap();
+
+    let machine = Machine::new();
+    machine.write("home/config.toml", format!("[gateway]\ndatabase = '{}'\n", database.url()));
+    let server = machine.serve();
+    machine.run("workspace create demo").done();
+    machine.write("AGENTS.md", "be brief\n");
+    machine.run("doc save ../AGENTS.md").done();
+    let instance = machine.run("status --format json").object()["instance"].clone();
+    // The server is there for every test, so that the copy needs a name of its own.
+    let (server_url, name) = database.url().rsplit_once('/').unwrap();
+    let restored = format!("{name}_restored");
+    let script = format!("set -e\n{}", commands.replace("restored", &restored));
+    let (host, port) = server_url.rsplit_once('@').unwrap().1.split_once(':').unwrap();
+    let user = server_url.rsplit_once('@').unwrap().0.rsplit_once('/').unwrap().1;
+    let ran = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(machine.root())
+        .envs([("DATABASE", database.url()), ("PGHOST", host), ("PGPORT", port), ("PGUSER", user)])
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{script}\n{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(server.stop("TERM").code(), Some(0));
+
+    let other = Machine::new();
+    other.write("home/config.toml", format!("[gateway]\ndatabase = '{server_url}/{restored}'\n"));
+    let _server = other.serve();
+    assert_eq!(other.run("doc get").done(), "be brief\n");
+    assert_eq!(other.run("status --format json").object()["instance"], instance, "it is the same database");
 }

@@ -71,6 +71,18 @@ fn what_is_wrong_is_named_with_what_to_do() {
 }
 
 #[test]
+fn a_schema_of_an_older_version_is_reported() {
+    let machine = Machine::new();
+    assert_eq!(machine.serve().stop("TERM").code(), Some(0));
+    let database = rusqlite::Connection::open(machine.data().join("foreword.db")).unwrap();
+    let newest = "DELETE FROM seaql_migrations WHERE version = (SELECT max(version) FROM seaql_migrations)";
+    database.execute(newest, []).unwrap();
+    drop(database);
+    let older = "~/data/foreword.db is whole; its schema is of an older version (1 migration behind)";
+    assert_eq!(verdicts(&machine, "database", 0), is("warn", older));
+}
+
+#[test]
 fn postgresql_is_asked_for_its_settings() {
     let Some(database) = test_postgres::test_database() else { return };
     let machine = Machine::new();
@@ -97,7 +109,8 @@ fn a_status_needs_no_gateway_and_names_the_one_that_runs() {
     assert_eq!(status["workspaces"][0]["name"], "demo");
     let out = machine.tidy(&machine.run("status").done());
     assert!(
-        out.contains("workspaces demo\n") && out.contains("database   sqlite://~/data/foreword.db\n"),
+        out.contains("workspaces demo\nturns      0 running\n")
+            && out.contains("database   sqlite://~/data/foreword.db\n"),
         "{out}"
     );
 }

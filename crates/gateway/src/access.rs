@@ -1,12 +1,15 @@
 //! Who is calling, and whether they still may.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::Reach;
-use protocol::{AccessToken, Role, Timestamp, WorkspaceId};
+use protocol::{AccessToken, AuthenticationFailure, Role, Timestamp, TokenId, WorkspaceId};
 use store::{Store, StoreError, hash_secret};
+
+use crate::access_counts::AccessCounts;
 
 /// How long an answer of the database about a token is trusted. A revocation usually arrives sooner; this bounds the
 /// time when the wake was lost.
@@ -22,7 +25,9 @@ pub(crate) struct Actor {
     pub(crate) workspace_id: Option<WorkspaceId>,
     /// When they have to leave.
     pub(crate) expires_at: Option<Timestamp>,
-    /// Digest of the token's secret; none for stdio, which needs none.
+    /// The token that they have shown; none for stdio, which needs none.
+    pub(crate) token_id: Option<TokenId>,
+    /// Digest of the token's secret.
     pub(crate) secret_sha256: Option<String>,
 }
 
@@ -34,6 +39,7 @@ impl Actor {
             role: Role::Owner,
             workspace_id: None,
             expires_at: None,
+            token_id: None,
             secret_sha256: None,
         }
     }
@@ -58,6 +64,14 @@ impl Actor {
 pub(crate) struct Authenticator {
     store: Store,
     cache: Mutex<TokenCache>,
+    counts: AccessCounts,
+}
+
+/// Why a secret opens nothing.
+struct Refused {
+    reason: AuthenticationFailure,
+    /// The token that it opened before.
+    token: Option<AccessToken>,
 }
 
 /// What the database said about tokens not long ago.
@@ -70,28 +84,63 @@ struct TokenCache {
 
 impl Authenticator {
     pub(crate) fn new(store: Store) -> Self {
-        Self { store, cache: Mutex::default() }
+        Self { store, cache: Mutex::default(), counts: AccessCounts::default() }
     }
 
-    /// Who a secret belongs to; none when it opens nothing.
-    pub(crate) async fn authenticate(&self, secret: &str) -> Result<Option<Actor>, StoreError> {
+    /// Who a secret belongs to; none when it opens nothing, or when there is none.
+    pub(crate) async fn authenticate(
+        &self,
+        secret: Option<&str>,
+        source: IpAddr,
+    ) -> Result<Option<Actor>, StoreError> {
+        let Some(secret) = secret else {
+            self.counts.turned_away(source, AuthenticationFailure::Missing, None, self.store.now());
+            return Ok(None);
+        };
         let digest = hash_secret(secret);
-        let token = self.look_up(&digest).await?;
-        Ok(token.map(|token| Actor {
-            name: token.name,
-            role: token.role,
-            workspace_id: token.workspace_id,
-            expires_at: token.expires_at,
-            secret_sha256: Some(digest),
-        }))
+        match self.look_up(&digest).await? {
+            Ok(token) => {
+                self.counts.came_in(&token, self.store.now());
+                Ok(Some(Actor {
+                    name: token.name,
+                    role: token.role,
+                    workspace_id: token.workspace_id,
+                    expires_at: token.expires_at,
+                    token_id: Some(token.id),
+                    secret_sha256: Some(digest),
+                }))
+            }
+            Err(Refused { reason, token }) => {
+                self.counts.turned_away(source, reason, token.as_ref(), self.store.now());
+                Ok(None)
+            }
+        }
     }
 
     /// Whether somebody who was let in may stay.
     pub(crate) async fn is_still_valid(&self, actor: &Actor) -> Result<bool, StoreError> {
         match &actor.secret_sha256 {
             None => Ok(true),
-            Some(digest) => Ok(self.look_up(digest).await?.is_some()),
+            Some(digest) => Ok(self.look_up(digest).await?.is_ok()),
         }
+    }
+
+    /// The same for somebody who makes a call, which is counted.
+    pub(crate) async fn may_call(&self, actor: &Actor) -> Result<bool, StoreError> {
+        let Some(digest) = &actor.secret_sha256 else { return Ok(true) };
+        let token = self.look_up(digest).await?;
+        token.iter().for_each(|token| self.counts.called(token, self.store.now()));
+        Ok(token.is_ok())
+    }
+
+    /// Writes down what was counted.
+    pub(crate) async fn flush_counts(&self) -> Result<(), StoreError> {
+        let pending = self.counts.take(self.store.now());
+        let written = self.store.record_audit(pending.clone()).await;
+        if written.is_err() {
+            self.counts.put_back(&pending);
+        }
+        written
     }
 
     /// Forgets all tokens: they may have changed.
@@ -101,21 +150,23 @@ impl Authenticator {
         cache.forgotten += 1;
     }
 
-    async fn look_up(&self, digest: &str) -> Result<Option<AccessToken>, StoreError> {
+    async fn look_up(&self, digest: &str) -> Result<Result<AccessToken, Refused>, StoreError> {
         let asked_at = Instant::now();
         let forgotten = {
             let cache = self.lock();
             if let Some((at, token)) = cache.tokens.get(digest)
                 && at.elapsed() < CACHED_FOR
             {
-                return Ok(Some(token.clone()).filter(|token| self.is_valid(token)));
+                return Ok(self.check(token.clone()));
             }
             cache.forgotten
         };
-        let token = self.store.token_by_secret(digest).await?.filter(|token| self.is_valid(token));
+        let found = self.store.token_by_secret(digest).await?;
+        let unknown = Refused { reason: AuthenticationFailure::Unknown, token: None };
+        let token = found.ok_or(unknown).and_then(|token| self.check(token));
         let mut cache = self.lock();
         match &token {
-            Some(token) if cache.forgotten == forgotten => {
+            Ok(token) if cache.forgotten == forgotten => {
                 cache.tokens.insert(digest.to_owned(), (asked_at, token.clone()));
             }
             // Only what exists is remembered, so that guesses do not fill the memory.
@@ -124,8 +175,15 @@ impl Authenticator {
         Ok(token)
     }
 
-    fn is_valid(&self, token: &AccessToken) -> bool {
-        token.revoked_at.is_none() && token.expires_at.is_none_or(|at| at > self.store.now())
+    fn check(&self, token: AccessToken) -> Result<AccessToken, Refused> {
+        let reason = if token.revoked_at.is_some() {
+            AuthenticationFailure::Revoked
+        } else if token.expires_at.is_some_and(|at| at <= self.store.now()) {
+            AuthenticationFailure::Expired
+        } else {
+            return Ok(token);
+        };
+        Err(Refused { reason, token: Some(token) })
     }
 
     fn lock(&self) -> MutexGuard<'_, TokenCache> {

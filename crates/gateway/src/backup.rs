@@ -101,7 +101,7 @@ pub async fn restore(backup: &Path, data: &Path, tokens: RestoredTokens) -> Resu
     if !backup.is_file() {
         return Err(BackupError::NoDatabase { path: backup.to_owned() });
     }
-    let problems = check_sqlite(backup.to_owned()).await.map_err(unreadable)?;
+    let problems = check_sqlite(backup.to_owned()).await.map_err(unreadable)?.problems;
     if !problems.is_empty() {
         return Err(BackupError::Damaged { path: backup.to_owned(), problems });
     }

@@ -1,5 +1,6 @@
 //! The protocol's methods, one function each.
 
+mod audit;
 mod document;
 mod events;
 mod folder;
@@ -64,6 +65,7 @@ pub(crate) fn router() -> Router {
         .on::<method::TokenCreate, _>(token::create)
         .on::<method::TokenList, _>(token::list)
         .on::<method::TokenRevoke, _>(token::revoke)
+        .on::<method::AuditList, _>(audit::list)
 }
 
 #[cfg(test)]

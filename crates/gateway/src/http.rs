@@ -180,10 +180,8 @@ async fn authenticate(
     slot: &ConnectionSlot,
     headers: &HeaderMap,
 ) -> Result<Arc<Actor>, Response> {
-    let Some(secret) = secret(headers) else {
-        return Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated()));
-    };
-    match state.service.shared.access.authenticate(secret).await {
+    let secret = secret(headers);
+    match state.service.shared.access.authenticate(secret, slot.source).await {
         Ok(Some(actor)) if slot.mark_authenticated(actor.role) => Ok(Arc::new(actor)),
         Ok(Some(_)) => {
             let limit = state.service.shared.settings.listener.connections as u64;
@@ -197,6 +195,8 @@ async fn authenticate(
             );
             Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &refused)))
         }
+        // Whoever has just connected may show a token with the next request.
+        Ok(None) if secret.is_none() => Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated())),
         // A connection whose token was revoked does not keep its place.
         Ok(None) => Err(closing(failure(StatusCode::UNAUTHORIZED, &unauthenticated()))),
         Err(problem) => Err(failure(StatusCode::SERVICE_UNAVAILABLE, &from_store(problem))),

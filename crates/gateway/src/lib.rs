@@ -4,6 +4,7 @@
 //! `handler`, who may call them is decided in `access`, and what changed reaches subscribers through `feed`.
 
 mod access;
+mod access_counts;
 mod backup;
 mod connection;
 mod data_directory;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -94,7 +94,7 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        let Some(slot) = pool.admit() else {
+        let Some(slot) = pool.admit(address.ip()) else {
             if let Some(times) = refused.pass() {
                 let limit = pool.limits.connections;
                 tracing::warn!(%address, times, limit, "refused a connection: there are as many as allowed");
@@ -243,6 +243,8 @@ struct Slots {
 pub(crate) struct ConnectionSlot {
     pool: Arc<ConnectionPool>,
     number: u64,
+    /// Where the connection comes from.
+    pub(crate) source: IpAddr,
     is_known: AtomicBool,
     /// Cancelled when the place is needed for somebody else.
     leave: CancellationToken,
@@ -268,7 +270,7 @@ impl ConnectionPool {
 
     /// A place for a new connection, that of the oldest without a token where there is no other; none when all have shown
     /// one.
-    fn admit(self: &Arc<Self>) -> Option<Arc<ConnectionSlot>> {
+    fn admit(self: &Arc<Self>, source: IpAddr) -> Option<Arc<ConnectionSlot>> {
         let leave = CancellationToken::new();
         let mut slots = self.lock();
         if slots.unauthenticated.len() >= self.limits.unauthenticated
@@ -285,6 +287,7 @@ impl ConnectionPool {
         Some(Arc::new(ConnectionSlot {
             pool: Arc::clone(self),
             number,
+            source,
             is_known: AtomicBool::new(false),
             leave,
         }))
@@ -374,6 +377,8 @@ impl Throttle {
 mod tests {
     use super::*;
 
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
     fn pool(connections: usize, unauthenticated: usize) -> Arc<ConnectionPool> {
         Arc::new(ConnectionPool::new(ListenerLimits {
             connections,
@@ -385,7 +390,7 @@ mod tests {
     #[test]
     fn the_oldest_without_a_token_makes_room() {
         let pool = pool(8, 2);
-        let slots: Vec<_> = (0..3).map(|_| pool.admit().unwrap()).collect();
+        let slots: Vec<_> = (0..3).map(|_| pool.admit(HERE).unwrap()).collect();
         let left: Vec<bool> = slots.iter().map(|slot| slot.leave.is_cancelled()).collect();
         assert_eq!(left, [true, false, false]);
     }
@@ -394,24 +399,24 @@ mod tests {
     fn the_last_places_are_not_for_readers() {
         let pool = pool(8, 2);
         let slots: Vec<_> = (0..7)
-            .map(|_| pool.admit().unwrap())
+            .map(|_| pool.admit(HERE).unwrap())
             .map(|slot| (slot.mark_authenticated(Role::Reader), slot))
             .collect();
         let let_in: Vec<bool> = slots.iter().map(|(let_in, _)| *let_in).collect();
         assert_eq!(let_in, [true, true, true, true, true, true, false]);
-        assert!(pool.admit().unwrap().mark_authenticated(Role::Owner));
+        assert!(pool.admit(HERE).unwrap().mark_authenticated(Role::Owner));
     }
 
     #[test]
     fn whoever_has_shown_a_token_stays() {
         let pool = pool(3, 1);
         let known: Vec<_> = (0..3)
-            .map(|_| pool.admit().unwrap())
+            .map(|_| pool.admit(HERE).unwrap())
             .inspect(|known| assert!(known.mark_authenticated(Role::Owner)))
             .collect();
-        assert!(pool.admit().is_none(), "all have shown a token");
+        assert!(pool.admit(HERE).is_none(), "all have shown a token");
         assert!(known.iter().all(|slot| !slot.leave.is_cancelled()));
         drop(known);
-        assert!(pool.admit().is_some(), "places are given back");
+        assert!(pool.admit(HERE).is_some(), "places are given back");
     }
 }

@@ -78,7 +78,7 @@ impl Service {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<Reply, Error> {
-        if !self.shared.access.is_still_valid(&peer.actor).await.map_err(from_store)? {
+        if !self.shared.access.may_call(&peer.actor).await.map_err(from_store)? {
             if let Some(outgoing) = peer.outgoing() {
                 outgoing.close(CloseReason::Unauthenticated);
             }

@@ -1,5 +1,6 @@
 //! What a gateway is started with.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -34,6 +35,8 @@ pub struct GatewaySettings {
     pub batch: rpc::BatchLimits,
     /// How prompts are made, and from what.
     pub agent: agent::AgentSettings,
+    /// What somebody configured, by key and without secrets: the audit says with what a gateway was started.
+    pub configured: BTreeMap<String, serde_json::Value>,
 }
 
 impl GatewaySettings {
@@ -50,6 +53,7 @@ impl GatewaySettings {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             rate_limit: None,
+            configured: BTreeMap::new(),
             listener: ListenerLimits::default(),
             batch: rpc::BatchLimits {
                 calls: protocol::limits::MAX_BATCH_CALLS,

@@ -10,7 +10,7 @@ use agent::{Agent, blocking};
 use futures_util::future::BoxFuture;
 use hooks::{HookPackage, RegistrationError};
 use prompt::{BootstrapError, create_bootstrap_files};
-use protocol::{Hint, InstanceId};
+use protocol::{AuditEntry, AuditEntryId, AuditEvent, Hint, InstanceId, Timestamp};
 use rpc::Endpoint;
 use store::{Database, Store, StoreError, Wake};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -35,10 +35,12 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
 /// How long background hooks are waited for at shutdown.
 const HOOK_TIME: Duration = Duration::from_secs(5);
-/// Who cancels a turn whose token is no longer valid.
+/// Who cancels a turn whose token is no longer valid, and starts a gateway.
 const GATEWAY: &str = "gateway";
 /// How often turns of gateways that are gone are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often what was counted for the audit is written down.
+const FLUSH_EVERY: Duration = Duration::from_secs(5);
 /// How often texts of past prompts that are old enough are forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -185,11 +187,23 @@ impl Gateway {
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
+        let shell = settings.agent.turns.shell.clone();
+        // The first to ask for the level waits while it is tried.
+        let sandbox = blocking(move || shell.and_then(|shell| shell.level().ok())).await;
+        let start = AuditEvent::GatewayStarted {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            address: address.to_string(),
+            database: database.to_string(),
+            sandbox,
+            settings: settings.configured.clone(),
+        };
+        store.record_audit(vec![by_gateway(start)]).await.map_err(failed)?;
         let shared = Arc::new(Shared::new(settings, store, agent, instance));
         let background = vec![
             tokio::spawn(listen_for_changes(Arc::clone(&shared))),
             tokio::spawn(apply_retention(Arc::clone(&shared))),
             tokio::spawn(look_after_turns(Arc::clone(&shared))),
+            tokio::spawn(write_counts(Arc::clone(&shared))),
         ];
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
@@ -293,6 +307,9 @@ impl Gateway {
         }
         self.background.iter().for_each(JoinHandle::abort);
         self.service.shared.agent.shutdown(HOOK_TIME).await;
+        if let Err(error) = self.service.shared.access.flush_counts().await {
+            tracing::warn!(%error, "the last minute of the audit could not be written");
+        }
         self.service.shared.store.close().await;
     }
 }
@@ -370,19 +387,48 @@ async fn apply_retention(shared: Arc<Shared>) {
     loop {
         match shared.agent.prune().await {
             Ok(pruned) if pruned == agent::Pruned::default() => {}
-            Ok(agent::Pruned { prompt_texts, hook_runs, manifests, changes, undone_files }) => {
+            Ok(agent::Pruned {
+                prompt_texts,
+                hook_runs,
+                manifests,
+                changes,
+                undone_files,
+                audit_entries,
+            }) => {
                 tracing::info!(
                     prompt_texts,
                     hook_runs,
                     manifests,
                     changes,
                     undone_files,
+                    audit_entries,
                     "forgot what was kept long enough"
                 );
             }
             Err(error) => tracing::warn!(%error, "what was kept long enough could not be forgotten"),
         }
         tokio::time::sleep(FORGET_EVERY).await;
+    }
+}
+
+/// An entry of the audit about what the gateway itself does.
+fn by_gateway(event: AuditEvent) -> AuditEntry {
+    AuditEntry {
+        id: AuditEntryId::new(),
+        at: Timestamp::now(),
+        actor: Some(GATEWAY.to_owned()),
+        workspace_id: None,
+        event,
+    }
+}
+
+/// Writes down what was counted for the audit.
+async fn write_counts(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(FLUSH_EVERY).await;
+        if let Err(error) = shared.access.flush_counts().await {
+            tracing::warn!(%error, "what was counted for the audit could not be written, and is tried again");
+        }
     }
 }
 

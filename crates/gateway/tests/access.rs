@@ -77,6 +77,7 @@ const TABLE: &[Row] = &[
     ("token/create",                             [O, O, O, Y], [O, O, O, Y], [O, O, O, X]),
     ("token/list",                               [O, O, O, Y], [O, O, O, Y], [O, O, O, Y]),
     ("token/revoke",                             [O, O, O, Y], [O, O, O, Y], [O, O, O, N]),
+    ("audit/list",                               [O, O, O, Y], [O, O, O, Y], [O, O, O, Y]),
     ("thread/archive",                           [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
     ("thread/folder/delete",                     [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
     ("thread/folder/deleted",                    [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
@@ -86,7 +87,7 @@ const TABLE: &[Row] = &[
 /// Parameters that a method accepts in a world; `who` makes names unique.
 fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
     match method {
-        "initialize" | "workspace/list" | "token/list" => json!({}),
+        "initialize" | "workspace/list" | "token/list" | "audit/list" => json!({}),
         "workspace/create" => json!({ "name": who, "root_path": "/srv", "agents": {} }),
         "workspace/update" => world.with(json!({ "name": who })),
         "thread/folder/create" => world.with(json!({ "name": who })),

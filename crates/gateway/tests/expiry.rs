@@ -4,7 +4,7 @@ use protocol::Timestamp;
 use scripted_model::Answer;
 use serde_json::json;
 
-use crate::support::{Socket, Stage, id, until};
+use crate::support::{Socket, Stage, id, post, until};
 
 fn from_now(milliseconds: i64) -> String {
     Timestamp::from_milliseconds(Timestamp::now().milliseconds() + milliseconds).to_string()
@@ -45,6 +45,34 @@ async fn a_revoked_tokens_running_turn_ends() {
     let ended = stage.ended(&turn).await;
     assert_eq!(ended["turn"]["status"], "cancelled");
     until("the provider to notice", async || stage.model.abandoned() == 1).await;
+}
+
+#[tokio::test]
+async fn a_turn_ends_with_its_token_although_the_name_is_given_again() {
+    let mut stage = Stage::chat().await;
+    let made = json!({ "name": "helper", "role": "operator", "workspace_id": stage.workspace });
+    let secret = stage.socket.ok("token/create", &made).await["secret"].as_str().unwrap().to_owned();
+    let mut helper = Socket::connect(&stage.gateway, &secret).await;
+    stage.model.answer(Answer::silence());
+    let params = stage.with(json!({ "thread_id": stage.thread, "input": "hello" }));
+    let turn = id(&helper.ok("turn/start", params).await["turn"]);
+    until("the model to be asked", async || stage.model.requests().len() == 1).await;
+    // In one batch, so that nobody looks for turns of revoked tokens in between.
+    let again = json!([
+        { "jsonrpc": "2.0", "id": 1, "method": "token/revoke", "params": { "name": "helper" } },
+        { "jsonrpc": "2.0", "id": 2, "method": "token/create", "params": made },
+    ]);
+    let owner = stage.gateway.owner_secret().unwrap();
+    assert_eq!(post(&stage.gateway, &owner, again.to_string()).await.status, 200);
+    assert_eq!(stage.ended(&turn).await["turn"]["status"], "cancelled");
+}
+
+#[tokio::test]
+async fn no_token_takes_the_name_of_what_has_none() {
+    let mut stage = Stage::chat().await;
+    for reserved in ["stdio", "gateway"] {
+        stage.socket.refused(-32602, "token/create", json!({ "name": reserved })).await;
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@
 
 mod access;
 mod addresses;
+mod audit;
 mod authentication;
 mod connections;
 mod documents;

@@ -94,6 +94,8 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     socket.ok("token/create", with(json!({ "name": "bound", "role": "reader" }))).await;
     socket.ok("token/create", json!({ "name": "unbound", "role": "editor" })).await;
     socket.ok("token/revoke", json!({ "name": "bound" })).await;
+    let audited = socket.ok("audit/list", json!({ "since": "2020-01-01T00:00:00Z", "limit": 500 })).await;
+    socket.ok("audit/list", json!({ "before": audited["entries"][0]["id"], "limit": 1 })).await;
     socket.ok("token/list", json!({})).await;
     look_at_prompts(gateway, socket).await;
     take_turns(model, socket).await;

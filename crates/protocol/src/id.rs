@@ -124,6 +124,8 @@ ids! {
     TurnItemId,
     /// Identifies the record of one run of a hook.
     HookRunId,
+    /// Identifies an entry of the audit.
+    AuditEntryId,
 }
 
 #[cfg(test)]

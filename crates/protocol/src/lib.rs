@@ -32,6 +32,7 @@
 
 #![warn(missing_docs)]
 
+pub mod audit;
 pub mod document;
 pub mod error;
 pub mod hook;
@@ -57,13 +58,15 @@ pub mod tool;
 pub mod tree;
 pub mod turn;
 
+pub use audit::{AuditEntry, AuditEvent, AuthenticationFailure};
 pub use document::{
     Document, DocumentStatus, DocumentSummary, ResolvedDocument, Revision, RevisionReason, RevisionSummary,
     SaveReason, Warning,
 };
 pub use error::{ErrorKind, ErrorSubject, Hint};
 pub use id::{
-    DocumentId, FolderId, HookRunId, InstanceId, ThreadId, TokenId, TurnId, TurnItemId, WorkspaceId,
+    AuditEntryId, DocumentId, FolderId, HookRunId, InstanceId, ThreadId, TokenId, TurnId, TurnItemId,
+    WorkspaceId,
 };
 pub use method::{Method, MethodSpec, Params};
 pub use nearest::{nearest, similar};

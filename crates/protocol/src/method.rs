@@ -1,5 +1,6 @@
 //! Every method of the protocol, in one table: name, parameters, result, the weakest role that may call it.
 
+mod audit;
 mod connection;
 mod document;
 mod folder;
@@ -9,6 +10,7 @@ mod token;
 mod turn;
 mod workspace;
 
+pub use audit::*;
 pub use connection::*;
 pub use document::*;
 pub use folder::*;
@@ -212,6 +214,8 @@ methods! {
     TokenList = "token/list", Owner, TokenListParams => TokenListResult;
     /// Revokes a token: its connections are closed and its running turns cancelled.
     TokenRevoke = "token/revoke", Owner, TokenRevokeParams => TokenResult;
+    /// Who came in, who was turned away, and who decided what.
+    AuditList = "audit/list", Owner, AuditListParams => AuditListResult;
 }
 
 /// The row of a method.

@@ -2,8 +2,8 @@
 
 use futures_util::future::BoxFuture;
 use protocol::{
-    ApprovalDecision, ApprovalRequest, ContentHash, ErrorSubject, Timestamp, TurnApproval, TurnId,
-    TurnStatus, WorkspaceId,
+    ApprovalDecision, ApprovalRequest, AuditEvent, ContentHash, ErrorSubject, Timestamp, TurnApproval,
+    TurnId, TurnStatus, WorkspaceId,
 };
 
 use crate::column::{to_json, values};
@@ -11,7 +11,7 @@ use crate::lease::{self, TurnHold};
 use crate::on::{Columns, On};
 use crate::turn_event::TurnEvent;
 use crate::write::WorkspaceWrite;
-use crate::{Store, StoreError, name, turn};
+use crate::{Store, StoreError, audit, name, turn};
 
 /// The columns that [`read_approval`] reads.
 macro_rules! approval_columns {
@@ -129,6 +129,17 @@ impl Store {
                     let tool = present.request.tool.clone();
                     let event = TurnEvent::ApprovalDecided { call_id, tool, decision: decision.clone() };
                     write.turn_event(&turn, event)?;
+                    let event = AuditEvent::ApprovalDecided {
+                        turn_id,
+                        call_id: present.request.call_id.clone(),
+                        tool: present.request.tool.clone(),
+                        digest: present.request.digest.clone(),
+                        allowed: allow,
+                        standing,
+                        identity: present.request.identity,
+                    };
+                    let by = decision.decided_by.as_deref();
+                    audit::record(write.on, by, Some(&write.workspace_id), event).await?;
                     Ok(TurnApproval { decision: Some(decision), ..present })
                 },
             )

@@ -31,9 +31,17 @@ pub fn copy_sqlite(from: PathBuf, to: PathBuf) -> BoxFuture<'static, Result<(), 
     }))
 }
 
-/// What is wrong with a file: damage that SQLite finds, or a schema that this version does not know. Nothing in it is
-/// changed.
-pub fn check_sqlite(path: PathBuf) -> BoxFuture<'static, Result<Vec<String>, StoreError>> {
+/// What is found in a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SqliteReport {
+    /// What is wrong: damage that SQLite finds, or a schema that this version does not know.
+    pub problems: Vec<String>,
+    /// How many migrations it has not had.
+    pub missing_migrations: usize,
+}
+
+/// Looks at a file. Nothing in it is changed.
+pub fn check_sqlite(path: PathBuf) -> BoxFuture<'static, Result<SqliteReport, StoreError>> {
     Box::pin(run_blocking(move || check(&path)))
 }
 
@@ -43,7 +51,7 @@ async fn run_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(job).await.map_err(StoreError::unavailable)?
 }
 
-fn check(path: &Path) -> Result<Vec<String>, StoreError> {
+fn check(path: &Path) -> Result<SqliteReport, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(crate::sqlite::BUSY_TIME)?;
@@ -58,7 +66,7 @@ fn check(path: &Path) -> Result<Vec<String>, StoreError> {
     let tables = "SELECT 1 FROM sqlite_schema WHERE name = 'seaql_migrations'";
     if !connection.prepare(tables)?.exists([])? {
         found.push("it is no database of foreword".to_owned());
-        return Ok(found);
+        return Ok(SqliteReport { problems: found, missing_migrations: 0 });
     }
     let applied: Vec<String> = connection
         .prepare("SELECT version FROM seaql_migrations")?
@@ -67,7 +75,7 @@ fn check(path: &Path) -> Result<Vec<String>, StoreError> {
     if let Some(unknown) = applied.iter().find(|name| !migration::is_known(name)) {
         found.push(format!("its schema is of a newer version of foreword ({unknown})"));
     }
-    Ok(found)
+    Ok(SqliteReport { problems: found, missing_migrations: migration::count_missing(&applied) })
 }
 
 impl Store {

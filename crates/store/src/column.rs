@@ -3,8 +3,8 @@
 use std::fmt;
 
 use protocol::{
-    AgentsConfig, ContentHash, DocumentId, FolderId, HookRunId, InstanceId, Sequence, ThreadId, Timestamp,
-    TokenId, TurnId, TurnItemId, Version, WorkspaceId,
+    AgentsConfig, AuditEntryId, ContentHash, DocumentId, FolderId, HookRunId, InstanceId, Sequence, ThreadId,
+    Timestamp, TokenId, TurnId, TurnItemId, Version, WorkspaceId,
 };
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
@@ -222,7 +222,8 @@ text_columns!(
     TokenId,
     TurnId,
     TurnItemId,
-    HookRunId
+    HookRunId,
+    AuditEntryId
 );
 
 impl<'a> From<&'a ContentHash> for Value<'a> {

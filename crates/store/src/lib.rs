@@ -14,6 +14,7 @@
 )]
 
 mod approval;
+mod audit;
 mod backup;
 mod change;
 mod clock;
@@ -56,7 +57,8 @@ mod workspace_writers;
 mod write;
 
 pub use approval::ApprovalAnswer;
-pub use backup::{RestoredTokens, check_sqlite, copy_sqlite};
+pub use audit::AuditFilter;
+pub use backup::{RestoredTokens, SqliteReport, check_sqlite, copy_sqlite};
 pub use change::{Change, Wake};
 pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};
@@ -72,7 +74,7 @@ pub use scope::Scope;
 pub use stop::UnansweredTurn;
 pub use thread_context::ThreadContext;
 pub use token::{NewToken, hash_secret};
-pub use turn::{FinishTurn, TurnEnd};
+pub use turn::{FinishTurn, TurnActor, TurnEnd};
 pub use turn_event::TurnEvent;
 pub use turn_item::{RangePart, StoredItem, TurnRange};
 

@@ -63,6 +63,12 @@ const MIGRATIONS: &[Migration] = &[
         postgres: "",
     },
     Migration {
+        name: "m0009_audit",
+        both: include_str!("migration/m0009_audit.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
         name: "m0010_moved_out",
         both: include_str!("migration/m0010_moved_out.sql"),
         sqlite: "",
@@ -85,6 +91,11 @@ const LOCK: i64 = 0x666f_7265_776f_7264;
 /// Whether this version has a migration.
 pub(crate) fn is_known(name: &str) -> bool {
     MIGRATIONS.iter().any(|migration| migration.name == name)
+}
+
+/// How many of this version's migrations a database has not had.
+pub(crate) fn count_missing(applied: &[String]) -> usize {
+    MIGRATIONS.iter().filter(|migration| applied.iter().all(|name| name != migration.name)).count()
 }
 
 /// Brings a schema up to date, inside of the transaction that the caller has begun.

@@ -19,6 +19,8 @@ pub struct PostgresReport {
     pub clock_ahead_ms: i64,
     /// A migration that this version of foreword does not know.
     pub newer_schema: Option<String>,
+    /// How many migrations it has not had; none of a database that is still empty.
+    pub missing_migrations: usize,
 }
 
 /// Asks a server, over a connection of its own.
@@ -36,8 +38,9 @@ pub fn ask_postgres(address: &str) -> BoxFuture<'_, Result<PostgresReport, Store
         } else {
             Vec::new()
         };
+        let missing_migrations = if applied.is_empty() { 0 } else { migration::count_missing(&applied) };
         let newer_schema = applied.into_iter().find(|name| !migration::is_known(name));
         connection.close().await?;
-        Ok(PostgresReport { version, max_connections, clock_ahead_ms, newer_schema })
+        Ok(PostgresReport { version, max_connections, clock_ahead_ms, newer_schema, missing_migrations })
     })
 }

@@ -1,13 +1,15 @@
 //! Access tokens: digests of random secrets, with a name, a role and perhaps a workspace.
 
 use futures_util::future::BoxFuture;
-use protocol::{AccessToken, ContentHash, ErrorSubject, Role, Timestamp, TokenId, TurnId, WorkspaceId};
+use protocol::{
+    AccessToken, AuditEvent, ContentHash, ErrorSubject, Role, Timestamp, TokenId, TurnId, WorkspaceId,
+};
 use subtle::ConstantTimeEq as _;
 
 use crate::change::Wake;
 use crate::column::{enum_str, values};
 use crate::on::{Columns, On};
-use crate::{Store, StoreError, name};
+use crate::{Store, StoreError, audit, name};
 
 /// The columns that [`read_token`] reads.
 macro_rules! token_columns {
@@ -98,10 +100,17 @@ impl Store {
                     &token.created_by,
                     token.expires_at,
                 ];
-                match on.execute(INSERT, values).await? {
-                    0 => Err(StoreError::AlreadyExists { what: ErrorSubject::Token, name: token.name }),
-                    _ => Ok(token),
+                if on.execute(INSERT, values).await? == 0 {
+                    return Err(StoreError::AlreadyExists { what: ErrorSubject::Token, name: token.name });
                 }
+                let event = AuditEvent::TokenCreated {
+                    token_id: token.id.clone(),
+                    name: token.name.clone(),
+                    role: token.role,
+                    expires_at: token.expires_at,
+                };
+                audit::record(on, token.created_by.as_deref(), token.workspace_id.as_ref(), event).await?;
+                Ok(token)
             })
             .await
         })
@@ -164,12 +173,11 @@ impl Store {
         &self,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<(WorkspaceId, TurnId)>, StoreError>> {
-        // A revoked token's name may be given again: then the turns are those of the new one.
-        const TURNS: &str = "SELECT workspace_id, id FROM turn
+        // By the token itself: its name may have been given again.
+        const TURNS: &str = "SELECT turn.workspace_id, turn.id FROM turn
+            JOIN access_token ON access_token.id = turn.token_id
             WHERE turn.status = 'running' AND turn.stop_requested_at IS NULL
-                AND EXISTS (SELECT 1 FROM access_token WHERE name = turn.created_by)
-                AND NOT EXISTS (SELECT 1 FROM access_token WHERE name = turn.created_by AND revoked_at IS NULL
-                    AND (expires_at IS NULL OR expires_at > $1))";
+                AND (access_token.revoked_at IS NOT NULL OR access_token.expires_at <= $1)";
         let read = async move |on: &mut On<'_>| {
             on.all(TURNS, values![now], |mut row| Ok((row.next()?, row.next()?))).await
         };
@@ -194,6 +202,8 @@ impl Store {
                 let revoked_at = Some(Timestamp::now());
                 let revoke = "UPDATE access_token SET revoked_at = $1, revoked_by = $2 WHERE id = $3";
                 on.execute(revoke, values![revoked_at, &actor, &token_id]).await?;
+                let event = AuditEvent::TokenRevoked { token_id, name: token.name.clone() };
+                audit::record(on, actor.as_deref(), token.workspace_id.as_ref(), event).await?;
                 on.wake(Wake::Tokens);
                 Ok(AccessToken { revoked_at, ..token })
             })

@@ -3,9 +3,10 @@
 use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
 use protocol::method::TurnStartParams;
+use protocol::round::RoundOutcome;
 use protocol::{
-    ErrorSubject, Session, ThreadId, Timestamp, TokenUsage, Turn, TurnError, TurnId, TurnStatus, Version,
-    WorkspaceId,
+    ErrorSubject, Session, ThreadId, Timestamp, TokenId, TokenUsage, Turn, TurnError, TurnId, TurnStatus,
+    Version, WorkspaceId,
 };
 
 use crate::column::{enum_str, to_json, values};
@@ -43,6 +44,22 @@ pub(crate) fn read_turn(row: &mut Columns<'_>) -> Result<Turn, StoreError> {
         finished_at: row.next()?,
         created_by: row.next()?,
     })
+}
+
+/// Who begins a turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TurnActor {
+    /// What is written into `created_by`.
+    pub name: Option<String>,
+    /// The token that they have shown. The turn ends with it; none where there is none.
+    pub token_id: Option<TokenId>,
+}
+
+/// Somebody without a token.
+impl From<Option<&str>> for TurnActor {
+    fn from(name: Option<&str>) -> Self {
+        Self { name: name.map(str::to_owned), token_id: None }
+    }
 }
 
 /// How a turn ends: a [`TurnStatus`] with what only that one has.
@@ -124,19 +141,25 @@ impl Store {
         start: TurnStartParams,
         lease: Lease,
         max_running: Option<u64>,
-        actor: Option<&'a str>,
+        actor: impl Into<TurnActor>,
     ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+        let TurnActor { name, token_id } = actor.into();
         Box::pin(async move {
             name::check_text("input", &start.input)?;
             start.model.as_deref().map_or(Ok(()), |model| name::check("model", model))?;
             start.cwd.as_deref().map_or(Ok(()), |cwd| name::check_path("cwd", cwd))?;
             name::check("lease_owner", &lease.owner)?;
             let workspace_id = start.workspace_id.clone();
-            self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let turn = write.insert_turn(&start, &lease, max_running.unwrap_or(u64::MAX)).await?;
-                write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
-                Ok(turn)
-            })
+            let max_running = max_running.unwrap_or(u64::MAX);
+            self.write_workspace(
+                &workspace_id,
+                name.as_deref(),
+                async move |write: &mut WorkspaceWrite<'_, '_>| {
+                    let turn = write.insert_turn(&start, &lease, token_id.as_ref(), max_running).await?;
+                    write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
+                    Ok(turn)
+                },
+            )
             .await
         })
     }
@@ -165,23 +188,51 @@ impl Store {
         })
     }
 
-    /// What the turns of a workspace that ended since `since` have cost.
+    /// What the turns of a workspace that ended since `since` have cost, and those that run so far.
     pub fn usage_since<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<TokenUsage, StoreError>> {
         Box::pin(async move {
-            const USAGE: &str =
-                "SELECT usage FROM turn WHERE workspace_id = $1 AND finished_at >= $2 AND usage IS NOT NULL";
+            // In one statement, so that a turn that ends meanwhile is counted once.
+            const USAGE: &str = "SELECT CAST(0 AS BIGINT), usage FROM turn
+                WHERE workspace_id = $1 AND finished_at >= $2 AND usage IS NOT NULL
+                UNION ALL
+                SELECT CAST(1 AS BIGINT), turn_item.content FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
+                WHERE turn.workspace_id = $1 AND turn.status = 'running' AND turn_item.kind = 'round'";
             let workspace_id = workspace_id.clone();
             self.read(async move |on: &mut On<'_>| {
                 let mut total = TokenUsage::default();
-                let values = values![&workspace_id, since];
-                let each: Vec<TokenUsage> =
-                    on.all(USAGE, values, |mut row| row.json("usage of a turn")).await?;
-                each.into_iter().for_each(|usage| total += usage);
+                on.each(USAGE, values![&workspace_id, since], |row| {
+                    let mut row = row.columns();
+                    let is_round: bool = row.next()?;
+                    total += if is_round {
+                        row.json::<RoundOutcome>("round of a turn")?.usage
+                    } else {
+                        row.json("usage of a turn")?
+                    };
+                    Ok(())
+                })
+                .await?;
                 Ok(total)
+            })
+            .await
+        })
+    }
+
+    /// How many turns run, in one workspace or in all.
+    pub fn running_turns<'a>(
+        &'a self,
+        workspace_id: Option<&'a WorkspaceId>,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move {
+            const RUNNING: &str = "SELECT count(*) FROM turn
+                WHERE turn.status = 'running' AND ($1 IS NULL OR workspace_id = $1)";
+            let workspace_id = workspace_id.cloned();
+            self.read(async move |on: &mut On<'_>| {
+                let values = values![workspace_id.as_ref()];
+                Ok(on.one_by_key(RUNNING, values, |mut row| row.next()).await?.unwrap_or(0))
             })
             .await
         })
@@ -239,13 +290,14 @@ impl WorkspaceWrite<'_, '_> {
         &mut self,
         start: &TurnStartParams,
         lease: &Lease,
+        token_id: Option<&TokenId>,
         max_running: u64,
     ) -> Result<Turn, StoreError> {
         const INSERT: &str = concat!(
             "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd, lease_owner,
-                lease_expires_at, created_at, created_by)
+                lease_expires_at, created_at, created_by, token_id)
             SELECT $1, $2, t.id, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = t.id), 'running',
-                $4, $5, $6, $7, $8, $9, $10
+                $4, $5, $6, $7, $8, $9, $10, $12
             FROM thread t WHERE t.id = $3 AND t.workspace_id = $2 AND t.archived_at IS NULL
                 AND (SELECT count(*) FROM turn WHERE workspace_id = $2 AND turn.status = 'running') < $11
             ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
@@ -265,6 +317,7 @@ impl WorkspaceWrite<'_, '_> {
             self.now,
             &self.actor,
             max_running,
+            token_id,
         ];
         if let Some(turn) = self.on.one_by_key(INSERT, values, |mut row| read_turn(&mut row)).await? {
             return Ok(turn);

@@ -87,7 +87,7 @@ impl Conversation {
         let listener = Arc::new(Ended(Arc::clone(&ended)));
         let turn = self
             .agent
-            .start_turn(start, Some("ada".to_owned()), agent::Reach::Everything, listener)
+            .start_turn(start, Some("ada").into(), agent::Reach::Everything, listener)
             .await
             .unwrap();
         // The listener is dropped with the turn.

@@ -84,12 +84,26 @@ async fn embedded(path: &Path) -> Check {
     }
     let restore = "stop the gateway, move the file away, and restore a backup with `foreword restore`";
     match gateway::check_sqlite(path.to_owned()).await {
-        Ok(problems) if problems.is_empty() => Check::ok("database", format!("{} is whole", path.display())),
-        Ok(problems) => {
-            Check::fail("database", format!("{}: {}", path.display(), problems.join("; "))).hint(restore)
+        Ok(found) if !found.problems.is_empty() => {
+            Check::fail("database", format!("{}: {}", path.display(), found.problems.join("; ")))
+                .hint(restore)
         }
+        Ok(found) if found.missing_migrations > 0 => {
+            let whole = format!("{} is whole", path.display());
+            older_schema(&whole, found.missing_migrations)
+        }
+        Ok(_) => Check::ok("database", format!("{} is whole", path.display())),
         Err(error) => Check::fail("database", format!("{}: {error}", path.display())).hint(restore),
     }
+}
+
+/// A schema that the next start changes, after which older versions cannot use it.
+fn older_schema(what: &str, missing: usize) -> Check {
+    let plural = if missing == 1 { "" } else { "s" };
+    let message = format!("{what}; its schema is of an older version ({missing} migration{plural} behind)");
+    Check::warn("database", message).hint(
+        "the next start brings it up to date, and older versions cannot use it then; make a backup first",
+    )
 }
 
 fn clock() -> Check {
@@ -115,6 +129,10 @@ async fn server(database: &Database) -> Vec<Check> {
     let database_check = match &found.newer_schema {
         Some(name) => Check::fail("database", format!("{database} has a newer schema ({name})"))
             .hint("use the version of foreword that made it"),
+        None if found.missing_migrations > 0 => {
+            let server = format!("{database} is PostgreSQL {}", found.version / 10_000);
+            older_schema(&server, found.missing_migrations)
+        }
         None if found.version < POSTGRES_VERSION => {
             let message = format!("{database} is PostgreSQL {}", found.version / 10_000);
             Check::warn("database", message).hint("use PostgreSQL 14 or newer")

@@ -1,5 +1,6 @@
 //! `foreword serve`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::pin;
 
@@ -106,8 +107,16 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
     }
     let providers = providers::build(&context.configuration, |name| std::env::var(name).ok())?;
     settings.agent = agent_settings(context, providers)?;
+    settings.configured = configured(context);
     warn_of_unknown_sections(context);
     Ok(settings)
+}
+
+/// What was set, for the audit. Neither passwords nor headers are in it.
+fn configured(context: &Context) -> BTreeMap<String, serde_json::Value> {
+    let entries = context.configuration.entries().into_iter();
+    let set = entries.filter(|entry| context.configuration.origin(&entry.key).layer() != Layer::BuiltIn);
+    set.map(|entry| (entry.key, entry.value)).collect()
 }
 
 /// What the configuration says about prompts and turns.

@@ -19,6 +19,9 @@ struct Status {
     instance: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workspaces: Option<Vec<Workspace>>,
+    /// Turns that run in these workspaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running_turns: Option<u64>,
     /// The three below are what the configuration says here; a gateway on another machine may have another.
     database: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +44,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
         version: None,
         instance: None,
         workspaces: None,
+        running_turns: None,
         database: context.database()?.to_string(),
         model: sections.default_model.clone(),
         sandbox,
@@ -57,7 +61,9 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
             status.url = Some(located.url);
             status.version = Some(server.version);
             status.instance = Some(instance.to_string());
-            status.workspaces = Some(client.call::<WorkspaceList>(&WorkspaceListParams {}).await?.workspaces);
+            let listed = client.call::<WorkspaceList>(&WorkspaceListParams {}).await?;
+            status.workspaces = Some(listed.workspaces);
+            status.running_turns = Some(listed.running_turns.unwrap_or(0));
         }
         Err(ClientError::NotRunning { .. }) => {}
         Err(error) => return Err(error.into()),
@@ -78,6 +84,7 @@ fn text(status: &Status) -> String {
     let rows = [
         ("gateway", Some(gateway)),
         ("workspaces", workspaces),
+        ("turns", status.running_turns.map(|count| format!("{count} running"))),
         ("model", Some(status.model.clone().unwrap_or_else(|| "none (model.default is not set)".to_owned()))),
         ("sandbox", Some(status.sandbox.clone())),
         ("database", Some(status.database.clone())),

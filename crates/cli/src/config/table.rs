@@ -148,7 +148,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!(
         "limits.tokens_per_day",
         turns.limits.tokens_per_day as ZeroIsNone,
-        "Tokens, read and written, after which no further turn of a workspace begins on that day (UTC); 0 is no limit."
+        "Tokens, read and written, that a workspace may use in a day (UTC), running turns included; then no further turn begins, and those that run answer without calling more tools. 0 is no limit."
     ),
     key!("client.url", client.url as Url, "Gateway that commands talk to, such as `http://127.0.0.1:4670`.")
         .otherwise("the gateway running on this data directory"),
@@ -391,6 +391,11 @@ pub(crate) const KEYS: &[Key] = &[
         "retention.undone_files",
         retention.undone_files as Period,
         "How long a command's versions of protected files are kept after these were put back."
+    ),
+    key!(
+        "retention.audit",
+        retention.audit as Period,
+        "How long the audit is kept: who came in, who was turned away, and who decided what."
     ),
     key!(
         "providers.NAME.kind",

@@ -17,7 +17,7 @@ use protocol::notification::{TurnDelta, TurnRetrying};
 use protocol::{Method as _, Role, TurnId};
 use rpc::{Error, Outgoing};
 use serde::Serialize;
-use store::ApprovalAnswer;
+use store::{ApprovalAnswer, TurnActor};
 
 use crate::error::error;
 use crate::handler::prompt::from_agent;
@@ -35,8 +35,9 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     }
     let outgoing = context.peer.outgoing().cloned();
     let listener = Arc::new(ConnectionListener { outgoing, number: context.peer.number });
-    let actor = context.actor().map(str::to_owned);
-    let reach = context.peer.actor.reach();
+    let caller = &context.peer.actor;
+    let actor = TurnActor { name: Some(caller.name.clone()), token_id: caller.token_id.clone() };
+    let reach = caller.reach();
     let turn = context.shared.agent.start_turn(params, actor, reach, listener).await.map_err(from_agent)?;
     Ok(TurnResult { turn })
 }

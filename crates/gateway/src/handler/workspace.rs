@@ -54,6 +54,9 @@ pub(crate) async fn get(context: Context, params: WorkspaceGetParams) -> Result<
 
 pub(crate) async fn list(context: Context, _: WorkspaceListParams) -> Result<WorkspaceListResult, Error> {
     let mut workspaces = context.shared.store.workspaces().await.map_err(from_store)?;
-    workspaces.retain(|workspace| context.peer.actor.reaches(&workspace.id));
-    Ok(WorkspaceListResult { workspaces })
+    let caller = &context.peer.actor;
+    workspaces.retain(|workspace| caller.reaches(&workspace.id));
+    let running =
+        context.shared.store.running_turns(caller.workspace_id.as_ref()).await.map_err(from_store)?;
+    Ok(WorkspaceListResult { workspaces, running_turns: (running > 0).then_some(running) })
 }

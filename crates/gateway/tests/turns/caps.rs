@@ -37,6 +37,7 @@ async fn a_workspace_runs_so_many_turns_at_once() {
         ask_in_new_thread(&mut stage).await.unwrap();
     }
     limit_of(ask_in_new_thread(&mut stage).await, "workspace_turns", 2);
+    assert_eq!(stage.socket.ok("workspace/list", json!({})).await["running_turns"], 2);
     crate::support::until("both to be asked", async || stage.model.requests().len() == 2).await;
 }
 
@@ -61,4 +62,30 @@ async fn a_workspace_uses_so_many_tokens_a_day() {
     stage.ended(&first).await;
     let refused = limit_of(ask_in_new_thread(&mut stage).await, "tokens_per_day", 1);
     assert!(refused["data"]["hint"].as_str().is_some_and(|hint| hint.contains("limits.tokens_per_day")));
+}
+
+#[tokio::test]
+async fn a_turn_that_uses_up_the_tokens_of_the_day_ends_with_its_answer() {
+    let limits = TurnLimits { tokens_per_day: NonZeroU64::new(1), ..TurnLimits::default() };
+    let turns = TurnSettings { limits, ..TurnSettings::default() };
+    let files = &[("a.txt", "text")];
+    let mut stage = Stage::set(Setting { mode: "agent", files, turns, ..Setting::default() }).await;
+    stage.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path":"a.txt"}"#));
+    stage.model.answer(Answer::text("It says text."));
+    let answer = stage.ask("What does it say?").await;
+    assert_eq!(answer["turn"]["answer"], "It says text.");
+    assert_eq!(stage.last_body()["tool_choice"]["type"], "none", "{}", stage.last_body());
+}
+
+#[tokio::test]
+async fn a_turn_that_runs_counts_for_the_tokens_of_the_day() {
+    let limits = TurnLimits { tokens_per_day: NonZeroU64::new(1), ..TurnLimits::default() };
+    let turns = TurnSettings { limits, ..TurnSettings::default() };
+    let files = &[("a.txt", "text")];
+    let mut stage = Stage::set(Setting { mode: "agent", files, turns, ..Setting::default() }).await;
+    stage.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path":"a.txt"}"#));
+    stage.model.answer(Answer::silence());
+    stage.start("What does it say?").await;
+    crate::support::until("the second round", async || stage.model.requests().len() == 2).await;
+    limit_of(ask_in_new_thread(&mut stage).await, "tokens_per_day", 1);
 }

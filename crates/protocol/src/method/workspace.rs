@@ -75,6 +75,9 @@ pub struct WorkspaceResult {
 pub struct WorkspaceListResult {
     /// The workspaces, oldest first.
     pub workspaces: Vec<Workspace>,
+    /// How many turns run in them; absent when none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_turns: Option<u64>,
 }
 
 super::outside_workspaces!(WorkspaceCreateParams, WorkspaceListParams);

@@ -1,0 +1,165 @@
+//! Who came in, who was turned away, and who decided what.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{AuditEntryId, ContentHash, Role, SandboxLevel, Timestamp, TokenId, TurnId, WorkspaceId};
+
+/// Something that matters to whoever is responsible for a gateway.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditEntry {
+    /// Identifies the entry; later ones sort after earlier ones.
+    pub id: AuditEntryId,
+    /// When it happened; of what is counted, the first time.
+    pub at: Timestamp,
+    /// Who did it: a token's name, `stdio`, or `gateway`; absent when nobody is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// The workspace that it is about; absent when it is about all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_id: Option<WorkspaceId>,
+    /// What happened.
+    pub event: AuditEvent,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AuditEvent {
+    /// A gateway began to serve.
+    GatewayStarted {
+        /// Its version.
+        version: String,
+        /// Where it listens.
+        address: String,
+        /// Its database, without a password.
+        database: String,
+        /// How far commands are kept apart from the machine; absent when it runs none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sandbox: Option<SandboxLevel>,
+        /// What was configured, by key and without secrets; what is not here is as it is by default.
+        settings: BTreeMap<String, Value>,
+    },
+    /// A token was shown and was good, or used; counted for a minute.
+    TokenUsed {
+        /// Which one.
+        token_id: TokenId,
+        /// How often it was shown.
+        authentications: u64,
+        /// How many calls were made with it.
+        calls: u64,
+        /// The last time.
+        until: Timestamp,
+    },
+    /// Somebody was turned away; counted for a minute.
+    AuthenticationFailed {
+        /// Address that they came from; `others` where there were too many to tell apart.
+        source: String,
+        /// What was wrong.
+        reason: AuthenticationFailure,
+        /// How often.
+        count: u64,
+        /// The last time.
+        until: Timestamp,
+    },
+    /// A token was made.
+    TokenCreated {
+        /// Which one.
+        token_id: TokenId,
+        /// Its name.
+        name: String,
+        /// What it allows.
+        role: Role,
+        /// When it stops being valid.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
+    },
+    /// A token was revoked.
+    TokenRevoked {
+        /// Which one.
+        token_id: TokenId,
+        /// Its name.
+        name: String,
+    },
+    /// Somebody decided whether a call may run.
+    ApprovalDecided {
+        /// The turn that it is part of.
+        turn_id: TurnId,
+        /// The call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// Digest of exactly what was decided about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<ContentHash>,
+        /// Whether it may run.
+        allowed: bool,
+        /// Whether it was decided in advance, for every call of the tool in the turn.
+        standing: bool,
+        /// Whether it changes who the model is.
+        identity: bool,
+    },
+}
+
+impl AuditEvent {
+    /// The kind as the wire and the database spell it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            AuditEvent::GatewayStarted { .. } => "gateway_started",
+            AuditEvent::TokenUsed { .. } => "token_used",
+            AuditEvent::AuthenticationFailed { .. } => "authentication_failed",
+            AuditEvent::TokenCreated { .. } => "token_created",
+            AuditEvent::TokenRevoked { .. } => "token_revoked",
+            AuditEvent::ApprovalDecided { .. } => "approval_decided",
+        }
+    }
+}
+
+/// Why somebody was turned away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthenticationFailure {
+    /// No token was shown.
+    Missing,
+    /// No such token was ever made.
+    Unknown,
+    /// The token was revoked.
+    Revoked,
+    /// The token's time is over.
+    Expired,
+}
+
+impl AuthenticationFailure {
+    /// What it is called on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Unknown => "unknown",
+            Self::Revoked => "revoked",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_says_its_kind() {
+        let event = AuditEvent::TokenRevoked { token_id: "t".parse().unwrap(), name: "ci".to_owned() };
+        let entry = AuditEntry {
+            id: "a".parse().unwrap(),
+            at: Timestamp::from_milliseconds(0),
+            actor: Some("owner".to_owned()),
+            workspace_id: None,
+            event: event.clone(),
+        };
+        let json = serde_json::to_value(&entry).unwrap();
+        assert_eq!(json["event"]["kind"], event.kind());
+        assert_eq!(serde_json::from_value::<AuditEntry>(json).unwrap(), entry);
+    }
+}

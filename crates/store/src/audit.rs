@@ -1,0 +1,117 @@
+//! The audit: who came in, who was turned away, and who decided what.
+
+use futures_util::future::BoxFuture;
+use protocol::{AuditEntry, AuditEntryId, AuditEvent, Timestamp, WorkspaceId};
+
+use crate::column::{self, to_json, values};
+use crate::on::{Columns, On};
+use crate::retention::OldRows;
+use crate::{Store, StoreError};
+
+const ENTRIES: OldRows = OldRows {
+    delete: "DELETE FROM audit_entry WHERE id IN",
+    select: "SELECT id FROM audit_entry WHERE at < $1",
+    order: "at, id",
+};
+
+/// Which entries to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Only what is about this workspace.
+    pub workspace_id: Option<WorkspaceId>,
+    /// Only what happened then or later.
+    pub since: Option<Timestamp>,
+    /// Only what comes before this one.
+    pub before: Option<AuditEntryId>,
+    pub limit: u64,
+}
+
+/// Adds an entry to the transaction of what it tells of.
+pub(crate) async fn record(
+    on: &mut On<'_>,
+    actor: Option<&str>,
+    workspace_id: Option<&WorkspaceId>,
+    event: AuditEvent,
+) -> Result<(), StoreError> {
+    let entry = AuditEntry {
+        id: AuditEntryId::new(),
+        at: Timestamp::now(),
+        actor: actor.map(str::to_owned),
+        workspace_id: workspace_id.cloned(),
+        event,
+    };
+    let row = (to_json(&entry.event)?, entry);
+    insert(on, &[row]).await
+}
+
+async fn insert(on: &mut On<'_>, rows: &[(String, AuditEntry)]) -> Result<(), StoreError> {
+    const INSERT: &str = "INSERT INTO audit_entry (id, at, kind, actor, workspace_id, event) VALUES";
+    let mut columns: Vec<column::Value<'_>> = Vec::with_capacity(rows.len() * 6);
+    for (event, entry) in rows {
+        let kind = entry.event.kind();
+        columns.extend_from_slice(values![
+            &entry.id,
+            entry.at,
+            kind,
+            &entry.actor,
+            entry.workspace_id.as_ref(),
+            event
+        ]);
+    }
+    // What is counted is written again as its count grows.
+    on.insert(INSERT, 6, &columns, "ON CONFLICT (id) DO UPDATE SET event = excluded.event").await
+}
+
+fn read_entry(mut row: Columns<'_>) -> Result<AuditEntry, StoreError> {
+    Ok(AuditEntry {
+        id: row.next()?,
+        at: row.next()?,
+        actor: row.next()?,
+        workspace_id: row.next()?,
+        event: row.json("audit entry")?,
+    })
+}
+
+impl Store {
+    /// Keeps entries that belong to no other write; one that is there already gets its newer counts.
+    pub fn record_audit(&self, entries: Vec<AuditEntry>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            if entries.is_empty() {
+                return Ok(());
+            }
+            let rows = entries.into_iter().map(|entry| Ok((to_json(&entry.event)?, entry)));
+            let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+            self.write(async move |on: &mut On<'_>| insert(on, &rows).await).await
+        })
+    }
+
+    /// Entries, newest first.
+    pub fn audit_entries(&self, filter: AuditFilter) -> BoxFuture<'_, Result<Vec<AuditEntry>, StoreError>> {
+        Box::pin(async move {
+            let AuditFilter { workspace_id, since, before, limit } = filter;
+            let mut sql =
+                "SELECT id, at, actor, workspace_id, event FROM audit_entry WHERE at >= $1".to_owned();
+            let since = since.unwrap_or(Timestamp::from_milliseconds(i64::MIN));
+            self.read(async move |on: &mut On<'_>| {
+                let mut values: Vec<column::Value<'_>> = vec![since.into()];
+                if let Some(workspace_id) = &workspace_id {
+                    values.push(workspace_id.into());
+                    sql.push_str(&format!(" AND workspace_id = ${}", values.len()));
+                }
+                if let Some(before) = &before {
+                    values.push(before.into());
+                    sql.push_str(&format!(" AND id < ${}", values.len()));
+                }
+                values.push(limit.into());
+                sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", values.len()));
+                on.all(sql.clone(), &values, read_entry).await
+            })
+            .await
+        })
+    }
+
+    /// Forgets the entries from before a moment, and says how many.
+    pub fn prune_audit(&self, older_than: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.prune(&ENTRIES, None, older_than).await })
+    }
+}
