@@ -19,6 +19,7 @@ mod process;
 mod simulate;
 mod size;
 mod test;
+mod threats;
 mod tidy;
 
 use std::ffi::OsString;

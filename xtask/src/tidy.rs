@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use crate::failure::check_failed;
 use crate::metadata::{self, Dependency, Kind, Metadata, Package};
-use crate::print_status;
+use crate::{print_status, threats};
 
 /// The rooms from the top. A crate may use only crates of rows above its own.
 const ROOMS: &[&[&str]] = &[
@@ -108,6 +108,7 @@ fn problems(root: &Path) -> Result<Vec<String>> {
     let metadata = metadata::read()?;
     let mut problems = dependencies(&metadata);
     problems.extend(openings(root, &metadata)?);
+    problems.extend(threats::problems(root)?);
     for directory in SOURCES {
         lengths(root, &root.join(directory), &mut problems)?;
     }
