@@ -22,13 +22,17 @@ struct Ordinary {
 
 impl Ordinary {
     fn new() -> Self {
+        Self::at_level("isolated")
+    }
+
+    fn at_level(level: &str) -> Self {
         let machine = Machine::new();
         let runtime = Runtime::new().unwrap();
         let model = runtime.block_on(ScriptedModel::start()).unwrap();
         let url = model.base_url(Wire::Anthropic);
         let settings = format!(
             "[model]\ndefault = 'anthropic/claude-test'\n[providers.anthropic]\nbase_url = '{url}'\n\
-             [permissions]\nwrite = 'allow'\n[shell]\nenabled = true\n"
+             [permissions]\nwrite = 'allow'\nshell_sandbox = '{level}'\n[shell]\nenabled = true\n"
         );
         machine.write("home/config.toml", settings);
         machine.write("project/AGENTS.md", "Be brief.\n");
@@ -90,6 +94,36 @@ fn a_command_is_isolated_and_everybody_is_told() {
         explained.out.contains("sandbox isolated, protected sub/AGENTS.md new (put back)"),
         "{explained:?}"
     );
+}
+
+/// Where the machine can isolate, `confined` is isolated too: what confines alone is tried in the sandbox's own tests.
+#[test]
+fn cancelling_a_command_puts_protected_files_back_at_every_level() {
+    for (level, changed) in [("isolated", false), ("confined", false), ("off", true)] {
+        let talk = Ordinary::at_level(level);
+        let project = talk.machine.project();
+        let mark = format!("1000{}{}", std::process::id(), level.len());
+        talk.will_run(&format!(
+            "echo evil > AGENTS.md; echo evil > AGENTS.override.md; mkdir -p sub/.vscode; touch sub/.vscode/tasks.json; \
+             setsid sleep {mark} & touch begun; sleep 300"
+        ));
+        let mut asking = talk.machine.command(&format!("turn start {} go", talk.thread)).spawn().unwrap();
+        eventually("the command to begin", || project.join("begun").exists().then_some(()));
+        eventually("its child", || (!processes_with(&mark).is_empty()).then_some(()));
+        let turns = talk.machine.run(&format!("turn list {} --format json", talk.thread)).object();
+        let turn = turns["turns"][0]["id"].as_str().unwrap().to_owned();
+        talk.machine.run(&format!("turn cancel {turn}")).done();
+        assert!(processes_with(&mark).is_empty(), "{level}: cancelled is gone");
+        assert_eq!(fs::read_to_string(project.join("AGENTS.md")).unwrap(), "Be brief.\n", "{level}");
+        assert!(
+            !project.join("AGENTS.override.md").exists() && !project.join("sub/.vscode").exists(),
+            "{level}"
+        );
+        let explained = talk.machine.run(&format!("turn explain {turn}")).out;
+        assert!(explained.contains("protected AGENTS.override.md new (put back)"), "{level}: {explained}");
+        assert_eq!(explained.contains("AGENTS.md changed (put back)"), changed, "{level}: {explained}");
+        asking.wait().unwrap();
+    }
 }
 
 #[test]
