@@ -35,7 +35,7 @@ $ curl -s http://127.0.0.1:4670/rpc -H "Authorization: Bearer $TOKEN" -H "Conten
 
 **Access.** Send the token as `Authorization: Bearer TOKEN`. A browser's WebSocket cannot set that header, so there the token may be
 offered as the subprotocol `bearer.TOKEN` beside `foreword.v1`; only `foreword.v1` is echoed. stdio needs no token and has the role `owner`.
-Roles include one another: `reader` < `editor` < `owner`. A token bound to a workspace is refused everywhere else.
+Roles include one another: `reader` < `editor` < `operator` < `owner`. A token bound to a workspace is refused everywhere else.
 
 **Order.** Requests of one connection are handled one after another, in the order they arrive, the elements of a batch too.
 
