@@ -113,11 +113,18 @@ impl Trial {
 
     /// What the program says, also when it cannot start the command.
     pub(crate) fn try_run(&self, request: &Request) -> Result<Answer, String> {
-        let Output { status, stdout, stderr } = self.command(request).output().unwrap();
-        if status.success() {
-            return Ok(serde_json::from_slice(&stdout).unwrap());
-        }
-        Err(String::from_utf8_lossy(&stderr).into_owned())
+        answer(&mut self.command(request))
+    }
+
+    /// The same with something that is done when the guard is started, and before it does anything.
+    pub(crate) fn run_with_guard(&self, request: &Request, first: &str) -> Result<Answer, String> {
+        let guard = self.path("guard");
+        let program = self.program.display();
+        fs::write(&guard, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{first}\nexec {program} \"$@\"\n"))
+            .unwrap();
+        fs::set_permissions(&guard, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = self.command(request);
+        answer(command.arg("").arg(guard))
     }
 
     pub(crate) fn run(&self, level: SandboxLevel, text: &str) -> Answer {
@@ -163,6 +170,14 @@ impl Trial {
         eventually("the command to begin", || self.root("begun").exists());
         child
     }
+}
+
+fn answer(command: &mut Command) -> Result<Answer, String> {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    if status.success() {
+        return Ok(serde_json::from_slice(&stdout).unwrap());
+    }
+    Err(String::from_utf8_lossy(&stderr).into_owned())
 }
 
 /// A process that is ended when it is dropped.

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 }
 
 /// Takes a request as the first argument and answers with the report and the output, or says which levels there are. A
-/// second argument is a file: once it is there, the command is cancelled.
+/// second argument is a file: once it is there, the command is cancelled. A third is what is started as the guard.
 fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     let Some(request) = std::env::args().nth(1) else {
         let probe = Probe::of_system(&Program::this());
@@ -30,8 +30,9 @@ fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
         return Ok(serde_json::json!({ "best": probe.best(), "reasons": reasons }));
     };
     let request: Request = serde_json::from_str(&request)?;
-    let cancel = std::env::args_os().nth(2);
-    let (mut guarded, mut output) = Guarded::start(&Program::this(), &request)?;
+    let cancel = std::env::args_os().nth(2).filter(|file| !file.is_empty());
+    let program = std::env::args_os().nth(3).map_or_else(Program::this, Program::at);
+    let (mut guarded, mut output) = Guarded::start(&program, &request)?;
     let said = std::thread::spawn(move || {
         let mut said = Vec::new();
         output.read_to_end(&mut said).map(|_| String::from_utf8_lossy(&said).into_owned())
