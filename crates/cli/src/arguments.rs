@@ -11,12 +11,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use self::document::{Doc, InScope};
+pub(crate) use self::document::{Doc, DocSave, InScope};
 pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
 pub(crate) use self::session::{Resolve, Session};
 pub(crate) use self::token::Token;
 pub(crate) use self::tree::{Folder, Thread, Workspace};
-pub(crate) use self::turn::{Turn, TurnStart};
+pub(crate) use self::turn::{NamedTurn, Turn, TurnStart};
 use crate::config::flag::{FileFlags, ServeFlags};
 use crate::expiry::Since;
 use crate::output::{Color, Format};
@@ -168,7 +168,7 @@ pub(crate) struct Serve {
 /// The workspace a command is about.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InWorkspace {
-    /// Name or id of the workspace; not needed when there is only one [env: FOREWORD_WORKSPACE]
+    /// Name or id of the workspace; when absent the one whose directory this is, or the only one [env: FOREWORD_WORKSPACE]
     #[arg(short, long)]
     pub(crate) workspace: Option<String>,
 }

@@ -1,8 +1,12 @@
 //! What every command needs: directories, configuration, and a way to the gateway.
 
 mod folder;
+mod names;
+mod thread;
+mod workspace;
 
 pub(crate) use folder::PastScope;
+pub(crate) use thread::{find_thread, find_turn};
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +15,10 @@ use gateway::Database;
 use instructions::path::normalise;
 use instructions::{FileSettings, Session as StoredSession, SessionFile};
 use protocol::local::DATABASE_FILE;
-use protocol::method::{WorkspaceList, WorkspaceListParams};
-use protocol::{FolderId, ThreadId, TurnId, Workspace, WorkspaceId};
+use protocol::{FolderId, WorkspaceId};
 use secrecy::SecretString;
 
-use crate::arguments::{Arguments, Command, InScope, InWorkspace, Session};
+use crate::arguments::{Arguments, Command, InScope, Session};
 use crate::config::directories::{Directories, DirectoryFlags, system_file};
 use crate::config::flag::Flag;
 use crate::config::table::{KEYS, Sections};
@@ -109,31 +112,6 @@ impl Context {
         Ok(Client::connect(&self.target()?).await?)
     }
 
-    /// The workspace that was named, or the only one there is.
-    pub(crate) async fn workspace(&self, client: &Client, named: &InWorkspace) -> Result<Workspace, Failure> {
-        let named = named.workspace.as_ref().or(self.configuration.sections().client.workspace.as_ref());
-        let mut workspaces = client.call::<WorkspaceList>(&WorkspaceListParams {}).await?.workspaces;
-        if let Some(named) = named {
-            workspaces.retain(|workspace| workspace.id.as_str() == named || &workspace.name == named);
-        }
-        match (workspaces.len(), named) {
-            (1, _) => Ok(workspaces.remove(0)),
-            (0, Some(named)) => Err(Failure::usage(format!("there is no workspace `{named}`"))
-                .hint("`foreword workspace list` shows those there are")),
-            (0, None) => Err(Failure::usage("there is no workspace yet")
-                .hint("make one with `foreword workspace create NAME`")),
-            (_, Some(named)) => {
-                let message = format!("several workspaces are called `{named}`");
-                Err(Failure::usage(message).hint(format!("name one by its id: {}", ids(&workspaces))))
-            }
-            (_, None) => {
-                let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
-                Err(Failure::usage(format!("there are several workspaces: {}", names.join(", ")))
-                    .hint("name one with --workspace, or set FOREWORD_WORKSPACE"))
-            }
-        }
-    }
-
     /// The workspace and folder a document command is about.
     pub(crate) async fn scope(
         &self,
@@ -158,14 +136,6 @@ fn working_directory() -> Result<PathBuf, Failure> {
     })
 }
 
-pub(crate) fn thread_id(text: &str) -> Result<ThreadId, Failure> {
-    text.parse().map_err(|error| Failure::usage(format!("`{text}` is not a thread's id: {error}")))
-}
-
-pub(crate) fn turn_id(text: &str) -> Result<TurnId, Failure> {
-    text.parse().map_err(|error| Failure::usage(format!("`{text}` is not the id of a turn: {error}")))
-}
-
 /// A directory as the gateway wants it: absolute, and without `..`, which is taken lexically like everywhere else.
 pub(crate) fn absolute_directory(path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path).map_err(|error| Failure::file("find", path, error))?;
@@ -177,11 +147,6 @@ pub(crate) fn absolute_directory(path: &Path) -> Result<String, Failure> {
         .into_os_string()
         .into_string()
         .map_err(|path| Failure::usage(format!("{} is not valid UTF-8", PathBuf::from(path).display())))
-}
-
-fn ids(workspaces: &[Workspace]) -> String {
-    let ids: Vec<&str> = workspaces.iter().map(|workspace| workspace.id.as_str()).collect();
-    ids.join(", ")
 }
 
 /// Where the project of a command is, if not here.

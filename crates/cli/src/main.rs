@@ -3,6 +3,7 @@
 mod arguments;
 mod command;
 mod config;
+mod confirm;
 mod context;
 mod editor;
 mod expiry;

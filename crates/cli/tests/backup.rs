@@ -14,7 +14,7 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
     let (machine, server) = Machine::with_workspace();
     let client = machine.client().await;
     let workspace =
-        client.call::<WorkspaceList>(&WorkspaceListParams {}).await.unwrap().workspaces[0].id.clone();
+        client.call::<WorkspaceList>(&WorkspaceListParams::default()).await.unwrap().workspaces[0].id.clone();
     let place = folder(&client, &workspace, "a").await;
     let instance = client.call::<Initialize>(&InitializeParams::default()).await.unwrap().instance;
     let reader = machine.run("token create bob").word();

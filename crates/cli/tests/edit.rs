@@ -31,7 +31,10 @@ fn edit(machine: &Machine, words: &str, script: &str) -> Said {
 /// The files that are left of all edits.
 fn drafts(machine: &Machine) -> Vec<PathBuf> {
     match machine.data().join("drafts").read_dir() {
-        Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+        Ok(entries) => entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+            .collect(),
         Err(_) => Vec::new(),
     }
 }
@@ -133,79 +136,82 @@ fn an_editor_may_have_flags_and_visual_wins_over_editor() {
     assert_eq!(machine.run("doc get").done(), "mine\n");
 }
 
+/// An editor that does the one thing when it is opened first and the other when it is opened again.
+fn first_then(first: &str, again: &str) -> String {
+    format!("if test -e opened; then {again}; else touch opened; {first}; fi")
+}
+
 #[test]
-fn a_conflict_shows_the_difference_and_keeps_the_text() {
+fn edits_of_different_lines_are_merged_and_shown_before_they_are_saved() {
+    let (machine, _server) = machine_with("one\ntwo\nthree\nfour\nfive\n");
+    let first = "printf 'ONE\\ntwo\\nthree\\nfour\\nfive\\n' | \"$foreword\" doc save --force >/dev/null 2>&1; \
+                 printf 'one\\ntwo\\nthree\\nfour\\nFIVE\\n' >\"$1\"";
+    let said = edit(&machine, "doc edit -m both", &first_then(first, "cp \"$1\" merged"));
+    assert!(
+        said.err.starts_with(
+            "owner saved version 2 meanwhile; both edits are in the text, look it over; yours alone"
+        ),
+        "{}",
+        said.err
+    );
+    assert!(said.err.ends_with("the workspace root is at version 3\n"), "{}", said.err);
+    assert_eq!(said.done(), "3\n");
+    let merged = "ONE\ntwo\nthree\nfour\nFIVE\n";
+    assert_eq!(std::fs::read_to_string(machine.project().join("merged")).unwrap(), merged);
+    assert_eq!(machine.run("doc get").done(), merged);
+    assert!(machine.run("doc history").done().lines().nth(1).unwrap().ends_with(" both"));
+    assert_eq!(machine.data().join("drafts").read_dir().unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn edits_of_one_line_are_marked_and_nothing_is_saved_until_the_marks_are_gone() {
     let (machine, _server) = machine_with("base\n");
-    let script = "echo theirs | \"$foreword\" doc save >&2; printf 'base\\nmine' >\"$1\"";
-    let said = edit(&machine, "doc edit", script);
+    let first = "echo theirs | \"$foreword\" doc save --force >/dev/null 2>&1; echo mine >\"$1\"";
+    let said = edit(&machine, "doc edit", &first_then(first, "true"));
     assert_eq!(said.code, Some(1));
-    assert_eq!(
-        said.out,
-        "--- theirs, saved in the meantime\n+++ yours, not saved\n@@ -1 +1,2 @@\n-theirs\n+base\n+mine\n\
-         \\ no line end at the end\n"
-    );
-    let err = said.err.split_once("error: ").unwrap().1.to_owned();
-    let path = kept(&machine, &err, "base\nmine");
-    let overwrite = format!(
-        "foreword --data {} doc save --expected-version 2 {}",
-        machine.data().display(),
-        path.display()
-    );
-    assert_eq!(
-        err,
-        format!(
-            "the workspace root was not saved: the document is at version 2, not 1; it was last changed by owner\n\
-             hint: your text is kept in {}\n\
-             hint: to put yours over theirs: {overwrite}\n",
-            path.display()
-        )
-    );
+    let marked = "<<<<<<< yours\nmine\n=======\ntheirs\n>>>>>>> theirs\n";
+    let path = kept(&machine, &said.err, marked);
+    assert!(said.err.contains("changed the same lines; choose between the marks; yours alone is in "));
+    assert!(said.err.contains("was not saved: the text still has the marks of a conflict"), "{}", said.err);
+    assert_eq!(std::fs::read_to_string(path.with_extension("mine")).unwrap(), "mine\n");
     assert_eq!(machine.run("doc get").done(), "theirs\n");
-    // What the hint says works, word by word.
-    let overwrite = overwrite.replacen("foreword", "\"$foreword\"", 1);
-    assert_eq!(finish(machine.shell(&overwrite), b"").done(), "3\n");
-    assert_eq!(machine.run("doc get").done(), "base\nmine\n");
-}
-
-#[test]
-fn the_command_after_a_conflict_names_workspace_and_folder() {
-    let (machine, _server) = Machine::with_workspace();
-    machine.run("workspace create 'my team'").done();
-    machine.run("folder create 'a b' -w 'my team'").done();
-    let script = "echo theirs | \"$foreword\" doc save -w 'my team' --folder 'a b' >&2; echo mine >\"$1\"";
-    let said = edit(&machine, "doc edit -w 'my team' --folder 'a b'", script);
-    assert_eq!(said.code, Some(1));
-    assert!(
-        said.err.contains("error: folder `a b` was not saved: the document is at version 1, not 0;"),
-        "{}",
-        said.err
+    let listed = machine.run("doc drafts").done();
+    let row: Vec<&str> = listed.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!((row[0], row.last()), (path.to_str().unwrap(), Some(&"2")), "{listed}");
+    // What the hint says works, word by word, and so does the short form.
+    let hint = said.err.lines().find_map(|line| line.strip_prefix("hint: to go on: foreword ")).unwrap();
+    assert_eq!(hint, format!("--data {} doc edit --resume {}", machine.data().display(), path.display()));
+    assert_eq!(edit(&machine, "doc edit --resume", "echo both >\"$1\"").done(), "3\n");
+    assert_eq!(machine.run("doc get").done(), "both\n");
+    assert_eq!(machine.data().join("drafts").read_dir().unwrap().count(), 0, "nothing is left behind");
+    machine.check("doc drafts", "FILE  CHANGED  BYTES  OF  VERSION\n", "there are no drafts\n");
+    machine.check_code(
+        "doc edit --resume",
+        2,
+        "",
+        "error: there is no draft of the workspace root\n\
+         hint: `foreword doc drafts` lists all that were left behind\n",
     );
-    let words = " doc save --workspace 'my team' --folder 'a b' --expected-version 1 /";
-    assert!(said.err.contains(words), "{}", said.err);
-    kept(&machine, &said.err, "mine\n");
 }
 
 #[test]
-fn a_document_that_was_archived_meanwhile_is_a_conflict() {
+fn a_document_that_was_archived_meanwhile_is_made_anew_only_after_another_look() {
     let (machine, _server) = machine_with("base\n");
-    let said = edit(&machine, "doc edit", "\"$foreword\" doc archive 2>/dev/null; echo mine >\"$1\"");
-    assert_eq!(
-        (said.code, said.out.as_str()),
-        (Some(1), "--- theirs, saved in the meantime\n+++ yours, not saved\n@@ -0,0 +1 @@\n+mine\n")
-    );
+    let first = "\"$foreword\" doc archive 2>/dev/null; echo mine >\"$1\"";
+    let said = edit(&machine, "doc edit", &first_then(first, "echo anew >\"$1\""));
     assert!(
-        said.err.contains("there is no document in this scope, but version 1 was expected"),
+        said.err.starts_with("somebody archived the document meanwhile; saving makes it anew;"),
         "{}",
         said.err
     );
-    assert!(said.err.contains(" --expected-version 0 /"), "{}", said.err);
-    kept(&machine, &said.err, "mine\n");
+    assert_eq!(said.done(), "3\n");
+    assert_eq!(machine.run("doc get").done(), "anew\n");
 }
 
 #[test]
 fn programs_get_a_conflict_as_an_error_with_the_other_text() {
     let (machine, _server) = machine_with("base\n");
-    let script = "echo theirs | \"$foreword\" doc save >/dev/null 2>&1; echo mine >\"$1\"";
+    let script = "echo theirs | \"$foreword\" doc save --force >/dev/null 2>&1; echo mine >\"$1\"";
     let error = edit(&machine, "doc edit --format json", script).error(1);
     assert_eq!(error["data"]["current"]["content"], "theirs\n");
     assert!(error["hint"].as_str().unwrap().starts_with("your text is kept in /"), "{error}");
@@ -214,7 +220,7 @@ fn programs_get_a_conflict_as_an_error_with_the_other_text() {
 #[test]
 fn the_same_text_saved_by_somebody_else_is_no_conflict() {
     let (machine, _server) = machine_with("base\n");
-    let script = "echo same | \"$foreword\" doc save >/dev/null 2>&1; echo same >\"$1\"";
+    let script = "echo same | \"$foreword\" doc save --force >/dev/null 2>&1; echo same >\"$1\"";
     assert_eq!(edit(&machine, "doc edit", script).done(), "2\n");
     assert_eq!(drafts(&machine), [] as [PathBuf; 0]);
 }

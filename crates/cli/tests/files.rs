@@ -38,7 +38,7 @@ fn what_is_made_without_a_umask_is_private_all_the_same() {
     // The editor fails, so that the draft stays.
     let edit = machine.shell("umask 000; EDITOR=false exec $foreword doc edit");
     finish(edit, b"").failed(3);
-    assert_eq!(machine.data().join("drafts").read_dir().unwrap().count(), 1);
+    assert_eq!(machine.data().join("drafts").read_dir().unwrap().count(), 2, "the text, and what it is of");
     let resolve = machine.shell(
         "umask 000; mkdir -m 700 s; exec $foreword resolve --session s/session.json --cwd . AGENTS.md",
     );

@@ -90,7 +90,7 @@ fn alone_it_answers_tells_events_and_ends_with_its_input() {
     assert_eq!((&event["method"], &event["params"]["seq"]), (&json!("thread/agents_doc/changed"), &json!(2)));
     assert_eq!(parent.next()["params"]["reason"], "agents_doc");
     // Other commands on this machine find it, and it hears of what they do.
-    machine.run_with("doc save", "b").done();
+    machine.run_with("doc save --expected-version 1", "b").done();
     assert_eq!(parent.next()["params"]["seq"], 4);
     parent.send("no JSON");
     assert_eq!(parent.next()["error"]["code"], -32700);

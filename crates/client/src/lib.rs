@@ -11,7 +11,7 @@
 //! // The gateway on this machine, as its owner.
 //! let target = Target::Local { data: "/home/me/.local/share/foreword".into() };
 //! let client = Client::connect(&target).await?;
-//! for workspace in client.call::<WorkspaceList>(&WorkspaceListParams {}).await?.workspaces {
+//! for workspace in client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?.workspaces {
 //!     println!("{}", workspace.name);
 //!     let mut events = Events::follow(target.clone(), workspace.id, None).await?;
 //!     println!("the next change: {}", events.next().await?.method);
@@ -45,6 +45,7 @@ mod deleted;
 mod editing;
 mod error;
 mod events;
+mod merge;
 mod target;
 mod tree;
 
@@ -53,5 +54,6 @@ pub use deleted::DeletedFolders;
 pub use editing::{Editing, EditingState, Save};
 pub use error::ClientError;
 pub use events::{Event, Events};
+pub use merge::{Merged, has_marks, merge};
 pub use target::{Located, Target};
 pub use tree::{TreeModel, TreeNode};

@@ -86,6 +86,16 @@ impl TreeModel {
         places.into_iter().flatten().collect()
     }
 
+    /// Every thread with the folder it is in; none: at the workspace root.
+    pub fn threads(&self) -> impl Iterator<Item = (&ThreadSummary, Option<&FolderId>)> {
+        self.threads.iter().flat_map(|(place, threads)| threads.iter().map(move |it| (it, place.as_ref())))
+    }
+
+    /// Every folder.
+    pub fn folders(&self) -> impl Iterator<Item = &Folder> {
+        self.folders.values()
+    }
+
     /// Every node with its depth, in the order a tree is drawn: document, folders, threads.
     pub fn nodes(&self) -> Vec<(usize, TreeNode<'_>)> {
         self.nodes_in(None)

@@ -23,6 +23,8 @@ pub(crate) fn router() -> Router {
         .on_reply::<method::Initialize, _>(initialize::initialize)
         .on::<method::WorkspaceCreate, _>(workspace::create)
         .on::<method::WorkspaceUpdate, _>(workspace::update)
+        .on::<method::WorkspaceArchive, _>(workspace::archive)
+        .on::<method::WorkspaceRestore, _>(workspace::restore)
         .on::<method::WorkspaceGet, _>(workspace::get)
         .on::<method::WorkspaceList, _>(workspace::list)
         .on::<method::FolderCreate, _>(folder::create)

@@ -39,6 +39,8 @@ const TABLE: &[Row] = &[
     ("initialize",                               [Y, Y, Y, Y], [Y, Y, Y, Y], [Y, Y, Y, Y]),
     ("workspace/create",                         [O, O, O, Y], [O, O, O, X], [O, O, O, X]),
     ("workspace/update",                         [O, O, O, Y], [O, O, O, Y], [O, O, O, X]),
+    ("workspace/archive",                        [O, O, O, Y], [O, O, O, X], [O, O, O, X]),
+    ("workspace/restore",                        [O, O, O, Y], [O, O, O, X], [O, O, O, X]),
     ("workspace/get",                            [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("workspace/list",                           [Y, Y, Y, Y], [Y, Y, Y, Y], [Y, Y, Y, Y]),
     ("thread/folder/create",                     [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),

@@ -52,6 +52,9 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     socket.ok("events/subscribe", with(json!({ "since": 0 }))).await;
     socket.ok("workspace/update", with(json!({ "name": "v", "root_path": "/usr", "agents": {} }))).await;
     socket.ok("workspace/get", with(json!({}))).await;
+    socket.ok("workspace/archive", with(json!({}))).await;
+    socket.ok("workspace/list", json!({ "archived": true })).await;
+    socket.ok("workspace/restore", with(json!({}))).await;
     socket.ok("workspace/list", json!({})).await;
 
     let outer = id(&socket.ok("thread/folder/create", with(json!({ "name": "outer" }))).await["folder"]);

@@ -164,6 +164,12 @@ pub struct RevisionSummary {
     pub saved_by: Option<String>,
     /// Why it was saved.
     pub save_reason: RevisionReason,
+    /// What the change was for, as whoever saved it put it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The version whose text a restore brought back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored_from: Option<Version>,
 }
 
 /// One saved version with its text.
@@ -184,6 +190,12 @@ pub struct Revision {
     pub saved_by: Option<String>,
     /// Why it was saved.
     pub save_reason: RevisionReason,
+    /// What the change was for, as whoever saved it put it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The version whose text a restore brought back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored_from: Option<Version>,
 }
 
 /// Something a client should tell its user although the save succeeded.

@@ -17,6 +17,7 @@
 //!     content: "Run the tests.\n".to_owned(),
 //!     expected_version: Some(Version(3)),
 //!     save_reason: None,
+//!     message: None,
 //! };
 //! let call = json!({ "jsonrpc": "2.0", "id": 1, "method": DocumentSave::NAME, "params": params });
 //! assert_eq!(call["method"], "thread/agents_doc/save");

@@ -18,6 +18,8 @@ pub const MAX_HISTORY_LIMIT: u32 = 500;
 pub const MAX_THREAD_LIST_LIMIT: u32 = 1_000;
 /// Most characters of a workspace, folder or token name, or of a thread title.
 pub const MAX_NAME_CHARACTERS: usize = 200;
+/// Most characters of the message that a save may carry.
+pub const MAX_SAVE_MESSAGE_CHARACTERS: usize = 500;
 /// Most bytes of a path.
 pub const MAX_PATH_BYTES: usize = 4_096;
 
@@ -32,6 +34,7 @@ pub const TABLE: &[(usize, &str)] = &[
         "characters of a document that a prompt carries; a longer one is saved with a warning",
     ),
     (MAX_NAME_CHARACTERS, "characters of a workspace's, folder's or token's name, or of a thread's title"),
+    (MAX_SAVE_MESSAGE_CHARACTERS, "characters of the message of a save"),
     (MAX_PATH_BYTES, "bytes of a path"),
     (MAX_THREAD_LIST_LIMIT as usize, "threads of one `thread/list` answer"),
     (MAX_HISTORY_LIMIT as usize, "revisions of one history answer"),

@@ -124,6 +124,10 @@ methods! {
     WorkspaceCreate = "workspace/create", Owner, WorkspaceCreateParams => WorkspaceResult;
     /// Changes a workspace's name, directory or file settings; what is absent stays.
     WorkspaceUpdate = "workspace/update", Owner, WorkspaceUpdateParams => WorkspaceResult;
+    /// Hides a workspace and frees its name; whoever has its id can still look into it.
+    WorkspaceArchive = "workspace/archive", Owner, WorkspaceGetParams => WorkspaceResult;
+    /// Brings an archived workspace back, unless another one has its name by now.
+    WorkspaceRestore = "workspace/restore", Owner, WorkspaceGetParams => WorkspaceResult;
     /// One workspace.
     WorkspaceGet = "workspace/get", Reader, WorkspaceGetParams => WorkspaceResult;
     /// The workspaces this token may see.

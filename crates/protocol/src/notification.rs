@@ -43,6 +43,10 @@ pub enum TreeChange {
     WorkspaceCreated,
     /// The workspace's own fields changed.
     WorkspaceUpdated,
+    /// The workspace was archived: it is no longer listed, and its name is free.
+    WorkspaceArchived,
+    /// An archived workspace is back.
+    WorkspaceRestored,
     /// A folder was made.
     FolderCreated,
     /// A folder has another name.

@@ -22,6 +22,9 @@ pub struct Workspace {
     pub created_at: Timestamp,
     /// When its own fields last changed.
     pub updated_at: Timestamp,
+    /// When it was archived; absent for one that is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
 }
 
 /// A folder of the thread tree. Names may repeat.

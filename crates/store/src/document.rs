@@ -2,13 +2,13 @@
 
 use futures_util::future::BoxFuture;
 use protocol::document::TITLE;
-use protocol::limits::MAX_DOCUMENT_BYTES;
-use protocol::method::DocumentSaveParams;
+use protocol::limits::{MAX_DOCUMENT_BYTES, MAX_SAVE_MESSAGE_CHARACTERS};
+use protocol::method::{DocumentRestoreParams, DocumentSaveParams};
 use protocol::notification::{DocumentChanged, Notification as _, TreeChange};
 use protocol::text::{is_blank, normalise};
 use protocol::{
     ContentHash, Document, DocumentId, DocumentStatus, ErrorSubject, ResolvedDocument, RevisionReason,
-    SaveReason, Sequence, Timestamp, Version,
+    Sequence, Timestamp, Version,
 };
 
 use crate::change::Wake;
@@ -16,7 +16,7 @@ use crate::column::{enum_str, to_json, values};
 use crate::on::{Columns, On};
 use crate::scope::in_scope;
 use crate::write::WorkspaceWrite;
-use crate::{Scope, Store, StoreError, resolution};
+use crate::{Scope, Store, StoreError, name, resolution};
 
 /// The columns that [`read_document`] reads, of a table that is called `d`.
 macro_rules! document_columns {
@@ -84,17 +84,20 @@ impl Store {
     ) -> BoxFuture<'a, Result<Saved, StoreError>> {
         Box::pin(async move {
             let text = Text::new(&save.content)?;
-            let DocumentSaveParams { workspace_id, folder_id, expected_version, save_reason, .. } = save;
-            let (scope, reason) = (Scope { workspace_id, folder_id }, save_reason.unwrap_or_default());
+            let DocumentSaveParams {
+                workspace_id, folder_id, expected_version, save_reason, message, ..
+            } = save;
+            let scope = Scope { workspace_id, folder_id };
+            let cause = Cause::new(save_reason.unwrap_or_default().into(), message)?;
             if self.is_postgres()
-                && let Some(saved) = self.save_at_once(&scope, &text, expected_version, reason, actor).await?
+                && let Some(saved) = self.save_at_once(&scope, &text, expected_version, &cause, actor).await?
             {
                 return Ok(saved);
             }
             let workspace_id = scope.workspace_id.clone();
             self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
                 let live = write.live_document(&scope).await?;
-                write.put(&scope, live, text, expected_version, reason.into()).await
+                write.put(&scope, live, text, expected_version, &cause).await
             })
             .await
         })
@@ -103,25 +106,27 @@ impl Store {
     /// Makes an older revision's text current again, as a new version.
     pub fn restore_document<'a>(
         &'a self,
-        scope: &'a Scope,
-        version: Version,
-        expected_version: Option<Version>,
+        restore: DocumentRestoreParams,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Saved, StoreError>> {
         Box::pin(async move {
+            let DocumentRestoreParams { workspace_id, folder_id, version, expected_version, message } =
+                restore;
+            let scope = Scope { workspace_id, folder_id };
+            let cause =
+                Cause { restored_from: Some(version), ..Cause::new(RevisionReason::Restore, message)? };
             // A revision never changes, so it is read and hashed before anybody has to wait.
-            let text = match self.revision(scope, version).await {
+            let text = match self.revision(&scope, version).await {
                 Ok(revision) => Some(Text::new(&revision.content)?),
                 // A folder that is gone is what the caller hears of first.
                 Err(StoreError::NotFound { what: ErrorSubject::Revision, .. }) => None,
                 Err(error) => return Err(error),
             };
-            let scope = scope.clone();
             let workspace_id = scope.workspace_id.clone();
             self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
                 let live = write.live_document(&scope).await?;
                 let text = text.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))?;
-                write.put(&scope, live, text, expected_version, RevisionReason::Restore).await
+                write.put(&scope, live, text, expected_version, &cause).await
             })
             .await
         })
@@ -164,8 +169,8 @@ d AS (
 ),
 r AS (
     INSERT INTO thread_agents_doc_revision (id, doc_id, workspace_id, folder_id, version, content, content_sha256,
-        char_count, saved_at, saved_by, save_reason)
-    SELECT $10, d.id, $1, d.folder_id, $8, $6, $7, $9, $2, $3, $11 FROM d
+        char_count, saved_at, saved_by, save_reason, message)
+    SELECT $10, d.id, $1, d.folder_id, $8, $6, $7, $9, $2, $3, $11, $14 FROM d
 )
 INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params)
 SELECT $1, w.seq, $2, $3, $12, '{"seq":' || w.seq || $13 FROM w, d RETURNING seq"#;
@@ -178,7 +183,7 @@ impl Store {
         scope: &Scope,
         text: &Text,
         expected: Option<Version>,
-        reason: SaveReason,
+        cause: &Cause,
         actor: Option<&str>,
     ) -> Result<Option<Saved>, StoreError> {
         let read = scope.clone();
@@ -198,7 +203,7 @@ impl Store {
             // Two changes to log.
             return Ok(None);
         }
-        let actor = actor.map(str::to_owned);
+        let (actor, cause) = (actor.map(str::to_owned), cause.clone());
         let document = next_version(live, text.clone(), Timestamp::now(), actor.clone());
         let told = DocumentChanged {
             seq: Sequence(0),
@@ -212,7 +217,7 @@ impl Store {
         let _permit = self.workspace_permit(&scope.workspace_id).await;
         self.write(async move |on: &mut On<'_>| {
             let (revision, status) = (DocumentId::new(), enum_str(document.status));
-            let reason = enum_str(RevisionReason::from(reason));
+            let reason = enum_str(cause.reason);
             let values = values![
                 &document.workspace_id,
                 document.updated_at,
@@ -227,6 +232,7 @@ impl Store {
                 &reason,
                 DocumentChanged::NAME,
                 &told,
+                &cause.message,
             ];
             let saved: Option<Sequence> = on.one_by_key(SAVE_AT_ONCE, values, |mut row| row.next()).await?;
             if saved.is_none() {
@@ -292,6 +298,37 @@ impl Text {
     }
 }
 
+/// Why a version is made.
+#[derive(Debug, Clone)]
+pub(crate) struct Cause {
+    reason: RevisionReason,
+    message: Option<String>,
+    restored_from: Option<Version>,
+}
+
+impl Cause {
+    fn new(reason: RevisionReason, message: Option<String>) -> Result<Self, StoreError> {
+        // A message without words says nothing.
+        let message = message.filter(|message| !message.trim().is_empty());
+        if let Some(message) = &message {
+            name::check_text("message", message)?;
+            let characters = message.chars().count();
+            if characters > MAX_SAVE_MESSAGE_CHARACTERS {
+                let reason =
+                    format!("has {characters} characters, at most {MAX_SAVE_MESSAGE_CHARACTERS} are allowed");
+                return Err(StoreError::invalid("message", reason));
+            }
+        }
+        Ok(Self { reason, message, restored_from: None })
+    }
+}
+
+impl From<RevisionReason> for Cause {
+    fn from(reason: RevisionReason) -> Self {
+        Self { reason, message: None, restored_from: None }
+    }
+}
+
 fn check_version(expected: Option<Version>, live: Option<&Document>) -> Result<(), StoreError> {
     let actual = live.map_or(Version(0), |document| document.version);
     match expected {
@@ -327,7 +364,7 @@ impl WorkspaceWrite<'_, '_> {
         live: Option<Document>,
         text: Text,
         expected: Option<Version>,
-        reason: RevisionReason,
+        cause: &Cause,
     ) -> Result<Saved, StoreError> {
         if let Some(document) = &live
             && document.content_sha256 == text.sha256
@@ -340,7 +377,7 @@ impl WorkspaceWrite<'_, '_> {
             Some(document) => self.replace(document, text).await?,
             None => self.insert(scope, text).await?,
         };
-        self.add_revision(&document, reason).await?;
+        self.add_revision(&document, cause).await?;
         let effective_changed =
             status_before == Some(DocumentStatus::Active) || document.status == DocumentStatus::Active;
         self.document_changed(scope.folder_id.clone(), Some(document.summary()), effective_changed)?;
@@ -412,7 +449,7 @@ impl WorkspaceWrite<'_, '_> {
             ..document
         };
         self.update_guarded(&after, document.version).await?;
-        self.add_revision(&after, RevisionReason::Archive).await?;
+        self.add_revision(&after, &RevisionReason::Archive.into()).await?;
         self.document_changed(after.folder_id.clone(), None, was_active)?;
         self.tree_changed(TreeChange::AgentsDoc, after.folder_id, None)
     }
@@ -444,12 +481,12 @@ impl WorkspaceWrite<'_, '_> {
         Err(StoreError::VersionConflict { expected, actual, current: current.map(Box::new) })
     }
 
-    async fn add_revision(&mut self, document: &Document, reason: RevisionReason) -> Result<(), StoreError> {
+    async fn add_revision(&mut self, document: &Document, cause: &Cause) -> Result<(), StoreError> {
         const INSERT: &str =
             "INSERT INTO thread_agents_doc_revision (id, doc_id, workspace_id, folder_id, version,
-            content, content_sha256, char_count, saved_at, saved_by, save_reason)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-        let (id, reason) = (DocumentId::new(), enum_str(reason));
+            content, content_sha256, char_count, saved_at, saved_by, save_reason, message, restored_from)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+        let (id, reason) = (DocumentId::new(), enum_str(cause.reason));
         let values = values![
             &id,
             &document.id,
@@ -462,6 +499,8 @@ impl WorkspaceWrite<'_, '_> {
             self.now,
             &self.actor,
             &reason,
+            &cause.message,
+            cause.restored_from.map(Version::to_column),
         ];
         self.on.execute(INSERT, values).await.map(drop)
     }

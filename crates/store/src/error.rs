@@ -152,8 +152,9 @@ impl StoreError {
     pub(crate) fn is_retryable(&self) -> bool {
         let (StoreError::Database(cause) | StoreError::Unavailable(cause)) = self else { return false };
         let Some(sqlx::Error::Database(database)) = cause.downcast_ref::<sqlx::Error>() else { return false };
-        // deadlock_detected, serialization_failure, lock_not_available
-        database.code().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001" | "55P03"))
+        // deadlock_detected, serialization_failure, lock_not_available, and unique_violation: whoever looked for a name
+        // that another transaction was just giving away finds it taken at the second look.
+        database.code().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001" | "55P03" | "23505"))
     }
 }
 

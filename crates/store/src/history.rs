@@ -22,7 +22,8 @@ impl Store {
                 check_scope(on, &scope).await?;
                 let select = in_scope!(
                     scope,
-                    "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason
+                    "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason, message,
+                restored_from
                 FROM thread_agents_doc_revision WHERE",
                     "AND version < $3 ORDER BY version DESC LIMIT $4"
                 );
@@ -36,6 +37,8 @@ impl Store {
                         saved_at: row.next()?,
                         saved_by: row.next()?,
                         save_reason: row.next()?,
+                        message: row.next()?,
+                        restored_from: row.next()?,
                     })
                 })
                 .await
@@ -56,7 +59,8 @@ impl Store {
                 check_scope(on, &scope).await?;
                 let select = in_scope!(
                     scope,
-                    "SELECT version, content, content_sha256, char_count, saved_at, saved_by, save_reason
+                    "SELECT version, content, content_sha256, char_count, saved_at, saved_by, save_reason, message,
+                restored_from
                 FROM thread_agents_doc_revision WHERE",
                     "AND version = $3"
                 );
@@ -70,6 +74,8 @@ impl Store {
                         saved_at: row.next()?,
                         saved_by: row.next()?,
                         save_reason: row.next()?,
+                        message: row.next()?,
+                        restored_from: row.next()?,
                     })
                 });
                 found.await?.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))

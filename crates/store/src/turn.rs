@@ -250,6 +250,28 @@ impl Store {
         })
     }
 
+    /// The turns of a workspace that began last, newest first, without their answers.
+    pub fn latest_turns<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
+        Box::pin(async move {
+            // Ids are made in the order of time.
+            const TURNS: &str = concat!(
+                "SELECT ",
+                turn_columns!(),
+                " FROM turn WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2"
+            );
+            let workspace_id = workspace_id.clone();
+            self.read(async move |on: &mut On<'_>| {
+                on.sequence(&workspace_id).await?;
+                on.all(TURNS, values![&workspace_id, limit], |mut row| read_turn(&mut row)).await
+            })
+            .await
+        })
+    }
+
     /// A thread's turns before an ordinal, newest first, without their answers; those of an archived thread too.
     pub fn turns<'a>(
         &'a self,

@@ -13,7 +13,7 @@ use crate::{Store, StoreError, name};
 /// The columns that [`read_workspace`] reads, of a table that is called `w`.
 macro_rules! workspace_columns {
     () => {
-        "w.id, w.name, w.root_path, w.agents, w.created_at, w.updated_at"
+        "w.id, w.name, w.root_path, w.agents, w.created_at, w.updated_at, w.archived_at"
     };
 }
 
@@ -27,6 +27,7 @@ pub(crate) fn read_workspace(row: &mut Columns<'_>) -> Result<Workspace, StoreEr
         agents: row.next()?,
         created_at: row.next()?,
         updated_at: row.next()?,
+        archived_at: row.next()?,
     })
 }
 
@@ -40,7 +41,8 @@ impl Store {
         Box::pin(async move {
             const INSERT: &str =
                 "INSERT INTO workspace (id, name, root_path, agents, seq, created_at, updated_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $6)";
+            VALUES ($1, $2, $3, $4, $5, $6, $6)
+            ON CONFLICT (name) WHERE archived_at IS NULL DO NOTHING";
             name::check("name", &new.name)?;
             new.root_path.as_deref().map_or(Ok(()), name::check_root_path)?;
             let agents = agents_column(new.agents.as_ref())?;
@@ -49,14 +51,15 @@ impl Store {
                 let (id, first) = (WorkspaceId::new(), Sequence(1));
                 let mut write = WorkspaceWrite::numbered(on, id.clone(), actor, first);
                 let now = write.now;
-                write
-                    .on
-                    .execute(INSERT, values![&id, &new.name, &new.root_path, &agents, first, now])
-                    .await?;
+                let values = values![&id, &new.name, &new.root_path, &agents, first, now];
+                if write.on.execute(INSERT, values).await? == 0 {
+                    return Err(taken(new.name));
+                }
                 write.tree_changed(TreeChange::WorkspaceCreated, None, None)?;
                 write.finish().await?;
                 let WorkspaceCreateParams { name, root_path, agents } = new;
-                Ok(Workspace { id, name, root_path, agents, created_at: now, updated_at: now })
+                let (created_at, updated_at) = (now, now);
+                Ok(Workspace { id, name, root_path, agents, created_at, updated_at, archived_at: None })
             })
             .await
         })
@@ -84,11 +87,58 @@ impl Store {
                 if after == before {
                     return Ok(before);
                 }
+                if after.name != before.name && after.archived_at.is_none() {
+                    check_free(write.on, &after.name).await?;
+                }
                 after.updated_at = write.now;
                 let agents = agents_column(after.agents.as_ref())?;
                 let values = values![&after.name, &after.root_path, &agents, after.updated_at, &after.id];
                 write.on.execute(UPDATE, values).await?;
                 write.tree_changed(TreeChange::WorkspaceUpdated, None, None)?;
+                Ok(after)
+            })
+            .await
+        })
+    }
+
+    /// Hides a workspace and frees its name; one that is archived already stays as it is.
+    pub fn archive_workspace<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Workspace, StoreError>> {
+        self.set_archived(workspace_id, TreeChange::WorkspaceArchived, actor)
+    }
+
+    /// Brings an archived workspace back; refused where another one has its name by now.
+    pub fn restore_workspace<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Workspace, StoreError>> {
+        self.set_archived(workspace_id, TreeChange::WorkspaceRestored, actor)
+    }
+
+    fn set_archived<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        change: TreeChange,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Workspace, StoreError>> {
+        Box::pin(async move {
+            const UPDATE: &str = "UPDATE workspace SET archived_at = $1, updated_at = $2 WHERE id = $3";
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let before = find(write.on, &write.workspace_id).await?;
+                let archived_at = (change == TreeChange::WorkspaceArchived).then_some(write.now);
+                if before.archived_at.is_some() == archived_at.is_some() {
+                    return Ok(before);
+                }
+                if archived_at.is_none() {
+                    check_free(write.on, &before.name).await?;
+                }
+                let after = Workspace { archived_at, updated_at: write.now, ..before };
+                write.on.execute(UPDATE, values![archived_at, after.updated_at, &after.id]).await?;
+                write.tree_changed(change, None, None)?;
                 Ok(after)
             })
             .await
@@ -106,7 +156,7 @@ impl Store {
         })
     }
 
-    /// All workspaces, oldest first.
+    /// All workspaces, oldest first, archived ones too.
     pub fn workspaces(&self) -> BoxFuture<'_, Result<Vec<Workspace>, StoreError>> {
         Box::pin(async move {
             const ALL: &str = concat!("SELECT ", workspace_columns!(), " FROM workspace w ORDER BY w.id");
@@ -120,6 +170,17 @@ async fn find(on: &mut On<'_>, workspace_id: &WorkspaceId) -> Result<Workspace, 
     let select = concat!("SELECT ", workspace_columns!(), " FROM workspace w WHERE w.id = $1");
     let found = on.one_by_key(select, values![workspace_id], |mut row| read_workspace(&mut row)).await?;
     found.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, workspace_id))
+}
+
+/// Refuses a name that a workspace in use has. Two that look at once meet at the index.
+async fn check_free(on: &mut On<'_>, name: &str) -> Result<(), StoreError> {
+    const TAKEN: &str = "SELECT id FROM workspace WHERE name = $1 AND archived_at IS NULL";
+    let other: Option<WorkspaceId> = on.one_by_key(TAKEN, values![name], |mut row| row.next()).await?;
+    other.map_or(Ok(()), |_| Err(taken(name.to_owned())))
+}
+
+fn taken(name: String) -> StoreError {
+    StoreError::AlreadyExists { what: ErrorSubject::Workspace, name }
 }
 
 fn agents_column(agents: Option<&AgentsConfig>) -> Result<Option<String>, StoreError> {

@@ -69,7 +69,14 @@ pub async fn thread(
 pub fn save(scope: Scope, number: u64) -> DocumentSaveParams {
     let Scope { workspace_id, folder_id } = scope;
     let (content, save_reason) = (text(number), Some(SaveReason::Autosave));
-    DocumentSaveParams { workspace_id, folder_id, content, expected_version: None, save_reason }
+    DocumentSaveParams {
+        workspace_id,
+        folder_id,
+        content,
+        expected_version: None,
+        save_reason,
+        message: None,
+    }
 }
 
 /// About two kilobytes.

@@ -96,6 +96,7 @@ impl World {
             content: text.to_owned(),
             expected_version: None,
             save_reason: None,
+            message: None,
         };
         self.store.save_document(save, None).await.unwrap();
     }

@@ -20,6 +20,9 @@ pub(crate) struct InScope {
 pub(crate) enum Doc {
     /// Print a scope's own document
     Get {
+        /// The text of this version
+        #[arg(long, value_name = "N")]
+        version: Option<u64>,
         #[command(flatten)]
         scope: InScope,
     },
@@ -32,20 +35,20 @@ pub(crate) enum Doc {
         scope: InScope,
     },
     /// Save a document from a file or standard input
-    Save {
-        /// The file; standard input when absent or `-`
-        file: Option<PathBuf>,
-        /// Save only if this is still the version; 0: only if there is no document yet
-        #[arg(long, value_name = "VERSION")]
-        expected_version: Option<u64>,
-        #[command(flatten)]
-        scope: InScope,
-    },
-    /// Edit a document in $VISUAL or $EDITOR
+    Save(DocSave),
+    /// Edit a document in $VISUAL or $EDITOR; what somebody else saves meanwhile is merged
     Edit {
+        /// What the change is for; shown in the history
+        #[arg(short, long, value_name = "TEXT")]
+        message: Option<String>,
+        /// Continue with what an earlier edit left behind: this file, or the last one of the scope
+        #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "last")]
+        resume: Option<PathBuf>,
         #[command(flatten)]
         scope: InScope,
     },
+    /// List what editors left behind
+    Drafts,
     /// List the revisions, newest first
     History {
         /// Most revisions to list
@@ -73,6 +76,9 @@ pub(crate) enum Doc {
         /// Restore only if this is still the current version
         #[arg(long, value_name = "VERSION")]
         expected_version: Option<u64>,
+        /// What it is restored for; shown in the history
+        #[arg(short, long, value_name = "TEXT")]
+        message: Option<String>,
         #[command(flatten)]
         scope: InScope,
     },
@@ -84,4 +90,24 @@ pub(crate) enum Doc {
         #[command(flatten)]
         scope: InScope,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DocSave {
+    /// The file; standard input when absent or `-`
+    pub(crate) file: Option<PathBuf>,
+    /// Save only if this is still the version; 0: only if there is no document yet
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) expected_version: Option<u64>,
+    /// Replace whatever there is, without asking
+    #[arg(long, conflicts_with = "expected_version")]
+    pub(crate) force: bool,
+    /// Save a text without anything in it
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+    /// What the change is for; shown in the history
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: InScope,
 }

@@ -19,7 +19,11 @@ pub(crate) enum Workspace {
         root: Option<PathBuf>,
     },
     /// List the workspaces
-    List,
+    List {
+        /// Those that are archived
+        #[arg(long)]
+        archived: bool,
+    },
     /// Show one workspace
     #[command(alias = "show")]
     Get {
@@ -36,6 +40,16 @@ pub(crate) enum Workspace {
         /// The directory its threads work in
         #[arg(long, value_name = "DIR")]
         root: Option<PathBuf>,
+    },
+    /// Hide a workspace and free its name; nothing in it is lost
+    Archive {
+        /// Name or id
+        workspace: String,
+    },
+    /// Bring an archived workspace back
+    Restore {
+        /// Name or id
+        workspace: String,
     },
 }
 
@@ -86,6 +100,9 @@ pub(crate) enum Folder {
     Delete {
         /// Path (a/b) or id
         folder: String,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
         #[command(flatten)]
         scope: InWorkspace,
     },

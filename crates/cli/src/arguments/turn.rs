@@ -10,7 +10,7 @@ pub(crate) enum Turn {
     Start(TurnStart),
     /// List the turns of a thread, newest first
     List {
-        /// The thread
+        /// The thread, by title, path, id or `last`
         thread: String,
         /// Most turns to list
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
@@ -20,37 +20,17 @@ pub(crate) enum Turn {
     },
     /// Show what was said and done in a turn, and what waits for a decision
     #[command(alias = "get")]
-    Show {
-        /// The turn
-        turn: String,
-        #[command(flatten)]
-        scope: InWorkspace,
-    },
+    Show(NamedTurn),
     /// Say what made a turn's prompt: sections, sources, files, hooks, tools and history
-    Explain {
-        /// The turn
-        turn: String,
-        #[command(flatten)]
-        scope: InWorkspace,
-    },
+    Explain(NamedTurn),
     /// Follow a running turn from another terminal; Ctrl-C leaves, and the turn goes on
-    Watch {
-        /// The turn
-        turn: String,
-        #[command(flatten)]
-        scope: InWorkspace,
-    },
+    Watch(NamedTurn),
     /// Stop a turn
-    Cancel {
-        /// The turn
-        turn: String,
-        #[command(flatten)]
-        scope: InWorkspace,
-    },
+    Cancel(NamedTurn),
     /// Let a tool do what it waits to be allowed to
     Approve {
-        /// The turn
-        turn: String,
+        #[command(flatten)]
+        named: NamedTurn,
         /// The call, as `turn show` names it
         call: String,
         /// Refuse it instead
@@ -59,14 +39,24 @@ pub(crate) enum Turn {
         /// Decide only if this is still what would run, as `turn show` and `turn start --wait` print it
         #[arg(long, value_name = "SHA256")]
         digest: Option<String>,
-        #[command(flatten)]
-        scope: InWorkspace,
     },
+}
+
+/// The turn a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct NamedTurn {
+    /// The turn: its number, `last`, its id or the beginning of it
+    pub(crate) turn: String,
+    /// The thread that a number counts in, by title, path or id; the one whose turn ran last when absent
+    #[arg(long)]
+    pub(crate) thread: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: InWorkspace,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TurnStart {
-    /// The thread
+    /// The thread, by title, path, id or `last`
     pub(crate) thread: String,
     /// What to ask; standard input when absent or `-`
     pub(crate) text: Option<String>,

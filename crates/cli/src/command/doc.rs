@@ -1,43 +1,58 @@
 //! `foreword doc`.
 
 mod diff;
+mod drafts;
 mod edit;
 mod last_text;
+mod save;
 
 use std::io::{IsTerminal as _, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use client::Client;
 use protocol::method::{
     DocumentArchive, DocumentArchiveParams, DocumentGet, DocumentHistory, DocumentHistoryParams,
     DocumentResolveForFolder, DocumentResolveForThread, DocumentResolveForThreadParams, DocumentRestore,
-    DocumentRestoreParams, DocumentSave, DocumentSaveParams, DocumentScopeParams,
+    DocumentRestoreParams, DocumentRevision, DocumentRevisionParams, DocumentScopeParams,
 };
-use protocol::{Document, DocumentStatus, ResolvedDocument, SaveReason, Version, Warning};
+use protocol::{Document, DocumentStatus, ResolvedDocument, Version, Warning};
 
 use crate::arguments::{Doc, InScope};
-use crate::context::{Context, PastScope, thread_id};
+use crate::context::{Context, PastScope, find_thread};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
-use crate::output::{Output, print, shown};
+use crate::output::{Output, one_line, print, shown};
+use crate::words::enum_str;
+
+/// Characters of a save's message in a list.
+const MESSAGE_WIDTH: usize = 60;
 
 pub(crate) async fn run(context: Context, command: Doc) -> Result<Exit, Failure> {
+    // Files of this machine: no gateway is needed to look at them.
+    if let Doc::Drafts = command {
+        return drafts::run(&context);
+    }
     let client = context.connect().await?;
     match command {
-        Doc::Get { scope } => get(&context, &client, &scope).await,
+        Doc::Get { version, scope } => match version {
+            Some(version) => revision(&context, &client, Version(version), &scope).await,
+            None => get(&context, &client, &scope).await,
+        },
         Doc::Effective { thread, scope } => effective(&context, &client, thread, &scope).await,
-        Doc::Save { file, expected_version, scope } => {
-            save(&context, &client, file, expected_version.map(Version), &scope).await
+        Doc::Save(arguments) => save::run(&context, &client, arguments).await,
+        Doc::Edit { message, resume, scope } => {
+            edit::run(&context, &client, message, resume.as_deref(), &scope).await
         }
-        Doc::Edit { scope } => edit::run(&context, &client, &scope).await,
+        Doc::Drafts => drafts::run(&context),
         Doc::History { limit, before, scope } => {
             history(&context, &client, limit, before.map(Version), &scope).await
         }
         Doc::Diff { from, to, scope } => {
             diff::run(&context, &client, from.map(Version), to.map(Version), &scope).await
         }
-        Doc::Restore { version, expected_version, scope } => {
-            restore(&context, &client, Version(version), expected_version.map(Version), &scope).await
+        Doc::Restore { version, expected_version, message, scope } => {
+            let (version, expected) = (Version(version), expected_version.map(Version));
+            restore(&context, &client, version, expected, message, &scope).await
         }
         Doc::Archive { expected_version, scope } => {
             archive(&context, &client, expected_version.map(Version), &scope).await
@@ -92,7 +107,8 @@ async fn effective(
     let (workspace_id, folder_id) = context.scope(client, scope).await?;
     let result = match thread {
         Some(thread) => {
-            let params = DocumentResolveForThreadParams { workspace_id, thread_id: thread_id(&thread)? };
+            let thread_id = find_thread(client, &workspace_id, &thread).await?;
+            let params = DocumentResolveForThreadParams { workspace_id, thread_id };
             client.call::<DocumentResolveForThread>(&params).await?
         }
         None => {
@@ -137,28 +153,6 @@ fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn save(
-    context: &Context,
-    client: &Client,
-    file: Option<PathBuf>,
-    expected_version: Option<Version>,
-    scope: &InScope,
-) -> Result<Exit, Failure> {
-    let content = read_text(file.as_deref(), context.output)?;
-    let (workspace_id, folder_id) = context.scope(client, scope).await?;
-    let params = DocumentSaveParams {
-        workspace_id,
-        folder_id,
-        content,
-        expected_version,
-        save_reason: Some(SaveReason::Manual),
-    };
-    let result = client.call::<DocumentSave>(&params).await?;
-    context.output.data(&result, || format!("{}\n", result.doc.version))?;
-    report_saved(context.output, &result.doc, &result.warnings, scope);
-    Ok(Exit::Done)
-}
-
 fn report_saved(output: Output, document: &Document, warnings: &[Warning], scope: &InScope) {
     let draft = match document.status {
         DocumentStatus::Draft => "; it is blank, so it is a draft and hides nothing",
@@ -168,6 +162,27 @@ fn report_saved(output: Output, document: &Document, warnings: &[Warning], scope
     for warning in warnings {
         output.warning(&warning.message, None);
     }
+}
+
+/// The text of one version.
+async fn revision(
+    context: &Context,
+    client: &Client,
+    version: Version,
+    scope: &InScope,
+) -> Result<Exit, Failure> {
+    let PastScope { workspace_id, folder_id, .. } = context.past_scope(client, scope).await?;
+    let params = DocumentRevisionParams { workspace_id, folder_id, version };
+    let result = client.call::<DocumentRevision>(&params).await?;
+    if context.output.is_json() {
+        context.output.json(&result)?;
+        return Ok(Exit::Done);
+    }
+    let revision = &result.revision;
+    print_text(&revision.content)?;
+    let author = revision.saved_by.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
+    context.output.note(format!("version {version}, saved {}{author}", revision.saved_at));
+    Ok(Exit::Done)
 }
 
 fn read_text(file: Option<&Path>, output: Output) -> Result<String, Failure> {
@@ -212,17 +227,21 @@ async fn history(
     let result = client.call::<DocumentHistory>(&params).await?;
     context.output.data(&result, || {
         let rows = result.revisions.iter().map(|revision| {
-            let reason = serde_json::to_value(revision.save_reason).unwrap_or_default();
+            let reason = match revision.restored_from {
+                Some(version) => format!("restore of {version}"),
+                None => enum_str(&revision.save_reason).to_owned(),
+            };
             vec![
                 revision.version.to_string(),
                 revision.saved_at.to_string(),
                 revision.saved_by.clone().unwrap_or_else(|| "-".to_owned()),
-                reason.as_str().unwrap_or_default().to_owned(),
+                reason,
                 revision.char_count.to_string(),
                 revision.content_sha256.as_str().chars().take(12).collect(),
+                one_line(revision.message.as_deref().unwrap_or_default(), MESSAGE_WIDTH),
             ]
         });
-        table(&["version", "saved", "by", "why", "characters", "sha256"], rows)
+        table(&["version", "saved", "by", "why", "characters", "sha256", "message"], rows)
     })?;
     Ok(Exit::Done)
 }
@@ -232,13 +251,19 @@ async fn restore(
     client: &Client,
     version: Version,
     expected_version: Option<Version>,
+    message: Option<String>,
     scope: &InScope,
 ) -> Result<Exit, Failure> {
     let (workspace_id, folder_id) = context.scope(client, scope).await?;
-    let params = DocumentRestoreParams { workspace_id, folder_id, version, expected_version };
+    let params = DocumentRestoreParams { workspace_id, folder_id, version, expected_version, message };
     let result = client.call::<DocumentRestore>(&params).await?;
     context.output.data(&result, || format!("{}\n", result.doc.version))?;
-    report_saved(context.output, &result.doc, &[], scope);
+    if result.doc.version == version {
+        context.output.note(format!("version {version} of {} is the current one", scope_name(scope)));
+    } else {
+        let now = result.doc.version;
+        context.output.note(format!("restored version {version} of {} as {now}", scope_name(scope)));
+    }
     Ok(Exit::Done)
 }
 

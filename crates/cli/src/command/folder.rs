@@ -2,14 +2,15 @@
 
 use client::{Client, TreeModel, TreeNode};
 use protocol::method::{
-    FolderCreate, FolderCreateParams, FolderDelete, FolderDeletedResult, FolderGet, FolderGetParams,
-    FolderMove, FolderMoveParams, FolderRename, FolderRenameParams, FolderRestore, ThreadTree,
-    ThreadTreeParams,
+    DocumentGet, DocumentScopeParams, FolderCreate, FolderCreateParams, FolderDelete, FolderDeletedResult,
+    FolderGet, FolderGetParams, FolderMove, FolderMoveParams, FolderRename, FolderRenameParams,
+    FolderRestore, ThreadTree, ThreadTreeParams,
 };
 use protocol::{Folder as FolderRecord, WorkspaceId};
 use serde_json::json;
 
 use crate::arguments::Folder;
+use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::table;
@@ -34,11 +35,21 @@ pub(crate) async fn run(context: Context, command: Folder) -> Result<Exit, Failu
         Folder::Get { folder, .. } => folders.get(&folder).await?,
         Folder::Rename { folder, name, .. } => folders.rename(&folder, name).await?,
         Folder::Move { folder, to, .. } => folders.move_to(&folder, &to).await?,
-        Folder::Delete { folder, .. } => folders.delete(&folder).await?,
+        Folder::Delete { folder, yes, .. } => {
+            let consent = if yes { Consent::Given } else { Consent::Ask };
+            return folders.delete(&folder, consent).await;
+        }
         Folder::Deleted { .. } => folders.list_deleted().await?,
         Folder::Restore { folder, .. } => folders.restore(&folder).await?,
     }
     Ok(Exit::Done)
+}
+
+/// Whether somebody has agreed already.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    Given,
+    Ask,
 }
 
 /// The folders of one workspace.
@@ -106,16 +117,33 @@ impl Folders {
         Ok(())
     }
 
-    async fn delete(&self, folder: &str) -> Result<(), Failure> {
+    async fn delete(&self, folder: &str, consent: Consent) -> Result<Exit, Failure> {
         let params = self.find(folder).await?;
+        let FolderGetParams { workspace_id, folder_id } = params.clone();
+        let scope = DocumentScopeParams { workspace_id, folder_id: Some(folder_id) };
+        let document = self.client.call::<DocumentGet>(&scope).await?.explicit;
+        let archives = document.map_or_else(String::new, |document| {
+            format!(
+                " and archives its document (version {}, {} characters)",
+                document.version, document.char_count
+            )
+        });
+        let question =
+            format!("This deletes folder `{folder}`{archives}; what is in it moves to its parent. Go on?");
+        // Scripts said what they want.
+        if consent == Consent::Ask && confirm(&question) == Some(false) {
+            self.context.output.note("nothing was deleted");
+            return Ok(Exit::CheckFailed);
+        }
         let result = self.client.call::<FolderDelete>(&params).await?;
         self.context.output.data(&result, String::new)?;
+        let archived = if archives.is_empty() { "" } else { " and archived its document" };
         self.context.output.note(format!(
-            "deleted folder `{folder}`; what it held is now in its parent; \
+            "deleted folder `{folder}`{archived}; what it held is now in its parent; \
              `foreword folder restore {}` brings it back",
             params.folder_id
         ));
-        Ok(())
+        Ok(Exit::Done)
     }
 
     async fn list_deleted(&self) -> Result<(), Failure> {

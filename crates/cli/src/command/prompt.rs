@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::arguments::{InWorkspace, Prompt, PromptDifference, PromptSubject};
 use crate::command::serve::agent_settings;
-use crate::context::{Context, thread_id, turn_id};
+use crate::context::{Context, find_thread, find_turn};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::{Output, print, shown};
@@ -131,12 +131,19 @@ impl Thread {
     async fn find(context: &Context, named: &str, scope: &InWorkspace) -> Result<Self, Failure> {
         let client = context.connect().await?;
         let workspace_id = context.workspace(&client, scope).await?.id;
-        Ok(Self { client, workspace_id, thread_id: thread_id(named)? })
+        let thread_id = find_thread(&client, &workspace_id, named).await?;
+        Ok(Self { client, workspace_id, thread_id })
+    }
+
+    /// The turn that is named so; a number counts in this thread.
+    async fn turn_id(&self, named: &str) -> Result<TurnId, Failure> {
+        find_turn(&self.client, &self.workspace_id, Some(&self.thread_id), named).await
     }
 
     /// One of its turns.
     async fn turn(&self, named: &str) -> Result<TurnGetParams, Failure> {
-        let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: turn_id(named)? };
+        let turn_id = self.turn_id(named).await?;
+        let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id };
         let thread_id = &self.thread_id;
         if self.client.call::<TurnGet>(&params).await?.turn.thread_id != *thread_id {
             let message = format!("turn `{named}` belongs to another thread than `{thread_id}`");
@@ -149,7 +156,7 @@ impl Thread {
     async fn last_turn(&self) -> Result<TurnId, Failure> {
         let params = TurnListParams {
             workspace_id: self.workspace_id.clone(),
-            thread_id: self.thread_id.clone(),
+            thread_id: Some(self.thread_id.clone()),
             limit: Some(RECENT),
             before: None,
         };
@@ -199,14 +206,18 @@ async fn thread_difference(
 ) -> Result<PromptDiffResult, Failure> {
     let thread = Thread::find(context, thread, &arguments.scope).await?;
     let since = match &arguments.since {
-        Some(turn) => turn_id(turn)?,
+        Some(turn) => thread.turn_id(turn).await?,
         None => thread.last_turn().await?,
+    };
+    let until = match &arguments.until {
+        Some(turn) => Some(thread.turn_id(turn).await?),
+        None => None,
     };
     let params = PromptDiffParams {
         workspace_id: thread.workspace_id.clone(),
         thread_id: thread.thread_id.clone(),
         turn_id: since,
-        other_turn_id: arguments.until.as_deref().map(turn_id).transpose()?,
+        other_turn_id: until,
         cwd: arguments.cwd.clone(),
         fresh: arguments.fresh,
     };

@@ -61,7 +61,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
             status.url = Some(located.url);
             status.version = Some(server.version);
             status.instance = Some(instance.to_string());
-            let listed = client.call::<WorkspaceList>(&WorkspaceListParams {}).await?;
+            let listed = client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?;
             status.workspaces = Some(listed.workspaces);
             status.running_turns = Some(listed.running_turns.unwrap_or(0));
         }

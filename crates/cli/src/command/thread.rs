@@ -8,7 +8,7 @@ use protocol::method::{
 use protocol::{DocumentStatus, FolderId, Thread as ThreadRecord};
 
 use crate::arguments::{InWorkspace, Thread};
-use crate::context::{Context, thread_id};
+use crate::context::{Context, find_thread};
 use crate::failure::{Exit, Failure};
 use crate::words::enum_str;
 
@@ -43,33 +43,38 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
         }
         Thread::Get { thread, scope } => {
             let workspace_id = workspace(&scope).await?.id;
-            let params = ThreadGetParams { workspace_id, thread_id: thread_id(&thread)? };
+            let thread_id = find_thread(&client, &workspace_id, &thread).await?;
+            let params = ThreadGetParams { workspace_id, thread_id };
             let result = client.call::<ThreadGet>(&params).await?;
             output.data(&result, || describe(&result.thread))?;
         }
         Thread::Rename { thread, title, scope } => {
             let workspace_id = workspace(&scope).await?.id;
-            let params = ThreadRenameParams { workspace_id, thread_id: thread_id(&thread)?, title };
+            let thread_id = find_thread(&client, &workspace_id, &thread).await?;
+            let params = ThreadRenameParams { workspace_id, thread_id, title };
             let result = client.call::<ThreadRename>(&params).await?;
             output.data(&result, || describe(&result.thread))?;
         }
         Thread::Move { thread, to, scope } => {
             let workspace_id = workspace(&scope).await?.id;
             let folder_id = context.folder_or_root(&client, &workspace_id, &to).await?;
-            let params = ThreadMoveParams { workspace_id, thread_id: thread_id(&thread)?, folder_id };
+            let thread_id = find_thread(&client, &workspace_id, &thread).await?;
+            let params = ThreadMoveParams { workspace_id, thread_id, folder_id };
             let result = client.call::<ThreadMove>(&params).await?;
             output.data(&result, || describe(&result.thread))?;
         }
         Thread::Archive { thread, scope } => {
             let workspace_id = workspace(&scope).await?.id;
-            let params = ThreadGetParams { workspace_id, thread_id: thread_id(&thread)? };
+            let thread_id = find_thread(&client, &workspace_id, &thread).await?;
+            let params = ThreadGetParams { workspace_id, thread_id };
             let result = client.call::<ThreadArchive>(&params).await?;
             output.data(&result, String::new)?;
             output.note(format!("archived thread `{}`", result.thread.title));
         }
         Thread::History { thread, scope } => {
             let workspace_id = workspace(&scope).await?.id;
-            super::turn::history(&context, &client, workspace_id, thread_id(&thread)?).await?;
+            let thread_id = find_thread(&client, &workspace_id, &thread).await?;
+            super::turn::history(&context, &client, workspace_id, thread_id).await?;
         }
     }
     Ok(Exit::Done)

@@ -17,8 +17,8 @@ use protocol::turn::TokenUsage;
 use protocol::{ContentHash, ThreadId, Turn as Record, TurnStatus, WorkspaceId};
 use serde_json::json;
 
-use crate::arguments::{InWorkspace, Turn};
-use crate::context::{Context, thread_id, turn_id};
+use crate::arguments::{NamedTurn, Turn};
+use crate::context::{Context, find_thread, find_turn};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
 use crate::output::{one_line, shown};
@@ -36,31 +36,31 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
         Turn::List { thread, limit, scope } => {
             let client = context.connect().await?;
             let workspace_id = context.workspace(&client, &scope).await?.id;
-            let thread_id = thread_id(&thread)?;
+            let thread_id = Some(find_thread(&client, &workspace_id, &thread).await?);
             let params = TurnListParams { workspace_id, thread_id, limit: Some(limit), before: None };
             let result = client.call::<TurnList>(&params).await?;
             output.data(&result, || list(&result.turns))?;
             Ok(Exit::Done)
         }
-        Turn::Show { turn, scope } => {
-            let (client, params) = find(&context, &turn, &scope).await?;
+        Turn::Show(named) => {
+            let (client, params) = find(&context, &named).await?;
             let result = client.call::<TurnGet>(&params).await?;
             output.data(&result, || shown(&steps::describe(&result)).into_owned())?;
             Ok(Exit::Done)
         }
-        Turn::Explain { turn, scope } => {
-            let (client, params) = find(&context, &turn, &scope).await?;
+        Turn::Explain(named) => {
+            let (client, params) = find(&context, &named).await?;
             let result = client.call::<TurnExplain>(&params).await?;
             output.data(&result, || shown(&explain::describe(&result.explanation)).into_owned())?;
             Ok(Exit::Done)
         }
-        Turn::Watch { turn, scope } => {
+        Turn::Watch(named) => {
             let stop = StopSignals::listen()?;
-            let (client, params) = find(&context, &turn, &scope).await?;
+            let (client, params) = find(&context, &named).await?;
             Live::watch(&context, client, stop, params).await
         }
-        Turn::Cancel { turn, scope } => {
-            let (client, params) = find(&context, &turn, &scope).await?;
+        Turn::Cancel(named) => {
+            let (client, params) = find(&context, &named).await?;
             let result = client.call::<TurnCancel>(&params).await?;
             output.data(&result, || format!("{}\n", status_name(result.turn.status)))?;
             if result.turn.status == TurnStatus::Cancelled {
@@ -69,8 +69,8 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             output.note("the turn had ended before");
             Ok(Exit::CheckFailed)
         }
-        Turn::Approve { turn, call, deny, digest, scope } => {
-            let (client, params) = find(&context, &turn, &scope).await?;
+        Turn::Approve { named, call, deny, digest } => {
+            let (client, params) = find(&context, &named).await?;
             let waiting = client.call::<TurnGet>(&params).await?.approvals;
             let asked = waiting.into_iter().find(|approval| approval.request.call_id == call);
             if let Some(asked) = &asked {
@@ -93,12 +93,16 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
 /// A connection, and the turn that was named.
 async fn find(
     context: &Context,
-    turn: &str,
-    scope: &InWorkspace,
+    NamedTurn { turn, thread, scope }: &NamedTurn,
 ) -> Result<(Client, TurnGetParams), Failure> {
     let client = context.connect().await?;
     let workspace_id = context.workspace(&client, scope).await?.id;
-    Ok((client, TurnGetParams { workspace_id, turn_id: turn_id(turn)? }))
+    let thread_id = match thread {
+        Some(thread) => Some(find_thread(&client, &workspace_id, thread).await?),
+        None => None,
+    };
+    let turn_id = find_turn(&client, &workspace_id, thread_id.as_ref(), turn).await?;
+    Ok((client, TurnGetParams { workspace_id, turn_id }))
 }
 
 /// Prints the conversation of a thread, oldest first.
@@ -112,7 +116,7 @@ pub(crate) async fn history(
     loop {
         let params = TurnListParams {
             workspace_id: workspace_id.clone(),
-            thread_id: thread_id.clone(),
+            thread_id: Some(thread_id.clone()),
             limit: Some(PAGE),
             before: turns.last().map(|turn| turn.ordinal),
         };

@@ -2,8 +2,8 @@
 
 use protocol::Workspace as WorkspaceRecord;
 use protocol::method::{
-    WorkspaceCreate, WorkspaceCreateParams, WorkspaceList, WorkspaceListParams, WorkspaceResult,
-    WorkspaceUpdate, WorkspaceUpdateParams,
+    WorkspaceArchive, WorkspaceCreate, WorkspaceCreateParams, WorkspaceGetParams, WorkspaceList,
+    WorkspaceListParams, WorkspaceRestore, WorkspaceResult, WorkspaceUpdate, WorkspaceUpdateParams,
 };
 
 use crate::arguments::{InWorkspace, Workspace};
@@ -22,8 +22,9 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
             output.data(&result, || format!("{}\n", result.workspace.id))?;
             output.note(format!("made workspace `{}`", result.workspace.name));
         }
-        Workspace::List => {
-            let result = context.connect().await?.call::<WorkspaceList>(&WorkspaceListParams {}).await?;
+        Workspace::List { archived } => {
+            let result =
+                context.connect().await?.call::<WorkspaceList>(&WorkspaceListParams { archived }).await?;
             output.data(&result, || {
                 let rows = result.workspaces.iter().map(|workspace| {
                     vec![
@@ -34,7 +35,9 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
                 });
                 table(&["name", "id", "root"], rows)
             })?;
-            if result.workspaces.is_empty() {
+            if result.workspaces.is_empty() && archived {
+                output.note("no workspace is archived");
+            } else if result.workspaces.is_empty() {
                 output.note("there is no workspace yet; make one with `foreword workspace create NAME`");
             }
         }
@@ -55,6 +58,25 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
             let params = WorkspaceUpdateParams { workspace_id, name, root_path, agents: None };
             let result = client.call::<WorkspaceUpdate>(&params).await?;
             output.data(&result, || describe(&result.workspace))?;
+        }
+        Workspace::Archive { workspace } => {
+            let client = context.connect().await?;
+            let found = context.workspace(&client, &InWorkspace { workspace: Some(workspace) }).await?;
+            let params = WorkspaceGetParams { workspace_id: found.id };
+            let result = client.call::<WorkspaceArchive>(&params).await?;
+            output.data(&result, String::new)?;
+            output.note(format!(
+                "archived workspace `{}`; `foreword workspace restore {}` brings it back",
+                found.name, params.workspace_id
+            ));
+        }
+        Workspace::Restore { workspace } => {
+            let client = context.connect().await?;
+            let workspace_id = context.archived_workspace(&client, &workspace).await?.id;
+            let params = WorkspaceGetParams { workspace_id };
+            let result = client.call::<WorkspaceRestore>(&params).await?;
+            output.data(&result, String::new)?;
+            output.note(format!("restored workspace `{}`", result.workspace.name));
         }
     }
     Ok(Exit::Done)

@@ -4,6 +4,7 @@ use client::{Client, DeletedFolders, TreeModel};
 use protocol::method::{FolderDeleted, FolderDeletedParams, ThreadTree, ThreadTreeParams};
 use protocol::{DeletedFolder, FolderId, WorkspaceId};
 
+use super::names::{self, Candidate, FOLDER};
 use crate::arguments::InScope;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -38,8 +39,9 @@ impl Context {
         workspace_id: &WorkspaceId,
         named: &str,
     ) -> Result<FolderId, Failure> {
-        let found = find(&tree(client, workspace_id).await?, named)?;
-        found.ok_or_else(|| unknown(named))
+        let tree = tree(client, workspace_id).await?;
+        let found = find(&tree, named)?;
+        found.ok_or_else(|| unknown(&tree, named))
     }
 
     /// The deleted folders of a workspace.
@@ -80,8 +82,8 @@ impl Context {
         if let Some(folder_id) = find(&tree, named)? {
             return Ok(PastScope { workspace_id, folder_id: Some(folder_id), deleted: None });
         }
-        let deleted = deleted_folders(client, &workspace_id, tree).await?;
-        let deleted = find_deleted(&deleted, named)?.ok_or_else(|| unknown(named))?;
+        let deleted = deleted_folders(client, &workspace_id, tree.clone()).await?;
+        let deleted = find_deleted(&deleted, named)?.ok_or_else(|| unknown(&tree, named))?;
         Ok(PastScope { workspace_id, folder_id: Some(deleted.folder.id.clone()), deleted: Some(deleted) })
     }
 }
@@ -106,18 +108,17 @@ async fn deleted_folders(
 }
 
 fn find(tree: &TreeModel, named: &str) -> Result<Option<FolderId>, Failure> {
-    if let Ok(id) = named.parse::<FolderId>()
-        && tree.folder(&id).is_some()
-    {
-        return Ok(Some(id));
-    }
-    match tree.find(named).as_slice() {
-        [] => Ok(None),
-        [folder] => Ok(Some(folder.id.clone())),
-        several => {
-            let message = format!("several folders are called `{named}`");
-            Err(ambiguous(message, several.iter().map(|folder| &folder.id)))
-        }
+    let path = named.split('/').filter(|name| !name.is_empty()).collect::<Vec<_>>().join("/");
+    let candidates = tree.folders().map(|folder| Candidate {
+        value: folder.id.clone(),
+        id: folder.id.to_string(),
+        name: tree.path(&folder.id),
+        title: None,
+    });
+    let candidates: Vec<_> = candidates.collect();
+    match names::choose(FOLDER, named, candidates.clone())? {
+        None if path != named => names::choose(FOLDER, &path, candidates),
+        found => Ok(found),
     }
 }
 
@@ -132,9 +133,9 @@ fn find_deleted(deleted: &DeletedFolders, named: &str) -> Result<Option<DeletedF
     }
 }
 
-fn unknown(named: &str) -> Failure {
-    Failure::usage(format!("there is no folder `{named}`"))
-        .hint("`foreword folder list` shows those there are")
+fn unknown(tree: &TreeModel, named: &str) -> Failure {
+    let paths: Vec<String> = tree.folders().map(|folder| tree.path(&folder.id)).collect();
+    names::unknown(FOLDER, named, paths.iter().map(String::as_str))
 }
 
 fn ambiguous<'a>(message: String, ids: impl Iterator<Item = &'a FolderId>) -> Failure {

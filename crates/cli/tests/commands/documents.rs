@@ -13,11 +13,11 @@ fn a_document_is_saved_from_standard_input_or_a_file_and_printed() {
     );
     machine.check("doc get", "Answer briefly.\n", "version 1, saved TIME by owner\n");
     machine.write("project/notes.md", "No line end");
-    machine.check("doc save notes.md", "2\n", "the workspace root is at version 2\n");
+    machine.check("doc save --force notes.md", "2\n", "the workspace root is at version 2\n");
     machine.check("doc get", "No line end\n", "version 2, saved TIME by owner\n");
     // The same text again is no new version.
     machine.check("doc save notes.md", "2\n", "the workspace root is at version 2\n");
-    assert_eq!(machine.run_with("doc save -", "\u{feff}a\r\nb\rc").done(), "3\n");
+    assert_eq!(machine.run_with("doc save --force -", "\u{feff}a\r\nb\rc").done(), "3\n");
     assert_eq!(machine.run("doc get").done(), "a\nb\nc\n");
 }
 
@@ -37,14 +37,14 @@ fn a_document_of_a_folder_hides_the_one_above_it() {
     let saved = "version 1, saved TIME by owner\n";
     let from_root = format!("{saved}inherited from the workspace root\n");
     machine.check("doc effective --folder services/api", "root\n", &from_root);
-    let said = machine.run_with("doc save --folder services", " \n");
+    let said = machine.run_with("doc save --allow-empty --folder services", " \n");
     assert_eq!(
         said.err,
         "folder `services` is at version 1; it is blank, so it is a draft and hides nothing\n"
     );
     machine.check("doc get --folder services", " \n", "version 1, a draft, saved TIME by owner\n");
     machine.check("doc effective --folder services/api", "root\n", &from_root);
-    machine.run_with("doc save --folder services", "services\n").done();
+    machine.run_with("doc save --force --folder services", "services\n").done();
     machine.check(
         "doc effective --folder services/api",
         "services\n",
@@ -72,20 +72,21 @@ fn a_document_of_a_folder_hides_the_one_above_it() {
 #[test]
 fn history_difference_and_restore() {
     let (machine, _server) = Machine::with_workspace();
-    machine.check("doc history", "VERSION  SAVED  BY  WHY  CHARACTERS  SHA256\n", "");
+    machine.check("doc history", "VERSION  SAVED  BY  WHY  CHARACTERS  SHA256  MESSAGE\n", "");
     machine.check_code("doc diff", 2, "", "error: the workspace root never had a document\n");
     machine.run_with("doc save", "a\nb\n").done();
-    machine.run_with("doc save", "a\nc").done();
+    machine.run_with("doc save --force -m 'shorter'", "a\nc").done();
     machine.run("doc archive").done();
-    machine.check("doc restore 1", "4\n", "the workspace root is at version 4\n");
-    let heading = "VERSION  SAVED                     BY     WHY      CHARACTERS  SHA256\n";
+    machine.check("doc restore 1 -m again", "4\n", "restored version 1 of the workspace root as 4\n");
+    let heading =
+        "VERSION  SAVED                     BY     WHY           CHARACTERS  SHA256        MESSAGE\n";
     machine.check(
         "doc history",
         &format!(
-            "{heading}4        TIME  owner  restore  4           911169ddaaf1\n\
-             3        TIME  owner  archive  3           9e58d7137c65\n\
-             2        TIME  owner  manual   3           9e58d7137c65\n\
-             1        TIME  owner  manual   4           911169ddaaf1\n"
+            "{heading}4        TIME  owner  restore of 1  4           911169ddaaf1  again\n\
+             3        TIME  owner  archive       3           9e58d7137c65\n\
+             2        TIME  owner  manual        3           9e58d7137c65  shorter\n\
+             1        TIME  owner  manual        4           911169ddaaf1\n"
         ),
         "",
     );
@@ -113,14 +114,71 @@ fn history_difference_and_restore() {
 }
 
 #[test]
+fn a_save_never_replaces_what_nobody_named() {
+    let (machine, _server) = Machine::with_workspace();
+    assert_eq!(machine.run_with("doc save", "one").done(), "1\n");
+    let err = machine.run_with("doc save", "two").failed(1);
+    assert!(err.starts_with("error: the workspace root has version 1, saved 2"), "{err}");
+    assert!(
+        err.ends_with(
+            " by owner; nothing was saved\nhint: --expected-version 1 replaces exactly that version\n\
+             hint: --force replaces whatever there is; `foreword doc edit` merges\n"
+        ),
+        "{err}"
+    );
+    assert_eq!(machine.run("doc get").done(), "one\n");
+    assert_eq!(machine.run_with("doc save", "one").done(), "1\n", "the same text replaces nothing");
+    assert_eq!(machine.run_with("doc save --expected-version 1", "two").done(), "2\n");
+    assert_eq!(machine.run_with("doc save --force", "three").done(), "3\n");
+}
+
+#[test]
+fn an_empty_pipe_blanks_no_document() {
+    let (machine, _server) = Machine::with_workspace();
+    machine.run_with("doc save", "one").done();
+    for words in ["doc save", "doc save --force", "doc save --expected-version 1"] {
+        let err = machine.run_with(words, " \n").failed(2);
+        assert!(
+            err.starts_with("error: the text is empty; nothing was saved\nhint: --allow-empty "),
+            "{err}"
+        );
+    }
+    assert_eq!(machine.run("doc get").done(), "one\n");
+    assert_eq!(machine.run_with("doc save --force --allow-empty", "").done(), "2\n");
+}
+
+#[test]
+fn the_text_of_any_version_can_be_read() {
+    let (machine, _server) = Machine::with_workspace();
+    machine.run_with("doc save", "one\n").done();
+    machine.run_with("doc save --force -m 'why not'", "two\n").done();
+    let first = machine.run("doc get --version 1");
+    assert!(
+        first.err.starts_with("version 1, saved 2") && first.err.ends_with(" by owner\n"),
+        "{}",
+        first.err
+    );
+    assert_eq!(first.done(), "one\n");
+    let second = machine.run("doc get --version 2 --format json").object();
+    assert_eq!(
+        (&second["revision"]["content"], &second["revision"]["message"]),
+        (&"two\n".into(), &"why not".into())
+    );
+    let err = machine.run("doc get --version 3").failed(2);
+    assert!(err.starts_with("error: there is no revision `3`\n"), "{err}");
+    let long = "x".repeat(501);
+    let err = machine.run_with(&format!("doc save --force -m {long}"), "three").failed(2);
+    assert_eq!(err, "error: `message` has 501 characters, at most 500 are allowed\n");
+}
+
+#[test]
 fn a_version_that_is_no_longer_current_is_the_answer_no() {
     let (machine, _server) = Machine::with_workspace();
-    machine.check_code(
-        "doc save --expected-version 3",
-        1,
-        "",
+    let err = machine.run_with("doc save --expected-version 3", "text").failed(1);
+    assert_eq!(
+        err,
         "error: there is no document in this scope, but version 3 was expected\n\
-         hint: leave out --expected-version, or give 0, to save a new one\n",
+         hint: leave out --expected-version, or give 0, to save a new one\n"
     );
     assert_eq!(machine.run_with("doc save --expected-version 0", "one").done(), "1\n");
     assert_eq!(machine.run_with("doc save --expected-version 1", "two").done(), "2\n");
@@ -131,7 +189,7 @@ fn a_version_that_is_no_longer_current_is_the_answer_no() {
         "doc restore 1 --expected-version 1",
         "doc archive --expected-version 1",
     ] {
-        machine.check_code(words, 1, "", conflict);
+        assert_eq!(machine.run_with(words, "three").failed(1), conflict);
     }
     // What is already there is no conflict, so that a script can try again.
     assert_eq!(machine.run_with("doc save --expected-version 1", "two").done(), "2\n");

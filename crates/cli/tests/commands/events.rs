@@ -9,7 +9,7 @@ fn past_events_are_printed_up_to_a_limit() {
     let (machine, _server) = Machine::with_workspace();
     machine.run("folder create services").done();
     machine.run_with("doc save --folder services", "text").done();
-    machine.run_with("doc save", " ").done();
+    machine.run_with("doc save --force --allow-empty", " ").done();
     machine.run("doc archive").done();
     machine.run("thread create Deep").done();
     machine.check(
@@ -64,7 +64,7 @@ fn what_happens_is_told_as_it_happens_across_a_restart_until_ctrl_c() {
     assert_eq!((next(), next()), ("2".to_owned(), "3".to_owned()));
     server.kill();
     let _server = machine.serve();
-    machine.run_with("doc save", "after").done();
+    machine.run_with("doc save --force", "after").done();
     assert_eq!(next(), "4");
     signal(child.id(), "INT");
     let status = eventually("the command to end", || child.try_wait().unwrap());
@@ -78,7 +78,7 @@ fn a_reader_that_has_had_enough_ends_the_command_with_the_next_event() {
     let mut number = 0;
     let status = eventually("the command to end", || {
         number += 1;
-        machine.run_with("doc save", number.to_string()).done();
+        machine.run_with("doc save --force", number.to_string()).done();
         child.try_wait().unwrap()
     });
     assert_eq!(status.code(), Some(0));

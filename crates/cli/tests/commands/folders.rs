@@ -42,8 +42,9 @@ fn folders_of_the_same_path_are_told_apart_by_id() {
     let first = machine.run("folder create api").word();
     let second = machine.run("folder create api").word();
     let inner = machine.run(&format!("folder create inner --parent {second}")).word();
-    let ambiguous =
-        format!("error: several folders are called `api`\nhint: name one by its id: {first}, {second}\n");
+    let ambiguous = format!(
+        "error: `api` could be 2 folders; name one by its id\nhint: {first}  api\nhint: {second}  api\n"
+    );
     for words in [
         "folder get api",
         "folder rename api x",
@@ -71,9 +72,10 @@ fn what_cannot_be_done_with_a_folder_is_said() {
     machine.run("folder create a").done();
     machine.run("folder create b --parent a").done();
     let unknown = "error: there is no folder `x`\nhint: `foreword folder list` shows those there are\n";
-    for words in ["folder get x", "folder move a x", "folder create y --parent x", "doc save --folder x"] {
+    for words in ["folder get x", "folder move a x", "folder create y --parent x"] {
         machine.check_code(words, 2, "", unknown);
     }
+    assert_eq!(machine.run_with("doc save --folder x", "text").failed(2), unknown);
     machine.check_code(
         "folder move a a/b",
         2,
@@ -96,7 +98,7 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     machine.run("folder create services").done();
     let api = machine.run("folder create api --parent services").word();
     machine.run_with("doc save --folder services/api", "one\n").done();
-    machine.run_with("doc save --folder services/api", "two\n").done();
+    machine.run_with("doc save --force --folder services/api", "two\n").done();
     machine.run("thread create Talk --folder services/api").done();
     machine.run("folder delete services/api").done();
     machine.run("folder delete services").done();

@@ -54,7 +54,7 @@ fn document_commands_answer_with_documents() {
     let effective = object(&machine, "doc effective")["effective"].clone();
     assert_eq!((&effective["doc"], &effective["inherited"]), (&saved["doc"], &json!(false)));
     machine.write("project/text.md", "other");
-    object(&machine, "doc save text.md");
+    object(&machine, "doc save --force text.md");
     assert_eq!(object(&machine, "doc history")["revisions"][0]["version"], 2);
     assert_eq!(
         object(&machine, "doc diff"),

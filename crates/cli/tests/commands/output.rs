@@ -48,7 +48,7 @@ fn a_document_comes_out_of_a_pipe_byte_for_byte() {
 fn colours_are_for_terminals_or_for_who_asks() {
     let (machine, _server) = Machine::with_workspace();
     machine.run_with("doc save", "a\n").done();
-    machine.run_with("doc save", "b\n").done();
+    machine.run_with("doc save --force", "b\n").done();
     let plain = "--- version 1\n+++ version 2\n@@ -1 +1 @@\n-a\n+b\n";
     let coloured = "--- version 1\n+++ version 2\n\u{1b}[36m@@ -1 +1 @@\u{1b}[0m\n\u{1b}[31m-a\u{1b}[0m\n\u{1b}[32m+b\u{1b}[0m\n";
     assert_eq!(machine.run("doc diff").done(), plain);

@@ -66,7 +66,7 @@ fn a_past_prompt_is_printed_as_it_was() {
     let past = Past::new();
     let was = past.show("").done();
     let turn = past.turn();
-    past.run("doc save", "Other rules.\n").done();
+    past.run("doc save --force", "Other rules.\n").done();
     assert_ne!(past.show("").done(), was);
     assert_eq!(past.show(&format!("--turn {turn}")).done(), was);
     assert_eq!(past.show(&format!("--turn {turn} --round 1")).done(), was);
@@ -82,7 +82,7 @@ fn the_difference_names_section_line_and_cost() {
     let turn = past.turn();
     let same = past.diff(&format!("--since {turn}")).done();
     assert!(same.starts_with("nothing differs: all ") && same.ends_with(" tokens can be reused\n"), "{same}");
-    past.run("doc save", "One.\nTwo!\n").done();
+    past.run("doc save --force", "One.\nTwo!\n").done();
     let text = past.diff(&format!("--since {turn}")).done();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "section `agents_md` (session) was edited, from line 6 on");

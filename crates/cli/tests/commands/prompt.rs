@@ -81,7 +81,7 @@ fn programs_get_what_the_protocol_answers() {
 #[test]
 fn a_section_by_itself() {
     let (machine, _server, thread) = with_thread("");
-    machine.run_with("doc save", "Grüße, 世界 👋\n").done();
+    machine.run_with("doc save --force", "Grüße, 世界 👋\n").done();
     machine.check(
         &format!("prompt show {thread} --section agents_context"),
         "## AGENTS Context\n<agents_context scope=\"initial\">\nInstructions from: ~/repo/AGENTS.md\n\

@@ -8,7 +8,7 @@ fn threads_are_made_drawn_renamed_moved_and_archived() {
     machine.run("folder create services").done();
     machine.run("folder create api --parent services").done();
     machine.run_with("doc save", "At the root.\n").done();
-    machine.run_with("doc save --folder services/api", " \n").done();
+    machine.run_with("doc save --allow-empty --folder services/api", " \n").done();
     machine.check("thread create 'Fix it'", "ID\n", "made thread `Fix it`\n");
     let thread = machine.run("thread create Deep --folder services/api --mode agent").word();
     machine.check(
@@ -91,7 +91,12 @@ fn an_unknown_thread_is_said_to_be_unknown() {
     ] {
         machine.check_code(words, 2, "", unknown);
     }
-    machine.check_code("thread get ''", 2, "", "error: `` is not a thread's id: an id must not be blank\n");
+    machine.check_code(
+        "thread get ''",
+        2,
+        "",
+        "error: there is no thread ``\nhint: `foreword thread tree` shows those there are\n",
+    );
     let err = machine.run("doc effective --thread t --folder f").failed(2);
     assert!(err.contains("cannot be used with"), "{err}");
 }

@@ -57,7 +57,7 @@ fn commands_show_the_token_they_are_given() {
     let editor = machine.run("token create ann --role editor").word();
     machine.write("home/ann.token", format!("{editor}\n"));
     machine.write("home/config.toml", "client.token_file = 'ann.token'");
-    machine.run_with("doc save", "changed\n").done();
+    machine.run_with("doc save --force", "changed\n").done();
     let history = machine.run("doc history").done();
     assert!(history.lines().nth(1).is_some_and(|line| line.contains("  ann  ")), "{history}");
     // The variable wins.

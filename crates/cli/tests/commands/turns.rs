@@ -81,7 +81,7 @@ fn an_answer_comes_in_pieces_and_ends_with_one_line_end() {
     let talk = Talk::new("chat");
     talk.model.answer(Answer::text("Hello,\n\nworld.\n\n").in_deltas(5));
     let said = talk.ask("'Say hello.'");
-    assert_eq!(said.err, "tokens: 100 in, 20 out (5 reasoning), 60 cached\n");
+    assert_eq!(said.err, "turn 1, tokens: 100 in, 20 out (5 reasoning), 60 cached\n");
     assert_eq!(said.done(), "Hello,\n\nworld.\n");
     let request = &talk.model.requests()[0];
     assert_eq!(request.body["model"], "claude-test");
@@ -573,4 +573,41 @@ fn a_gateway_that_is_killed_in_the_middle_of_a_round_leaves_a_turn_that_has_fail
     // What was said in a turn that failed is shown, and not sent again.
     assert!(talk.machine.run(&format!("turn show {turn}")).done().contains("Let me look."));
     assert!(!talk.model.requests().last().unwrap().body.to_string().contains("Let me look."));
+}
+
+#[test]
+fn threads_and_turns_are_named_by_title_number_and_last() {
+    let talk = Talk::new("chat");
+    let run = |words: &str| talk.machine.run(words);
+    let err = run("turn show last").failed(2);
+    assert!(err.starts_with("error: the workspace has no turns yet\n"), "{err}");
+    let other = run("thread create Other --mode chat").word();
+    for (thread, text) in [("Talk", "one"), ("Talk", "two"), ("Other", "three")] {
+        talk.model.answer(Answer::text(&format!("to {text}")));
+        assert_eq!(run(&format!("turn start {thread} {text}")).done(), format!("to {text}\n"));
+    }
+    let shows = |words: &str, text: &str| {
+        let shown = run(words).done();
+        assert!(shown.contains(&format!("to {text}")), "{words}: {shown}");
+    };
+    shows("turn show last", "three");
+    shows("turn show 1", "three");
+    shows("turn show 2 --thread Talk", "two");
+    shows("turn show last --thread Talk", "two");
+    shows(&format!("turn show 1 --thread {other}"), "three");
+    let id = talk.newest();
+    shows(&format!("turn show {}", &id[..id.len() - 1]), "two");
+    assert_eq!(run("turn list last --format json").object()["turns"].as_array().unwrap().len(), 1);
+    let err = run("turn show 7 --thread Talk").failed(2);
+    assert_eq!(err, "error: there is no turn 7 in that thread; its turns are 1 to 2\n");
+    let err = run("turn show first").failed(2);
+    assert!(err.starts_with("error: there is no turn `first`\n"), "{err}");
+    let err = run("turn list Takl").failed(2);
+    assert!(err.starts_with("error: there is no thread `Takl`\nhint: did you mean `Talk`?\n"), "{err}");
+    // Titles may repeat, and a path tells them apart.
+    run("folder create a").done();
+    run("thread create Talk --folder a").done();
+    let err = run("thread get Talk").done();
+    assert!(err.contains(&talk.thread), "at the root its title is its path: {err}");
+    assert!(!run("thread get a/Talk").done().contains(&talk.thread));
 }

@@ -42,13 +42,13 @@ fn a_command_that_needs_a_workspace_says_which_there_are() {
         2,
         "",
         "error: there are several workspaces: docs, site\n\
-         hint: name one with --workspace, or set FOREWORD_WORKSPACE\n",
+         hint: name one with --workspace, set FOREWORD_WORKSPACE, or go into the directory of one\n",
     );
     machine.check_code(
         "doc get -w sight",
         2,
         "",
-        "error: there is no workspace `sight`\nhint: `foreword workspace list` shows those there are\n",
+        "error: there is no workspace `sight`\nhint: did you mean `site`?\nhint: `foreword workspace list` shows those there are\n",
     );
     machine.run_with("doc save --workspace site", "for the site").done();
     assert_eq!(machine.run(&format!("doc get -w {site}")).done(), "for the site\n");
@@ -60,18 +60,64 @@ fn a_command_that_needs_a_workspace_says_which_there_are() {
 }
 
 #[test]
-fn workspaces_of_the_same_name_are_told_apart_by_id() {
+fn names_are_unique_until_a_workspace_is_archived() {
     let machine = Machine::new();
     let _server = machine.serve();
     let first = machine.run("workspace create demo").word();
-    let second = machine.run("workspace create demo").word();
-    let err = machine.run("doc get -w demo").failed(2);
+    let taken = "error: there is already a workspace named `demo`\nhint: choose another name\n";
+    machine.check_code("workspace create demo", 2, "", taken);
+    machine.run("workspace create other").done();
+    machine.check_code("workspace update other --name demo", 2, "", taken);
+    let archived = machine.run("workspace archive demo");
+    assert_eq!(
+        archived.err,
+        format!("archived workspace `demo`; `foreword workspace restore {first}` brings it back\n")
+    );
+    machine.run("workspace create demo").done();
+    assert!(machine.run("workspace list --archived").done().contains(&first));
+    assert!(!machine.run("workspace list").done().contains(&first));
+    machine.check_code("workspace restore demo", 2, "", taken);
+    machine.run("workspace update demo --name second").done();
+    machine.check("workspace restore demo", "", "restored workspace `demo`\n");
+    assert!(machine.run("workspace get demo").done().contains(&first));
+    machine.check_code(
+        "workspace restore dmeo",
+        2,
+        "",
+        "error: there is no archived workspace `dmeo`\n\
+         hint: `foreword workspace list --archived` shows those there are\n",
+    );
+}
+
+#[test]
+fn a_workspace_is_named_by_the_beginning_of_its_id_or_by_its_directory() {
+    let machine = Machine::new();
+    let _server = machine.serve();
+    machine.write("project/inner/x", "");
+    let outer = machine.run("workspace create outer --root .").word();
+    let inner = machine.run("workspace create inner --root inner").word();
+    // Ids made one after another share a long beginning.
+    let shared = outer.bytes().zip(inner.bytes()).take_while(|(one, other)| one == other).count();
+    assert!(machine.run(&format!("workspace get {}", &inner[..shared + 1])).done().contains(&inner));
+    let err = machine.run(&format!("workspace get {}", &inner[..shared])).failed(2);
     assert_eq!(
         err,
-        format!("error: several workspaces are called `demo`\nhint: name one by its id: {first}, {second}\n")
+        format!(
+            "error: `{}` could be 2 workspaces; name one by its id\nhint: {outer}  outer\nhint: {inner}  inner\n",
+            &inner[..shared]
+        )
     );
-    machine.run_with(&format!("doc save -w {second}"), "second").done();
-    assert_eq!(machine.run(&format!("doc get -w {second}")).done(), "second\n");
+    machine.check_code(
+        "doc get -w inenr",
+        2,
+        "",
+        "error: there is no workspace `inenr`\nhint: did you mean `inner`?\n\
+         hint: `foreword workspace list` shows those there are\n",
+    );
+    assert!(machine.run("workspace get").done().contains(&outer));
+    let mut command = machine.command("workspace get");
+    command.current_dir(machine.project().join("inner"));
+    assert!(crate::support::finish(command, b"").done().contains(&inner));
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub(crate) async fn save(
         content: text.to_owned(),
         expected_version: None,
         save_reason: Some(SaveReason::Autosave),
+        message: None,
     };
     Ok(client.call::<DocumentSave>(&params).await?.doc.version)
 }

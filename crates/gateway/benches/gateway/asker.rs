@@ -82,6 +82,7 @@ impl Asker {
                     content: text(self.number()),
                     expected_version: None,
                     save_reason: Some(SaveReason::Autosave),
+                    message: None,
                 };
                 self.call::<DocumentSave>(&params).await
             }

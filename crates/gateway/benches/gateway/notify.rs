@@ -120,6 +120,7 @@ impl Audience {
             content: text(number),
             expected_version: None,
             save_reason: Some(SaveReason::Autosave),
+            message: None,
         };
         self.editor.call::<DocumentSave>(&params).await?;
         Ok(Instant::now())

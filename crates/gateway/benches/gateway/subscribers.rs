@@ -72,6 +72,7 @@ async fn save(editor: &Client, workspace_id: &WorkspaceId, number: u64) -> anyho
         content: text(number),
         expected_version: None,
         save_reason: Some(SaveReason::Autosave),
+        message: None,
     };
     editor.call::<DocumentSave>(&params).await?;
     Ok(())

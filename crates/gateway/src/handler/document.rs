@@ -85,12 +85,7 @@ pub(crate) async fn restore(
     context: Context,
     params: DocumentRestoreParams,
 ) -> Result<DocumentRestoreResult, Error> {
-    let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
-    let store = &context.shared.store;
-    let saved = store
-        .restore_document(&scope, params.version, params.expected_version, context.actor())
-        .await
-        .map_err(from_store)?;
+    let saved = context.shared.store.restore_document(params, context.actor()).await.map_err(from_store)?;
     Ok(DocumentRestoreResult { doc: saved.document })
 }
 

@@ -19,7 +19,7 @@ use rpc::{Error, Outgoing};
 use serde::Serialize;
 use store::{ApprovalAnswer, TurnActor};
 
-use crate::error::error;
+use crate::error::{error, from_store};
 use crate::handler::prompt::from_agent;
 use crate::router::Context;
 
@@ -52,9 +52,21 @@ pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<Tur
         let message = format!("`limit` must be between 1 and {MAX_HISTORY_LIMIT}, not {limit}");
         return Err(Error::invalid_params(message));
     }
-    let agent = &context.shared.agent;
-    let turns = agent.turns(&params.workspace_id, &params.thread_id, limit.into(), params.before).await;
-    Ok(TurnListResult { turns: turns.map_err(from_agent)? })
+    let turns = match (&params.thread_id, params.before) {
+        (Some(thread_id), before) => {
+            let agent = &context.shared.agent;
+            agent.turns(&params.workspace_id, thread_id, limit.into(), before).await.map_err(from_agent)?
+        }
+        (None, None) => {
+            let store = &context.shared.store;
+            store.latest_turns(&params.workspace_id, limit.into()).await.map_err(from_store)?
+        }
+        (None, Some(_)) => {
+            let message = "`before` counts the turns of a thread: give `thread_id` too";
+            return Err(Error::invalid_params(message.to_owned()));
+        }
+    };
+    Ok(TurnListResult { turns })
 }
 
 pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<TurnResult, Error> {

@@ -52,10 +52,38 @@ pub(crate) async fn get(context: Context, params: WorkspaceGetParams) -> Result<
     Ok(WorkspaceResult { workspace })
 }
 
-pub(crate) async fn list(context: Context, _: WorkspaceListParams) -> Result<WorkspaceListResult, Error> {
+pub(crate) async fn archive(context: Context, params: WorkspaceGetParams) -> Result<WorkspaceResult, Error> {
+    check_unbound(&context)?;
+    let (store, id) = (&context.shared.store, &params.workspace_id);
+    let workspace = store.archive_workspace(id, context.actor()).await.map_err(from_store)?;
+    Ok(WorkspaceResult { workspace })
+}
+
+pub(crate) async fn restore(context: Context, params: WorkspaceGetParams) -> Result<WorkspaceResult, Error> {
+    check_unbound(&context)?;
+    let (store, id) = (&context.shared.store, &params.workspace_id);
+    let workspace = store.restore_workspace(id, context.actor()).await.map_err(from_store)?;
+    Ok(WorkspaceResult { workspace })
+}
+
+fn check_unbound(context: &Context) -> Result<(), Error> {
+    if context.peer.actor.workspace_id.is_none() {
+        return Ok(());
+    }
+    let message =
+        "only a token for all workspaces may archive and restore them, and this one is bound to one";
+    Err(error(ErrorKind::Forbidden, message, |_| {}))
+}
+
+pub(crate) async fn list(
+    context: Context,
+    params: WorkspaceListParams,
+) -> Result<WorkspaceListResult, Error> {
     let mut workspaces = context.shared.store.workspaces().await.map_err(from_store)?;
     let caller = &context.peer.actor;
-    workspaces.retain(|workspace| caller.reaches(&workspace.id));
+    workspaces.retain(|workspace| {
+        workspace.archived_at.is_some() == params.archived && caller.reaches(&workspace.id)
+    });
     let running =
         context.shared.store.running_turns(caller.workspace_id.as_ref()).await.map_err(from_store)?;
     Ok(WorkspaceListResult { workspaces, running_turns: (running > 0).then_some(running) })

@@ -36,6 +36,9 @@ pub struct DocumentSaveParams {
     /// Why it is saved; `manual` unless said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save_reason: Option<SaveReason>,
+    /// What the change is for, at most 500 characters; shown in the history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// Takes the scope whose document goes.
@@ -107,6 +110,9 @@ pub struct DocumentRestoreParams {
     /// The version the caller last saw; 0: there must be no document; absent: whatever there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
+    /// What it is restored for, at most 500 characters; shown in the history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// Answers with what a scope has and what is effective there.

@@ -52,13 +52,14 @@ impl TurnStartParams {
 pub struct TurnListParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The thread.
-    pub thread_id: ThreadId,
+    /// The thread; absent: the turns of all threads, the one that began last first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<ThreadId>,
     /// Most turns, from 1 to 500; absent: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<u32>,
-    /// Only turns whose ordinal is below this one.
+    /// Only turns of the thread whose ordinal is below this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
 }

@@ -58,10 +58,14 @@ pub struct WorkspaceGetParams {
     pub workspace_id: WorkspaceId,
 }
 
-/// Takes nothing.
+/// Takes which workspaces are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct WorkspaceListParams {}
+pub struct WorkspaceListParams {
+    /// The archived ones instead of those in use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
+}
 
 /// Answers with a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

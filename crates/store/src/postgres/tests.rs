@@ -73,6 +73,7 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
                 content: format!("text {number}"),
                 expected_version: None,
                 save_reason: None,
+                message: None,
             };
             tokio::spawn(async move { store.save_document(save, None).await.map(drop) })
         })

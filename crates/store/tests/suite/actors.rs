@@ -2,7 +2,7 @@
 
 use protocol::Version;
 
-use crate::fixture::text;
+use crate::fixture::{older, text};
 
 both_databases!(a_document_names_who_made_it_and_who_changed_it_last, async |given| {
     let root = given.root();
@@ -16,7 +16,7 @@ both_databases!(every_revision_names_who_saved_it, async |given| {
     let root = given.root();
     given.store.save_document(text(&root, "a"), Some("ada")).await.unwrap();
     given.store.save_document(text(&root, "b"), None).await.unwrap();
-    given.store.restore_document(&root, Version(1), None, Some("cleo")).await.unwrap();
+    given.store.restore_document(older(&root, Version(1)), Some("cleo")).await.unwrap();
     given.store.archive_document(&root, None, Some("dora")).await.unwrap();
     let names: Vec<_> = given.history(&root).await.into_iter().map(|revision| revision.saved_by).collect();
     assert_eq!(names, [Some("dora".to_owned()), Some("cleo".to_owned()), None, Some("ada".to_owned())]);

@@ -4,7 +4,7 @@ use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
 use protocol::{FolderId, Sequence, ThreadId, Version};
 
-use crate::fixture::{Fixture, Told, new_thread, text};
+use crate::fixture::{Fixture, Told, new_thread, older, text};
 
 /// The one change that the newest operation logged.
 async fn newest(given: &Fixture, before: Sequence) -> Told {
@@ -108,7 +108,7 @@ both_databases!(a_restore_is_told_like_a_save, async |given| {
     given.save(&given.root(), "old").await;
     given.save(&given.root(), "new").await;
     let seq = given.seq().await;
-    let restored = given.store.restore_document(&given.root(), Version(1), None, None).await.unwrap();
+    let restored = given.store.restore_document(older(&given.root(), Version(1)), None).await.unwrap();
     let (change, _) = document_change(given, seq).await;
     assert_eq!(change.summary, Some(restored.document.summary()));
     assert!(change.effective_changed);
@@ -158,7 +158,7 @@ both_databases!(the_tree_changes_when_a_document_appears_disappears_or_changes_i
         }
         let restore = async |version| {
             let seq = given.seq().await;
-            given.store.restore_document(&scope, Version(version), None, None).await.unwrap();
+            given.store.restore_document(older(&scope, Version(version)), None).await.unwrap();
             document_change(given, seq).await.1
         };
         assert_eq!((restore(3).await, restore(4).await, restore(2).await), (true, false, true));

@@ -4,7 +4,7 @@ use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
 use protocol::{DeletedFolder, DocumentStatus, FolderId, RevisionReason, Sequence, Version};
 use store::RestoredFolder;
 
-use crate::fixture::{Fixture, Told, assert_invalid_state, assert_not_found};
+use crate::fixture::{Fixture, Told, assert_invalid_state, assert_not_found, older};
 
 async fn delete(given: &Fixture, folder: &FolderId) {
     given.store.delete_folder(&given.workspace, folder, None).await.unwrap();
@@ -43,7 +43,7 @@ both_databases!(a_deleted_folder_is_missing_for_everything_else, async |given| {
     assert_not_found(store.document(&scope).await, "folder", &folder);
     assert_not_found(given.save_over(&scope, "x", 2).await, "folder", &folder);
     assert_not_found(store.archive_document(&scope, None, None).await, "folder", &folder);
-    assert_not_found(store.restore_document(&scope, Version(1), None, None).await, "folder", &folder);
+    assert_not_found(store.restore_document(older(&scope, Version(1)), None).await, "folder", &folder);
     assert_not_found(store.resolve_for_folder(&scope).await, "folder", &folder);
     assert_not_found(store.create_folder(workspace, Some(&folder), "x", None).await, "folder", &folder);
 });

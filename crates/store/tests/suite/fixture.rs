@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use protocol::message::{Message, TurnItem, TurnMessage};
 use protocol::method::{
-    DocumentSaveParams, ThreadCreateParams, ThreadTreeParams, ThreadTreeResult, TurnStartParams,
-    WorkspaceCreateParams,
+    DocumentRestoreParams, DocumentSaveParams, ThreadCreateParams, ThreadTreeParams, ThreadTreeResult,
+    TurnStartParams, WorkspaceCreateParams,
 };
 use protocol::notification::{
     ContextCompressed, ContextCompressing, DocumentChanged, Notification as _, TreeChanged,
@@ -206,7 +206,7 @@ impl Fixture {
     }
 
     pub(crate) async fn another_workspace(&self) -> WorkspaceId {
-        make_workspace(&self.store, "another").await
+        make_workspace(&self.store, &format!("another {}", WorkspaceId::new())).await
     }
 
     /// A connection past the store, for what only the tables can tell.
@@ -382,6 +382,12 @@ impl Told {
     }
 }
 
+/// Brings a version of a scope back, whatever there is.
+pub(crate) fn older(scope: &Scope, version: Version) -> DocumentRestoreParams {
+    let Scope { workspace_id, folder_id } = scope.clone();
+    DocumentRestoreParams { workspace_id, folder_id, version, expected_version: None, message: None }
+}
+
 /// A save of a text, whatever is there before.
 pub(crate) fn text(scope: &Scope, content: &str) -> DocumentSaveParams {
     DocumentSaveParams {
@@ -390,6 +396,7 @@ pub(crate) fn text(scope: &Scope, content: &str) -> DocumentSaveParams {
         content: content.to_owned(),
         expected_version: None,
         save_reason: None,
+        message: None,
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::Map;
 use store::{ApprovalAnswer, FinishTurn, PromptText, Scope, StoreError, TurnEvent};
 
 use crate::fixture::{
-    Fixture, OWNER, bare_round, completed, from_now, lease, message, minute, new_thread, new_turn, session,
-    text, whole_tree,
+    Fixture, OWNER, bare_round, completed, from_now, lease, message, minute, new_thread, new_turn, older,
+    session, text, whole_tree,
 };
 
 /// Every operation on a folder, by name.
@@ -37,7 +37,7 @@ async fn uses_of_scope(given: &Fixture, scope: &Scope) -> Vec<(&'static str, Opt
         ("document", store.document(scope).await.err()),
         ("save", store.save_document(text(scope, "x"), None).await.err()),
         ("archive", store.archive_document(scope, None, None).await.err()),
-        ("restore", store.restore_document(scope, Version(1), None, None).await.err()),
+        ("restore", store.restore_document(older(scope, Version(1)), None).await.err()),
         ("history", store.history(scope, 50, None).await.err()),
         ("revision", store.revision(scope, Version(1)).await.err()),
         ("resolve", store.resolve_for_folder(scope).await.err()),

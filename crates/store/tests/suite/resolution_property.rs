@@ -12,7 +12,7 @@ use protocol::method::WorkspaceCreateParams;
 use protocol::{FolderId, ResolvedDocument, ThreadId, Version, WorkspaceId};
 use store::{Scope, Store, StoreError};
 
-use crate::fixture::{Engine, in_time, new_thread, text, with_runtime};
+use crate::fixture::{Engine, in_time, new_thread, older, text, with_runtime};
 
 /// One change. An [`Index`] picks among what there is; picks of folders include the root where that makes sense.
 #[derive(Debug, Clone)]
@@ -275,7 +275,7 @@ impl Pair<'_> {
         let position = version.index(texts.len());
         let content = texts[position].clone();
         let version = Version(u64::try_from(position).unwrap() + 1);
-        self.store.restore_document(&self.scope(place), version, None, None).await?;
+        self.store.restore_document(older(&self.scope(place), version), None).await?;
         self.model.put(place, content);
         Ok(())
     }

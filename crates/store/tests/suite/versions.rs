@@ -1,8 +1,9 @@
 //! `expected_version`: nobody overwrites what they have not seen.
 
 use protocol::Version;
+use protocol::method::DocumentRestoreParams;
 
-use crate::fixture::conflict;
+use crate::fixture::{conflict, older};
 
 both_databases!(without_an_expected_version_a_save_is_unconditional, async |given| {
     given.save(&given.root(), "first").await;
@@ -69,8 +70,21 @@ both_databases!(a_restore_is_guarded_too, async |given| {
     let root = given.root();
     given.save(&root, "old").await;
     let current = given.save(&root, "new").await;
-    let refused = given.store.restore_document(&root, Version(1), Some(Version(1)), None).await;
+    let refused = given
+        .store
+        .restore_document(
+            DocumentRestoreParams { expected_version: Some(Version(1)), ..older(&root, Version(1)) },
+            None,
+        )
+        .await;
     assert_eq!(conflict(refused), (1, 2, Some(current)));
-    let restored = given.store.restore_document(&root, Version(1), Some(Version(2)), None).await.unwrap();
+    let restored = given
+        .store
+        .restore_document(
+            DocumentRestoreParams { expected_version: Some(Version(2)), ..older(&root, Version(1)) },
+            None,
+        )
+        .await
+        .unwrap();
     assert_eq!((restored.document.version.0, restored.document.content.as_str()), (3, "old"));
 });

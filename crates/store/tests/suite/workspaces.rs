@@ -1,7 +1,9 @@
 //! Workspaces.
 
-use protocol::AgentsConfig;
 use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
+use protocol::{AgentsConfig, WorkspaceId};
+
+use store::StoreError;
 
 use crate::fixture::assert_invalid;
 
@@ -92,4 +94,63 @@ both_databases!(a_backslash_before_u0000_in_agents_is_no_zero_byte, async |given
     };
     let updated = given.store.update_workspace(changes, None).await.unwrap();
     assert_eq!(updated.agents, Some(config));
+});
+
+both_databases!(a_name_belongs_to_one_workspace_at_a_time, async |given| {
+    let create = async |name: &str| {
+        let new = WorkspaceCreateParams { name: name.to_owned(), ..WorkspaceCreateParams::default() };
+        given.store.create_workspace(new, None).await
+    };
+    let rename = async |id: &WorkspaceId, name: &str| {
+        let name = Some(name.to_owned());
+        let changes = WorkspaceUpdateParams { name, ..WorkspaceUpdateParams::unchanged(id.clone()) };
+        given.store.update_workspace(changes, None).await
+    };
+    let is_taken = |error| matches!(error, StoreError::AlreadyExists { name, .. } if name == "one");
+    let one = create("one").await.unwrap();
+    let two = create("two").await.unwrap();
+    assert!(is_taken(create("one").await.unwrap_err()));
+    assert!(is_taken(rename(&two.id, "one").await.unwrap_err()));
+    assert_eq!(rename(&one.id, "one").await.unwrap(), one, "its own name is free for it");
+    let archived = given.store.archive_workspace(&one.id, None).await.unwrap();
+    assert!(archived.archived_at.is_some());
+    assert_eq!(given.store.archive_workspace(&one.id, None).await.unwrap(), archived, "once is enough");
+    let another = create("one").await.unwrap();
+    assert!(is_taken(given.store.restore_workspace(&one.id, None).await.unwrap_err()));
+    rename(&another.id, "other").await.unwrap();
+    assert_eq!(given.store.restore_workspace(&one.id, None).await.unwrap().archived_at, None);
+});
+
+both_databases!(of_many_that_take_a_name_at_once_one_gets_it, async |given| {
+    let taking = (0..8).map(|_| {
+        let store = given.store.clone();
+        tokio::spawn(async move {
+            let new = WorkspaceCreateParams { name: "wanted".to_owned(), ..WorkspaceCreateParams::default() };
+            let made = store.create_workspace(new, None).await;
+            made.map_err(|error| assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}"))
+        })
+    });
+    let mut got = 0;
+    for taken in taking.collect::<Vec<_>>() {
+        got += usize::from(taken.await.unwrap().is_ok());
+    }
+    assert_eq!(got, 1);
+    // The same for renames, which meet in the database only.
+    let mut renames = Vec::new();
+    for number in 0..4 {
+        let new = WorkspaceCreateParams { name: format!("w{number}"), ..WorkspaceCreateParams::default() };
+        let id = given.store.create_workspace(new, None).await.unwrap().id;
+        let store = given.store.clone();
+        renames.push(tokio::spawn(async move {
+            let name = Some("same".to_owned());
+            let changes = WorkspaceUpdateParams { name, ..WorkspaceUpdateParams::unchanged(id) };
+            let renamed = store.update_workspace(changes, None).await;
+            renamed.map_err(|error| assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}"))
+        }));
+    }
+    let mut got = 0;
+    for renamed in renames {
+        got += usize::from(renamed.await.unwrap().is_ok());
+    }
+    assert_eq!(got, 1);
 });

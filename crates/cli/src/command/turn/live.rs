@@ -359,9 +359,8 @@ impl<'a> Live<'a> {
             print(&shown(&self.answer.end(turn.answer.as_deref())))?;
             self.tell_reminders(&result, |_| true);
         }
-        if let Some(spent) = describe_spent(turn) {
-            self.note(format!("tokens: {spent}"));
-        }
+        let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
+        self.note(format!("turn {}{spent}", turn.ordinal));
         match (turn.status, &turn.error) {
             (TurnStatus::Failed, Some(error)) => Err(failure(error)),
             (TurnStatus::Failed, None) => Err(Failure::new(Exit::Failed, "the turn failed")),

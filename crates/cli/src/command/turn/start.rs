@@ -7,12 +7,11 @@ use protocol::method::TurnStartParams;
 use super::approval::{Policy, is_attended};
 use super::live::Live;
 use crate::arguments::TurnStart;
-use crate::context::{Context, thread_id};
+use crate::context::{Context, find_thread};
 use crate::failure::{Exit, Failure};
 use crate::signals::StopSignals;
 
 pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, Failure> {
-    let thread_id = thread_id(&arguments.thread)?;
     let input = read_input(arguments.text.as_deref())?;
     let policy = match (arguments.allow_writes, arguments.deny_writes) {
         (true, _) => Policy::Allow,
@@ -26,9 +25,10 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
     let begin = async {
         let client = context.connect().await?;
         let workspace_id = context.workspace(&client, &arguments.scope).await?.id;
-        Ok::<_, Failure>((client, workspace_id))
+        let thread_id = find_thread(&client, &workspace_id, &arguments.thread).await?;
+        Ok::<_, Failure>((client, workspace_id, thread_id))
     };
-    let (client, workspace_id) = tokio::select! {
+    let (client, workspace_id, thread_id) = tokio::select! {
         begun = begin => begun?,
         () = stop.next() => return Err(Failure::new(Exit::Failed, "stopped before the turn began")),
     };

@@ -1,0 +1,158 @@
+//! Things as people name them: by id, name or path, title, number, `last`, or the beginning of an id.
+
+use protocol::nearest;
+
+use crate::failure::Failure;
+
+/// What a thing is called when it is not found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kind {
+    pub(crate) one: &'static str,
+    pub(crate) many: &'static str,
+    /// The command that lists them.
+    pub(crate) list: &'static str,
+}
+
+pub(crate) const WORKSPACE: Kind =
+    Kind { one: "workspace", many: "workspaces", list: "foreword workspace list" };
+pub(crate) const FOLDER: Kind = Kind { one: "folder", many: "folders", list: "foreword folder list" };
+pub(crate) const THREAD: Kind = Kind { one: "thread", many: "threads", list: "foreword thread tree" };
+pub(crate) const TURN: Kind = Kind { one: "turn", many: "turns", list: "foreword turn list THREAD" };
+
+/// What names the newest of its kind.
+pub(crate) const LAST: &str = "last";
+
+/// Characters that the beginning of an id must have: fewer would take a mistyped name for one.
+const MIN_PREFIX: usize = 4;
+/// Candidates that are listed where a name is ambiguous.
+const MAX_LISTED: usize = 8;
+
+/// A thing that may be meant.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate<T> {
+    pub(crate) value: T,
+    pub(crate) id: String,
+    /// Its name or path.
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+}
+
+/// The one candidate that is meant; none when `named` means none of them. What is tried first wins, so that an exact
+/// name is never taken for the beginning of an id.
+pub(crate) fn choose<T>(
+    kind: Kind,
+    named: &str,
+    candidates: Vec<Candidate<T>>,
+) -> Result<Option<T>, Failure> {
+    let stages: [&dyn Fn(&Candidate<T>) -> bool; 4] = [
+        &|candidate| candidate.id == named,
+        &|candidate| candidate.name == named,
+        &|candidate| candidate.title.as_deref() == Some(named),
+        &|candidate| is_prefix(named, &candidate.id),
+    ];
+    for is_meant in stages {
+        let meant: Vec<usize> = (0..candidates.len()).filter(|index| is_meant(&candidates[*index])).collect();
+        match meant.as_slice() {
+            [] => {}
+            [one] => {
+                let index = *one;
+                return Ok(candidates.into_iter().nth(index).map(|candidate| candidate.value));
+            }
+            several => {
+                let mut several: Vec<_> = several.iter().map(|index| &candidates[*index]).collect();
+                several.sort_by(|one, other| one.id.cmp(&other.id));
+                return Err(ambiguous(kind, named, &several));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Says that nothing is called so, and what was probably meant.
+pub(crate) fn unknown<'a>(kind: Kind, named: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+    let failure = Failure::usage(format!("there is no {} `{named}`", kind.one));
+    let listed = format!("`{}` shows those there are", kind.list);
+    // Of a letter or two anything would be near.
+    match nearest(named, known).filter(|_| named.chars().count() > 2) {
+        Some(meant) => failure.hint(format!("did you mean `{meant}`?")).hint(listed),
+        None => failure.hint(listed),
+    }
+}
+
+fn ambiguous<T>(kind: Kind, named: &str, meant: &[&Candidate<T>]) -> Failure {
+    let count = meant.len();
+    let failure = Failure::usage(format!("`{named}` could be {count} {}; name one by its id", kind.many));
+    let listed = meant.iter().take(MAX_LISTED).fold(failure, |failure, candidate| {
+        let called = candidate.title.as_ref().unwrap_or(&candidate.name);
+        failure.hint(format!("{}  {called}", candidate.id))
+    });
+    if count > MAX_LISTED { listed.hint(format!("and {} more", count - MAX_LISTED)) } else { listed }
+}
+
+/// Whether a text has the shape of a whole id.
+pub(crate) fn is_id(text: &str) -> bool {
+    let fits = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    text.len() == 36 && text.bytes().enumerate().all(fits)
+}
+
+/// Whether a text can be meant as the beginning of an id.
+pub(crate) fn is_prefix(named: &str, id: &str) -> bool {
+    named.len() >= MIN_PREFIX && named.len() < id.len() && id.starts_with(&named.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(id: &str, name: &str, title: &str) -> Candidate<String> {
+        Candidate {
+            value: id.to_owned(),
+            id: id.to_owned(),
+            name: name.to_owned(),
+            title: Some(title.into()),
+        }
+    }
+
+    fn chosen(named: &str) -> Result<Option<String>, Failure> {
+        let candidates = vec![
+            candidate("0190aaaa-1", "web/fix", "fix"),
+            candidate("0190aaab-2", "api/fix", "fix"),
+            candidate("0190bbbb-3", "0190aaaa", "plan"),
+        ];
+        choose(THREAD, named, candidates)
+    }
+
+    #[test]
+    fn what_is_tried_first_wins() {
+        assert_eq!(chosen("0190aaab-2").unwrap().as_deref(), Some("0190aaab-2"), "an id");
+        assert_eq!(chosen("web/fix").unwrap().as_deref(), Some("0190aaaa-1"), "a path");
+        assert_eq!(chosen("plan").unwrap().as_deref(), Some("0190bbbb-3"), "a title");
+        assert_eq!(
+            chosen("0190aaaa").unwrap().as_deref(),
+            Some("0190bbbb-3"),
+            "a name that looks like an id"
+        );
+        assert_eq!(chosen("0190AAAB").unwrap().as_deref(), Some("0190aaab-2"), "the beginning of an id");
+    }
+
+    #[test]
+    fn several_that_could_be_meant_are_listed() {
+        let failure = chosen("fix").unwrap_err();
+        assert_eq!(failure.message, "`fix` could be 2 threads; name one by its id");
+        assert_eq!(failure.hints, ["0190aaaa-1  fix", "0190aaab-2  fix"]);
+        assert_eq!(chosen("0190").unwrap_err().hints.len(), 3);
+    }
+
+    #[test]
+    fn what_is_too_short_or_unknown_is_nothing() {
+        for named in ["019", "", "nothing", "0190aaaa-12"] {
+            assert_eq!(chosen(named).unwrap(), None, "{named}");
+        }
+        let failure = unknown(WORKSPACE, "dmeo", ["demo", "other"]);
+        assert_eq!(failure.message, "there is no workspace `dmeo`");
+        assert_eq!(failure.hints[0], "did you mean `demo`?");
+    }
+}

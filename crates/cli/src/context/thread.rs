@@ -1,0 +1,117 @@
+//! Threads and turns as people name them.
+
+use client::{Client, TreeModel};
+use protocol::method::{ThreadTree, ThreadTreeParams, TurnList, TurnListParams};
+use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
+
+use super::names::{self, Candidate, LAST, THREAD, TURN};
+use crate::failure::Failure;
+
+/// Turns among which the beginning of an id is looked for, the newest ones.
+const TURNS_LOOKED_AT: u32 = 500;
+
+/// The thread that was named by id, path, title, `last` (the one whose turn ran last) or the beginning of an id.
+pub(crate) async fn find_thread(
+    client: &Client,
+    workspace_id: &WorkspaceId,
+    named: &str,
+) -> Result<ThreadId, Failure> {
+    // A whole id needs no tree.
+    if names::is_id(named)
+        && let Ok(id) = named.parse()
+    {
+        return Ok(id);
+    }
+    let params = ThreadTreeParams::whole(workspace_id.clone());
+    let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
+    let candidates: Vec<Candidate<ThreadId>> = tree
+        .threads()
+        .map(|(thread, folder)| {
+            let title = thread.title.clone();
+            let name = match folder {
+                Some(folder) => format!("{}/{title}", tree.path(folder)),
+                None => title.clone(),
+            };
+            Candidate { value: thread.id.clone(), id: thread.id.to_string(), name, title: Some(title) }
+        })
+        .collect();
+    let titles: Vec<String> = candidates.iter().filter_map(|candidate| candidate.title.clone()).collect();
+    let newest = candidates.iter().map(|candidate| &candidate.value).max().cloned();
+    if let Some(id) = names::choose(THREAD, named, candidates)? {
+        return Ok(id);
+    }
+    let unknown = || names::unknown(THREAD, named, titles.iter().map(String::as_str));
+    if named != LAST {
+        return Err(unknown());
+    }
+    let latest = latest_turns(client, workspace_id, 1).await?.pop().map(|turn| turn.thread_id);
+    latest.or(newest).ok_or_else(unknown)
+}
+
+/// The turn that was named by id, number, `last` or the beginning of an id. A number counts in the thread that is
+/// given, else in the one whose turn ran last.
+pub(crate) async fn find_turn(
+    client: &Client,
+    workspace_id: &WorkspaceId,
+    thread: Option<&ThreadId>,
+    named: &str,
+) -> Result<TurnId, Failure> {
+    if names::is_id(named)
+        && let Ok(id) = named.parse()
+    {
+        return Ok(id);
+    }
+    let list = async |before: Option<u64>, limit: u32| {
+        let (workspace_id, thread_id) = (workspace_id.clone(), thread.cloned());
+        let thread_id = match (thread_id, before) {
+            // What counts in a thread needs one.
+            (None, Some(_)) => latest_turns(client, &workspace_id, 1).await?.pop().map(|turn| turn.thread_id),
+            (thread_id, _) => thread_id,
+        };
+        if thread_id.is_none() && before.is_some() {
+            return Ok(Vec::new());
+        }
+        let params = TurnListParams { workspace_id, thread_id, limit: Some(limit), before };
+        Ok::<_, Failure>(client.call::<TurnList>(&params).await?.turns)
+    };
+    if let Ok(number) = named.parse::<u64>() {
+        let turns = list(Some(number.saturating_add(1)), 1).await?;
+        if let Some(turn) = turns.into_iter().find(|turn| turn.ordinal == number) {
+            return Ok(turn.id);
+        }
+        let newest = list(None, 1).await?.pop();
+        let Some(newest) = newest else { return Err(no_turns(thread)) };
+        let message =
+            format!("there is no turn {number} in that thread; its turns are 1 to {}", newest.ordinal);
+        return Err(Failure::usage(message));
+    }
+    if named == LAST {
+        return list(None, 1).await?.pop().map(|turn| turn.id).ok_or_else(|| no_turns(thread));
+    }
+    let candidates = list(None, TURNS_LOOKED_AT).await?.into_iter().map(|turn| Candidate {
+        id: turn.id.to_string(),
+        name: turn.id.to_string(),
+        title: Some(format!("turn {}: {}", turn.ordinal, crate::output::one_line(&turn.input, 60))),
+        value: turn.id,
+    });
+    let found = names::choose(TURN, named, candidates.collect())?;
+    found.ok_or_else(|| {
+        names::unknown(TURN, named, []).hint("a turn is named by its number, by `last`, or by its id")
+    })
+}
+
+fn no_turns(thread: Option<&ThreadId>) -> Failure {
+    let place = if thread.is_some() { "the thread" } else { "the workspace" };
+    Failure::usage(format!("{place} has no turns yet"))
+        .hint("ask something with `foreword turn start THREAD TEXT`")
+}
+
+async fn latest_turns(client: &Client, workspace_id: &WorkspaceId, limit: u32) -> Result<Vec<Turn>, Failure> {
+    let params = TurnListParams {
+        workspace_id: workspace_id.clone(),
+        thread_id: None,
+        limit: Some(limit),
+        before: None,
+    };
+    Ok(client.call::<TurnList>(&params).await?.turns)
+}

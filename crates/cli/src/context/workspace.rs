@@ -1,0 +1,120 @@
+//! Workspaces as people name them, or the one of the current directory.
+
+use std::path::Path;
+
+use client::Client;
+use protocol::Workspace;
+use protocol::method::{WorkspaceList, WorkspaceListParams};
+
+use super::names::{self, Candidate, WORKSPACE};
+use crate::arguments::InWorkspace;
+use crate::context::Context;
+use crate::failure::Failure;
+
+impl Context {
+    /// The workspace that was named, else the one whose root holds the current directory, else the only one there is.
+    pub(crate) async fn workspace(&self, client: &Client, named: &InWorkspace) -> Result<Workspace, Failure> {
+        let workspaces = client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?.workspaces;
+        let named = named.workspace.as_ref().or(self.configuration.sections().client.workspace.as_ref());
+        match named {
+            Some(named) => find(named, workspaces),
+            None => here(workspaces),
+        }
+    }
+
+    /// An archived workspace that was named.
+    pub(crate) async fn archived_workspace(
+        &self,
+        client: &Client,
+        named: &str,
+    ) -> Result<Workspace, Failure> {
+        let params = WorkspaceListParams { archived: true };
+        let archived = client.call::<WorkspaceList>(&params).await?.workspaces;
+        let names: Vec<String> = archived.iter().map(|workspace| workspace.name.clone()).collect();
+        let found = names::choose(WORKSPACE, named, candidates(archived))?;
+        found.ok_or_else(|| {
+            let mut failure = names::unknown(WORKSPACE, named, names.iter().map(String::as_str));
+            failure.message = format!("there is no archived workspace `{named}`");
+            failure.hints.pop();
+            failure.hint("`foreword workspace list --archived` shows those there are")
+        })
+    }
+}
+
+/// The workspace that was named.
+fn find(named: &str, workspaces: Vec<Workspace>) -> Result<Workspace, Failure> {
+    let names: Vec<String> = workspaces.iter().map(|workspace| workspace.name.clone()).collect();
+    let found = names::choose(WORKSPACE, named, candidates(workspaces))?;
+    found.ok_or_else(|| names::unknown(WORKSPACE, named, names.iter().map(String::as_str)))
+}
+
+fn candidates(workspaces: Vec<Workspace>) -> Vec<Candidate<Workspace>> {
+    let candidates = workspaces.into_iter().map(|workspace| Candidate {
+        id: workspace.id.to_string(),
+        name: workspace.name.clone(),
+        title: None,
+        value: workspace,
+    });
+    candidates.collect()
+}
+
+/// The workspace of the current directory, else the only one.
+fn here(mut workspaces: Vec<Workspace>) -> Result<Workspace, Failure> {
+    if workspaces.len() > 1
+        && let Ok(cwd) = std::env::current_dir()
+        && let Some(index) = holding(&cwd, &workspaces)
+    {
+        return Ok(workspaces.swap_remove(index));
+    }
+    match workspaces.len() {
+        1 => Ok(workspaces.remove(0)),
+        0 => Err(Failure::usage("there is no workspace yet")
+            .hint("make one with `foreword workspace create NAME`")),
+        _ => {
+            let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
+            Err(Failure::usage(format!("there are several workspaces: {}", names.join(", ")))
+                .hint("name one with --workspace, set FOREWORD_WORKSPACE, or go into the directory of one"))
+        }
+    }
+}
+
+/// The workspace with the nearest root above a directory; none where there is none, or where two share it.
+fn holding(cwd: &Path, workspaces: &[Workspace]) -> Option<usize> {
+    let depth = |root: &str| cwd.starts_with(root).then(|| Path::new(root).components().count());
+    let depths: Vec<Option<usize>> =
+        workspaces.iter().map(|workspace| workspace.root_path.as_deref().and_then(depth)).collect();
+    let nearest = depths.iter().flatten().max()?;
+    let mut at = (0..depths.len()).filter(|index| depths[*index].as_ref() == Some(nearest));
+    let first = at.next()?;
+    at.next().is_none().then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Timestamp, WorkspaceId};
+
+    use super::*;
+
+    fn workspace(name: &str, root_path: Option<&str>) -> Workspace {
+        let (created_at, root_path) = (Timestamp::now(), root_path.map(str::to_owned));
+        let name = name.to_owned();
+        let id = WorkspaceId::new();
+        Workspace { id, name, root_path, agents: None, created_at, updated_at: created_at, archived_at: None }
+    }
+
+    #[test]
+    fn the_nearest_root_above_is_meant() {
+        let workspaces =
+            [workspace("none", None), workspace("outer", Some("/src")), workspace("inner", Some("/src/web"))];
+        let held = |path: &str| holding(Path::new(path), &workspaces);
+        assert_eq!(held("/src/web/a"), Some(2));
+        assert_eq!(held("/src/webs"), Some(1));
+        assert_eq!(held("/other"), None);
+    }
+
+    #[test]
+    fn two_with_one_root_are_not_chosen_between() {
+        let workspaces = [workspace("one", Some("/src")), workspace("two", Some("/src"))];
+        assert_eq!(holding(Path::new("/src"), &workspaces), None);
+    }
+}
