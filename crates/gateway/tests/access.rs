@@ -91,7 +91,7 @@ fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
     match method {
         "initialize" | "workspace/list" | "token/list" | "audit/list" => json!({}),
         "workspace/create" => json!({ "name": who, "root_path": "/srv", "agents": {} }),
-        "workspace/update" => world.with(json!({ "name": who })),
+        "workspace/update" => world.with(json!({ "name": format!("renamed by {who}") })),
         "thread/folder/create" => world.with(json!({ "name": who })),
         "thread/folder/rename" => world.with(json!({ "folder_id": world.folder, "name": who })),
         "thread/folder/get" | "thread/folder/move" | "thread/folder/delete" | "thread/folder/restore" => {

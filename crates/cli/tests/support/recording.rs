@@ -98,7 +98,9 @@ fn stable(line: &str) -> String {
     for (index, word) in words.iter().enumerate() {
         let number = word.trim_start_matches('(');
         let follows = index.checked_sub(1).is_some_and(|before| VALUES.contains(&words[before]));
-        let is_digest = word.len() == 64 && word.chars().all(|it| it.is_ascii_hexdigit());
+        // A digest may end what is quoted as a command.
+        let digits = word.trim_end_matches('`');
+        let is_digest = digits.len() == 64 && digits.chars().all(|it| it.is_ascii_hexdigit());
         // What the parts of a prompt take, after the sum of them.
         let is_share = line.contains("tokens")
             && SHARES.contains(&next(index).map_or("", |next| next.trim_end_matches(',')));
@@ -110,7 +112,7 @@ fn stable(line: &str) -> String {
                 .take(1)
                 .any(|(at, word)| is_number(word) && is_counted(at));
         if is_digest {
-            shown.push("…".to_owned());
+            shown.push(word.replace(digits, "…"));
         } else if follows {
             let end = word.find(|it: char| !it.is_ascii_alphanumeric()).unwrap_or(word.len());
             shown.push(format!("…{}", &word[end..]));
