@@ -76,3 +76,42 @@ fn a_revoked_or_made_up_token_opens_nothing() {
     assert_eq!(run_as(&machine, &secret, "doc get").failed(3), refused);
     assert_eq!(run_as(&machine, "made up", "doc get").failed(3), refused);
 }
+
+#[test]
+fn the_audit_says_who_did_what_without_secrets() {
+    let machine = Machine::new();
+    machine.write(
+        "home/config.toml",
+        "[retention]\naudit = '2 years'\n[gateway]\nrate_limit_per_second = 1000\n",
+    );
+    let _server = machine.serve();
+    let secret = machine.run("token create bob --role editor").word();
+    machine.run("token revoke bob").done();
+    run_as(&machine, secret.trim(), "workspace list").failed(3);
+    let out = machine.run("audit").done();
+    let lines: Vec<&str> = out.lines().collect();
+    let position =
+        |words: &str| lines.iter().position(|line| line.contains(words)).unwrap_or_else(|| panic!("{out}"));
+    assert!(position("gateway started") < position("bob, editor"), "oldest first: {out}");
+    assert!(position("bob, editor") < position("token revoked"), "{out}");
+    assert!(position("from 127.0.0.1: revoked token, 1 time") > 0, "{out}");
+    let started = lines[position("gateway started")];
+    assert!(
+        started.contains("retention.audit = \"2 years\"") && started.contains("rate_limit_per_second = 1000"),
+        "{started}"
+    );
+    assert!(!out.contains(secret.trim()), "{out}");
+
+    let entries = machine.run("audit --since '1 day' --format json").object();
+    let kinds: Vec<&str> = entries["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|entry| entry["event"]["kind"].as_str())
+        .collect();
+    assert!(kinds.contains(&"token_created") && kinds.contains(&"authentication_failed"), "{kinds:?}");
+    let later = machine.run("audit --since 2999-01-01T00:00:00Z --format json").object();
+    assert_eq!(later["entries"].as_array().unwrap().len(), 0);
+    let err = machine.run("audit --since yesterday").failed(2);
+    assert!(err.contains("expected how long ago, such as `7 days`"), "{err}");
+}
