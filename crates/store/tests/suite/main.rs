@@ -12,6 +12,7 @@ mod fixture;
 mod actors;
 mod approvals;
 mod archive;
+mod audit;
 mod changes;
 mod concurrency;
 mod deleted_folders;
