@@ -1,4 +1,4 @@
-//! The gateway's addresses: `/rpc` for WebSocket and POST, `/healthz`, `/readyz` and `/metrics`.
+//! The gateway's addresses: `/rpc` for WebSocket and POST, a page at `/`, `/healthz`, `/readyz` and `/metrics`.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
 use crate::error::{error, from_store, unauthenticated};
+use crate::front_page;
 use crate::listener::ConnectionSlot;
 use crate::origin;
 use crate::peer::Peer;
@@ -35,6 +36,7 @@ const READ_FACTOR: usize = 4;
 
 pub(crate) fn routes(state: AppState) -> axum::Router {
     axum::Router::new()
+        .route("/", get(front_page::answer))
         .route("/rpc", get(upgrade).post(post))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))

@@ -11,6 +11,7 @@ mod data_directory;
 mod database_file;
 mod error;
 mod feed;
+mod front_page;
 mod handler;
 mod http;
 mod known_databases;

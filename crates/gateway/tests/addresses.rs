@@ -19,6 +19,31 @@ async fn health_and_readiness_need_no_token() {
 }
 
 #[tokio::test]
+async fn the_front_page_needs_no_token_and_has_no_data_and_no_scripts() {
+    let gateway = TestGateway::start().await.unwrap();
+    let _world = World::new(&gateway, "a-secret-name").await;
+    let secret = gateway.owner_secret().unwrap();
+    let answer = get(&gateway, "/", None).await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let policy = answer.header("content-security-policy").unwrap();
+    assert!(
+        policy.starts_with("default-src 'none';") && policy.contains("frame-ancestors 'none'"),
+        "{policy}"
+    );
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    let page = answer.text().to_owned();
+    for part in ["Foreword gateway", env!("CARGO_PKG_VERSION"), "href=\"/healthz\"", "foreword --help"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    for part in ["<script", "<style", "a-secret-name", "javascript:"] {
+        assert!(!page.contains(part), "{part}: {page}");
+    }
+    // Whoever asks, it is the same page.
+    assert_eq!(get(&gateway, "/", Some(&secret)).await.text(), page);
+    assert_eq!(get(&gateway, "/", Some("fwt_wrong")).await.text(), page);
+}
+
+#[tokio::test]
 async fn metrics_need_a_token() {
     let gateway = TestGateway::start().await.unwrap();
     for secret in [None, Some("fwt_wrong")] {
@@ -135,7 +160,7 @@ async fn strange_hosts_and_origins_are_turned_away() {
         if status == 403 {
             assert_eq!(answer.error_code(), -32003, "{headers}");
         }
-        for path in ["/healthz", "/readyz"] {
+        for path in ["/", "/healthz", "/readyz"] {
             let answer = request(&gateway, &format!("GET {path} HTTP/1.1\r\n{headers}"), b"").await;
             assert_eq!(answer.status, status, "{path} {headers}");
         }
