@@ -71,6 +71,9 @@ pub(crate) enum Command {
         /// List candidates that are not there, too
         #[arg(long)]
         all: bool,
+        /// Exit with 1 when text of a file is lost
+        #[arg(long)]
+        check: bool,
         #[command(flatten)]
         files: FileFlags,
     },
@@ -86,6 +89,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         files: FileFlags,
     },
+    /// Make a workspace for a project, and propose a first AGENTS.md from what the repository shows
+    Init(Init),
     /// Start the gateway
     Serve(Serve),
     /// Say what runs, where, and with what
@@ -138,11 +143,10 @@ pub(crate) enum Command {
     },
     /// Follow what changes in a workspace
     Events(Events),
-    /// Write the JSON Schemas of the protocol
+    /// Print the JSON Schemas of the protocol as one document, or write them into a directory
     Schema {
-        /// Directory to write them to
-        #[arg(default_value = "schemas")]
-        directory: PathBuf,
+        /// The directory to write them to, a file for each type
+        directory: Option<PathBuf>,
     },
     /// Print the configuration that holds, and where each value came from
     Config,
@@ -151,6 +155,18 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The project's directory; the present one when absent
+    pub(crate) directory: Option<PathBuf>,
+    /// What to call the workspace; the directory's name when absent
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Write the proposed AGENTS.md without asking; never over one that is there
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

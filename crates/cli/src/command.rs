@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 mod events;
 mod explain;
 mod folder;
+mod init;
 mod prompt;
 pub(crate) mod reference;
 mod resolve;
@@ -24,17 +25,20 @@ use gateway::{Existing, RestoredTokens};
 use crate::arguments::Command;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::Absent;
+use crate::files::{Absent, LostText};
 
 pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Failure> {
     match command {
         Command::Show { path, .. } => explain::show(&context, path.as_deref()),
-        Command::Explain { path, all, .. } => {
-            explain::run(&context, path.as_deref(), if all { Absent::Listed } else { Absent::LeftOut })
+        Command::Explain { path, all, check, .. } => {
+            let absent = if all { Absent::Listed } else { Absent::LeftOut };
+            let lost_text = if check { LostText::Fails } else { LostText::IsReported };
+            explain::run(&context, path.as_deref(), absent, lost_text)
         }
         Command::Resolve(arguments) => resolve::run(&context, &arguments),
         Command::Session(command) => session::run(&context, &command),
         Command::Watch { path, .. } => watch::run(&context, path.as_deref()).await,
+        Command::Init(arguments) => init::run(&context, arguments).await,
         Command::Serve(arguments) => serve::run(context, arguments).await,
         Command::Status => status::run(&context).await,
         Command::Doctor => doctor::run(&context).await,
@@ -55,7 +59,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Token(command) => token::run(context, command).await,
         Command::Audit { since } => audit::run(context, since).await,
         Command::Events(arguments) => events::run(context, arguments).await,
-        Command::Schema { directory } => reference::schema(&context, &directory),
+        Command::Schema { directory } => reference::schema(&context, directory.as_deref()),
         Command::Config => reference::config(&context),
         Command::Completions { shell } => reference::completions(shell),
     }

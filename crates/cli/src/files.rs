@@ -144,9 +144,17 @@ pub(crate) fn warn(context: &Context, diagnostics: &[instructions::Diagnostic]) 
     }
 }
 
-/// Says which text is lost, and why.
-pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) {
+/// What text that is lost means for a command's exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LostText {
+    IsReported,
+    Fails,
+}
+
+/// Says which text is lost, and why; how many files lose some.
+pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) -> usize {
     use instructions::Outcome;
+    let mut files = 0;
     for decision in &resolution.decisions {
         let what = match decision.outcome {
             Outcome::Truncated => "part of its text is lost",
@@ -155,7 +163,9 @@ pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) {
         };
         let why = decision.detail.as_deref().map_or_else(String::new, |why| format!(": {why}"));
         context.output.warning(&format!("{}: {what}{why}", decision.path.display()), None);
+        files += 1;
     }
+    files
 }
 
 /// A file as the commands print it: with an estimate of its tokens.

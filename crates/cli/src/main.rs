@@ -12,6 +12,7 @@ mod files;
 mod output;
 mod proxy;
 mod signals;
+mod terminal;
 mod words;
 
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::{Exit, Failure};
+use crate::terminal::columns;
 
 /// How data is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -126,13 +127,25 @@ impl Output {
     }
 }
 
-/// A table without lines, its columns wide enough for their longest cell.
+/// A table without lines. In a pipe its columns are wide enough for their longest cell; on a terminal what does not fit
+/// its width continues in the next line of its column.
 pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    table_within(columns(), headings, rows)
+}
+
+fn table_within(
+    columns: Option<usize>,
+    headings: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
     let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(headings.iter().map(|heading| heading.to_uppercase()));
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    if let Some(columns) = columns {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(u16::try_from(columns).unwrap_or(u16::MAX));
+    }
+    table.set_header(headings.iter().map(|heading| heading.to_uppercase()));
     for row in rows {
         table.add_row(row);
     }
@@ -258,6 +271,21 @@ mod tests {
     fn columns_line_up_without_trailing_space() {
         let text = table(&["name", "id"], [vec!["a".into(), "1".into()], vec!["long".into(), "2".into()]]);
         assert_eq!(text, "NAME  ID\na     1\nlong  2\n");
+    }
+
+    #[test]
+    fn a_table_fits_a_terminal() {
+        let rows = || {
+            [vec!["services".into(), "Run the tests before you finish, all of them, on every machine".into()]]
+        };
+        let wide = table_within(None, &["folder", "message"], rows());
+        assert_eq!(wide.lines().count(), 2);
+        for columns in [80, 60, 40] {
+            let text = table_within(Some(columns), &["folder", "message"], rows());
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&text), words(&wide), "{columns}: {text}");
+        }
     }
 
     #[test]

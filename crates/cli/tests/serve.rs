@@ -59,21 +59,53 @@ fn a_start_says_what_to_do_next_and_the_commands_work() {
     assert_eq!(
         log,
         format!(
-            "foreword gateway at {url}\n  database  sqlite://{data}/foreword.db\n  token     {data}/owner.token\n\n\
-             In another terminal, make a workspace and give its root an AGENTS.md:\n\n  \
+            "foreword gateway at {url}\n  database    sqlite://{data}/foreword.db\n  \
+             token       {data}/owner.token\n  model       none (model.default is not set)\n  \
+             sandbox     no commands (shell.enabled is false)\n\n\
+             Nothing is in it yet. In another terminal, make a workspace and give its root an AGENTS.md:\n\n  \
              {foreword} {flag} workspace create demo\n  \
              echo 'Answer briefly.' | {foreword} {flag} doc save\n\n\
+             or go into a project and run `{foreword} {flag} init`.\n\n\
              Stop with Ctrl-C.\n",
             url = server.url,
             data = machine.data().display(),
         )
     );
     // Another terminal has none of this one's variables.
-    let commands: Vec<&str> = log.lines().filter(|line| line.contains(foreword)).collect();
+    let commands: Vec<&str> =
+        log.lines().filter(|line| line.starts_with("  ") && line.contains(foreword)).collect();
     let mut shell = machine.shell(&commands.join("\n"));
     shell.env_remove("FOREWORD_DATA").env_remove("FOREWORD_HOME");
     finish(shell, b"").done();
     assert_eq!(machine.run("doc get").done(), "Answer briefly.\n");
+}
+
+#[test]
+fn a_later_start_says_what_there_is_and_what_is_missing() {
+    let machine = Machine::new();
+    let server = machine.serve();
+    machine.run("workspace create demo").done();
+    machine.run("workspace create 'my team'").done();
+    assert!(server.stop("TERM").success());
+    machine.write("home/config.toml", "[model]\ndefault = 'anthropic/claude-test'\n");
+    let welcome = |server: &Server| {
+        eventually("the welcome", || Some(server.log()).filter(|log| log.contains("Ctrl-C")))
+    };
+    let server = machine.serve();
+    let log = welcome(&server);
+    let model = "anthropic/claude-test, but ANTHROPIC_API_KEY is not set, so it cannot be asked";
+    for part in
+        ["  workspaces  demo, my team\n", &format!("  model       {model}\n"), " thread tree -w demo\n"]
+    {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    assert!(!log.contains("turn start") && !log.contains("workspace create"), "{log}");
+    assert!(server.stop("TERM").success());
+    let mut command = machine.command("serve --listen 127.0.0.1:0");
+    command.env("ANTHROPIC_API_KEY", "sk-test");
+    let log = welcome(&Server::start(&machine, command));
+    assert!(log.contains("  model       anthropic/claude-test\n"), "{log}");
+    assert!(log.contains(" turn start -w demo THREAD ") && !log.contains("sk-test"), "{log}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::context::{Context, PastScope, find_thread};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
 use crate::output::{Output, one_line, print, shown};
+use crate::terminal::time;
 use crate::words::enum_str;
 
 /// Characters of a save's message in a list.
@@ -233,7 +234,7 @@ async fn history(
             };
             vec![
                 revision.version.to_string(),
-                revision.saved_at.to_string(),
+                time(revision.saved_at),
                 revision.saved_by.clone().unwrap_or_else(|| "-".to_owned()),
                 reason,
                 revision.char_count.to_string(),

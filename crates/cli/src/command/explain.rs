@@ -8,11 +8,17 @@ use instructions::{Decision, FileScope, Outcome, Resolution, Severity};
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Explained, Files, Shown, directory, tokens, warn, warn_of_lost_text};
+use crate::files::{Absent, Explained, Files, LostText, Shown, directory, tokens, warn, warn_of_lost_text};
 use crate::output::{is_coloured, print, shown};
+use crate::terminal::{self, wrap};
 use crate::words::count;
 
-pub(crate) fn run(context: &Context, path: Option<&Path>, absent: Absent) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    context: &Context,
+    path: Option<&Path>,
+    absent: Absent,
+    lost_text: LostText,
+) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     let cwd = directory(path)?;
     let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| files.failure(&error))?;
@@ -21,8 +27,8 @@ pub(crate) fn run(context: &Context, path: Option<&Path>, absent: Absent) -> Res
     } else {
         print(&explain(&resolution, absent))?;
     }
-    warn_of_lost_text(context, &resolution);
-    Ok(Exit::Done)
+    let losing = warn_of_lost_text(context, &resolution);
+    Ok(if losing > 0 && lost_text == LostText::Fails { Exit::CheckFailed } else { Exit::Done })
 }
 
 pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
@@ -85,7 +91,12 @@ fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style) {
 
 /// The explanation for people: what holds, then every directory with every candidate and its fate.
 pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
-    let mut text = heading(resolution);
+    let screen = terminal::columns();
+    let mut text: String =
+        heading(resolution).lines().map(|line| format!("{}\n", wrap(line, screen, HEADING_INDENT))).collect();
+    if resolution.text.is_none() {
+        text.push_str(&format!("\n{}\n", wrap(&nothing_applies(resolution), screen, INDENT)));
+    }
     let listed: Vec<&Decision> = resolution
         .decisions
         .iter()
@@ -108,7 +119,8 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
         text.push_str(&format!("\n{}\n", plain(directory.to_string_lossy())));
         let here = |decision: &&&Decision| decision.path.parent().unwrap_or(&decision.path) == directory;
         for decision in listed.iter().filter(here) {
-            text.push_str(&line(resolution, decision, columns));
+            let line = line(resolution, decision, columns);
+            text.push_str(&format!("{}\n", wrap(&line, screen, columns.indent(screen))));
         }
     }
     for diagnostic in &resolution.diagnostics {
@@ -122,9 +134,43 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
             _ => String::new(),
         };
         let word = paint(style, word);
-        text.push_str(&format!("\n{word}: {place}{} ({})\n", plain(&diagnostic.message), diagnostic.code));
+        let line = format!("{word}: {place}{} ({})", plain(&diagnostic.message), diagnostic.code);
+        text.push_str(&format!("\n{}\n", wrap(&line, screen, INDENT)));
     }
     text
+}
+
+/// Where continued lines begin.
+const INDENT: usize = 2;
+/// The same below the words of the heading.
+const HEADING_INDENT: usize = 9;
+/// Columns that a reason needs to be readable beside the outcome.
+const MIN_REASON: usize = 30;
+
+/// Directories that are named where nothing applies; more would hide the answer.
+const NAMED_DIRECTORIES: usize = 4;
+
+/// Why there is no text at all.
+fn nothing_applies(resolution: &Resolution) -> String {
+    if let Some(reason) = &resolution.switched_off {
+        return format!("nothing applies: {}", plain(reason));
+    }
+    let (mut names, mut directories) = (Vec::new(), Vec::new());
+    for decision in resolution.decisions.iter().filter(|decision| decision.outcome == Outcome::Absent) {
+        let directory = plain(decision.path.parent().unwrap_or(&decision.path).to_string_lossy());
+        for (list, value) in [(&mut names, name(decision)), (&mut directories, directory)] {
+            if !list.contains(&value) {
+                list.push(value);
+            }
+        }
+    }
+    if names.is_empty() {
+        return "nothing applies".to_owned();
+    }
+    let more = directories.len().saturating_sub(NAMED_DIRECTORIES);
+    directories.truncate(NAMED_DIRECTORIES);
+    let more = if more > 0 { format!(" and {more} more (--all lists them)") } else { String::new() };
+    format!("nothing applies; looked for {} in {}{more}", names.join(", "), directories.join(", "))
 }
 
 /// A word in colour, where colours are wanted.
@@ -163,6 +209,14 @@ struct Columns {
     outcome: usize,
 }
 
+impl Columns {
+    /// Where a reason continues: below where it began, or on a narrow screen further left.
+    fn indent(self, screen: Option<usize>) -> usize {
+        let reason = INDENT + 2 + self.name + 2 + self.outcome + 2;
+        if screen.is_some_and(|screen| screen < reason + MIN_REASON) { 2 * INDENT + 2 } else { reason }
+    }
+}
+
 fn line(resolution: &Resolution, decision: &Decision, columns: Columns) -> String {
     let (sign, word, style) = appearance(decision.outcome);
     let mut facts = Vec::new();
@@ -191,7 +245,7 @@ fn line(resolution: &Resolution, decision: &Decision, columns: Columns) -> Strin
     let Columns { name: width, outcome } = columns;
     let word = paint(style, &format!("{word:outcome$}"));
     let line = format!("  {sign} {name:width$}  {word}  {}", facts.join("; "));
-    format!("{}\n", line.trim_end())
+    line.trim_end().to_owned()
 }
 
 /// A file name that cannot break its line.

@@ -14,6 +14,7 @@ use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::table;
+use crate::terminal::time;
 
 pub(crate) async fn run(context: Context, command: Folder) -> Result<Exit, Failure> {
     let client = context.connect().await?;
@@ -155,7 +156,7 @@ impl Folders {
                     Some(doc) => format!("{} characters", doc.char_count),
                     None => "-".to_owned(),
                 };
-                let (deleted_at, id) = (deleted.deleted_at.to_string(), deleted.folder.id.to_string());
+                let (deleted_at, id) = (time(deleted.deleted_at), deleted.folder.id.to_string());
                 vec![folders.path(deleted), deleted_at, document, id]
             });
             table(&["path", "deleted", "document", "id"], rows)

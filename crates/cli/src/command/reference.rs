@@ -46,7 +46,12 @@ pub(crate) fn values(configuration: &Configuration) -> Vec<Value> {
         .collect()
 }
 
-pub(crate) fn schema(context: &Context, directory: &Path) -> Result<Exit, Failure> {
+pub(crate) fn schema(context: &Context, directory: Option<&Path>) -> Result<Exit, Failure> {
+    let Some(directory) = directory else {
+        let document = all_schemas();
+        context.output.data(&document, || format!("{document:#}\n"))?;
+        return Ok(Exit::Done);
+    };
     std::fs::create_dir_all(directory).map_err(|error| Failure::file("create", directory, error))?;
     let files = protocol::schema::files();
     for (name, text) in &files {
@@ -60,6 +65,22 @@ pub(crate) fn schema(context: &Context, directory: &Path) -> Result<Exit, Failur
         files.keys().map(|name| format!("{}\n", directory.join(name).display())).collect()
     })?;
     Ok(Exit::Done)
+}
+
+/// Every type as a definition of one document: what refers to `#/$defs/NAME` finds it there.
+fn all_schemas() -> Value {
+    let mut definitions = serde_json::Map::new();
+    let mut dialect = Value::Null;
+    for (name, schema) in protocol::schema::all() {
+        let mut schema = schema.to_value();
+        if let Some(members) = schema.as_object_mut() {
+            // Each would bring its own copy of the types it refers to.
+            members.remove("$defs");
+            dialect = members.remove("$schema").unwrap_or(dialect);
+        }
+        definitions.insert(name, schema);
+    }
+    json!({ "$schema": dialect, "title": "The protocol of Foreword", "$defs": definitions })
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {

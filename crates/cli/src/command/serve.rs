@@ -1,5 +1,7 @@
 //! `foreword serve`.
 
+mod welcome;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -19,7 +21,6 @@ use crate::failure::{Exit, Failure};
 use crate::files::Files;
 use crate::proxy;
 use crate::signals::StopSignals;
-use crate::words::shell_word;
 
 /// How often `--stdio` looks again at a gateway that holds the data directory but cannot be reached: it is starting,
 /// or has just ended. A look takes about a second.
@@ -43,7 +44,7 @@ pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Fail
                     json!({ "event": "listening", "url": gateway.url(), "pid": std::process::id() });
                 output.json(&listening)?;
             }
-            output.note(welcome(&gateway, &context));
+            output.note(welcome::text(&gateway, &context).await);
             stop.next().await;
             output.note("stopping; finishing what was accepted (once more to stop at once)");
             stop.unless_asked_again(gateway.shutdown()).await
@@ -183,20 +184,4 @@ fn failure(error: &StartError) -> Failure {
         _ => Exit::Failed,
     };
     Failure::new(exit, error.to_string()).hints(error.hint().as_deref())
-}
-
-fn welcome(gateway: &Gateway, context: &Context) -> String {
-    let flag = &context.repeated_flags;
-    let program = std::env::args().next().unwrap_or_else(|| "foreword".to_owned());
-    let program = shell_word(&program);
-    format!(
-        "foreword gateway at {url}\n  database  {database}\n  token     {token}\n\n\
-         In another terminal, make a workspace and give its root an AGENTS.md:\n\n  \
-         {program}{flag} workspace create demo\n  \
-         echo 'Answer briefly.' | {program}{flag} doc save\n\n\
-         Stop with Ctrl-C.",
-        url = gateway.url(),
-        database = gateway.database(),
-        token = gateway.directory().owner_token().display(),
-    )
 }

@@ -33,11 +33,6 @@ struct Status {
 
 pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     let sections = context.configuration.sections();
-    let sandbox = match sections.shell.level() {
-        _ if !sections.shell_enabled => "no commands (shell.enabled is false)".to_owned(),
-        Ok(level) => level.name().to_owned(),
-        Err(reason) => format!("no commands: {reason}"),
-    };
     let mut status = Status {
         running: false,
         url: None,
@@ -47,7 +42,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
         running_turns: None,
         database: context.database()?.to_string(),
         model: sections.default_model.clone(),
-        sandbox,
+        sandbox: sandbox(context),
         home: context.directories.home.display().to_string(),
         data: context.directories.data.display().to_string(),
     };
@@ -70,6 +65,18 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     }
     context.output.data(&status, || text(&status))?;
     Ok(Exit::Done)
+}
+
+/// In which sandbox commands run, or why none do.
+pub(super) fn sandbox(context: &Context) -> String {
+    let sections = context.configuration.sections();
+    if !sections.shell_enabled {
+        return "no commands (shell.enabled is false)".to_owned();
+    }
+    match sections.shell.level() {
+        Ok(level) => level.name().to_owned(),
+        Err(reason) => format!("no commands: {reason}"),
+    }
 }
 
 fn text(status: &Status) -> String {

@@ -10,6 +10,7 @@ use crate::arguments::{InWorkspace, Token};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::table;
+use crate::terminal::time;
 
 pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failure> {
     let output = context.output;
@@ -40,7 +41,7 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
                         token.name.clone(),
                         token.role.to_string(),
                         token.workspace_id.as_ref().map_or("all".to_owned(), ToString::to_string),
-                        token.created_at.to_string(),
+                        time(token.created_at),
                         token.created_by.clone().unwrap_or_else(|| "-".to_owned()),
                         state(token, now),
                     ]
@@ -59,8 +60,8 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
 
 fn state(token: &AccessToken, now: Timestamp) -> String {
     match (token.revoked_at, token.expires_at) {
-        (Some(at), _) => format!("revoked {at}"),
-        (None, Some(at)) if at <= now => format!("expired {at}"),
+        (Some(at), _) => format!("revoked {}", time(at)),
+        (None, Some(at)) if at <= now => format!("expired {}", time(at)),
         (None, Some(at)) => format!("valid until {at}"),
         (None, None) => "valid".to_owned(),
     }

@@ -23,6 +23,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::table;
 use crate::output::{one_line, shown};
 use crate::signals::StopSignals;
+use crate::terminal::time;
 
 /// Characters of a question in a list.
 const QUESTION_WIDTH: usize = 60;
@@ -166,7 +167,7 @@ fn list(turns: &[Record]) -> String {
             turn.id.to_string(),
             status_name(turn.status).to_owned(),
             turn.model.clone().unwrap_or_default(),
-            turn.created_at.to_string(),
+            time(turn.created_at),
             one_line(&turn.input, QUESTION_WIDTH),
         ]
     });

@@ -87,6 +87,22 @@ pub(crate) fn build(
     without_table.chain(with_table).collect()
 }
 
+/// The variable whose key is missing, where a vendor is asked at its own address: a server of one's own may need none.
+pub(crate) fn missing_key(
+    configuration: &Configuration,
+    provider: &str,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let config = match configuration.sections().providers.get(provider) {
+        Some(settings) => settings.config(provider, &environment).ok()?,
+        None => ProviderConfig::built_in(provider, &environment)?,
+    };
+    let is_vendor = BuiltIn::find(provider).is_some_and(|row| row.base_url == config.base_url);
+    // A header may be the key.
+    let has_key = config.api_key.is_some() || !config.headers.is_empty();
+    config.api_key_env.filter(|_| is_vendor && !has_key)
+}
+
 fn unusable(place: Option<&Origin>, message: String, error: &impl Hint) -> Failure {
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     Failure::usage(format!("{message}{place}")).hints(error.hint().as_deref())
@@ -263,6 +279,24 @@ mod tests {
         mode(0o600);
         let text = loaded.described(&[("OPENAI_API_KEY", "theirs")], "openai");
         assert!(text.contains("api_key: Some(") && !text.contains("sk-from-file"), "{text}");
+    }
+
+    #[test]
+    fn only_a_vendor_at_its_own_address_needs_a_key() {
+        let missing = |text: &str, provider: &str, environment: &[(&str, &str)]| {
+            let loaded = load(text);
+            let find = |name: &str| {
+                environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            missing_key(loaded.configuration.as_ref().unwrap(), provider, find)
+        };
+        assert_eq!(missing("", "anthropic", &[]).as_deref(), Some("ANTHROPIC_API_KEY"));
+        assert_eq!(missing("", "anthropic", &[("ANTHROPIC_API_KEY", "sk")]), None);
+        assert_eq!(missing("", "openai", &[("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")]), None);
+        let mine = "[providers.openai]\napi_key_env = 'MINE'\n";
+        assert_eq!(missing(mine, "openai", &[("OPENAI_API_KEY", "x")]).as_deref(), Some("MINE"));
+        let local = "[providers.local]\nkind = 'openai_compatible'\nbase_url = 'http://127.0.0.1:9/v1'\n";
+        assert_eq!(missing(local, "local", &[]), None);
     }
 
     #[test]

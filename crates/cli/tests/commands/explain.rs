@@ -178,3 +178,43 @@ fn the_same_file_and_files_elsewhere_are_told_with_their_place() {
          it should count"
     );
 }
+
+#[test]
+fn a_check_fails_where_text_is_lost_and_only_there() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", "one line\nand another\n");
+    let whole = machine.run("explain --check");
+    assert_eq!((whole.code, whole.err.as_str()), (Some(0), ""));
+    let cut = machine.run("explain --check --max-bytes 10");
+    assert_eq!(cut.code, Some(1));
+    assert!(
+        machine.tidy(&cut.err).starts_with("warning: ~/project/AGENTS.md: part of its text is lost"),
+        "{cut:?}"
+    );
+    assert_eq!(machine.run("explain --check --max-bytes 10 --format json").code, Some(1));
+    // Without the flag it is only said.
+    assert_eq!(machine.run("explain --max-bytes 10").code, Some(0));
+}
+
+#[test]
+fn where_nothing_applies_it_says_what_was_looked_for() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/a/b/c/d/x", "");
+    let last = |words: &str| machine.tidy(machine.run(words).done().lines().last().unwrap_or_default());
+    assert_eq!(
+        last("explain"),
+        "nothing applies; looked for AGENTS.override.md, AGENTS.md, AGENTS.local.md in ~/home, ~/project"
+    );
+    assert_eq!(
+        last("explain a/b/c/d"),
+        "nothing applies; looked for AGENTS.override.md, AGENTS.md, AGENTS.local.md in ~/home, ~/project, \
+         ~/project/a, ~/project/a/b and 2 more (--all lists them)"
+    );
+    machine.write("home/config.toml", "[agents]\nenabled = false\n");
+    assert!(last("explain").starts_with("nothing applies: "), "{}", last("explain"));
+    machine.write("home/config.toml", "");
+    machine.write("project/AGENTS.md", "x\n");
+    assert!(!machine.run("explain").done().contains("nothing applies"));
+}

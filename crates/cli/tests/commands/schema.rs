@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::support::Machine;
 
 #[test]
@@ -21,12 +23,43 @@ fn the_schemas_of_the_protocol_are_written_to_a_directory() {
 }
 
 #[test]
-fn programs_get_the_names_and_the_default_directory_is_schemas() {
+fn programs_get_the_names_of_what_was_written() {
     let machine = Machine::new();
-    let object = machine.run("schema --format json").object();
-    assert_eq!(object["directory"], "schemas");
+    let object = machine.run("schema made --format json").object();
+    assert_eq!(object["directory"], "made");
     assert_eq!(object["files"].as_array().unwrap().len(), protocol::schema::files().len());
-    assert!(machine.project().join("schemas/Document.json").is_file());
+    assert!(machine.project().join("made/Document.json").is_file());
+}
+
+#[test]
+fn without_a_directory_one_document_with_every_type_is_printed_and_nothing_written() {
+    let machine = Machine::new();
+    let out = machine.run("schema").done();
+    let document: Value = serde_json::from_str(&out).unwrap();
+    assert!(out.starts_with("{\n  \"$"), "for people it has lines: {out:.40}");
+    assert_eq!(machine.run("schema --format json").object(), document);
+    assert_eq!(std::fs::read_dir(machine.project()).unwrap().count(), 0);
+    assert_eq!(document["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let definitions = document["$defs"].as_object().unwrap();
+    assert_eq!(definitions.len(), protocol::schema::all().len());
+    let mut references = Vec::new();
+    collect_references(&document, &mut references);
+    assert!(references.len() > 50, "{}", references.len());
+    for reference in references {
+        let name = reference.strip_prefix("#/$defs/").expect(reference);
+        assert!(definitions.contains_key(name), "{reference} leads nowhere");
+    }
+}
+
+fn collect_references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(members) => {
+            found.extend(members.get("$ref").and_then(Value::as_str));
+            members.values().for_each(|member| collect_references(member, found));
+        }
+        Value::Array(elements) => elements.iter().for_each(|element| collect_references(element, found)),
+        _ => {}
+    }
 }
 
 #[test]

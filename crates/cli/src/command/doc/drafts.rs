@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::editor::{Draft, drafts_directory};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
+use crate::terminal::time;
 
 pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     let drafts = Draft::list(&drafts_directory(&context.directories.data))?;
@@ -25,7 +26,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
             let origin = draft.origin();
             vec![
                 draft.path().display().to_string(),
-                draft.modified().map_or_else(|| "-".to_owned(), |time| time.to_string()),
+                draft.modified().map_or_else(|| "-".to_owned(), time),
                 draft.bytes().to_string(),
                 origin.map_or_else(|| "-".to_owned(), |origin| origin.scope.clone()),
                 origin.map_or_else(|| "-".to_owned(), |origin| origin.version.to_string()),

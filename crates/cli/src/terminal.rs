@@ -1,0 +1,132 @@
+//! What differs where somebody reads on a terminal: lines fit its width, and times are relative to now. In a pipe or
+//! file, lines are as long as they are and times are exact.
+
+use std::io::{self, IsTerminal as _};
+
+use protocol::Timestamp;
+
+use crate::words::count;
+
+/// Narrower than this, nothing is readable, and a terminal that does not know its size says 0.
+const MIN_COLUMNS: u16 = 20;
+
+const SECOND: i64 = 1000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+/// From here on a date says more than a number of days.
+const FAR: i64 = 60 * DAY;
+
+/// How many columns standard output has; none where it is no terminal, or one that does not say.
+pub(crate) fn columns() -> Option<usize> {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+    (size.ws_col >= MIN_COLUMNS).then_some(size.ws_col.into())
+}
+
+/// A point in time as it is listed.
+pub(crate) fn time(at: Timestamp) -> String {
+    if io::stdout().is_terminal() { relative(at, Timestamp::now()) } else { at.to_string() }
+}
+
+fn relative(at: Timestamp, now: Timestamp) -> String {
+    let milliseconds = now.milliseconds() - at.milliseconds();
+    let distance = milliseconds.abs();
+    let (unit, name) = match distance {
+        // Clocks of two machines differ by that much.
+        ..SECOND => return "now".to_owned(),
+        FAR.. => return at.to_string().chars().take("2026-01-31".len()).collect(),
+        DAY.. => (DAY, "day"),
+        HOUR.. => (HOUR, "hour"),
+        MINUTE.. => (MINUTE, "minute"),
+        _ => (SECOND, "second"),
+    };
+    let amount = count((distance / unit).unsigned_abs(), name);
+    if milliseconds > 0 { format!("{amount} ago") } else { format!("in {amount}") }
+}
+
+/// A text in lines of at most so many columns, broken at spaces; all but the first begin with so many spaces. A word
+/// that is longer stays whole: paths and commands are to be copied.
+pub(crate) fn wrap(text: &str, columns: Option<usize>, indent: usize) -> String {
+    let Some(columns) = columns else { return text.to_owned() };
+    let mut wrapped = String::new();
+    let mut used = 0;
+    // A run of spaces belongs to the word after it, so that columns stay columns.
+    for piece in pieces(text) {
+        let width = seen_width(piece);
+        if used + width > columns && used > 0 {
+            let word = piece.trim_start_matches(' ');
+            wrapped.push('\n');
+            wrapped.push_str(&" ".repeat(indent));
+            wrapped.push_str(word);
+            used = indent + seen_width(word);
+        } else {
+            wrapped.push_str(piece);
+            used += width;
+        }
+    }
+    wrapped
+}
+
+/// Words, each with the spaces before it.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let word = rest.find(|character| character != ' ').unwrap_or(rest.len());
+        let end = rest[word..].find(' ').map_or(rest.len(), |length| word + length);
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+/// Characters that take a column; colours take none.
+fn seen_width(text: &str) -> usize {
+    let mut width = 0;
+    let mut is_escape = false;
+    for character in text.chars() {
+        match character {
+            '\u{1b}' => is_escape = true,
+            'm' if is_escape => is_escape = false,
+            _ if is_escape => {}
+            _ => width += 1,
+        }
+    }
+    width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_relative_until_a_date_says_more() {
+        let now = Timestamp::from_milliseconds(1_800_000_000_000);
+        let ago =
+            |milliseconds: i64| relative(Timestamp::from_milliseconds(1_800_000_000_000 - milliseconds), now);
+        assert_eq!(ago(0), "now");
+        assert_eq!(ago(SECOND), "1 second ago");
+        assert_eq!(ago(90 * SECOND), "1 minute ago");
+        assert_eq!(ago(3 * HOUR), "3 hours ago");
+        assert_eq!(ago(59 * DAY), "59 days ago");
+        assert_eq!(ago(60 * DAY), "2026-11-16");
+        assert_eq!(ago(-2 * DAY), "in 2 days");
+    }
+
+    #[test]
+    fn lines_break_at_spaces_and_keep_their_columns() {
+        let text = "  + AGENTS.md  used  it is only white space";
+        assert_eq!(wrap(text, None, 4), text);
+        assert_eq!(wrap(text, Some(80), 4), text);
+        assert_eq!(wrap(text, Some(30), 4), "  + AGENTS.md  used  it is\n    only white space");
+        // A long word is not broken, and gets a line of its own.
+        assert_eq!(wrap("a /long/path/to/a/file b", Some(10), 2), "a\n  /long/path/to/a/file\n  b");
+        assert_eq!(wrap("\u{1b}[32mused\u{1b}[0m here", Some(9), 2), "\u{1b}[32mused\u{1b}[0m here");
+    }
+}

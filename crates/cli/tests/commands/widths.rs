@@ -1,0 +1,54 @@
+//! What people see on terminals of three widths, and programs in a pipe.
+
+use crate::support::{Machine, finish};
+
+/// What a command prints on a terminal that is so wide; none where there is no `script`, which gives it one.
+fn on_terminal(machine: &Machine, columns: usize, words: &str) -> Option<String> {
+    let script = format!(
+        "command -v script >/dev/null || exit 99; \
+         script -qec 'stty rows 24 columns {columns}; \"$foreword\" --color never {words}' /dev/null"
+    );
+    let said = finish(machine.shell(&script), b"");
+    (said.code != Some(99)).then(|| said.out.replace('\r', ""))
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+#[test]
+fn an_explanation_fits_the_terminal_and_loses_no_word() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", " \n");
+    machine.write("project/CLAUDE.md", "other\n");
+    let piped = machine.run("explain").done();
+    assert!(piped.lines().any(|line| line.len() > 80), "a pipe has lines as long as they are: {piped}");
+    // A path is never broken, so that it can be copied.
+    let longest = words(&piped).iter().map(|word| word.len()).max().unwrap() + 10;
+    for columns in [80, 60, 40] {
+        let Some(shown) = on_terminal(&machine, columns, "explain") else { return };
+        for line in shown.lines() {
+            assert!(line.chars().count() <= columns.max(longest), "{columns}: {line:?} in\n{shown}");
+        }
+        assert!(shown.lines().count() > piped.lines().count(), "{columns}: {shown}");
+        assert_eq!(words(&shown), words(&piped), "{columns}");
+    }
+}
+
+#[test]
+fn times_are_relative_on_a_terminal_and_exact_in_a_pipe() {
+    let (machine, _server) = Machine::with_workspace();
+    machine.run_with("doc save", "text").done();
+    machine.run("thread create Talk").done();
+    for words in ["doc history", "token list"] {
+        assert!(machine.tidy(&machine.run(words).done()).contains("TIME"), "{words}");
+        let Some(shown) = on_terminal(&machine, 120, words) else { return };
+        assert!(!machine.tidy(&shown).contains("TIME"), "{shown}");
+        assert!(shown.contains(" ago") || shown.contains(" now"), "{shown}");
+        for columns in [80, 60, 40] {
+            let shown = on_terminal(&machine, columns, words).unwrap();
+            assert!(shown.lines().all(|line| line.chars().count() <= columns), "{columns}: {shown}");
+        }
+    }
+}
