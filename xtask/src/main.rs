@@ -21,6 +21,7 @@ mod size;
 mod test;
 mod threats;
 mod tidy;
+mod torture;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -73,6 +74,15 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Kill and freeze gateways and PostgreSQL while clients save, and check that nothing acknowledged is lost
+    Torture {
+        /// How long, half of it on SQLite and half on PostgreSQL
+        #[arg(long, default_value_t = 10)]
+        minutes: u64,
+        /// Which chance; the same seed gives the same faults, though not the same moments
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Write schemas/ and docs/protocol.md from the types of the protocol
     Generate {
         /// Write nothing; fail when a file differs
@@ -102,6 +112,7 @@ fn main() -> ExitCode {
         Task::Bench { name, arguments } => bench::run(&name, &arguments),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Simulate { turns, seed } => simulate::run(turns, seed),
+        Task::Torture { minutes, seed } => torture::run(minutes, seed),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),
         Task::Gate { record: true } => gate::run(root(), Gate::Record),

@@ -29,13 +29,21 @@ const ROOMS: &[&[&str]] = &[
     &["cli"],
     &["measure", "scripted-model", "test-postgres", "test-sandbox", "workload"],
     &["test-gateway"],
-    &["simulation"],
+    &["simulation", "torture"],
     &["gate"],
 ];
 
 /// Test support: a dev-dependency anywhere, and nothing else.
-const TEST_SUPPORT: &[&str] =
-    &["measure", "scripted-model", "simulation", "test-gateway", "test-postgres", "test-sandbox", "workload"];
+const TEST_SUPPORT: &[&str] = &[
+    "measure",
+    "scripted-model",
+    "simulation",
+    "test-gateway",
+    "test-postgres",
+    "test-sandbox",
+    "torture",
+    "workload",
+];
 /// Rooms whose tests are built without a web server, an HTTP client or a database: through all our crates that they
 /// and their tests use, none of [`HEAVY`] is reached.
 const LEAN: &[&str] = &["tokens", "instructions", "protocol", "hooks", "prompt"];
@@ -75,6 +83,7 @@ const WRAPPED: &[Wrapped] = &[
             "test-gateway",
             "test-postgres",
             "test-sandbox",
+            "torture",
             "workload",
             "xtask",
         ],

@@ -25,5 +25,8 @@ mod stdio;
 mod support;
 #[cfg(test)]
 mod three_gateways;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod torture;
 #[cfg(test)]
 mod transcript;

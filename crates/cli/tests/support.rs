@@ -6,7 +6,7 @@ mod recording;
 mod said;
 mod server;
 
-pub(crate) use machine::Machine;
+pub(crate) use machine::{FOREWORD, Machine};
 pub(crate) use record::{all_events, all_revisions, folder, save};
 pub(crate) use recording::Recording;
 pub(crate) use said::{Said, finish, start};

@@ -3,6 +3,7 @@
 //! Tests ask for a [`test_database`]; those that need a server of their own, to stop it and start it again, ask for
 //! a [`test_cluster`]. Everything here blocks, because it mostly waits for PostgreSQL's own programs.
 
+mod freeze;
 mod installation;
 mod random;
 mod test_database;
@@ -21,6 +22,7 @@ use anyhow::{Context as _, bail};
 use self::installation::{Installation, finish};
 use self::watchdog::Watchdog;
 
+pub use self::freeze::Frozen;
 pub use self::test_database::{SERVER_VARIABLE, TestDatabase, test_cluster, test_database};
 
 /// The superuser of every cluster.
@@ -112,10 +114,7 @@ impl Cluster {
 
     /// Kills the server: nothing is written any more, and the next start has to recover what was committed.
     pub fn crash(&self) -> anyhow::Result<()> {
-        let path = data_directory(&self.directory).join("postmaster.pid");
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let pid: u32 = text.lines().next().unwrap_or_default().trim().parse().context("no process id")?;
-        finish(Command::new("sh").args(["-c", "kill -9 \"$1\"", "kill"]).arg(pid.to_string()))
+        finish(Command::new("sh").args(["-c", "kill -9 \"$1\"", "kill"]).arg(self.pid()?.to_string()))
     }
 
     /// Starts the server again after [`Cluster::stop`] or [`Cluster::crash`], with the same data and port.
@@ -129,6 +128,13 @@ impl Cluster {
                 started => return started,
             }
         }
+    }
+
+    /// The process that started all others of the server.
+    fn pid(&self) -> anyhow::Result<u32> {
+        let path = data_directory(&self.directory).join("postmaster.pid");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        text.lines().next().unwrap_or_default().trim().parse().context("no process id")
     }
 
     fn initialise(&self, options: Options) -> anyhow::Result<()> {

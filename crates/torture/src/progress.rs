@@ -1,0 +1,36 @@
+//! When each gateway last acknowledged a save: what stalls are measured by.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+pub(crate) struct Progress {
+    begun: Instant,
+    /// Saves that were acknowledged.
+    saves: AtomicU64,
+    /// For each gateway, milliseconds from the beginning to its last acknowledgement.
+    last: Vec<AtomicU64>,
+}
+
+impl Progress {
+    pub(crate) fn new(nodes: usize) -> Self {
+        let last = (0..nodes).map(|_| AtomicU64::new(0)).collect();
+        Self { begun: Instant::now(), saves: AtomicU64::new(0), last }
+    }
+
+    /// A gateway has acknowledged a save.
+    pub(crate) fn acknowledge(&self, node: usize) {
+        self.saves.fetch_add(1, Ordering::Relaxed);
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last[node].fetch_max(now, Ordering::Relaxed);
+    }
+
+    pub(crate) fn saves(&self) -> u64 {
+        self.saves.load(Ordering::Relaxed)
+    }
+
+    /// How long a gateway has acknowledged nothing since a moment.
+    pub(crate) fn stall(&self, node: usize, since: Instant) -> Duration {
+        let last = self.begun + Duration::from_millis(self.last[node].load(Ordering::Relaxed));
+        Instant::now().saturating_duration_since(last.max(since))
+    }
+}
