@@ -1,6 +1,7 @@
 //! The command line as clap reads it.
 
 mod document;
+mod help;
 mod prompt;
 mod session;
 mod token;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::document::{Doc, DocSave, InScope};
+pub(crate) use self::help::command as command_line;
 pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
 pub(crate) use self::session::{Resolve, Session};
 pub(crate) use self::token::Token;
@@ -23,7 +25,7 @@ use crate::output::{Color, Format};
 
 /// Decides what a coding agent reads first, shows why, lets people edit it together, and keeps the proof.
 #[derive(Debug, Parser)]
-#[command(name = "foreword", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "foreword", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) globals: Globals,

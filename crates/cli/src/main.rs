@@ -17,10 +17,10 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, command_line};
 use crate::config::variable::LOG_VARIABLE;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -31,7 +31,11 @@ fn main() -> ExitCode {
     if let Some(exit) = sandbox::run_if_asked() {
         return exit;
     }
-    let arguments = Arguments::parse();
+    // Whatever the matches hold, clap has checked it against the same definition.
+    let arguments = match Arguments::from_arg_matches(&command_line().get_matches()) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
     arguments.globals.color.apply();
     let output = Output::new(arguments.globals.format);
     match run(arguments, output) {

@@ -28,7 +28,7 @@ pub(crate) enum Doc {
     },
     /// Print the document that is effective for a folder or thread
     Effective {
-        /// The thread, by id, instead of a folder
+        /// The thread, by title, path, id or `last`, instead of a folder
         #[arg(long, conflicts_with = "folder")]
         thread: Option<String>,
         #[command(flatten)]

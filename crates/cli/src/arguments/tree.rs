@@ -152,14 +152,14 @@ pub(crate) enum Thread {
     /// Show one thread
     #[command(alias = "show")]
     Get {
-        /// Id
+        /// The thread, by title, path, id or `last`
         thread: String,
         #[command(flatten)]
         scope: InWorkspace,
     },
     /// Give a thread another title
     Rename {
-        /// Id
+        /// The thread, by title, path, id or `last`
         thread: String,
         /// The new title
         title: String,
@@ -168,7 +168,7 @@ pub(crate) enum Thread {
     },
     /// Move a thread into a folder, or to the root
     Move {
-        /// Id
+        /// The thread, by title, path, id or `last`
         thread: String,
         /// The folder to move it into; `/` is the root
         to: String,
@@ -177,14 +177,21 @@ pub(crate) enum Thread {
     },
     /// Take a thread out of the tree
     Archive {
-        /// Id
+        /// The thread, by title, path, id or `last`
         thread: String,
         #[command(flatten)]
         scope: InWorkspace,
     },
     /// Print the conversation: every turn's question and answer, oldest first
     History {
-        /// Id
+        /// The thread, by title, path, id or `last`
+        thread: String,
+        #[command(flatten)]
+        scope: InWorkspace,
+    },
+    /// Print what a thread remembers of its instruction files; `foreword session` is about session files
+    Session {
+        /// The thread, by title, path, id or `last`
         thread: String,
         #[command(flatten)]
         scope: InWorkspace,

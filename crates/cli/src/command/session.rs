@@ -36,33 +36,36 @@ fn read(path: &Path) -> Result<Stored, Failure> {
 
 fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
     let session = read(path)?;
-    context.output.data(&session, || {
-        let root = session.root.as_ref().map_or("none".to_owned(), |root| root.display().to_string());
-        let bytes = session.initial.text.as_ref().map_or(0, String::len);
-        let mut text = format!(
-            "profile  {}\ncwd      {}\nroot     {root}\nmarkers  {}\ninitial  {bytes} bytes of text from {}\n\n",
-            session.profile,
-            session.cwd.display(),
-            session.markers.join(" "),
-            count(session.initial.files.len() as u64, "file"),
-        );
-        let rows = session.loaded_versions.iter().map(|(path, version)| {
-            let loaded = match (session.initial.files.contains(path), session.announced.contains(path)) {
-                (_, true) => "only pointed to",
-                (true, _) => "at the start",
-                (false, _) => "on the way",
-            };
-            vec![
-                path.display().to_string(),
-                version.size.to_string(),
-                hash(&version.sha256).to_owned(),
-                loaded.to_owned(),
-            ]
-        });
-        text.push_str(&table(&["file", "bytes", "sha256", "loaded"], rows));
-        text
-    })?;
+    context.output.data(&session, || describe(&session))?;
     Ok(Exit::Done)
+}
+
+/// What a session remembers, for people.
+pub(super) fn describe(session: &Stored) -> String {
+    let root = session.root.as_ref().map_or("none".to_owned(), |root| root.display().to_string());
+    let bytes = session.initial.text.as_ref().map_or(0, String::len);
+    let mut text = format!(
+        "profile  {}\ncwd      {}\nroot     {root}\nmarkers  {}\ninitial  {bytes} bytes of text from {}\n\n",
+        session.profile,
+        session.cwd.display(),
+        session.markers.join(" "),
+        count(session.initial.files.len() as u64, "file"),
+    );
+    let rows = session.loaded_versions.iter().map(|(path, version)| {
+        let loaded = match (session.initial.files.contains(path), session.announced.contains(path)) {
+            (_, true) => "only pointed to",
+            (true, _) => "at the start",
+            (false, _) => "on the way",
+        };
+        vec![
+            path.display().to_string(),
+            version.size.to_string(),
+            hash(&version.sha256).to_owned(),
+            loaded.to_owned(),
+        ]
+    });
+    text.push_str(&table(&["file", "bytes", "sha256", "loaded"], rows));
+    text
 }
 
 /// Prints what differs; where the session is locked, it is then where the disk is.

@@ -2,11 +2,13 @@
 
 use client::{TreeModel, TreeNode};
 use protocol::method::{
-    ThreadArchive, ThreadCreate, ThreadCreateParams, ThreadGet, ThreadGetParams, ThreadMove,
-    ThreadMoveParams, ThreadRename, ThreadRenameParams, ThreadTree, ThreadTreeParams,
+    SessionGet, SessionGetParams, ThreadArchive, ThreadCreate, ThreadCreateParams, ThreadGet,
+    ThreadGetParams, ThreadMove, ThreadMoveParams, ThreadRename, ThreadRenameParams, ThreadTree,
+    ThreadTreeParams,
 };
 use protocol::{DocumentStatus, FolderId, Thread as ThreadRecord};
 
+use super::session::describe as describe_session;
 use crate::arguments::{InWorkspace, Thread};
 use crate::context::{Context, find_thread};
 use crate::failure::{Exit, Failure};
@@ -75,6 +77,21 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
             let workspace_id = workspace(&scope).await?.id;
             let thread_id = find_thread(&client, &workspace_id, &thread).await?;
             super::turn::history(&context, &client, workspace_id, thread_id).await?;
+        }
+        Thread::Session { thread, scope } => {
+            let workspace_id = workspace(&scope).await?.id;
+            let thread_id = find_thread(&client, &workspace_id, &thread).await?;
+            let result = client.call::<SessionGet>(&SessionGetParams { workspace_id, thread_id }).await?;
+            output.data(&result, || {
+                result.session.as_ref().map_or_else(String::new, |session| describe_session(&session.state))
+            })?;
+            if result.session.is_none() {
+                output.note(
+                    "the thread has no session: it gets one with its first completed turn, where its workspace has \
+                     a directory",
+                );
+                return Ok(Exit::CheckFailed);
+            }
         }
     }
     Ok(Exit::Done)

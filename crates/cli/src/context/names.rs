@@ -37,6 +37,9 @@ pub(crate) struct Candidate<T> {
     pub(crate) title: Option<String>,
 }
 
+/// Whether a candidate is meant, in one of the ways in which it can be named.
+type Stage<'a, T> = &'a dyn Fn(&Candidate<T>) -> bool;
+
 /// The one candidate that is meant; none when `named` means none of them. What is tried first wins, so that an exact
 /// name is never taken for the beginning of an id.
 pub(crate) fn choose<T>(
@@ -44,7 +47,7 @@ pub(crate) fn choose<T>(
     named: &str,
     candidates: Vec<Candidate<T>>,
 ) -> Result<Option<T>, Failure> {
-    let stages: [&dyn Fn(&Candidate<T>) -> bool; 4] = [
+    let stages: [Stage<'_, T>; 4] = [
         &|candidate| candidate.id == named,
         &|candidate| candidate.name == named,
         &|candidate| candidate.title.as_deref() == Some(named),

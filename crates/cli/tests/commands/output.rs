@@ -109,8 +109,16 @@ fn help_and_version_are_data() {
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
     }
+    let headings = ["Files:", "Documents:", "Turns:", "Gateway:", "Tools:", "Options:"];
+    let found: Vec<&str> =
+        help.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
+    assert_eq!(found, headings, "{help}");
+    assert!(help.contains("--config <FILE>") && help.contains("docs/"), "{help}");
+    assert_eq!(machine.run("help").done(), help);
     let help = machine.run("doc edit --help").done();
     assert!(help.contains("--folder <FOLDER>") && help.contains("--data <DIR>"), "{help}");
+    assert!(help.ends_with("Example:\n  foreword doc edit --folder services\n"), "{help}");
+    assert!(machine.run("doc --help").done().contains("Example:\n  foreword doc get "));
 }
 
 #[test]

@@ -186,6 +186,22 @@ fn a_tool_is_told_before_its_own_reminders() {
 }
 
 #[test]
+fn a_thread_has_a_session_once_a_turn_has_completed() {
+    let talk = Talk::new("agent");
+    talk.machine.write("project/AGENTS.md", "Be brief.\n");
+    let none = "the thread has no session: it gets one with its first completed turn, where its workspace has a \
+                directory\n";
+    talk.machine.check_code("thread session Talk", 1, "", none);
+    talk.model.answer(Answer::text("Yes."));
+    talk.ask("Hi").done();
+    let shown = talk.machine.tidy(&talk.machine.run("thread session Talk").done());
+    assert!(shown.contains("cwd      ~/project\n") && shown.contains("~/project/AGENTS.md"), "{shown}");
+    assert!(shown.contains("at the start"), "{shown}");
+    let object = talk.machine.run("thread session Talk --format json").object();
+    assert_eq!(object["session"]["thread_id"], talk.thread.as_str());
+}
+
+#[test]
 fn a_tool_that_fails_is_said_to() {
     let talk = Talk::new("agent");
     talk.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path":"absent"}"#));
@@ -207,7 +223,14 @@ fn a_flag_answers_what_asks() {
         let said = talk.ask(&format!("'Write it.' {flag}"));
         let line = format!("{word} write_file {} ({flag})\n", file.display());
         assert!(said.err.contains(&line), "{}", said.err);
+        // What was denied did not run, so it did not fail.
+        let outcome = if written { "ok" } else { "denied" };
+        assert!(said.err.contains(&format!("tool write_file made.txt {outcome}\n")), "{}", said.err);
         assert_eq!(said.done(), "Done.\n");
+        for words in ["turn show last", "turn explain last"] {
+            let shown = talk.machine.run(words).done();
+            assert!(shown.contains(&format!("write_file {outcome}  (")), "{words}: {shown}");
+        }
         assert_eq!(file.exists(), written);
     }
     let said = talk.ask("Hi --allow-writes --deny-writes");

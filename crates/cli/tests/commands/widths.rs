@@ -52,3 +52,16 @@ fn times_are_relative_on_a_terminal_and_exact_in_a_pipe() {
         }
     }
 }
+
+#[test]
+fn help_fits_the_terminal() {
+    let machine = Machine::new();
+    for (columns, words) in [(80, "--help"), (60, "--help"), (40, "--help"), (60, "doc save --help")] {
+        let Some(shown) = on_terminal(&machine, columns, words) else { return };
+        // An example is copied, so it stays on one line.
+        let (text, _) = shown.split_once("Example:").unwrap_or((&shown, ""));
+        for line in text.lines() {
+            assert!(line.chars().count() <= columns, "{columns}: {line:?} in\n{shown}");
+        }
+    }
+}

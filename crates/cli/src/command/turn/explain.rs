@@ -5,6 +5,7 @@ use protocol::round::ExplainedRound;
 use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDelivery, TurnExplanation};
 use protocol::{CallEffects, ProtectedChange, TurnApproval};
 
+use super::steps::outcome;
 use super::{describe_spent, describe_usage, status_name};
 use crate::command::prompt::{describe_source, hash, list};
 use crate::output::one_line;
@@ -73,9 +74,8 @@ fn describe_hook(hook: &HookRun) -> String {
 }
 
 fn describe_tool(tool: &ExplainedTool) -> String {
-    let outcome = match tool.is_error {
-        Some(true) => "failed",
-        Some(false) => "ok",
+    let result = match tool.is_error {
+        Some(is_error) => outcome(is_error, tool.reminders.iter().copied()),
         None => "no result",
     };
     let reminders = match tool.reminders.as_slice() {
@@ -87,7 +87,7 @@ fn describe_tool(tool: &ExplainedTool) -> String {
     };
     let effects = describe_effects(&tool.effects);
     format!(
-        "{} {outcome}  ({}){reminders}{effects}",
+        "{} {result}  ({}){reminders}{effects}",
         one_line(&tool.tool, WIDTH),
         one_line(&tool.call_id, WIDTH)
     )

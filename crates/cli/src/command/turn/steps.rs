@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use protocol::method::TurnGetResult;
 use protocol::turn::{TurnReminder, TurnStep};
-use protocol::{MessageRole, ToolCall, TurnApproval, TurnStatus};
+use protocol::{MessageRole, SystemReminderType, ToolCall, TurnApproval, TurnStatus};
 use serde_json::{Map, Value};
 
 use super::explain::describe_decision;
@@ -84,7 +84,7 @@ fn add_step(text: &mut String, step: &TurnStep, tools: &HashMap<&str, &str>) {
     }
     for result in &step.results {
         let tool = tools.get(result.call_id.as_str()).copied().unwrap_or("?");
-        let outcome = if result.is_error { "failed" } else { "ok" };
+        let outcome = outcome(result.is_error, result.reminders.iter().map(|reminder| reminder.kind));
         let call_id = one_line(&result.call_id, CALL_WIDTH);
         text.push_str(&format!("  {} {outcome}  ({call_id})\n", one_line(tool, CALL_WIDTH)));
         let mut shortened = String::new();
@@ -93,6 +93,18 @@ fn add_step(text: &mut String, step: &TurnStep, tools: &HashMap<&str, &str>) {
         result.reminders.iter().for_each(|reminder| add_reminder(text, reminder));
     }
     step.reminders.iter().for_each(|reminder| add_reminder(text, reminder));
+}
+
+/// How a call ended. One that was denied did not run, so it did not fail.
+pub(super) fn outcome(
+    is_error: bool,
+    reminders: impl IntoIterator<Item = SystemReminderType>,
+) -> &'static str {
+    match is_error {
+        true if reminders.into_iter().any(|kind| kind == SystemReminderType::PermissionDecision) => "denied",
+        true => "failed",
+        false => "ok",
+    }
 }
 
 fn add_reminder(text: &mut String, reminder: &TurnReminder) {

@@ -48,7 +48,7 @@ impl Live<'_> {
         let earlier = &turn.steps[..place.as_ref().map_or(turn.steps.len(), |place| place.0)];
         let call = steps::calls(earlier).filter(|call| call.id == finished.call_id).last();
         let call = call.map_or_else(|| one_line(&finished.tool, TOOL_WIDTH), steps::describe_call);
-        let outcome = if finished.is_error { "failed" } else { "ok" };
+        let outcome = steps::outcome(finished.is_error, finished.reminders.iter().copied());
         self.note(format!("tool {call} {outcome}{}", explain::describe_effects(&finished.effects)));
         self.tell_reminders(&turn, |it| Some(it) == place.as_ref());
         Ok(())

@@ -1,0 +1,200 @@
+//! Help for people: the commands in groups, and an example for each.
+
+use clap::{Command, CommandFactory as _};
+
+use super::Arguments;
+use crate::terminal::{self, wrap};
+
+/// The commands in the order in which somebody meets them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Files", &["show", "explain", "watch", "resolve", "session", "init"]),
+    ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
+    ("Turns", &["turn", "prompt"]),
+    ("Gateway", &["serve", "status", "doctor", "backup", "restore", "token", "audit"]),
+    ("Tools", &["config", "schema", "completions", "help"]),
+];
+
+/// An example for every command that can be run; words in capitals are the reader's own.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("show", "foreword show services/billing"),
+    ("explain", "foreword explain --profile codex"),
+    ("resolve", "foreword resolve --session work.json --cwd . src/main.rs"),
+    ("session show", "foreword session show work.json"),
+    ("session diff", "foreword session diff work.json --confirm"),
+    ("watch", "foreword watch services"),
+    ("init", "foreword init --name billing"),
+    ("serve", "foreword serve --listen 127.0.0.1:4670"),
+    ("status", "foreword status --format json"),
+    ("doctor", "foreword doctor"),
+    ("backup", "foreword backup monday.db"),
+    ("restore", "foreword restore monday.db --data new-data"),
+    ("workspace create", "foreword workspace create demo --root ."),
+    ("workspace list", "foreword workspace list --archived"),
+    ("workspace get", "foreword workspace get demo"),
+    ("workspace update", "foreword workspace update demo --name team"),
+    ("workspace archive", "foreword workspace archive demo"),
+    ("workspace restore", "foreword workspace restore demo"),
+    ("folder create", "foreword folder create billing --parent services"),
+    ("folder list", "foreword folder list"),
+    ("folder get", "foreword folder get services/billing"),
+    ("folder rename", "foreword folder rename services/billing invoices"),
+    ("folder move", "foreword folder move services/billing /"),
+    ("folder delete", "foreword folder delete services/billing"),
+    ("folder deleted", "foreword folder deleted"),
+    ("folder restore", "foreword folder restore services/billing"),
+    ("thread create", "foreword thread create 'Fix the total' --folder services --mode agent"),
+    ("thread tree", "foreword thread tree services --depth 2"),
+    ("thread get", "foreword thread get 'Fix the total'"),
+    ("thread rename", "foreword thread rename 'Fix the total' 'Fix the invoice total'"),
+    ("thread move", "foreword thread move 'Fix the total' services/billing"),
+    ("thread archive", "foreword thread archive 'Fix the total'"),
+    ("thread history", "foreword thread history last"),
+    ("thread session", "foreword thread session last"),
+    ("doc get", "foreword doc get --folder services --version 2"),
+    ("doc effective", "foreword doc effective --thread 'Fix the total'"),
+    ("doc save", "foreword doc save AGENTS.md --folder services --expected-version 2 -m 'Name the tests'"),
+    ("doc edit", "foreword doc edit --folder services"),
+    ("doc drafts", "foreword doc drafts"),
+    ("doc history", "foreword doc history --folder services --limit 10"),
+    ("doc diff", "foreword doc diff 1 3 --folder services"),
+    ("doc restore", "foreword doc restore 1 --folder services"),
+    ("doc archive", "foreword doc archive --folder services"),
+    ("turn start", "foreword turn start 'Fix the total' 'Where is the total computed?'"),
+    ("turn list", "foreword turn list last"),
+    ("turn show", "foreword turn show last"),
+    ("turn explain", "foreword turn explain 2 --thread 'Fix the total'"),
+    ("turn watch", "foreword turn watch last"),
+    ("turn cancel", "foreword turn cancel last"),
+    ("turn approve", "foreword turn approve last CALL --deny"),
+    ("prompt show", "foreword prompt show last --section agents_md"),
+    ("prompt sections", "foreword prompt sections --cwd services"),
+    ("prompt manifest", "foreword prompt manifest last"),
+    ("prompt diff", "foreword prompt diff last --since 1"),
+    ("token create", "foreword token create alice --role editor --expires '30 days'"),
+    ("token list", "foreword token list"),
+    ("token revoke", "foreword token revoke alice"),
+    ("audit", "foreword audit --since '7 days'"),
+    ("events", "foreword events --since 0"),
+    ("schema", "foreword schema > foreword.schema.json"),
+    ("config", "foreword config"),
+    ("completions", "foreword completions bash > ~/.local/share/bash-completion/completions/foreword"),
+];
+
+const MORE: &str = "`foreword COMMAND --help` has an example for each command. \
+                    README.md and docs/ beside the source explain the rest.";
+
+/// Columns of help where the terminal has more.
+const MAX_COLUMNS: usize = 100;
+
+/// The command line with its help.
+pub(crate) fn command() -> Command {
+    let mut command = with_examples(Arguments::command(), "");
+    // Only now clap adds the command `help`.
+    command.build();
+    let template = template(&command);
+    with_examples(Arguments::command(), "").help_template(template).term_width(columns())
+}
+
+fn columns() -> usize {
+    terminal::columns().map_or(MAX_COLUMNS, |columns| columns.min(MAX_COLUMNS))
+}
+
+fn with_examples(command: Command, path: &str) -> Command {
+    let example = EXAMPLES.iter().find(|(name, _)| *name == path).map(|(_, example)| *example);
+    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    // A group of commands shows what its first one looks like.
+    let below = || {
+        let first = names.first().filter(|_| !path.is_empty())?;
+        let first = format!("{path} {first}");
+        EXAMPLES.iter().find(|(name, _)| *name == first).map(|(_, example)| *example)
+    };
+    let header = *command.get_styles().get_header();
+    let mut command = match example.or_else(below) {
+        Some(example) => command.after_help(format!("{header}Example:{header:#}\n  {example}")),
+        None => command,
+    };
+    for name in names {
+        let path = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
+        command = command.mut_subcommand(name, |command| with_examples(command, &path));
+    }
+    command
+}
+
+/// The help of `foreword` itself, with headings between its commands, which clap has only for options.
+fn template(command: &Command) -> String {
+    let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
+    let columns = Some(columns());
+    let width = command.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or(0);
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (heading, names) in GROUPS {
+        text.push_str(&format!("\n{header}{heading}:{header:#}\n"));
+        for name in *names {
+            let Some(found) = command.find_subcommand(name) else { continue };
+            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
+            let padding = " ".repeat(width - name.len());
+            let line = format!("  {literal}{name}{literal:#}{padding}  {about}");
+            text.push_str(&wrap(&line, columns, width + 4));
+            text.push('\n');
+        }
+    }
+    text.push_str(&format!("\n{header}Options:{header:#}\n{{options}}\n\n{}\n", wrap(MORE, columns, 0)));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command that can be run, by its words.
+    fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            let path = format!("{path} {}", below.get_name()).trim_start().to_owned();
+            if below.get_subcommands().next().is_some() {
+                leaves(below, &path, found);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example_and_no_example_is_for_nothing() {
+        let mut commands = Vec::new();
+        leaves(&Arguments::command(), "", &mut commands);
+        let mut examples: Vec<String> = EXAMPLES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        commands.sort();
+        examples.sort();
+        assert_eq!(commands, examples);
+    }
+
+    #[test]
+    fn every_example_is_understood() {
+        for (name, example) in EXAMPLES {
+            let line = example.split(" > ").next().unwrap();
+            let words: Vec<&str> = line
+                .split('\'')
+                .enumerate()
+                .flat_map(
+                    |(index, part)| {
+                        if index % 2 == 0 { part.split_whitespace().collect() } else { vec![part] }
+                    },
+                )
+                .collect();
+            assert!(words[1..].join(" ").starts_with(name), "{example} is no example of {name}");
+            if let Err(error) = Arguments::command().try_get_matches_from(&words) {
+                panic!("{example}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut command = Arguments::command();
+        command.build();
+        let mut commands: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        commands.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(commands, grouped);
+    }
+}
