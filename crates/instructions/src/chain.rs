@@ -3,7 +3,7 @@
 mod applicability;
 mod choice;
 mod imports;
-mod other_files;
+pub(crate) mod other_files;
 
 use std::collections::HashMap;
 use std::ops::Range;

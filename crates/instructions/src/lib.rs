@@ -53,6 +53,7 @@ mod stored_path;
 mod text;
 
 pub use cache::Cache;
+pub use chain::other_files::OTHER_AGENTS;
 pub use decision::{Decision, Outcome};
 pub use delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose, Told};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};

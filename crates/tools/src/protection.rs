@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use instructions::PROFILES;
+use instructions::{OTHER_AGENTS, PROFILES};
 
 /// Directories whose content is protected, wherever they are.
 pub(crate) const DIRECTORIES: &[&str] = &[".git", ".foreword", ".agents", ".claude", ".codex", ".vscode"];
@@ -25,7 +25,7 @@ pub(crate) fn reason(path: &Path, more_names: &[String]) -> Option<String> {
         return Some(format!("{directory}/"));
     }
     let name = path.file_name()?.to_str()?;
-    if is_instruction_file(name, more_names) {
+    if is_instruction_file(name, more_names) || is_of_another_agent(path) {
         return Some("instruction files".to_owned());
     }
     FILES.iter().find(|file| file.eq_ignore_ascii_case(name)).map(|file| (*file).to_owned())
@@ -37,6 +37,16 @@ fn is_instruction_file(name: &str, more_names: &[String]) -> bool {
         profile.known_names().chain(at_home).any(|known| known.eq_ignore_ascii_case(name))
     });
     of_profiles || more_names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether an agent that we know would read the file, whoever else works here.
+fn is_of_another_agent(path: &Path) -> bool {
+    OTHER_AGENTS.iter().any(|(known, _)| {
+        let known = Path::new(known);
+        let end = path.iter().rev().zip(known.iter().rev());
+        path.iter().count() >= known.iter().count()
+            && end.into_iter().all(|(one, other)| one.eq_ignore_ascii_case(other))
+    })
 }
 
 #[cfg(test)]
@@ -64,6 +74,11 @@ mod tests {
             ("a/.envrc", Some(".envrc")),
             (".gitignore", None),
             (".github/workflows/a.yml", None),
+            ("CLAUDE.md", Some("instruction files")),
+            ("a/gemini.md", Some("instruction files")),
+            (".github/copilot-instructions.md", Some("instruction files")),
+            ("docs/copilot-instructions.md", None),
+            (".cursorrules", Some("instruction files")),
             ("SOUL.md", None),
             ("", None),
         ] {

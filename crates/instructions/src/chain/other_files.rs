@@ -16,8 +16,8 @@ use crate::settings::{FALLBACK_FILENAMES, MARKERS};
 /// Entries of one directory that are looked at for other letter cases.
 const MAX_ENTRIES: usize = 200_000;
 
-/// Other agents' files, and who reads them.
-const OTHER_AGENTS: &[(&str, &str)] = &[
+/// Files that agents read, by the way from a directory, and who reads them.
+pub const OTHER_AGENTS: &[(&str, &str)] = &[
     ("CLAUDE.md", "Claude Code"),
     ("CLAUDE.local.md", "Claude Code"),
     (".claude/CLAUDE.md", "Claude Code"),
