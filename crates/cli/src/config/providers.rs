@@ -5,7 +5,7 @@ use provider::{BuiltIn, ModelName, Provider, ProviderConfig, ProviderSettings, P
 
 use super::Configuration;
 use super::layers::{Layers, Origin};
-use super::table::KEYS;
+use super::table::{KEYS, Sections};
 use crate::failure::Failure;
 
 const SECTION: &str = "providers";
@@ -48,15 +48,19 @@ fn check_provider(layers: &Layers, name: &str, settings: &ProviderSettings) -> R
 /// A typing error in a name is better told now than to whoever asks first.
 fn check_model(layers: &Layers, key: &str, model: Option<&str>) -> Result<(), Failure> {
     let Some(model) = model.and_then(|model| model.parse::<ModelName>().ok()) else { return Ok(()) };
-    let mut known: Vec<&str> = BuiltIn::TABLE.iter().map(|row| row.name).collect();
-    let more = layers.sections.providers.keys().map(String::as_str);
-    known.extend(more.filter(|name| BuiltIn::find(name).is_none()));
+    let known = known_names(&layers.sections);
     if known.contains(&model.provider()) {
         return Ok(());
     }
     let (place, provider) = (layers.origin(key), model.provider());
     Err(Failure::usage(format!("{place}: `{key}` names provider `{provider}`, which is not configured"))
         .hint(format!("there are {}; add a table [providers.{provider}] for another", known.join(", "))))
+}
+
+/// What is built in, then what is configured besides.
+pub(crate) fn known_names(sections: &Sections) -> Vec<&str> {
+    let more = sections.providers.keys().map(String::as_str).filter(|name| BuiltIn::find(name).is_none());
+    BuiltIn::TABLE.iter().map(|row| row.name).chain(more).collect()
 }
 
 /// Where the first of a provider's keys was set.

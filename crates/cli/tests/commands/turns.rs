@@ -109,7 +109,15 @@ fn another_model_can_be_named() {
     talk.ask("Really? --model anthropic/other").done();
     assert_eq!(talk.model.requests()[0].body["model"], "other");
     let error = talk.ask("Really? --model nobody/x").failed(3);
-    assert!(error.contains("nobody") && error.contains("\nhint: "), "{error}");
+    assert!(error.contains("nobody") && error.contains("\nhint: there are anthropic, openai"), "{error}");
+    talk.machine.check_code(
+        "turn start Talk Really? --model other",
+        2,
+        "",
+        "error: \"other\" is not a model\nhint: write provider/model, such as anthropic/claude-opus-5\n\
+         hint: the providers configured here are anthropic, openai\n\
+         hint: without --model, anthropic/claude-test is asked (model.default)\n",
+    );
 }
 
 #[test]

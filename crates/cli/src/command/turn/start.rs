@@ -2,16 +2,20 @@
 
 use std::io::{IsTerminal as _, Read as _};
 
+use protocol::Hint as _;
 use protocol::method::TurnStartParams;
+use provider::ModelName;
 
 use super::approval::{Policy, is_attended};
 use super::live::Live;
 use crate::arguments::TurnStart;
+use crate::config::providers::known_names;
 use crate::context::{Context, find_thread};
 use crate::failure::{Exit, Failure};
 use crate::signals::StopSignals;
 
 pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, Failure> {
+    check_model(&context, arguments.model.as_deref())?;
     let input = read_input(arguments.text.as_deref())?;
     let policy = match (arguments.allow_writes, arguments.deny_writes) {
         (true, _) => Policy::Allow,
@@ -42,6 +46,19 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         mcp: Vec::new(),
     };
     Live::start(&context, client, stop, policy, params).await?.follow().await
+}
+
+/// A name without a provider cannot be meant, whatever the gateway has. Which providers it has, it says itself.
+fn check_model(context: &Context, model: Option<&str>) -> Result<(), Failure> {
+    let Some(Err(error)) = model.map(str::parse::<ModelName>) else { return Ok(()) };
+    let sections = context.configuration.sections();
+    let known = known_names(sections).join(", ");
+    let failure = Failure::usage(error.to_string()).hints(error.hint().as_deref());
+    let failure = failure.hint(format!("the providers configured here are {known}"));
+    Err(match &sections.default_model {
+        Some(model) => failure.hint(format!("without --model, {model} is asked (model.default)")),
+        None => failure,
+    })
 }
 
 /// What is asked: the argument, or standard input.
