@@ -11,6 +11,7 @@ mod folders;
 mod imports;
 mod init;
 mod json;
+mod names;
 mod output;
 mod past_prompts;
 mod prompt;

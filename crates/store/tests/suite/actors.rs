@@ -2,7 +2,7 @@
 
 use protocol::Version;
 
-use crate::fixture::{older, text};
+use crate::params::{older, text};
 
 both_databases!(a_document_names_who_made_it_and_who_changed_it_last, async |given| {
     let root = given.root();

@@ -4,7 +4,8 @@ use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
 use protocol::{FolderId, Sequence, ThreadId, Version};
 
-use crate::fixture::{Fixture, Told, new_thread, older, text};
+use crate::fixture::{Fixture, Told, new_thread};
+use crate::params::{older, text};
 
 /// The one change that the newest operation logged.
 async fn newest(given: &Fixture, before: Sequence) -> Told {

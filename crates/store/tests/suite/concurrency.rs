@@ -8,7 +8,8 @@ use protocol::{SaveReason, Sequence, Version};
 use store::{Scope, Store, StoreError};
 use tokio::task::JoinSet;
 
-use crate::fixture::{Engine, Fixture, OWNER, conflict, message, new_thread, run, said, text};
+use crate::fixture::{Engine, Fixture, OWNER, conflict, message, new_thread, run, said};
+use crate::params::text;
 
 async fn save_over(store: Store, scope: Scope, content: String, version: u64) -> Result<u64, StoreError> {
     let save = DocumentSaveParams { expected_version: Some(Version(version)), ..text(&scope, &content) };

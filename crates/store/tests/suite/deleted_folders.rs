@@ -4,7 +4,8 @@ use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
 use protocol::{DeletedFolder, DocumentStatus, FolderId, RevisionReason, Sequence, Version};
 use store::RestoredFolder;
 
-use crate::fixture::{Fixture, Told, assert_invalid_state, assert_not_found, older};
+use crate::fixture::{Fixture, Told, assert_invalid_state, assert_not_found};
+use crate::params::older;
 
 async fn delete(given: &Fixture, folder: &FolderId) {
     given.store.delete_folder(&given.workspace, folder, None).await.unwrap();

@@ -5,7 +5,7 @@ use protocol::method::DocumentSaveParams;
 use protocol::{ContentHash, DocumentStatus, RevisionReason, SaveReason};
 use store::StoreError;
 
-use crate::fixture::text;
+use crate::params::text;
 
 both_databases!(line_ends_and_byte_order_mark_are_normalised, async |given| {
     let saved = given.save(&given.root(), "\u{feff}a\r\nb\rc\n").await;

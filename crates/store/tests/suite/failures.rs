@@ -8,7 +8,8 @@ use protocol::method::WorkspaceCreateParams;
 use store::{Database, Scope, Store, StoreError, Wake};
 use test_postgres::{Options, test_cluster};
 
-use crate::fixture::{Engine, assert_unavailable, run, text};
+use crate::fixture::{Engine, assert_unavailable, run};
+use crate::params::text;
 use crate::wakes::heard;
 
 #[test]

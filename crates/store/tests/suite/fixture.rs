@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use protocol::message::{Message, TurnItem, TurnMessage};
 use protocol::method::{
-    DocumentRestoreParams, DocumentSaveParams, ThreadCreateParams, ThreadTreeParams, ThreadTreeResult,
-    TurnStartParams, WorkspaceCreateParams,
+    DocumentSaveParams, ThreadCreateParams, ThreadTreeParams, ThreadTreeResult, TurnStartParams,
+    WorkspaceCreateParams,
 };
 use protocol::notification::{
     ContextCompressed, ContextCompressing, DocumentChanged, Notification as _, TreeChanged,
@@ -25,6 +25,8 @@ use store::{
 };
 use test_postgres::{TestDatabase, test_database};
 use tokio::runtime::Runtime;
+
+use crate::params::text;
 
 /// Makes a test of each database from one body: `both_databases!(rule, async |given| { … });`.
 macro_rules! both_databases {
@@ -379,24 +381,6 @@ impl Told {
             Told::Tree(change) => change.seq,
             Told::Turn(_, change) | Told::Event(_, change) => change.seq,
         }
-    }
-}
-
-/// Brings a version of a scope back, whatever there is.
-pub(crate) fn older(scope: &Scope, version: Version) -> DocumentRestoreParams {
-    let Scope { workspace_id, folder_id } = scope.clone();
-    DocumentRestoreParams { workspace_id, folder_id, version, expected_version: None, message: None }
-}
-
-/// A save of a text, whatever is there before.
-pub(crate) fn text(scope: &Scope, content: &str) -> DocumentSaveParams {
-    DocumentSaveParams {
-        workspace_id: scope.workspace_id.clone(),
-        folder_id: scope.folder_id.clone(),
-        content: content.to_owned(),
-        expected_version: None,
-        save_reason: None,
-        message: None,
     }
 }
 

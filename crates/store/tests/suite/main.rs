@@ -26,6 +26,7 @@ mod manifests;
 mod migrations;
 mod names;
 mod opening;
+mod params;
 mod prompt_texts;
 mod refusals;
 mod resolution;

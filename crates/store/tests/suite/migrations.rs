@@ -276,7 +276,7 @@ async fn assert_all_of_it(store: &Store) {
     assert_eq!(log.iter().map(|change| change.seq.0).collect::<Vec<_>>(), (1..=seq.0).collect::<Vec<_>>());
     let save = DocumentSaveParams {
         expected_version: Some(Version(2)),
-        ..crate::fixture::text(&root, "from now on")
+        ..crate::params::text(&root, "from now on")
     };
     assert_eq!(store.save_document(save, None).await.unwrap().document.version, Version(3));
 }

@@ -7,9 +7,10 @@ use serde_json::Map;
 use store::{ApprovalAnswer, FinishTurn, PromptText, Scope, StoreError, TurnEvent};
 
 use crate::fixture::{
-    Fixture, OWNER, bare_round, completed, from_now, lease, message, minute, new_thread, new_turn, older,
-    session, text, whole_tree,
+    Fixture, OWNER, bare_round, completed, from_now, lease, message, minute, new_thread, new_turn, session,
+    whole_tree,
 };
+use crate::params::{older, text};
 
 /// Every operation on a folder, by name.
 async fn uses_of_folder(

@@ -12,7 +12,8 @@ use protocol::method::WorkspaceCreateParams;
 use protocol::{FolderId, ResolvedDocument, ThreadId, Version, WorkspaceId};
 use store::{Scope, Store, StoreError};
 
-use crate::fixture::{Engine, in_time, new_thread, older, text, with_runtime};
+use crate::fixture::{Engine, in_time, new_thread, with_runtime};
+use crate::params::{older, text};
 
 /// One change. An [`Index`] picks among what there is; picks of folders include the root where that makes sense.
 #[derive(Debug, Clone)]

@@ -3,7 +3,8 @@
 use protocol::method::{DocumentRestoreParams, DocumentSaveParams};
 use protocol::{DocumentStatus, RevisionReason, Version};
 
-use crate::fixture::{assert_invalid, assert_not_found, older, text};
+use crate::fixture::{assert_invalid, assert_not_found};
+use crate::params::{older, text};
 
 both_databases!(a_restore_is_a_new_version_with_its_own_reason, async |given| {
     let root = given.root();

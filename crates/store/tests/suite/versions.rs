@@ -3,7 +3,8 @@
 use protocol::Version;
 use protocol::method::DocumentRestoreParams;
 
-use crate::fixture::{conflict, older};
+use crate::fixture::conflict;
+use crate::params::older;
 
 both_databases!(without_an_expected_version_a_save_is_unconditional, async |given| {
     given.save(&given.root(), "first").await;

@@ -6,7 +6,8 @@ use protocol::Role;
 use store::{NewToken, Store, Wake, hash_secret};
 use tokio::sync::broadcast::Receiver;
 
-use crate::fixture::{Engine, Fixture, run, text};
+use crate::fixture::{Engine, Fixture, run};
+use crate::params::text;
 
 const LONG_ENOUGH: Duration = Duration::from_secs(20);
 

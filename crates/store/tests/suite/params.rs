@@ -1,0 +1,23 @@
+//! What is asked of a document, with as little said as can be.
+
+use protocol::Version;
+use protocol::method::{DocumentRestoreParams, DocumentSaveParams};
+use store::Scope;
+
+/// Brings a version of a scope back, whatever there is.
+pub(crate) fn older(scope: &Scope, version: Version) -> DocumentRestoreParams {
+    let Scope { workspace_id, folder_id } = scope.clone();
+    DocumentRestoreParams { workspace_id, folder_id, version, expected_version: None, message: None }
+}
+
+/// A save of a text, whatever is there before.
+pub(crate) fn text(scope: &Scope, content: &str) -> DocumentSaveParams {
+    DocumentSaveParams {
+        workspace_id: scope.workspace_id.clone(),
+        folder_id: scope.folder_id.clone(),
+        content: content.to_owned(),
+        expected_version: None,
+        save_reason: None,
+        message: None,
+    }
+}
