@@ -78,7 +78,9 @@ fn a_command_is_isolated_and_everybody_is_told() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let project = talk.machine.project();
     assert_eq!(fs::read_to_string(project.join("AGENTS.md")).unwrap(), "Be brief.\n");
-    assert!(!project.join("sub/AGENTS.md").exists(), "what is new is taken away");
+    for new in ["sub/AGENTS.md", "CLAUDE.local.md"] {
+        assert!(!project.join(new).exists(), "what is new is taken away: {new}");
+    }
     assert_eq!(fs::read_to_string(project.join("file")).unwrap(), "made\n");
     let sent = talk.model.requests().pop().unwrap().body.to_string();
     assert!(
@@ -86,12 +88,12 @@ fn a_command_is_isolated_and_everybody_is_told() {
         "{sent}"
     );
     assert!(sent.contains("Read-only file system"), "{sent}");
-    assert!(said.err.contains("sandbox isolated, protected sub/AGENTS.md new (put back)"), "{}", said.err);
+    assert!(said.err.contains("sandbox isolated, protected CLAUDE.local.md new (put back), protected sub/AGENTS.md new (put back)"), "{}", said.err);
     let turns = talk.machine.run(&format!("turn list {} --format json", talk.thread)).object();
     let turn = turns["turns"][0]["id"].as_str().unwrap();
     let explained = talk.machine.run(&format!("turn explain {turn}"));
     assert!(
-        explained.out.contains("sandbox isolated, protected sub/AGENTS.md new (put back)"),
+        explained.out.contains("sandbox isolated, protected CLAUDE.local.md new (put back), protected sub/AGENTS.md new (put back)"),
         "{explained:?}"
     );
 }

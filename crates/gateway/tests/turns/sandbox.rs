@@ -276,7 +276,7 @@ async fn a_file_that_instructions_import_is_protected_like_them() {
     assert_eq!(stage.read("docs/other.md"), "evil\n", "nothing else is");
     let sent = stage.last_body()["messages"].to_string();
     let rule = "permissions.protected = deny (files that instruction files import)";
-    assert_eq!(sent.matches(&format!("did not run, by the rule {rule}")).count(), 2, "{sent}");
+    assert_eq!(sent.matches(&format!("did not run ({rule})")).count(), 2, "{sent}");
     assert!(sent.contains("have been put back: docs/style.md (removed)"), "{sent}");
 }
 
