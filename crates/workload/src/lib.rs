@@ -39,7 +39,8 @@ impl DeepThread {
 }
 
 pub async fn workspace(store: &Store) -> anyhow::Result<WorkspaceId> {
-    let new = WorkspaceCreateParams { name: "benchmark".to_owned(), ..WorkspaceCreateParams::default() };
+    let name = format!("benchmark {}", WorkspaceId::new());
+    let new = WorkspaceCreateParams { name, ..WorkspaceCreateParams::default() };
     Ok(store.create_workspace(new, Some(ACTOR)).await?.id)
 }
 

@@ -29,7 +29,8 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let memory = ResidentMemory::of(served.process_id());
     let target = Target::Local { data: data.path().to_owned() };
     let editor = Client::connect(&target).await?;
-    let params = WorkspaceCreateParams { name: "benchmark".to_owned(), root_path: None, agents: None };
+    let name = format!("benchmark {}", protocol::WorkspaceId::new());
+    let params = WorkspaceCreateParams { name, root_path: None, agents: None };
     let workspace_id = editor.call::<WorkspaceCreate>(&params).await?.workspace.id;
     save(&editor, &workspace_id, 0).await?;
 

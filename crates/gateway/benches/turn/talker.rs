@@ -38,7 +38,8 @@ impl Heard {
 impl Talker {
     /// Makes a workspace and so many threads in it.
     pub(crate) async fn new(client: Client, threads: usize) -> anyhow::Result<Self> {
-        let params = WorkspaceCreateParams { name: "benchmark".to_owned(), root_path: None, agents: None };
+        let name = format!("benchmark {}", protocol::WorkspaceId::new());
+        let params = WorkspaceCreateParams { name, root_path: None, agents: None };
         let workspace_id = client.call::<WorkspaceCreate>(&params).await?.workspace.id;
         let mut unused = Vec::with_capacity(threads);
         for number in 0..threads {

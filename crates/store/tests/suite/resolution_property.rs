@@ -308,7 +308,8 @@ impl Pair<'_> {
 }
 
 async fn compare(store: &Store, steps: &[Step]) -> Result<(), StoreError> {
-    let new = WorkspaceCreateParams { name: "model".to_owned(), ..WorkspaceCreateParams::default() };
+    let name = format!("model {}", WorkspaceId::new());
+    let new = WorkspaceCreateParams { name, ..WorkspaceCreateParams::default() };
     let workspace = store.create_workspace(new, None).await?.id;
     let mut pair = Pair { store, workspace, model: Model::default(), counter: 0 };
     for step in steps {
