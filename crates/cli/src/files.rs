@@ -99,7 +99,8 @@ pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
 /// Where every agent keeps its user's own files.
 fn homes(context: &Context) -> Result<HomeDirectories, Failure> {
     let mut named = HashMap::new();
-    for variable in instructions::PROFILES.iter().filter_map(|profile| profile.home_directory?.variable) {
+    let of_agents = instructions::PROFILES.iter().filter_map(|profile| profile.home_directory);
+    for variable in of_agents.flat_map(|home| home.variables()) {
         if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
             named.insert(variable, directory(Some(Path::new(&path)))?);
         }

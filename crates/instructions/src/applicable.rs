@@ -72,7 +72,7 @@ impl Applicable {
             let omitted = headings_after(&bytes[start..], kept.saturating_sub(start));
             mark(&self.path, kept, size, &omitted, unread)
         });
-        Some((block(&Part { path: &self.path, home: false, text: &text, mark }), spent))
+        Some((block(&Part::of_project(&self.path, &text, mark)), spent))
     }
 }
 

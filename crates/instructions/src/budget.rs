@@ -1,6 +1,6 @@
 //! How much of each file is kept.
 
-use crate::profile::{ByteOrderMark, OverLimit};
+use crate::profile::{Blank, ByteOrderMark, OverLimit};
 use crate::text::{cut, is_blank};
 
 /// One file that asks for room.
@@ -39,6 +39,8 @@ pub(crate) struct Limit {
     pub(crate) files: Option<u64>,
     pub(crate) over: OverLimit,
     pub(crate) mark: ByteOrderMark,
+    /// Whether a file of which only white space is left counts.
+    pub(crate) blank: Blank,
 }
 
 /// Shares the limit among files that stand in chain order, root first.
@@ -100,7 +102,7 @@ fn root_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
             }
             let kept = file.size.min(left);
             let length = usize::try_from(kept).unwrap_or(usize::MAX).min(file.bytes.len());
-            if is_blank(&file.bytes[..length], limit.mark) {
+            if limit.blank == Blank::HidesOthers && is_blank(&file.bytes[..length], limit.mark) {
                 return Share::Blank;
             }
             left -= kept;
@@ -148,7 +150,7 @@ mod tests {
                 BudgetRequest { bytes: text, size: text.len() as u64, imported: text.starts_with(b"@") }
             })
             .collect();
-        share(&asking, Limit { bytes, files, over, mark: ByteOrderMark::Kept })
+        share(&asking, Limit { bytes, files, over, mark: ByteOrderMark::Kept, blank: Blank::HidesOthers })
     }
 
     #[test]

@@ -3,9 +3,12 @@
 mod applicability;
 mod choice;
 mod imports;
+mod in_place;
+mod order;
 pub(crate) mod other_files;
+mod rule_folders;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +20,14 @@ use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{BLOCK, Bounds, Content, Found, Inside, Stamp};
-use crate::profile::{Blank, ChainOrder, DanglingLink, FrontMatterRule, Profile, Unreadable};
+use crate::profile::{
+    Blank, DanglingLink, FrontMatterRule, NameChoice, Profile, Rendering, RuleFolder, RuleFolderPlace,
+    Unreadable,
+};
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
 use crate::root::{self, Root};
-use crate::settings::{MAX_BYTES, ProjectBounds, candidate_names};
+use crate::settings::{FileSettings, MAX_BYTES, ProjectBounds, SettingsError, candidate_names};
 use crate::text::headings_after;
 use crate::{path, reading, text};
 
@@ -53,6 +59,18 @@ pub(crate) struct Chosen {
     pub(crate) imported_by: Option<PathBuf>,
     /// Where its decision stands.
     pub(crate) decision: usize,
+    pub(crate) place: Place,
+    /// The folder of rules that it is from.
+    pub(crate) folder: Option<&'static RuleFolder>,
+    /// Whether it is one user's alone, or imported by such a file.
+    pub(crate) is_private: bool,
+}
+
+/// Where a file stands in the chain: which directory, and which of the names.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    directory: usize,
+    name: usize,
 }
 
 /// From whose directory a file was reached.
@@ -88,13 +106,17 @@ pub(crate) struct Chain<'a> {
     pub(crate) request: Request<'a>,
     /// What rules must match.
     target: Target<'a>,
-    /// The root, or the working directory where there is none.
+    /// The uppermost directory whose files are read.
     top: PathBuf,
+    /// The root, or the working directory where there is none.
+    root: PathBuf,
+    has_root: bool,
     pub(crate) survey: Survey,
     pub(crate) reader: DirectoryReader<'a>,
     /// How many of the names that are looked for can win, and how many are added after the winner.
     pub(crate) winning: usize,
     pub(crate) added: usize,
+    place: Place,
     pub(crate) bounds: Bounds,
     pub(crate) max_file_bytes: u64,
     pub(crate) decisions: Vec<Decision>,
@@ -104,6 +126,8 @@ pub(crate) struct Chain<'a> {
     dormant: Vec<Chosen>,
     /// Files by device and inode, and where their decisions stand.
     seen: HashMap<(u64, u64), usize>,
+    /// Paths of files and of what they lead to, by rules that go by those.
+    seen_paths: HashSet<PathBuf>,
     imports: imports::Followed,
     /// Why no project file is read, if none is.
     switched_off: Option<String>,
@@ -120,10 +144,7 @@ impl<'a> Chain<'a> {
     ) -> Result<(Resolution, CacheEvidence), ResolveError> {
         let request = effective.request;
         let profile = request.settings.profile;
-        let mut names = candidate_names(request.settings)?;
-        let winning = names.len();
-        names.extend(profile.added.iter().map(|name| (*name).to_owned()));
-        names.extend(profile.home.iter().flat_map(|home| home.names).map(|name| (*name).to_owned()));
+        let (mut names, winning) = names(request.settings)?;
         let markers = root::markers(request.settings)?;
         names.extend(markers.iter().cloned());
 
@@ -132,12 +153,14 @@ impl<'a> Chain<'a> {
         let mut diagnostics = Vec::new();
         let root = root::find(&request, &markers, &mut reader, &mut diagnostics)?;
         let max_bytes = request.settings.max_bytes();
-        let top = root.directory.as_deref().unwrap_or(request.cwd);
         let target = Target::Directory(request.cwd);
-        let mut chain = Chain::new(request, target, top, survey, reader, winning);
+        let mut chain = Chain::new(request, target, &root.top, survey, reader, winning);
+        chain.has_root = root.directory.is_some();
+        chain.root = root.directory.clone().unwrap_or_else(|| request.cwd.to_owned());
         chain.diagnostics = diagnostics;
         chain.choose_home();
         let directories = chain.choose_project(effective, &names, max_bytes);
+        chain.put_in_order();
         chain.follow_imports();
         if survey == Survey::Everything {
             chain.look_around(&directories, &names[..winning + profile.added.len()]);
@@ -156,10 +179,7 @@ impl<'a> Chain<'a> {
     ) -> Result<Choice, ResolveError> {
         let request = effective.request;
         let profile = request.settings.profile;
-        let mut names = candidate_names(request.settings)?;
-        let winning = names.len();
-        names.extend(profile.added.iter().map(|name| (*name).to_owned()));
-        names.extend(profile.home.iter().flat_map(|home| home.names).map(|name| (*name).to_owned()));
+        let (names, winning) = names(request.settings)?;
         let reader = DirectoryReader::new(cache, &names);
         let mut chain = Chain::new(request, target, root, Survey::Needed, reader, winning);
         if profile.front_matter == FrontMatterRule::Conditions {
@@ -196,10 +216,13 @@ impl<'a> Chain<'a> {
             request,
             target,
             top: top.to_owned(),
+            root: top.to_owned(),
+            has_root: true,
             survey,
             reader,
             winning,
             added: request.settings.profile.added.len(),
+            place: Place::default(),
             bounds: Bounds::None,
             max_file_bytes: request.settings.max_bytes().saturating_add(BLOCK),
             decisions: Vec::new(),
@@ -207,13 +230,14 @@ impl<'a> Chain<'a> {
             chosen: Vec::new(),
             dormant: Vec::new(),
             seen: HashMap::new(),
+            seen_paths: HashSet::new(),
             imports: imports::Followed::default(),
             switched_off: None,
             lost: false,
         }
     }
 
-    /// The user's own file: the first with text.
+    /// The user's own file, or files, and rules.
     fn choose_home(&mut self) {
         let settings = self.request.settings;
         let Some(home) = settings.profile.home else { return };
@@ -235,17 +259,39 @@ impl<'a> Chain<'a> {
             }
             let place = self.winning + self.added + index;
             let found = self.reader.read(directory, place, &Bounds::None, MAX_HOME_BYTES);
-            if let Found::File { content, .. } = &found
-                && text::is_blank(content.text(settings.profile), settings.profile.byte_order_mark)
-            {
-                let detail = "it is only white space, so it counts as if it were not there";
-                self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
-                continue;
-            }
-            if self.consider(path.clone(), Origin::Home, found) {
+            self.place = Place { directory: 0, name: index };
+            if self.consider_home(&path, found, home.blank) && home.choice != NameChoice::All {
                 winner = Some(path);
             }
         }
+        for name in home.elsewhere {
+            let Some(path) = settings.homes.user.as_ref().map(|user| user.join(name)) else { continue };
+            if winner.is_none() {
+                let found = self.reader.read_path(&path, &Bounds::None, MAX_HOME_BYTES);
+                if self.consider_home(&path, found, home.blank) {
+                    winner = Some(path);
+                }
+            }
+        }
+        for folder in settings.profile.rule_folders {
+            if folder.place == RuleFolderPlace::Home {
+                self.choose_rules(directory, folder, Origin::Home);
+            }
+        }
+    }
+
+    /// Considers a file of the user's own; true when it hides those after it.
+    fn consider_home(&mut self, path: &Path, found: Found, blank: Blank) -> bool {
+        let profile = self.request.settings.profile;
+        if let Found::File { content, .. } = &found
+            && blank == Blank::FallsThrough
+            && text::is_blank(content.text(profile), profile.byte_order_mark)
+        {
+            let detail = "it is only white space, so it counts as if it were not there";
+            self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
+            return false;
+        }
+        self.consider(path.to_owned(), Origin::Home, found)
     }
 
     /// The project's files, in every directory from the root down.
@@ -276,14 +322,14 @@ impl<'a> Chain<'a> {
             }
             _ => None,
         };
-        for directory in &directories {
-            match &off {
-                Some(reason) if self.survey == Survey::Everything => {
+        match &off {
+            Some(reason) if self.survey == Survey::Everything => {
+                for directory in &directories {
                     self.switched_off(directory, &names[..self.winning + self.added], reason);
                 }
-                Some(_) => {}
-                None => self.choose_in(directory, names),
             }
+            Some(_) => {}
+            None => self.choose_files(&directories, names),
         }
         self.switched_off = off;
         if self.lost {
@@ -320,8 +366,21 @@ impl<'a> Chain<'a> {
                     Origin::Home => FileScope::Home,
                     Origin::Project => FileScope::Project,
                 };
-                let file =
-                    Chosen { path, scope, stamp, content, origin, depth: 0, imported_by: None, decision: 0 };
+                let private = self.request.settings.profile.private;
+                let is_private = !private.is_empty() && private.iter().any(|name| path.ends_with(name));
+                let file = Chosen {
+                    path,
+                    scope,
+                    stamp,
+                    content,
+                    origin,
+                    depth: 0,
+                    imported_by: None,
+                    decision: 0,
+                    place: self.place,
+                    folder: None,
+                    is_private,
+                };
                 return match self.judge(file, None) {
                     Judged::Taken(chosen) => {
                         // A rule is added to what applies anyway.
@@ -364,39 +423,43 @@ impl<'a> Chain<'a> {
         max_bytes: u64,
     ) -> Resolution {
         let profile = self.request.settings.profile;
-        let chosen = in_order(std::mem::take(&mut self.chosen), profile.order);
+        let chosen = std::mem::take(&mut self.chosen);
         if self.survey == Survey::Everything {
             self.note_repetitions(&chosen);
         }
         let shares = self.shares(&chosen, max_bytes);
         let mut files = Vec::with_capacity(chosen.len());
-        let mut marks = Vec::with_capacity(chosen.len());
+        let mut parts_of = Vec::with_capacity(chosen.len());
+        let is_rewritten = matches!(profile.rendering, Rendering::Forms(_));
         for (chosen, share) in chosen.iter().zip(shares) {
             let kept = self.keep(chosen, share, max_bytes);
             let Some((kept, mark)) = kept else { continue };
             let start = chosen.content.markup(profile).start;
-            let text = self.text(profile, chosen, start.min(kept)..kept);
-            files.push(InstructionFile {
-                path: chosen.path.clone(),
-                scope: chosen.scope,
-                bytes: chosen.size(),
-                kept_bytes: kept as u64,
-                sha256: chosen.content.sha256.clone(),
-                mtime_ms: chosen.stamp.modified_ms(),
-                truncated: (kept as u64) < chosen.size(),
-                text,
-                lines_before: reading::lines(&chosen.content.bytes[..start]) as u64,
-                limited: chosen.origin == Origin::Project,
-                imported_by: chosen.imported_by.clone(),
-            });
-            marks.push(mark);
+            let mut text = self.text(profile, chosen, start.min(kept)..kept);
+            let mut imported = Vec::new();
+            if is_rewritten {
+                match self.rewrite(chosen, text, &mut imported) {
+                    Some(rewritten) if !self.is_repeated(chosen, &rewritten, &files) => text = rewritten,
+                    _ => continue,
+                }
+            }
+            parts_of.push((files.len(), chosen, mark));
+            files.push(instruction_file(chosen, text, kept, start));
+            files.extend(imported);
         }
-        let parts: Vec<Part<'_>> = files
-            .iter()
-            .zip(marks)
-            .map(|(file, mark)| Part { path: &file.path, home: !file.limited, text: &file.text, mark })
+        let parts: Vec<Part<'_>> = parts_of
+            .into_iter()
+            .map(|(index, chosen, mark)| Part {
+                path: &chosen.path,
+                home: chosen.origin == Origin::Home,
+                text: &files[index].text,
+                mark,
+                is_rule: chosen.folder.is_some(),
+                is_private: chosen.is_private,
+            })
             .collect();
-        let blocks = render::render(profile, self.request.cwd, &parts);
+        let place = render::Place { cwd: self.request.cwd, root: &self.root };
+        let blocks = render::render(profile, place, &parts);
         let text = match blocks.as_slice() {
             [block] => block.text.clone(),
             blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),
@@ -436,6 +499,7 @@ impl<'a> Chain<'a> {
             files: self.request.settings.max_files(),
             over: profile.over_limit,
             mark: profile.byte_order_mark,
+            blank: profile.blank,
         };
         let mut project = budget::share(&asking, limit).into_iter();
         chosen
@@ -512,11 +576,32 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// The files as they stand in the text; those of the user's own directory come first.
-fn in_order(chosen: Vec<Chosen>, order: ChainOrder) -> Vec<Chosen> {
-    match order {
-        // As they were chosen.
-        ChainOrder::RootFirst => chosen,
+/// The names that are looked for, and how many of them can win. Those that are added after the winner follow, then the user's
+/// own, then those that are read instead of others, and in the root alone.
+fn names(settings: &FileSettings) -> Result<(Vec<String>, usize), SettingsError> {
+    let profile = settings.profile;
+    let mut names = candidate_names(settings)?;
+    let winning = names.len();
+    let home = profile.home.iter().flat_map(|home| home.names);
+    let others = profile.added.iter().chain(home).chain(profile.instead).chain(profile.at_root.0);
+    names.extend(others.map(|name| (*name).to_owned()));
+    Ok((names, winning))
+}
+
+/// What is told of a file whose text is there, or the first bytes of it.
+fn instruction_file(chosen: &Chosen, text: String, kept: usize, start: usize) -> InstructionFile {
+    InstructionFile {
+        path: chosen.path.clone(),
+        scope: chosen.scope,
+        bytes: chosen.size(),
+        kept_bytes: kept as u64,
+        sha256: chosen.content.sha256.clone(),
+        mtime_ms: chosen.stamp.modified_ms(),
+        truncated: (kept as u64) < chosen.size(),
+        text,
+        lines_before: reading::lines(&chosen.content.bytes[..start]) as u64,
+        limited: chosen.origin == Origin::Project,
+        imported_by: chosen.imported_by.clone(),
     }
 }
 

@@ -84,10 +84,10 @@ pub(crate) struct Content {
 impl Content {
     /// What the Markdown says besides its text, by rules that look at that.
     pub(crate) fn markup(&self, profile: &Profile) -> &Markup {
-        // Rules that read only the one or the other will need a place of their own for what they find.
-        match (profile.front_matter, profile.imports) {
-            (FrontMatterRule::Text, None) => const { &Markup::NONE },
-            _ => self.markup.get_or_init(|| Markup::find(&self.bytes, self.whole)),
+        // What other agents find is looked for where it is needed: this place has room for ours alone.
+        match profile.front_matter {
+            FrontMatterRule::Text | FrontMatterRule::Stripped => const { &Markup::NONE },
+            FrontMatterRule::Conditions => self.markup.get_or_init(|| Markup::find(&self.bytes, self.whole)),
         }
     }
 

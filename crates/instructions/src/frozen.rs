@@ -70,7 +70,7 @@ impl InitialChain {
         let (before, after, start) = match Profile::find(now.profile)?.rendering {
             Rendering::AgentsContext => (frozen.split_once(&render::heading(&file.path))?.1, text, 0),
             // No line names the files, but the first one that differs is where the whole texts part.
-            Rendering::Instructions => (frozen, fresh, fresh.find(text)?),
+            Rendering::Instructions | Rendering::Forms(_) => (frozen, fresh, fresh.find(text)?),
         };
         let shared = common_prefix(after, before).get(start..)?;
         // What is only shorter differs from the line after its last.

@@ -33,7 +33,9 @@ mod digest;
 mod file;
 mod front_matter;
 mod frozen;
+mod git;
 mod markup;
+mod mentions;
 pub mod path;
 pub mod profile;
 mod reading;
@@ -43,6 +45,7 @@ mod render;
 mod resolution;
 mod resolver;
 mod resume;
+mod rewriting;
 mod root;
 mod safety;
 mod session;
@@ -60,7 +63,9 @@ pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use digest::{ContentHash, hex};
 pub use front_matter::Audience;
 pub use frozen::{FrozenChange, FrozenFile};
-pub use profile::{BlockRole, CODELIA, CODEX, FOREWORD, PROFILES, Profile};
+pub use profile::{
+    BlockRole, CODELIA, CODEX, FOREWORD, GEMINI_CLI, OPENCODE, PI, PROFILES, Profile, QWEN_CODE,
+};
 pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
 pub use render::Block;
 pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};

@@ -30,6 +30,13 @@ pub(crate) fn chain(root: &Path, directory: &Path) -> Vec<PathBuf> {
     directories
 }
 
+/// The way from a directory to a path, up and down.
+pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
+    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(shared)).collect()
+}
+
 pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     path.to_string_lossy().serialize(serializer)
 }
@@ -50,6 +57,15 @@ mod tests {
         assert_eq!(normalise(Path::new("a/./b/../c"), Path::new("/r")), Path::new("/r/a/c"));
         assert_eq!(normalise(Path::new("../../../x"), Path::new("/r")), Path::new("/x"));
         assert_eq!(normalise(Path::new("/abs/"), Path::new("/r")), Path::new("/abs"));
+    }
+
+    #[test]
+    fn ways_go_up_and_down() {
+        let relative = |from: &str, to: &str| relative(Path::new(from), Path::new(to));
+        assert_eq!(relative("/r/a", "/r/a/x.md"), Path::new("x.md"));
+        assert_eq!(relative("/r/a/b", "/r/x.md"), Path::new("../../x.md"));
+        assert_eq!(relative("/r", "/h/x.md"), Path::new("../h/x.md"));
+        assert_eq!(relative("/", "/x.md"), Path::new("x.md"));
     }
 
     #[test]

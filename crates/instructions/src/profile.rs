@@ -5,7 +5,15 @@
 
 mod codelia;
 mod codex;
+mod evidence;
 mod foreword;
+mod form;
+mod gemini_cli;
+mod imports;
+mod opencode;
+mod pi;
+mod qwen_code;
+mod rules;
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -14,22 +22,44 @@ use serde::Serialize;
 
 pub use codelia::CODELIA;
 pub use codex::CODEX;
+pub use evidence::{Agent, Evidence, Rule};
 pub use foreword::FOREWORD;
+pub use form::{BlockForm, Kinds, PartOf, PathForm, Piece, SectionForm};
+pub use gemini_cli::GEMINI_CLI;
+pub use imports::{ImportBounds, ImportPlace, ImportRepeats, ImportSyntax, Imports, InPlace};
+pub use opencode::OPENCODE;
+pub use pi::PI;
+pub use qwen_code::QWEN_CODE;
+pub use rules::{RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleOrder};
 
 use crate::reminder::ResumeLines;
 
 /// Every profile, ours first.
-pub static PROFILES: &[&Profile] = &[&FOREWORD, &CODEX, &CODELIA];
+pub static PROFILES: &[&Profile] = &[&FOREWORD, &CODEX, &CODELIA, &GEMINI_CLI, &OPENCODE, &QWEN_CODE, &PI];
 
 /// The rules of one agent. Two are the same only if they are one value, so that comparing them costs nothing.
 #[derive(Debug)]
 pub struct Profile {
     /// What it is called on the command line.
     pub name: &'static str,
-    /// File names looked for in a directory; the first that is usable wins.
+    /// The agent whose rules these are, and how each of them is known.
+    pub agent: Agent,
+    /// File names looked for in a directory.
     pub names: &'static [&'static str],
+    /// Which of them are read.
+    pub choice: NameChoice,
     /// File names added after the winner.
     pub added: &'static [&'static str],
+    /// File names that are read where none of the others has a text in any directory.
+    pub instead: &'static [&'static str],
+    /// File names that are read in the root alone, and where they stand.
+    pub at_root: (&'static [&'static str], AtRoot),
+    /// File names that are one user's alone, so that texts call them that.
+    pub private: &'static [&'static str],
+    /// Whether names are read in other letter cases, too.
+    pub letter_case: LetterCase,
+    /// Folders of files that are read besides, in the project and in the agent's own directory.
+    pub rule_folders: &'static [RuleFolder],
     /// What is done with configured fallback names.
     pub fallbacks: Fallbacks,
     /// What a file of only white space does.
@@ -40,6 +70,12 @@ pub struct Profile {
     pub home: Option<HomeFile>,
     /// Names whose presence makes a directory the project root.
     pub markers: &'static [&'static str],
+    /// What makes a marker one.
+    pub marker_check: MarkerCheck,
+    /// How far up files are read once the root is known.
+    pub reach: Reach,
+    /// What a worktree inside the repository that it belongs to does.
+    pub nested_worktree: NestedWorktree,
     /// Markers that do not count in the user's home directory.
     pub markers_not_in_home: &'static [&'static str],
     /// What an empty list of markers means.
@@ -66,12 +102,20 @@ pub struct Profile {
     pub imports: Option<Imports>,
     /// What a YAML block at the beginning of a file is.
     pub front_matter: FrontMatterRule,
+    /// What becomes of comments in Markdown.
+    pub comments: Comments,
+    /// What becomes of white space around a text.
+    pub white_space: WhiteSpace,
+    /// What becomes of characters that nobody sees.
+    pub invisible: Invisible,
     /// In which order the directories of a chain stand in the text.
     pub order: ChainOrder,
     /// What happens to wrapper tags and hidden characters.
     pub unsafe_text: UnsafeText,
     /// What happens to a file that is reached twice.
     pub same_file: SameFile,
+    /// What happens to a text that another file had already.
+    pub same_text: SameText,
     /// When a known file counts as changed.
     pub changed: Changed,
     /// Whether reminders may carry texts.
@@ -86,6 +130,35 @@ pub struct Profile {
     pub settings_file: Option<SettingsFile>,
     /// Prefix of the environment variables that set it.
     pub variable_prefix: &'static str,
+}
+
+/// Which of a profile's names are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameChoice {
+    /// In each directory the first that is usable.
+    FirstOfDirectory,
+    /// In all directories the first that any of them has.
+    FirstOfChain,
+    /// All.
+    All,
+}
+
+/// Where files stand that are read in the root alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtRoot {
+    /// Before the others.
+    First,
+    /// Behind all others, if a marker makes the root one.
+    LastIfMarked,
+}
+
+/// Whether names are read in other letter cases, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LetterCase {
+    /// As they are written.
+    Exact,
+    /// The first name in any letter case.
+    AnyForFirst,
 }
 
 /// What is done with configured fallback names.
@@ -108,15 +181,31 @@ pub enum Blank {
     HidesOthers,
     /// It is included, empty.
     Included,
+    /// It is included if it has any byte, and hides the next name in any case.
+    IncludedUnlessEmpty,
 }
 
 /// The user's own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HomeFile {
-    /// File names; the first with text wins.
+    /// File names in the agent's own directory.
     pub names: &'static [&'static str],
+    /// Paths below the user's home directory that are tried after those.
+    pub elsewhere: &'static [&'static str],
+    /// Which of them are read.
+    pub choice: NameChoice,
+    /// What one of only white space does.
+    pub blank: Blank,
     /// Whether white space around its text goes.
     pub trimmed: bool,
+}
+
+impl HomeFile {
+    /// The first of these names that has a text, as it is.
+    pub(crate) const fn first_of(names: &'static [&'static str]) -> Self {
+        let (choice, blank) = (NameChoice::FirstOfDirectory, Blank::FallsThrough);
+        Self { names, elsewhere: &[], choice, blank, trimmed: false }
+    }
 }
 
 /// Where an agent keeps its user's own files and settings.
@@ -124,8 +213,17 @@ pub struct HomeFile {
 pub struct HomeDirectory {
     /// The variable that names it.
     pub variable: Option<&'static str>,
+    /// A variable that names the directory above it, and its path from there.
+    pub above: Option<(&'static str, &'static str)>,
     /// Its path below the user's home directory.
     pub in_user_home: &'static str,
+}
+
+impl HomeDirectory {
+    /// The variables that it depends on.
+    pub fn variables(self) -> impl Iterator<Item = &'static str> {
+        self.variable.into_iter().chain(self.above.map(|(variable, _)| variable))
+    }
 }
 
 /// What an empty list of markers means.
@@ -135,6 +233,37 @@ pub enum EmptyMarkers {
     CwdOnly,
     /// The profile's own markers.
     Defaults,
+    /// Every directory up to the file system's root.
+    WholePath,
+}
+
+/// What makes a marker one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkerCheck {
+    /// That there is something of its name.
+    Present,
+    /// That Git takes it for a repository.
+    GitAccepts,
+    /// That it is a directory or a file, and no link.
+    DirectoryOrFile,
+}
+
+/// How far up files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Up to the root.
+    Root,
+    /// Up to the directory above the root; without a root up to the one above the user's home directory.
+    OneAbove,
+}
+
+/// What a worktree inside the repository that it belongs to does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NestedWorktree {
+    /// Nothing.
+    Ordinary,
+    /// It hides the files of the repository's own checkout around it, but for private ones.
+    HidesCheckout,
 }
 
 /// Whether settings may name the root.
@@ -153,6 +282,8 @@ pub enum WithoutMarker {
     NoRoot,
     /// The working directory.
     CwdIsRoot,
+    /// There is none; every directory up to the file system's root is looked at.
+    WholePath,
 }
 
 /// Which links count as files.
@@ -204,22 +335,6 @@ pub enum DanglingLink {
     Absent,
 }
 
-/// How files that a text names are read with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Imports {
-    /// Where their text stands.
-    pub place: ImportPlace,
-    /// How many of them may lead to a file, one in the other.
-    pub max_depth: usize,
-}
-
-/// Where the text of an imported file stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImportPlace {
-    /// In a block of its own, right after that of the file that names it.
-    OwnBlockAfter,
-}
-
 /// What a YAML block at the beginning of a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontMatterRule {
@@ -227,6 +342,35 @@ pub enum FrontMatterRule {
     Text,
     /// With `applies_to` or `audience` in it, the conditions under which the file applies; else text.
     Conditions,
+    /// Nothing: it goes.
+    Stripped,
+}
+
+/// What becomes of comments in Markdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comments {
+    /// They stay.
+    Kept,
+    /// Those that are blocks of their own go.
+    BlocksStripped,
+}
+
+/// What becomes of white space around a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhiteSpace {
+    /// It stays.
+    Kept,
+    /// It goes.
+    Trimmed,
+}
+
+/// What becomes of characters that nobody sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Invisible {
+    /// They stay.
+    Kept,
+    /// Those go that hide text: zero-width spaces, directions, tags, soft hyphens. Joiners stay.
+    Removed,
 }
 
 /// In which order the directories of a chain stand in the text.
@@ -234,6 +378,14 @@ pub enum FrontMatterRule {
 pub enum ChainOrder {
     /// The root first, the working directory last.
     RootFirst,
+    /// The working directory first, the root last.
+    NearestFirst,
+    /// The root first, then the working directory, and last what is right below the root.
+    RootThenNearest,
+    /// By the bytes of their paths, so that a directory may stand before the file beside it.
+    ByPath,
+    /// All files of one name, then those of the next; within a name the user's own, then the root first.
+    ByName,
 }
 
 /// What happens to wrapper tags and hidden characters.
@@ -252,6 +404,19 @@ pub enum SameFile {
     UsedOnce,
     /// Both are used.
     UsedTwice,
+    /// Both are used where they have different paths.
+    OncePerPath,
+    /// Both are used where the second has a path that neither the first has nor leads to.
+    OncePerResolvedPath,
+}
+
+/// What happens to a text that another file had already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SameText {
+    /// Both are used.
+    UsedTwice,
+    /// The second is a duplicate.
+    UsedOnce,
 }
 
 /// When a known file counts as changed.
@@ -279,6 +444,8 @@ pub enum Rendering {
     AgentsContext,
     /// One `<INSTRUCTIONS>` under a heading that names the working directory.
     Instructions,
+    /// Blocks as these forms describe them.
+    Forms(&'static [BlockForm]),
 }
 
 /// Where an agent puts a block of text.
@@ -321,16 +488,29 @@ impl Hash for Profile {
     }
 }
 
+/// For agents that were seen to have no limit: what we read of their files at most.
+pub(crate) const UNLIMITED: u64 = 16 * 1024 * 1024;
+
 /// What a profile has where it says nothing else: one name, read as it is wherever its links lead.
 const BASE: Profile = Profile {
     name: "",
+    agent: Agent::OURS,
     names: &["AGENTS.md"],
+    choice: NameChoice::FirstOfDirectory,
     added: &[],
+    instead: &[],
+    at_root: (&[], AtRoot::First),
+    private: &[],
+    letter_case: LetterCase::Exact,
+    rule_folders: &[],
     fallbacks: Fallbacks::Unsupported,
     blank: Blank::Included,
     home_directory: None,
     home: None,
     markers: &[".git"],
+    marker_check: MarkerCheck::Present,
+    reach: Reach::Root,
+    nested_worktree: NestedWorktree::Ordinary,
     markers_not_in_home: &[],
     empty_markers: EmptyMarkers::CwdOnly,
     root_override: RootOverride::Allowed,
@@ -344,9 +524,13 @@ const BASE: Profile = Profile {
     dangling_link: DanglingLink::NotAFile,
     imports: None,
     front_matter: FrontMatterRule::Text,
+    comments: Comments::Kept,
+    white_space: WhiteSpace::Kept,
+    invisible: Invisible::Kept,
     order: ChainOrder::RootFirst,
     unsafe_text: UnsafeText::Reported,
     same_file: SameFile::UsedTwice,
+    same_text: SameText::UsedTwice,
     changed: Changed::ByContent,
     reminder_texts: ReminderTexts::AsSet,
     resume_lines: ResumeLines::Changed,
@@ -373,6 +557,6 @@ impl Profile {
 
     /// Every file name the profile knows without configuration.
     pub fn known_names(&self) -> impl Iterator<Item = &'static str> {
-        self.names.iter().chain(self.added).copied()
+        self.names.iter().chain(self.added).chain(self.instead).chain(self.at_root.0).copied()
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Reference {
     word: String,
     /// Counted from 1, in the text.
     pub(crate) line: usize,
+    /// Whether the word is the path, whatever it ends with.
+    is_exact: bool,
 }
 
 impl Reference {
@@ -28,8 +30,13 @@ impl Reference {
     pub(crate) fn candidates(&self) -> impl Iterator<Item = &str> {
         let word = self.word.as_str();
         let bare = word.trim_end_matches(CLOSING);
-        let bare = (bare.len() < word.len() && is_path(bare)).then_some(bare);
-        is_path(word).then_some(word).into_iter().chain(bare)
+        let bare = (!self.is_exact && bare.len() < word.len() && is_path(bare)).then_some(bare);
+        (self.is_exact || is_path(word)).then_some(word).into_iter().chain(bare)
+    }
+
+    /// What other rules than ours found.
+    pub(crate) fn exact(path: String, line: usize) -> Self {
+        Self { word: path, line, is_exact: true }
     }
 }
 
@@ -67,7 +74,7 @@ pub(crate) fn find(text: &str) -> References {
             match reference(text, range) {
                 Some(name) if is_named(name) => {
                     if known.insert(name) {
-                        found.push(Reference { word: name.to_owned(), line });
+                        found.push(Reference { word: name.to_owned(), line, is_exact: false });
                     }
                 }
                 _ => are_all = false,

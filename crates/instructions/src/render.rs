@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::profile::{BlockRole, Profile, Rendering};
+use crate::path;
+use crate::profile::{BlockForm, BlockRole, PartOf, PathForm, Piece, Profile, Rendering, SectionForm};
 use crate::safety::{make_harmless, neutralise};
 
 /// Headings named in the mark of a cut file; the rest is counted.
@@ -28,10 +29,27 @@ pub(crate) struct Part<'a> {
     pub(crate) text: &'a str,
     /// The mark of a cut file.
     pub(crate) mark: Option<String>,
+    /// Whether it is from a folder of rules.
+    pub(crate) is_rule: bool,
+    /// Whether it is one user's alone.
+    pub(crate) is_private: bool,
+}
+
+impl<'a> Part<'a> {
+    pub(crate) fn of_project(path: &'a Path, text: &'a str, mark: Option<String>) -> Self {
+        Self { path, home: false, text, mark, is_rule: false, is_private: false }
+    }
+}
+
+/// Where an agent is.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) cwd: &'a Path,
+    pub(crate) root: &'a Path,
 }
 
 /// The blocks of a whole chain; none when nothing applies.
-pub(crate) fn render(profile: &Profile, cwd: &Path, parts: &[Part<'_>]) -> Vec<Block> {
+pub(crate) fn render(profile: &Profile, place: Place<'_>, parts: &[Part<'_>]) -> Vec<Block> {
     if parts.is_empty() {
         return Vec::new();
     }
@@ -49,7 +67,10 @@ pub(crate) fn render(profile: &Profile, cwd: &Path, parts: &[Part<'_>]) -> Vec<B
             text.push_str("\n</agents_context>");
             text
         }
-        Rendering::Instructions => instructions(cwd, parts),
+        Rendering::Instructions => instructions(place.cwd, parts),
+        Rendering::Forms(forms) => {
+            return forms.iter().filter_map(|form| formed(form, place, parts)).collect();
+        }
     };
     vec![Block { role: profile.role, text }]
 }
@@ -86,6 +107,73 @@ fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
     let separator = if home.is_empty() || project.is_empty() { "" } else { "\n\n--- project-doc ---\n\n" };
     let body = format!("{home}{separator}{}", project.join("\n\n"));
     format!("# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n{body}\n</INSTRUCTIONS>")
+}
+
+/// A block as a form describes it; none where it has no file.
+fn formed(form: &BlockForm, place: Place<'_>, parts: &[Part<'_>]) -> Option<Block> {
+    let sections = form.sections.iter().filter_map(|section| section_text(section, place, parts));
+    let sections: Vec<String> = sections.collect();
+    if sections.is_empty() {
+        return None;
+    }
+    let text = format!("{}{}{}", form.start, sections.join(form.between), form.end);
+    Some(Block { role: form.role, text })
+}
+
+fn section_text(section: &SectionForm, place: Place<'_>, parts: &[Part<'_>]) -> Option<String> {
+    let is_in = |part: &&Part<'_>| match section.of {
+        PartOf::Everything => true,
+        PartOf::Home => part.home,
+        PartOf::Project => !part.home,
+        PartOf::Files => !part.is_rule,
+        PartOf::Rules => part.is_rule,
+    };
+    let mut text = String::new();
+    for (index, part) in parts.iter().filter(is_in).enumerate() {
+        if index > 0 {
+            text.push_str(section.between);
+        }
+        let path = match section.path {
+            PathForm::Absolute => part.path.to_string_lossy().into_owned(),
+            PathForm::FromCwd => path::relative(place.cwd, part.path).to_string_lossy().into_owned(),
+            PathForm::FromRoot => path::relative(place.root, part.path).to_string_lossy().into_owned(),
+        };
+        let kind = match (part.home, part.is_private) {
+            (true, _) => section.kinds.home,
+            (false, true) => section.kinds.private,
+            (false, false) => section.kinds.project,
+        };
+        let words = Words { path: &path, kind, ..Words::default() };
+        write_pieces(&mut text, section.before, &words);
+        text.push_str(part.text);
+        write_pieces(&mut text, section.after, &words);
+    }
+    if text.is_empty() {
+        return None;
+    }
+    text.push_str(section.end);
+    Some(text)
+}
+
+/// What pieces of text stand for.
+#[derive(Default)]
+pub(crate) struct Words<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) reference: &'a str,
+    pub(crate) reason: &'a str,
+}
+
+pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &Words<'_>) {
+    for piece in pieces {
+        text.push_str(match piece {
+            Piece::Text(text) => text,
+            Piece::Path => words.path,
+            Piece::Kind => words.kind,
+            Piece::Reference => words.reference,
+            Piece::Reason => words.reason,
+        });
+    }
 }
 
 /// The line that tells what a cut left out: headings, and how much was not even looked at.

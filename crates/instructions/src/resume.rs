@@ -243,7 +243,7 @@ impl Differing<'_> {
                     render::mark(&file.path, kept, size, &headings_after(bytes, kept), 0)
                 });
                 let text = safety::make_harmless(&file.text[..kept]).0;
-                let part = Part { path: &file.path, home: true, text: &text, mark };
+                let part = Part { home: true, ..Part::of_project(&file.path, &text, mark) };
                 Some((render::block(&part), if is_whole { kept as u64 } else { room }))
             }
         }

@@ -310,8 +310,9 @@ impl HomeDirectories {
         for profile in PROFILES {
             let Some(home) = profile.home_directory else { continue };
             let named = home.variable.and_then(&variable);
+            let above = || home.above.and_then(|(above, below)| Some(variable(above)?.join(below)));
             let default = || homes.user.as_ref().map(|user| user.join(home.in_user_home));
-            if let Some(directory) = named.or_else(default) {
+            if let Some(directory) = named.or_else(above).or_else(default) {
                 homes.of_profiles.insert(profile.name, directory);
             }
         }

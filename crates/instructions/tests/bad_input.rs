@@ -421,7 +421,7 @@ fn nothing_above_a_workspace_counts() {
         let resolution = resolve(&request, None).unwrap();
         (resolution.root.clone(), resolution.files.len())
     };
-    for profile in instructions::PROFILES {
+    for profile in [&FOREWORD, &CODEX, &instructions::CODELIA] {
         assert_eq!(resolved(ProjectBounds::None, profile), (Some(root.to_owned()), 3));
         let workspace = root.join("workspace");
         let bounds = ProjectBounds::Workspace(workspace.clone());
@@ -437,4 +437,38 @@ fn nothing_above_a_workspace_counts() {
     fs::remove_dir(root.join(".git")).unwrap();
     assert_eq!(resolved(bounds(), &FOREWORD), (Some(root.join("workspace")), 2));
     assert_eq!(resolved(bounds(), &CODEX), (None, 0), "without a marker only the working directory counts");
+}
+
+#[test]
+fn no_agents_rules_lead_out_of_a_workspace() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let workspace = root.join("workspace");
+    let cwd = workspace.join("a/b");
+    fs::create_dir_all(&cwd).unwrap();
+    fs::write(root.join("secret.md"), "secret").unwrap();
+    for place in [root, &workspace, &cwd] {
+        for name in instructions::PROFILES.iter().flat_map(|profile| profile.known_names()) {
+            let path = place.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let text = format!("{} @{}/secret.md\n@../../../secret.md\n", path.display(), root.display());
+            fs::write(path, text).unwrap();
+        }
+    }
+    for marker in [None, Some(root.join(".git")), Some(workspace.join(".git"))] {
+        if let Some(marker) = marker {
+            fs::create_dir_all(marker.join("objects")).unwrap();
+            fs::create_dir_all(marker.join("refs")).unwrap();
+            fs::write(marker.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        for profile in instructions::PROFILES {
+            let bounds = ProjectBounds::Workspace(workspace.clone());
+            let settings = FileSettings { bounds, ..FileSettings::of(profile) };
+            let resolution = resolve(&Request { cwd: &cwd, settings: &settings }, None).unwrap();
+            assert!(resolution.files.iter().any(|file| file.path.starts_with(&cwd)), "{}", profile.name);
+            for file in &resolution.files {
+                assert!(file.path.starts_with(&workspace), "{}: {}", profile.name, file.path.display());
+            }
+        }
+    }
 }

@@ -21,7 +21,7 @@ const CASES: &[&str] = &[
     include_str!("../../../instructions/tests/cases/codex.json"),
     include_str!("../../../instructions/tests/cases/foreword-and-codelia.json"),
     include_str!("../../../instructions/tests/cases/found-by-comparison.json"),
-    include_str!("../../../instructions/tests/cases/recorded-codex.json"),
+    include_str!("../../../instructions/tests/cases/agents/codex.json"),
     NESTED,
 ];
 

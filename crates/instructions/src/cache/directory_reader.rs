@@ -82,6 +82,11 @@ impl<'a> DirectoryReader<'a> {
         Self { cache, names, names_id, bounds_id: 0, looked_at, path, seen: Vec::new(), evidence }
     }
 
+    /// Says that the answer rests on something that cannot be looked at again cheaply.
+    pub(crate) fn cannot_be_remembered(&mut self) {
+        self.evidence = CacheEvidence::unknown();
+    }
+
     /// How many names are looked for.
     pub(crate) fn names(&self) -> usize {
         self.names.len()
@@ -107,7 +112,7 @@ impl<'a> DirectoryReader<'a> {
 
     /// Whether a marker is in a directory. A link counts when it leads somewhere.
     pub(crate) fn has_marker(&mut self, directory: &Path, name: usize) -> Marker {
-        let bit = bit(name);
+        let bit = self.bit(name);
         let known = self.directory(directory);
         if known.settled && known.absent & bit != 0 {
             return Marker::Absent;
@@ -135,7 +140,7 @@ impl<'a> DirectoryReader<'a> {
                 self.learn(directory, |known| known.present |= bit);
                 Marker::Present
             }
-            Err(Errno::NOENT) => {
+            Err(Errno::NOENT) if bit != 0 => {
                 self.learn(directory, |known| known.absent |= bit);
                 Marker::Absent
             }
@@ -151,7 +156,10 @@ impl<'a> DirectoryReader<'a> {
         let path = self.path_of(directory, name);
         let found = match self.cache {
             None => file::read(&path, bounds, max_bytes),
-            Some(cache) => self.read_again(cache, directory, &path, bit(name), bounds, max_bytes),
+            Some(cache) => match self.bit(name) {
+                0 => self.read_path(&path, bounds, max_bytes),
+                bit => self.read_again(cache, directory, &path, bit, bounds, max_bytes),
+            },
         };
         self.path = path;
         found
@@ -170,6 +178,11 @@ impl<'a> DirectoryReader<'a> {
             _ => self.evidence = CacheEvidence::unknown(),
         }
         found
+    }
+
+    /// A name's bit; none where it leads through another directory, whose changes its own does not show.
+    fn bit(&self, name: usize) -> u64 {
+        if self.names[name].contains('/') { 0 } else { shifted(name) }
     }
 
     /// The path of a name in a directory, to be given back to `self.path`.
@@ -328,8 +341,10 @@ pub(crate) enum Marker {
     Absent,
     /// A link that leads nowhere.
     Dangling,
+    /// Something that ends the search.
+    Refused,
 }
 
-fn bit(name: usize) -> u64 {
+fn shifted(name: usize) -> u64 {
     1_u64.checked_shl(u32::try_from(name).unwrap_or(u32::MAX)).unwrap_or(0)
 }

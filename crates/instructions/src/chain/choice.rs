@@ -1,14 +1,19 @@
-//! Chooses the files of one directory.
+//! Chooses the files of a project.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{Chain, Origin, Survey};
+use super::{Chain, Origin, Place, Survey};
 use crate::decision::{Decision, Outcome};
 use crate::file::Found;
-use crate::profile::Blank;
+use crate::git;
+use crate::profile::{AtRoot, Blank, ChainOrder, LetterCase, NameChoice, NestedWorktree, RuleFolderPlace};
 use crate::text::is_blank;
 
+/// Entries of one directory that are looked at for other letter cases.
+const MAX_ENTRIES: usize = 200_000;
+
 /// What a candidate does to those after it.
+#[derive(PartialEq, Eq)]
 enum Effect {
     /// The next one is tried.
     TryNext,
@@ -17,27 +22,168 @@ enum Effect {
 }
 
 impl Chain<'_> {
-    /// The first usable name wins; the added names follow it.
+    /// The files of all directories, root first.
+    pub(super) fn choose_files(&mut self, directories: &[PathBuf], names: &[String]) {
+        let profile = self.request.settings.profile;
+        let hidden = match profile.nested_worktree {
+            NestedWorktree::Ordinary => None,
+            NestedWorktree::HidesCheckout => git::nested_worktree(self.request.cwd),
+        };
+        if profile.choice == NameChoice::FirstOfChain {
+            self.choose_for_all(directories, names);
+        } else if profile.order == ChainOrder::ByName {
+            for name in 0..self.winning {
+                for (directory, path) in directories.iter().enumerate() {
+                    self.place = Place { directory, name };
+                    self.try_name(path, name, names);
+                }
+            }
+        } else {
+            for (index, directory) in directories.iter().enumerate() {
+                self.place.directory = index;
+                let is_hidden = |worktree: &git::Worktree| {
+                    directory.starts_with(&worktree.checkout) && !directory.starts_with(&worktree.top)
+                };
+                if hidden.as_ref().is_some_and(is_hidden) {
+                    self.add_names(directory, names);
+                } else {
+                    self.choose_in(directory, names);
+                }
+            }
+        }
+        if !profile.instead.is_empty() {
+            self.choose_instead(directories, names);
+        }
+        if profile.at_root.1 == AtRoot::LastIfMarked && self.has_root {
+            self.place = Place { directory: directories.len(), name: names.len() };
+            self.choose_at_root(names);
+        }
+        for folder in profile.rule_folders {
+            if folder.place == RuleFolderPlace::Root && directories.contains(&self.root) {
+                let root = self.root.clone();
+                self.choose_rules(&root, folder, Origin::Project);
+            }
+        }
+    }
+
+    /// The files of one directory: the first usable name wins, or every one is read; the added names follow.
     pub(super) fn choose_in(&mut self, directory: &Path, names: &[String]) {
+        let profile = self.request.settings.profile;
+        if profile.at_root.1 == AtRoot::First && *directory == self.root {
+            self.place.name = 0;
+            self.choose_at_root(names);
+        }
         let mut winner: Option<usize> = None;
         for name in 0..self.winning {
             if let Some(winner) = winner {
                 if self.survey == Survey::Everything {
-                    self.shadowed(directory, &names[name], &names[winner]);
+                    self.shadowed(directory, &names[name], &directory.join(&names[winner]));
                 }
                 continue;
             }
-            match self.try_name(directory, name, names) {
-                Effect::TryNext => {}
-                Effect::Wins => winner = Some(name),
+            self.place.name = name;
+            let effect = match profile.letter_case {
+                LetterCase::AnyForFirst if name == 0 => self.try_variants(directory, &names[name]),
+                _ => self.try_name(directory, name, names),
+            };
+            if effect == Effect::Wins && profile.choice == NameChoice::FirstOfDirectory {
+                winner = Some(name);
             }
             if winner.is_some() && self.survey == Survey::Needed {
                 break;
             }
         }
+        for folder in profile.rule_folders {
+            if folder.place == RuleFolderPlace::EveryDirectory {
+                self.choose_rules(directory, folder, Origin::Project);
+            }
+        }
+        self.add_names(directory, names);
+    }
+
+    /// The names that are read in the root alone.
+    fn choose_at_root(&mut self, names: &[String]) {
+        let profile = self.request.settings.profile;
+        let home = profile.home.map_or(0, |home| home.names.len());
+        let first = self.winning + self.added + home + profile.instead.len();
+        let root = self.root.clone();
+        for name in first..first + profile.at_root.0.len() {
+            self.try_name(&root, name, names);
+        }
+    }
+
+    fn add_names(&mut self, directory: &Path, names: &[String]) {
         for name in self.winning..self.winning + self.added {
+            self.place.name = name;
             self.try_name(directory, name, names);
         }
+    }
+
+    /// The first name that any directory has; the others are not read in any.
+    fn choose_for_all(&mut self, directories: &[PathBuf], names: &[String]) {
+        let mut winner: Option<PathBuf> = None;
+        for name in 0..self.winning {
+            for (index, directory) in directories.iter().enumerate() {
+                let path = directory.join(&names[name]);
+                match &winner {
+                    Some(winner) if !winner.ends_with(&names[name]) => {
+                        if self.survey == Survey::Everything {
+                            let winner = winner.clone();
+                            self.shadowed(directory, &names[name], &winner);
+                        }
+                    }
+                    _ => {
+                        self.place = Place { directory: index, name };
+                        self.try_name(directory, name, names);
+                        // Whatever it is, it is there.
+                        if winner.is_none() && path.exists() {
+                            winner = Some(path);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Names that are read where no other one has a text.
+    fn choose_instead(&mut self, directories: &[PathBuf], names: &[String]) {
+        let profile = self.request.settings.profile;
+        let first = self.winning + self.added + profile.home.map_or(0, |home| home.names.len());
+        let has_text =
+            self.chosen.iter().find(|file| file.origin == Origin::Project && file.folder.is_none());
+        let winner = has_text.map(|file| file.path.clone());
+        for (index, directory) in directories.iter().enumerate() {
+            for name in first..first + profile.instead.len() {
+                match &winner {
+                    Some(winner) if self.survey == Survey::Everything => {
+                        self.shadowed(directory, &names[name], winner);
+                    }
+                    Some(_) => {}
+                    None => {
+                        self.place = Place { directory: index, name };
+                        self.try_name(directory, name, names);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every file of a name, in whatever letter case.
+    fn try_variants(&mut self, directory: &Path, name: &str) -> Effect {
+        self.reader.cannot_be_remembered();
+        let Ok(entries) = std::fs::read_dir(directory) else { return Effect::TryNext };
+        let is_variant = |entry: &std::fs::DirEntry| entry.file_name().eq_ignore_ascii_case(name);
+        let variants = entries.take(MAX_ENTRIES).flatten().filter(is_variant);
+        let mut variants: Vec<PathBuf> = variants.map(|entry| entry.path()).collect();
+        variants.sort();
+        let mut effect = Effect::TryNext;
+        for path in variants {
+            let found = self.reader.read_path(&path, &self.bounds, self.max_file_bytes);
+            if self.consider(path, Origin::Project, found) {
+                effect = Effect::Wins;
+            }
+        }
+        effect
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
@@ -62,10 +208,10 @@ impl Chain<'_> {
         }
     }
 
-    fn shadowed(&mut self, directory: &Path, name: &str, winner: &str) {
+    fn shadowed(&mut self, directory: &Path, name: &str, winner: &Path) {
         let path = directory.join(name);
         let decision = match path.symlink_metadata() {
-            Ok(_) => Decision::new(path, Outcome::Shadowed).by(directory.join(winner)),
+            Ok(_) => Decision::new(path, Outcome::Shadowed).by(winner),
             Err(_) => Decision::new(path, Outcome::Absent),
         };
         self.decisions.push(decision);

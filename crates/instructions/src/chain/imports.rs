@@ -1,5 +1,6 @@
 //! Follows what chosen files import.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,28 +10,35 @@ use super::{Chain, Chosen, MAX_HOME_BYTES, Origin, Survey};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{Bounds, Found, Inside};
+use crate::mentions;
 use crate::path;
-use crate::profile::{ImportPlace, Imports};
+use crate::profile::{FrontMatterRule, ImportBounds, ImportPlace, ImportSyntax, Imports};
 use crate::references::Reference;
 use crate::resolution::{FileScope, InstructionFile};
+use crate::rewriting::header;
 use crate::settings::IMPORTS;
-use crate::text::is_blank;
+use crate::text::{decode, is_blank};
 
 /// Paths that are looked at for one answer, and files that are imported into it. Both are far more than people need, and
 /// few enough that a hostile project costs no time and no room.
 const MAX_LOOKS: usize = 4_096;
 const MAX_FILES: usize = 256;
+/// Bytes that are put into texts of one answer.
+pub(super) const MAX_BYTES_IN_PLACE: u64 = 16 * 1024 * 1024;
 
 /// How far the imports of one answer have been followed.
 #[derive(Default)]
 pub(super) struct Followed {
-    looks: usize,
-    files: usize,
+    pub(super) looks: usize,
+    pub(super) files: usize,
+    pub(super) bytes_in_place: u64,
     /// Bytes of the user's own directory.
     home_bytes: u64,
     has_ended: bool,
     /// Where imports of the user's own files must stay.
     home_bounds: Option<Bounds>,
+    /// Where imports of the project's files must stay, where that is not the root.
+    bounds: Option<Bounds>,
 }
 
 /// A file with imports in it.
@@ -40,6 +48,7 @@ struct Importer {
     depth: usize,
     /// The file of the chain that led here.
     owner: PathBuf,
+    is_private: bool,
 }
 
 impl Chain<'_> {
@@ -48,8 +57,14 @@ impl Chain<'_> {
     pub(super) fn follow_imports(&mut self) {
         let settings = self.request.settings;
         let Some(imports) = settings.profile.imports else { return };
-        let has_references =
-            |chosen: &Chosen| !chosen.content.markup(settings.profile).references.found.is_empty();
+        // Those are put into the texts when they are made.
+        if imports.place != ImportPlace::OwnBlockAfter {
+            return;
+        }
+        let has_references = |chosen: &Chosen| match imports.syntax {
+            ImportSyntax::Words => !chosen.content.markup(settings.profile).references.found.is_empty(),
+            _ => chosen.content.bytes.contains(&b'@'),
+        };
         if !self.chosen.iter().any(has_references) {
             return;
         }
@@ -66,15 +81,19 @@ impl Chain<'_> {
             if has_references(&chosen) {
                 self.bound_imports(chosen.origin);
             }
-            match imports.place {
-                ImportPlace::OwnBlockAfter => self.take_with_imports(chosen, imports),
-            }
+            self.take_with_imports(chosen, imports);
         }
     }
 
     /// Says where imports must stay from now on.
     fn bound_imports(&mut self, origin: Origin) {
         let settings = self.request.settings;
+        if settings.profile.imports.is_some_and(|imports| imports.bounds == ImportBounds::WorkingDirectory) {
+            self.imports.home_bounds = Some(Bounds::None);
+            self.imports.bounds = Some(Bounds::Root(Inside::new(self.request.cwd)));
+            self.reader.bound_by((origin == Origin::Project).then_some(self.request.cwd));
+            return;
+        }
         match origin {
             Origin::Home => {
                 let home = settings.homes.of(settings.profile);
@@ -90,18 +109,23 @@ impl Chain<'_> {
 
     fn take_with_imports(&mut self, chosen: Chosen, imports: Imports) {
         let content = Arc::clone(&chosen.content);
-        let references = &content.markup(self.request.settings.profile).references;
+        let markup = content.markup(self.request.settings.profile);
+        let references: Cow<'_, [Reference]> = match imports.syntax {
+            ImportSyntax::Words => Cow::Borrowed(&markup.references.found),
+            syntax => Cow::Owned(self.mentioned_in(&chosen, syntax)),
+        };
         let importer = Importer {
             path: chosen.path.clone(),
             origin: chosen.origin,
             depth: chosen.depth,
             owner: chosen.imported_by.clone().unwrap_or_else(|| chosen.path.clone()),
+            is_private: chosen.is_private,
         };
         let decision = chosen.decision;
         self.chosen.push(chosen);
         let mut imported = Vec::new();
-        for reference in &references.found {
-            if self.has_enough(&importer, reference) {
+        for reference in references.iter() {
+            if self.has_enough(&importer.path, reference.line) {
                 break;
             }
             let first = self.chosen.len();
@@ -110,7 +134,7 @@ impl Chain<'_> {
             }
             imported.extend(self.chosen.get(first).map(|import| import.path.clone()));
         }
-        if references.are_all && self.survey == Survey::Everything && !imported.is_empty() {
+        if markup.references.are_all && self.survey == Survey::Everything && !imported.is_empty() {
             let names = imported.iter().map(|path| path.display().to_string());
             let only = format!("it only imports {}", names.collect::<Vec<_>>().join(", "));
             self.decisions[decision].add(only);
@@ -118,9 +142,9 @@ impl Chain<'_> {
     }
 
     /// Whether no more is looked at; said once.
-    fn has_enough(&mut self, importer: &Importer, reference: &Reference) -> bool {
-        let Followed { looks, files, has_ended, .. } = &mut self.imports;
-        if *looks < MAX_LOOKS && *files < MAX_FILES {
+    pub(super) fn has_enough(&mut self, importer: &Path, line: usize) -> bool {
+        let Followed { looks, files, bytes_in_place, has_ended, .. } = &mut self.imports;
+        if *looks < MAX_LOOKS && *files < MAX_FILES && *bytes_in_place < MAX_BYTES_IN_PLACE {
             return false;
         }
         if !std::mem::replace(has_ended, true) {
@@ -129,8 +153,8 @@ impl Chain<'_> {
                  are enough"
             );
             let code = DiagnosticCode::TooManyImports;
-            let diagnostic = Diagnostic::new(code, Severity::Warning, &importer.path, message);
-            self.diagnostics.push(diagnostic.at_line(reference.line));
+            let diagnostic = Diagnostic::new(code, Severity::Warning, importer, message);
+            self.diagnostics.push(diagnostic.at_line(line));
         }
         true
     }
@@ -138,7 +162,12 @@ impl Chain<'_> {
     /// The file that a reference means; none where there is none, or it is not taken.
     fn import(&mut self, reference: &Reference, importer: &Importer, imports: Imports) -> Option<Chosen> {
         for candidate in reference.candidates() {
-            let path = path::normalise(Path::new(candidate), importer.path.parent()?);
+            let path = match (candidate.strip_prefix("~/"), imports.syntax) {
+                (Some(below), ImportSyntax::MarkdownText) => {
+                    self.request.settings.homes.user.as_ref()?.join(below)
+                }
+                _ => path::normalise(Path::new(candidate), importer.path.parent()?),
+            };
             self.imports.looks += 1;
             match self.read_import(&path, importer.origin) {
                 Found::Absent => {}
@@ -150,6 +179,13 @@ impl Chain<'_> {
 
     fn read_import(&mut self, path: &Path, origin: Origin) -> Found {
         let settings = self.request.settings;
+        if let Some(bounds) = &self.imports.bounds {
+            let bounds = match origin {
+                Origin::Home => &Bounds::None,
+                Origin::Project => bounds,
+            };
+            return self.reader.read_path(path, bounds, self.max_file_bytes);
+        }
         let (inside, bounds, max_bytes) = match origin {
             Origin::Home => {
                 let max_bytes = MAX_HOME_BYTES.saturating_sub(self.imports.home_bytes);
@@ -198,6 +234,9 @@ impl Chain<'_> {
                         depth,
                         imported_by: Some(importer.owner.clone()),
                         decision: 0,
+                        place: super::Place::default(),
+                        folder: None,
+                        is_private: importer.is_private,
                     };
                     let Judged::Taken(taken) = self.judge(file, Some(&via)) else { return None };
                     self.imports.files += 1;
@@ -222,6 +261,24 @@ impl Chain<'_> {
         };
         self.decisions.push(decision);
         None
+    }
+
+    /// What a file's text names, by the rules of another agent.
+    fn mentioned_in(&self, chosen: &Chosen, syntax: ImportSyntax) -> Vec<Reference> {
+        let profile = self.request.settings.profile;
+        let text = decode(&chosen.content.bytes, profile.byte_order_mark).text;
+        let (text, lines) = match header(&text) {
+            Some(header) if profile.front_matter == FrontMatterRule::Stripped => {
+                (header.body, text[..text.len() - header.body.len()].matches('\n').count())
+            }
+            _ => (&*text, 0),
+        };
+        let mut known = HashSet::new();
+        let found = mentions::find(text, syntax).into_iter().filter_map(|mention| {
+            let line = 1 + lines + text[..mention.range.start].matches('\n').count();
+            known.insert(mention.path.clone()).then(|| Reference::exact(mention.path, line))
+        });
+        found.collect()
     }
 
     /// Names what would be imported.

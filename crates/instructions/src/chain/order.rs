@@ -1,0 +1,39 @@
+//! The order in which chosen files stand in the text.
+
+use std::cmp::Reverse;
+
+use super::{Chain, Origin};
+use crate::profile::{ChainOrder, RuleFolderPlace};
+
+impl Chain<'_> {
+    /// Puts the chosen files in the profile's order; they were chosen with the root first, behind the user's own.
+    pub(super) fn put_in_order(&mut self) {
+        let profile = self.request.settings.profile;
+        match profile.order {
+            ChainOrder::RootFirst => {}
+            ChainOrder::NearestFirst => {
+                self.chosen
+                    .sort_by_key(|file| (file.origin == Origin::Project, Reverse(file.place.directory)));
+            }
+            ChainOrder::RootThenNearest => self.chosen.sort_by_key(|file| {
+                let directory = file.place.directory;
+                (file.origin == Origin::Project, directory != 0, Reverse(directory))
+            }),
+            ChainOrder::ByPath => self.chosen.sort_by(|one, other| {
+                let key = |file: &super::Chosen| {
+                    (file.origin == Origin::Project, file.path.clone().into_os_string())
+                };
+                key(one).cmp(&key(other))
+            }),
+            ChainOrder::ByName => {
+                self.chosen.sort_by_key(|file| {
+                    (file.place.name, file.origin == Origin::Project, file.place.directory)
+                });
+            }
+        }
+        let stands_last = |place: RuleFolderPlace| place != RuleFolderPlace::EveryDirectory;
+        if profile.rule_folders.iter().all(|folder| stands_last(folder.place)) {
+            self.chosen.sort_by_key(|file| file.folder.is_some());
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Chooses the files of folders of rules.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::applicability::Judged;
+use super::{Chain, Chosen, Origin};
+use crate::decision::{Decision, Outcome};
+use crate::file::{Bounds, Found, Stamp};
+use crate::profile::{RuleFolder, RuleOrder};
+use crate::resolution::FileScope;
+use crate::rewriting::{RuleHeader, rule_header};
+use crate::text::decode;
+
+/// Files of one folder, and directories below it one in the other, that are looked at.
+const MAX_FILES: usize = 4_096;
+const MAX_DEPTH: usize = 32;
+
+impl Chain<'_> {
+    /// The files of a folder that are read at the start.
+    pub(super) fn choose_rules(&mut self, base: &Path, folder: &'static RuleFolder, origin: Origin) {
+        let mut paths = Vec::new();
+        self.list_rules(&base.join(folder.directory), folder, 0, &mut paths);
+        if folder.order == RuleOrder::ByPath {
+            paths.sort();
+        }
+        for path in paths {
+            let found = self.reader.read_path(&path, &Bounds::None, self.max_file_bytes);
+            match found {
+                Found::File { stamp, content } => {
+                    let file = Chosen {
+                        path,
+                        scope: FileScope::Rule,
+                        stamp,
+                        content,
+                        origin,
+                        depth: 0,
+                        imported_by: None,
+                        decision: 0,
+                        place: self.place,
+                        folder: Some(folder),
+                        is_private: false,
+                    };
+                    self.consider_rule(file, folder);
+                }
+                found => {
+                    self.consider(path, origin, found);
+                }
+            }
+        }
+    }
+
+    fn consider_rule(&mut self, mut file: Chosen, folder: &RuleFolder) {
+        let profile = self.request.settings.profile;
+        let text = decode(&file.content.bytes, profile.byte_order_mark).text;
+        let header = rule_header(&text, &folder.conditions);
+        let not_read = match header {
+            RuleHeader::Always => None,
+            RuleHeader::Globs { globs, .. } => {
+                let globs = globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
+                Some(format!("it applies to {globs}; it is brought in when a path that matches is touched"))
+            }
+            RuleHeader::Invalid => Some("its front matter is not YAML, so it is not read".to_owned()),
+        };
+        match not_read {
+            Some(why) => {
+                file.decision = self.decisions.len();
+                let decision = Decision::new(file.path.clone(), Outcome::NotApplicable).because(why);
+                self.decisions.push(decision);
+                self.dormant.push(file);
+            }
+            None => {
+                if let Judged::Taken(taken) = self.judge(file, None) {
+                    self.chosen.push(taken);
+                }
+            }
+        }
+    }
+
+    /// The files below a directory whose names end as they should.
+    fn list_rules(&mut self, directory: &Path, folder: &RuleFolder, depth: usize, paths: &mut Vec<PathBuf>) {
+        let looked_at = SystemTime::now();
+        let Ok(stat) = rustix::fs::stat(directory) else {
+            self.reader.evidence.nothing(directory);
+            return;
+        };
+        self.reader.evidence.state(directory, Stamp::of(&stat), looked_at);
+        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        let mut below = Vec::new();
+        for entry in entries.flatten() {
+            if paths.len() >= MAX_FILES {
+                return;
+            }
+            let path = entry.path();
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_directory && depth < MAX_DEPTH {
+                match folder.order {
+                    RuleOrder::ByPath => below.push(path),
+                    RuleOrder::AsListed => self.list_rules(&path, folder, depth + 1, paths),
+                }
+            } else if entry.file_name().to_string_lossy().ends_with(folder.suffix) {
+                paths.push(path);
+            }
+        }
+        for directory in below {
+            self.list_rules(&directory, folder, depth + 1, paths);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What Git takes for a repository, found out without running it.
+
+use std::path::{Path, PathBuf};
+
+use crate::cache::Marker;
+use crate::profile::MarkerCheck;
+
+/// Whether a `.git` makes its directory the top of a repository.
+pub(crate) fn marker(dot_git: &Path, check: MarkerCheck) -> Marker {
+    let Ok(metadata) = std::fs::symlink_metadata(dot_git) else { return Marker::Absent };
+    match check {
+        MarkerCheck::Present => Marker::Present,
+        MarkerCheck::DirectoryOrFile => {
+            if metadata.is_dir() || metadata.is_file() {
+                Marker::Present
+            } else {
+                Marker::Absent
+            }
+        }
+        MarkerCheck::GitAccepts => match dot_git.metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                // Git goes on looking further up where a directory is no repository.
+                if is_repository(dot_git) { Marker::Present } else { Marker::Absent }
+            }
+            // But a file that leads to none is an error.
+            Ok(metadata) if metadata.is_file() => match directory_of(dot_git) {
+                Some(directory) if is_repository(&directory) => Marker::Present,
+                _ => Marker::Refused,
+            },
+            _ => Marker::Absent,
+        },
+    }
+}
+
+/// A worktree, and the checkout of the repository that it belongs to.
+pub(crate) struct Worktree {
+    pub(crate) top: PathBuf,
+    pub(crate) checkout: PathBuf,
+}
+
+/// The worktree around a directory, if it is inside the checkout of its own repository.
+pub(crate) fn nested_worktree(directory: &Path) -> Option<Worktree> {
+    let top = directory.ancestors().find(|directory| directory.join(".git").exists())?;
+    let repository = common_directory(&directory_of(&top.join(".git"))?)?;
+    let checkout = repository.parent().filter(|_| repository.file_name() == Some(".git".as_ref()))?;
+    (top != checkout && top.starts_with(checkout))
+        .then(|| Worktree { top: top.to_owned(), checkout: checkout.to_owned() })
+}
+
+/// The repository that a `.git` file names.
+fn directory_of(dot_git: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(dot_git).ok()?;
+    let named = text.strip_prefix("gitdir:")?.trim();
+    Some(crate::path::normalise(Path::new(named), dot_git.parent()?))
+}
+
+/// The directory that a worktree's own shares with the rest of its repository.
+fn common_directory(repository: &Path) -> Option<PathBuf> {
+    let named = std::fs::read_to_string(repository.join("commondir")).ok()?;
+    Some(crate::path::normalise(Path::new(named.trim()), repository))
+}
+
+fn is_repository(directory: &Path) -> bool {
+    let common = common_directory(directory).unwrap_or_else(|| directory.to_owned());
+    has_head(directory) && common.join("objects").is_dir() && common.join("refs").is_dir()
+}
+
+fn has_head(repository: &Path) -> bool {
+    let head = repository.join("HEAD");
+    if let Ok(target) = std::fs::read_link(&head) {
+        return target.starts_with("refs");
+    }
+    let Ok(text) = std::fs::read_to_string(head) else { return false };
+    match text.strip_prefix("ref:") {
+        Some(name) => name.trim_start().starts_with("refs/"),
+        None => {
+            let digits = text.trim_end();
+            matches!(digits.len(), 40 | 64) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repository(directory: &Path) {
+        std::fs::create_dir_all(directory.join("objects")).unwrap();
+        std::fs::create_dir_all(directory.join("refs")).unwrap();
+        std::fs::write(directory.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+
+    #[test]
+    fn what_git_accepts() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let dot_git = root.join("a/.git");
+        let accepts = || marker(&dot_git, MarkerCheck::GitAccepts);
+        assert_eq!(accepts(), Marker::Absent);
+        std::fs::create_dir_all(&dot_git).unwrap();
+        assert_eq!(accepts(), Marker::Absent, "an empty directory is passed by");
+        repository(&dot_git);
+        assert_eq!(accepts(), Marker::Present);
+        std::fs::write(dot_git.join("HEAD"), "nonsense").unwrap();
+        assert_eq!(accepts(), Marker::Absent);
+        std::fs::write(dot_git.join("HEAD"), format!("{}\n", "0a".repeat(20))).unwrap();
+        assert_eq!(accepts(), Marker::Present, "a detached head");
+        std::fs::remove_dir_all(&dot_git).unwrap();
+        std::fs::write(&dot_git, "gitdir: ../modules/a\n").unwrap();
+        assert_eq!(accepts(), Marker::Refused, "a file that leads nowhere");
+        repository(&root.join("modules/a"));
+        assert_eq!(accepts(), Marker::Present);
+    }
+
+    #[test]
+    fn a_worktree_in_its_own_repository() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let own = root.join(".git/worktrees/w");
+        repository(&root.join(".git"));
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::create_dir_all(root.join("trees/w/sub")).unwrap();
+        std::fs::write(own.join("HEAD"), "ref: refs/heads/w\n").unwrap();
+        std::fs::write(own.join("commondir"), "../..\n").unwrap();
+        std::fs::write(root.join("trees/w/.git"), format!("gitdir: {}\n", own.display())).unwrap();
+        assert_eq!(marker(&root.join("trees/w/.git"), MarkerCheck::GitAccepts), Marker::Present);
+        let found = nested_worktree(&root.join("trees/w/sub")).unwrap();
+        assert_eq!((found.top, found.checkout), (root.join("trees/w"), root.to_owned()));
+        assert!(nested_worktree(&root.join("trees")).is_none());
+    }
+}

@@ -1,0 +1,253 @@
+//! Files that a text names with `@`, as other agents find them.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::profile::ImportSyntax;
+
+/// A place in a text that names a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mention {
+    /// From the `@` on.
+    pub(crate) range: Range<usize>,
+    /// What follows the `@`.
+    pub(crate) path: String,
+}
+
+/// What a text names, in its order.
+pub(crate) fn find(text: &str, syntax: ImportSyntax) -> Vec<Mention> {
+    if !text.contains('@') {
+        return Vec::new();
+    }
+    match syntax {
+        // Ours have a module of their own.
+        ImportSyntax::Words => Vec::new(),
+        ImportSyntax::SpacedOutsideBackticks => outside(spaced(text), &backticked(text)),
+        ImportSyntax::SpacedOutsideMarkdownCode => outside(spaced(text), &markdown_code(text)),
+        ImportSyntax::MarkdownText => in_markdown_text(text),
+    }
+}
+
+/// White space as most of the agents' parsers have it.
+fn is_space(letter: char) -> bool {
+    matches!(letter, ' ' | '\t' | '\n' | '\r')
+}
+
+/// Every `@` behind white space, with what follows up to the next.
+fn spaced(text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find('@').map(|found| at + found) {
+        if text[..start].chars().next_back().is_some_and(|before| !is_space(before)) {
+            at = start + 1;
+            continue;
+        }
+        let rest = &text[start + 1..];
+        let path = &rest[..rest.find(is_space).unwrap_or(rest.len())];
+        let end = start + 1 + path.len();
+        if path.starts_with(|first: char| matches!(first, '.' | '/') || first.is_ascii_alphabetic()) {
+            mentions.push(Mention { range: start..end, path: path.to_owned() });
+        }
+        at = end;
+    }
+    mentions
+}
+
+fn outside(mentions: Vec<Mention>, hidden: &[Range<usize>]) -> Vec<Mention> {
+    let is_hidden = |mention: &Mention| {
+        let next = hidden.partition_point(|range| range.end <= mention.range.start);
+        hidden.get(next).is_some_and(|range| range.contains(&mention.range.start))
+    };
+    mentions.into_iter().filter(|mention| !is_hidden(mention)).collect()
+}
+
+/// What is between two equal runs of backticks: the longest beginning of a run that comes again, up to where it does.
+fn backticked(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'`') {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end += 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    // The longest run behind each.
+    let mut longest = vec![0; runs.len()];
+    for index in (1..runs.len()).rev() {
+        longest[index - 1] = runs[index].len().max(longest[index]);
+    }
+    let mut ranges = Vec::new();
+    let mut index = 0;
+    while index < runs.len() {
+        let run = runs[index].clone();
+        // A run may also end itself.
+        let length = run.len().min(longest[index].max(run.len() / 2));
+        if length == 0 {
+            index += 1;
+            continue;
+        }
+        let end = if length <= run.len() / 2 {
+            run.start + 2 * length
+        } else {
+            index += 1 + runs[index + 1..].iter().take_while(|later| later.len() < length).count();
+            runs[index].start + length
+        };
+        ranges.push(run.start..end);
+        runs[index].start = end;
+        if runs[index].is_empty() {
+            index += 1;
+        }
+    }
+    ranges
+}
+
+/// Code as Markdown has it, but for what is in lists and tables.
+fn markdown_code(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut lists = 0_usize;
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+        match event {
+            Event::Start(Tag::List(_) | Tag::Table(_)) => lists += 1,
+            Event::End(TagEnd::List(_) | TagEnd::Table) => lists = lists.saturating_sub(1),
+            Event::Start(Tag::CodeBlock(_)) | Event::Code(_) if lists == 0 => ranges.push(range),
+            _ => {}
+        }
+    }
+    ranges
+}
+
+/// Mentions in runs of plain text: not in code, not in HTML.
+fn in_markdown_text(text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut run: Option<Range<usize>> = None;
+    let mut code = 0_usize;
+    let mut close = |run: &mut Option<Range<usize>>| {
+        if let Some(range) = run.take() {
+            plain_mentions(&text[range.clone()], range.start, &mut mentions);
+        }
+    };
+    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => {
+                close(&mut run);
+                code += 1;
+            }
+            Event::End(TagEnd::CodeBlock) => code = code.saturating_sub(1),
+            Event::Text(_) | Event::SoftBreak if code == 0 => match &mut run {
+                // An escape or a mark between two texts parts them.
+                Some(open) if text[open.end..range.start].trim_matches([' ', '\t']).is_empty() => {
+                    open.end = range.end;
+                }
+                _ => {
+                    close(&mut run);
+                    run = Some(range);
+                }
+            },
+            _ => close(&mut run),
+        }
+    }
+    close(&mut run);
+    mentions
+}
+
+fn plain_mentions(text: &str, offset: usize, mentions: &mut Vec<Mention>) {
+    let mut at = 0;
+    while let Some(start) = text[at..].find('@').map(|found| at + found) {
+        at = start + 1;
+        if text[..start].chars().next_back().is_some_and(|before| !before.is_whitespace()) {
+            continue;
+        }
+        let rest = &text[start + 1..];
+        let mut end = 0;
+        for (index, letter) in rest.char_indices() {
+            // A space in a name is written with a backslash.
+            let is_escaped = rest[..index].ends_with('\\');
+            if letter == '\\' && !rest[index + 1..].starts_with(' ') || letter.is_whitespace() && !is_escaped
+            {
+                break;
+            }
+            end = index + letter.len_utf8();
+        }
+        let word = &rest[..end];
+        at = start + 1 + end;
+        let path = word.split('#').next().unwrap_or_default().replace("\\ ", " ");
+        if names_a_file(&path) {
+            mentions.push(Mention { range: offset + start..offset + start + 1 + end, path });
+        }
+    }
+}
+
+fn names_a_file(path: &str) -> bool {
+    let first = path.chars().next();
+    path.starts_with("~/")
+        || path.starts_with('/') && path.len() > 1
+        || first.is_some_and(|first| first.is_ascii_alphanumeric() || "._-".contains(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(syntax: ImportSyntax, text: &str, expected: &[&str]) {
+        let found = find(text, syntax);
+        let paths: Vec<&str> = found.iter().map(|mention| mention.path.as_str()).collect();
+        assert_eq!(paths, expected, "{text}");
+        for mention in &found {
+            assert!(text[mention.range.clone()].starts_with('@'), "{text}");
+        }
+    }
+
+    #[test]
+    fn between_white_space() {
+        let spaced =
+            |text: &str, expected: &[&str]| check(ImportSyntax::SpacedOutsideBackticks, text, expected);
+        spaced("@a.md b@c.md (@d.md) @./e @../f @/g @~/h @1 @@i", &["a.md", "./e", "../f", "/g"]);
+        spaced("See @a.md, and\t@b.md.\r\n@c", &["a.md,", "b.md.", "c"]);
+        spaced("<!-- @a.md -->\n    @b.md", &["a.md", "b.md"]);
+        spaced("```\n@a.md\n```\n`@b.md` @c.md", &["c.md"]);
+        spaced("`` @a ` @b `` @c", &["c"]);
+        spaced("``` @a.md", &["a.md"]);
+        spaced("a ` @b", &["b"]);
+        spaced("``` @a ` @b `` @c", &["c"]);
+        spaced("```` @a ` @b", &["a", "b"]);
+        spaced("~~~\n@a.md\n~~~", &["a.md"]);
+    }
+
+    #[test]
+    fn outside_code_as_markdown_has_it() {
+        let check = |text: &str, expected: &[&str]| {
+            check(ImportSyntax::SpacedOutsideMarkdownCode, text, expected);
+        };
+        check("~~~\n@a.md\n~~~\n\n    @b.md\n\n@c.md ` @d.md `", &["c.md"]);
+        check("- ` @a.md `\n- @b.md\n\n> ` @c.md `\n", &["a.md", "b.md"]);
+    }
+
+    #[test]
+    fn in_plain_text() {
+        let check = |text: &str, expected: &[&str]| check(ImportSyntax::MarkdownText, text, expected);
+        check("@a.md and (@b.md) **@c.md** x@d.md @~/e @/f @/ @@g @%h", &["a.md", "c.md", "~/e", "/f"]);
+        check("see\n@a.md#part\nend @b\\ c.md @d.md.", &["a.md", "b c.md", "d.md."]);
+        check("`@a.md` x`y`@b.md\n\n    @c.md\n\n```\n@d.md\n```\n- @e.md\n", &["b.md", "e.md"]);
+        check("<!-- @a.md -->\n\n# @b.md\n\n> @c.md\n", &["b.md", "c.md"]);
+    }
+
+    #[test]
+    fn hostile_texts_take_no_time() {
+        let many = |one: &str| one.repeat(200_000 / one.len());
+        let mut runs = String::new();
+        for length in 1..400 {
+            runs.push_str(&"`".repeat(length));
+            runs.push('x');
+        }
+        for text in [many("@"), many(" @a"), many("`"), many("`` `"), many(" `@a"), runs, many("- @a\n")] {
+            for syntax in [
+                ImportSyntax::SpacedOutsideBackticks,
+                ImportSyntax::SpacedOutsideMarkdownCode,
+                ImportSyntax::MarkdownText,
+            ] {
+                find(&format!("@x {text}"), syntax);
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Which agent a profile speaks of, and how we know.
+
+use serde::Serialize;
+
+/// The agent whose rules a profile has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agent {
+    /// What people call it.
+    pub title: &'static str,
+    /// The version that the rules were checked against; none where they are only documented.
+    pub version: Option<&'static str>,
+    /// The rules in words, each with how it is known.
+    pub rules: &'static [Rule],
+}
+
+impl Agent {
+    /// Rules that are defined here, so that there is nothing to check them against.
+    pub const OURS: Self = Self { title: "Foreword", version: None, rules: &[] };
+}
+
+/// One rule of an agent in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// What it is about.
+    pub about: &'static str,
+    /// What it says.
+    pub says: &'static str,
+    /// How it is known.
+    pub evidence: Evidence,
+}
+
+impl Rule {
+    pub(crate) const fn observed(about: &'static str, says: &'static str) -> Self {
+        Self { about, says, evidence: Evidence::Observed }
+    }
+
+    pub(crate) const fn source(about: &'static str, says: &'static str) -> Self {
+        Self { about, says, evidence: Evidence::Source }
+    }
+}
+
+/// How a rule is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// The agent was run, and what it sent to its model was recorded.
+    Observed,
+    /// It was read in the agent's code.
+    Source,
+    /// The agent's documentation says so.
+    Documented,
+    /// It is defined here.
+    Defined,
+}

@@ -1,0 +1,113 @@
+//! Qwen Code.
+
+use super::gemini_cli::{IN_PLACE, OUTSIDE};
+use super::*;
+
+const fn section(
+    of: PartOf,
+    before: &'static [Piece],
+    after: &'static [Piece],
+    path: PathForm,
+) -> SectionForm {
+    SectionForm { of, before, after, between: "\n\n", end: "", path, kinds: Kinds::NONE }
+}
+
+const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
+    RuleFolder {
+        place,
+        directory,
+        suffix: ".md",
+        order: RuleOrder::ByPath,
+        conditions: RuleConditions { keys: &["paths"], everything_is_none: false, invalid_is_lost: false },
+        body: RuleBody::Bare,
+    }
+}
+
+/// The profile `qwen-code`.
+pub static QWEN_CODE: Profile = Profile {
+    name: "qwen-code",
+    agent: Agent {
+        title: "Qwen Code",
+        version: Some("0.24.4"),
+        rules: &[
+            Rule::observed("names", "QWEN.md and AGENTS.md"),
+            Rule::source("names in the root", ".qwen/QWEN.local.md, behind all others"),
+            Rule::observed("blank files", "count as if they were not there"),
+            Rule::source(
+                "walk",
+                "up to the directory above the one with `.git`; without one up to the directory above your home directory",
+            ),
+            Rule::observed("order", "all QWEN.md, root first, then all AGENTS.md"),
+            Rule::source("same file twice", "is passed on once"),
+            Rule::observed(
+                "your own files",
+                "~/.qwen/QWEN.md and ~/.qwen/AGENTS.md, each before the others of its name",
+            ),
+            Rule::source("variables", "QWEN_HOME names the directory of your own files"),
+            Rule::observed(
+                "rules",
+                "~/.qwen/rules and .qwen/rules in the root, if they have no `paths`; by path, at the end",
+            ),
+            Rule::observed("size", "no limit seen up to 200 KB"),
+            Rule::observed(
+                "imports",
+                "`@path` behind white space and outside code, in place, five deep, by its path inside the repository; a missing file stays as it is written",
+            ),
+            Rule::source("code in lists", "does not protect an import"),
+            Rule::observed("front matter and comments", "are text, but go from rules"),
+            Rule::observed("byte order mark and white space around a text", "go"),
+            Rule::observed("role", "system prompt"),
+            Rule::observed("not read here", "`context` in settings.json, and ~/.qwen/output-language.md"),
+            Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
+        ],
+    },
+    names: &["QWEN.md", "AGENTS.md"],
+    choice: NameChoice::All,
+    at_root: (&[".qwen/QWEN.local.md"], AtRoot::LastIfMarked),
+    blank: Blank::FallsThrough,
+    home_directory: Some(HomeDirectory { variable: Some("QWEN_HOME"), above: None, in_user_home: ".qwen" }),
+    home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["QWEN.md", "AGENTS.md"]) }),
+    rule_folders: &[rules(RuleFolderPlace::Home, "rules"), rules(RuleFolderPlace::Root, ".qwen/rules")],
+    marker_check: MarkerCheck::DirectoryOrFile,
+    reach: Reach::OneAbove,
+    without_marker: WithoutMarker::WholePath,
+    root_override: RootOverride::Ignored,
+    max_bytes: UNLIMITED,
+    byte_order_mark: ByteOrderMark::Stripped,
+    dangling_link: DanglingLink::Absent,
+    imports: Some(Imports {
+        place: ImportPlace::InPlace(&InPlace {
+            missing: None,
+            outside: Some(OUTSIDE),
+            repeats: ImportRepeats::OnTheWayWithFirst,
+            ..IN_PLACE
+        }),
+        max_depth: 5,
+        syntax: ImportSyntax::SpacedOutsideMarkdownCode,
+        bounds: ImportBounds::RepositoryByPath,
+    }),
+    white_space: WhiteSpace::Trimmed,
+    order: ChainOrder::ByName,
+    same_file: SameFile::UsedOnce,
+    rendering: Rendering::Forms(&[BlockForm {
+        role: BlockRole::System,
+        start: "",
+        sections: &[
+            section(
+                PartOf::Files,
+                &[Piece::Text("--- Context from: "), Piece::Path, Piece::Text(" ---\n")],
+                &[Piece::Text("\n--- End of Context from: "), Piece::Path, Piece::Text(" ---")],
+                PathForm::FromCwd,
+            ),
+            section(
+                PartOf::Rules,
+                &[Piece::Text("--- Rule from: "), Piece::Path, Piece::Text(" ---\n")],
+                &[Piece::Text("\n--- End of Rule from: "), Piece::Path, Piece::Text(" ---")],
+                PathForm::FromRoot,
+            ),
+        ],
+        between: "\n\n",
+        end: "",
+    }]),
+    ..BASE
+};

@@ -1,0 +1,61 @@
+//! Folders of files that are read besides those of a fixed name.
+
+/// A folder of files that are read besides, itself and everything below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleFolder {
+    /// Where it is looked for.
+    pub place: RuleFolderPlace,
+    /// Its path from there.
+    pub directory: &'static str,
+    /// How the names of its files end.
+    pub suffix: &'static str,
+    /// In which order they are read.
+    pub order: RuleOrder,
+    /// When they are read.
+    pub conditions: RuleConditions,
+    /// What of them is read.
+    pub body: RuleBody,
+}
+
+/// Where a folder is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleFolderPlace {
+    /// In every directory of the chain, behind the names before the last one that is added.
+    EveryDirectory,
+    /// In the root, behind all other files.
+    Root,
+    /// In the agent's own directory.
+    Home,
+}
+
+/// In which order the files of a folder are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleOrder {
+    /// By the bytes of their paths.
+    ByPath,
+    /// As the file system lists them.
+    AsListed,
+}
+
+/// When a file of a folder is read at the start: if its front matter has none of these keys with globs in it. The others wait
+/// for a tool to touch a path that matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleConditions {
+    /// The keys.
+    pub keys: &'static [&'static str],
+    /// Whether globs that match everything are no condition.
+    pub everything_is_none: bool,
+    /// Whether a file whose front matter is not YAML is not read at all.
+    pub invalid_is_lost: bool,
+}
+
+/// What of a file of a folder is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleBody {
+    /// What the profile's other files have, too.
+    AsOthers,
+    /// All of it, as it is.
+    Raw,
+    /// Its text without front matter and any comment, with plain line ends, trimmed.
+    Bare,
+}

@@ -1,0 +1,260 @@
+//! What agents do to a file's text before they pass it on: front matter, comments, characters that nobody sees.
+
+use std::borrow::Cow;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use serde_json::Value;
+
+use crate::profile::RuleConditions;
+
+/// Longest front matter that is read.
+const MAX_FRONT_MATTER: usize = 65_536;
+
+/// A YAML block at the beginning of a text.
+pub(crate) struct Header<'a> {
+    pub(crate) yaml: &'a str,
+    pub(crate) body: &'a str,
+}
+
+/// The block between two lines of dashes that a text begins with.
+pub(crate) fn header(text: &str) -> Option<Header<'_>> {
+    let first = text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---")?;
+    let mut at = first.len();
+    for line in text[at..].split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return Some(Header { yaml: &text[first.len()..at], body: &text[at + line.len()..] });
+        }
+        at += line.len();
+        if at > MAX_FRONT_MATTER {
+            break;
+        }
+    }
+    None
+}
+
+/// When a rule applies, by what its front matter says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum RuleHeader {
+    Always,
+    Globs {
+        globs: Vec<String>,
+        description: String,
+    },
+    /// The front matter is not YAML, and costs the file.
+    Invalid,
+}
+
+/// Reads the front matter of a rule.
+pub(crate) fn rule_header(text: &str, conditions: &RuleConditions) -> RuleHeader {
+    let Some(header) = header(text) else { return RuleHeader::Always };
+    let Some(values) = parse(header.yaml) else {
+        return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
+    };
+    let globs = conditions.keys.iter().find_map(|key| {
+        let globs = globs(values.get(*key)?);
+        (!globs.is_empty()).then_some(globs)
+    });
+    match globs {
+        Some(globs) if !(conditions.everything_is_none && globs.iter().all(|glob| glob == "**")) => {
+            let description = values.get("description").and_then(Value::as_str).unwrap_or_default();
+            RuleHeader::Globs { globs, description: description.to_owned() }
+        }
+        _ => RuleHeader::Always,
+    }
+}
+
+/// A block as values. People write globs without quotes, which is no YAML where they begin with `*`; such values are
+/// quoted, and the block read again.
+fn parse(yaml: &str) -> Option<Value> {
+    let read = |yaml: &str| serde_saphyr::from_str_with_options::<Value>(yaml, options()).ok();
+    if yaml.trim().is_empty() {
+        return Some(Value::Null);
+    }
+    read(yaml).or_else(|| {
+        let lines = yaml.lines().map(|line| match line.split_once(": ") {
+            Some((key, value))
+                if key.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
+                    && !value.trim_start().starts_with(['"', '\'']) =>
+            {
+                let value = value.trim().replace('\\', "\\\\").replace('"', "\\\"");
+                Cow::Owned(format!("{key}: \"{value}\""))
+            }
+            _ => Cow::Borrowed(line),
+        });
+        read(&lines.collect::<Vec<_>>().join("\n"))
+    })
+}
+
+/// Small blocks without tricks: a bomb of aliases ends at once.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 8_192,
+            max_nodes: 8_192,
+            max_aliases: 16,
+            max_anchors: 16,
+            max_depth: 32,
+            max_documents: 1,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 4_096,
+            max_replay_stack_depth: 4,
+        },
+        with_snippet: false,
+    }
+}
+
+/// The globs of a value: a list, or one text with commas between them.
+fn globs(value: &Value) -> Vec<String> {
+    let texts: Vec<&str> = match value {
+        Value::String(text) => split_at_commas(text),
+        Value::Array(list) => list.iter().filter_map(Value::as_str).flat_map(split_at_commas).collect(),
+        _ => Vec::new(),
+    };
+    texts.into_iter().map(str::trim).filter(|glob| !glob.is_empty()).map(str::to_owned).collect()
+}
+
+/// Commas between braces belong to a glob.
+fn split_at_commas(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let is_border = |letter: char| {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    };
+    text.split(is_border).collect()
+}
+
+/// A text without the comments that are blocks of their own, as a parser has it that takes an indented comment right below
+/// a paragraph for a part of it. Blank lines behind a comment go with it.
+pub(crate) fn without_comment_blocks(text: &str) -> Cow<'_, str> {
+    if !text.contains("<!--") {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut kept = String::with_capacity(text.len());
+    let (mut depth, mut at, mut paragraph_end) = (0_usize, 0, 0);
+    for (event, range) in Parser::new_ext(&text, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::HtmlBlock) if depth == 0 && range.start >= at => {
+                depth += 1;
+                let start = text[..range.start].rfind('\n').map_or(0, |end| end + 1);
+                let is_indented = text[start..range.end].starts_with(' ');
+                let html = &text[range.clone()];
+                if !html.trim_start().starts_with("<!--")
+                    || !html.contains("-->")
+                    || is_indented && paragraph_end == start && start > 0
+                {
+                    continue;
+                }
+                let newlines = text[range.end..].bytes().take_while(|byte| *byte == b'\n').count();
+                let end = range.end + newlines;
+                kept.push_str(&text[at..start.max(at)]);
+                let rest = without_comments(&text[start..end]);
+                if !rest.trim().is_empty() {
+                    kept.push_str(&rest);
+                }
+                at = end;
+            }
+            Event::Start(_) => depth += 1,
+            Event::End(end) => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 && end == TagEnd::Paragraph {
+                    paragraph_end = range.end;
+                }
+            }
+            _ => {}
+        }
+    }
+    kept.push_str(&text[at..]);
+    Cow::Owned(kept)
+}
+
+/// A text without any comment.
+pub(crate) fn without_comments(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("<!--") {
+        let Some(length) = rest[start + 4..].find("-->") else { break };
+        kept.push_str(&rest[..start]);
+        rest = &rest[start + 4 + length + 3..];
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// A text without characters that hide others or change their direction.
+pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
+    let is_invisible = |letter: char| {
+        matches!(
+            letter,
+            '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'
+                | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+        )
+    };
+    if text.contains(is_invisible) { Cow::Owned(text.replace(is_invisible, "")) } else { Cow::Borrowed(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATHS: RuleConditions =
+        RuleConditions { keys: &["paths"], everything_is_none: true, invalid_is_lost: true };
+
+    #[test]
+    fn when_a_rule_applies() {
+        let globs = |text: &str| match rule_header(text, &PATHS) {
+            RuleHeader::Always => "always".to_owned(),
+            RuleHeader::Invalid => "invalid".to_owned(),
+            RuleHeader::Globs { globs, .. } => globs.join(" | "),
+        };
+        for (text, expected) in [
+            ("text", "always"),
+            ("---\n---\ntext", "always"),
+            ("---\npaths: src/**\n---\n", "src/**"),
+            ("---\npaths: \"b.ts, src/**\"\n---\n", "b.ts | src/**"),
+            ("---\npaths: [a, 'b/{c,d}']\n---\n", "a | b/{c,d}"),
+            ("---\r\npaths:\r\n  - \"src/**/*.ts\"\r\n---\r\n", "src/**/*.ts"),
+            ("---\npaths: *.ts\n---\n", "*.ts"),
+            ("---\npaths: \"**\"\n---\n", "always"),
+            ("---\npaths: []\n---\n", "always"),
+            ("---\npaths: 5\n---\n", "always"),
+            ("---\nglobs: src/**\n---\n", "always"),
+            ("---\npaths: a\n\t- : [\n---\n", "invalid"),
+            ("---\npaths: a\n", "always"),
+        ] {
+            assert_eq!(globs(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn comments_that_are_blocks() {
+        for (text, expected) in [
+            ("a\n<!-- x -->\nb\n", "a\nb\n"),
+            ("<!-- x\n\ny -->\n\n\nb\n", "b\n"),
+            ("  <!-- x -->\nb", "b"),
+            ("<!-- x --> rest\nb", " rest\nb"),
+            ("a <!-- x --> b\n", "a <!-- x --> b\n"),
+            ("a\n  <!-- x -->\nb\n", "a\n  <!-- x -->\nb\n"),
+            ("    <!-- x -->\n", "    <!-- x -->\n"),
+            ("```\n<!-- x -->\n```\n", "```\n<!-- x -->\n```\n"),
+            ("- a\n  <!-- x -->\n", "- a\n  <!-- x -->\n"),
+            ("> <!-- x -->\n", "> <!-- x -->\n"),
+            ("<!-- x\nb\n", "<!-- x\nb\n"),
+            ("<div>\n<!-- x -->\n</div>\n", "<div>\n<!-- x -->\n</div>\n"),
+            ("a\r\n<!-- x -->\r\nb", "a\nb"),
+        ] {
+            assert_eq!(without_comment_blocks(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn invisible_characters_go_and_joiners_stay() {
+        assert_eq!(without_invisible("a\u{200b}b\u{202e}c\u{e0041}\u{ad}\u{feff}"), "abc");
+        assert_eq!(without_invisible("a\u{200d}\u{fe0f}\u{2028}"), "a\u{200d}\u{fe0f}\u{2028}");
+    }
+}
