@@ -12,10 +12,12 @@ mod failure;
 mod fuzz;
 mod gate;
 mod generate;
+mod load;
 mod metadata;
 mod postgres;
 mod prerequisites;
 mod process;
+mod random_calls;
 mod simulate;
 mod size;
 mod test;
@@ -83,6 +85,17 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Call every method as everybody with parameters at random, and check every answer
+    RandomCalls {
+        /// How long, half of it on SQLite and half on PostgreSQL
+        #[arg(long, default_value_t = 10)]
+        minutes: u64,
+        /// Which chance; the same seed gives the same calls
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Let many clients call a gateway at a steady rate, measure what it takes, and go past its limits; optimised builds
+    Load(load::LoadArguments),
     /// Write schemas/ and docs/protocol.md from the types of the protocol
     Generate {
         /// Write nothing; fail when a file differs
@@ -113,6 +126,8 @@ fn main() -> ExitCode {
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Simulate { turns, seed } => simulate::run(turns, seed),
         Task::Torture { minutes, seed } => torture::run(minutes, seed),
+        Task::RandomCalls { minutes, seed } => random_calls::run(minutes, seed),
+        Task::Load(arguments) => load::run(&arguments),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),
         Task::Gate { record: true } => gate::run(root(), Gate::Record),

@@ -82,6 +82,13 @@ const PREREQUISITES: &[Prerequisite] = &[
         necessity: Necessity::Required,
     },
     Prerequisite {
+        name: "faketime",
+        needed_for: "gateways whose clocks differ",
+        found_as: Found::Command(&["faketime"]),
+        comes_with: Source::DebianPackage("faketime"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
         name: "cargo-nextest",
         needed_for: "running tests side by side, each with a time limit",
         found_as: Found::Command(&["cargo-nextest"]),

@@ -27,15 +27,19 @@ const ROOMS: &[&[&str]] = &[
     &["gateway"],
     &["client"],
     &["cli"],
-    &["measure", "scripted-model", "test-postgres", "test-sandbox", "workload"],
-    &["test-gateway"],
-    &["simulation", "torture"],
+    &["chance", "measure", "scripted-model", "test-postgres", "test-sandbox", "workload"],
+    &["gateway-process", "test-gateway"],
+    &["load", "random-calls", "simulation", "torture"],
     &["gate"],
 ];
 
 /// Test support: a dev-dependency anywhere, and nothing else.
 const TEST_SUPPORT: &[&str] = &[
+    "chance",
+    "gateway-process",
+    "load",
     "measure",
+    "random-calls",
     "scripted-model",
     "simulation",
     "test-gateway",
@@ -77,7 +81,10 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped {
         dependency: "anyhow",
         rooms: &[
+            "gateway-process",
+            "load",
             "measure",
+            "random-calls",
             "scripted-model",
             "simulation",
             "test-gateway",
@@ -323,7 +330,7 @@ mod tests {
             ("gateway > rusqlite", "belongs to store"),
             ("gateway > dev:sqlx", "belongs to store"),
             ("cli > axum", "belongs to gateway, scripted-model"),
-            ("store > anyhow", "belongs to measure"),
+            ("store > anyhow", "belongs to gateway-process, load, measure"),
             ("protocol > tokio", "synchronous"),
             ("protocol > dev:tokio", "synchronous"),
             ("helpers > serde", "has no room"),

@@ -4,6 +4,9 @@
 
 #[cfg(test)]
 mod backup;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod clocks;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
@@ -14,6 +17,9 @@ mod edit;
 mod files;
 #[cfg(test)]
 mod kill_nine;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod load;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod sandbox;

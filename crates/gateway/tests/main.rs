@@ -18,7 +18,6 @@ mod expiry;
 mod malformed;
 mod outage;
 mod prompts;
-mod random_calls;
 mod rate_limit;
 mod secrets;
 mod shutdown;

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
+use chance::Chance;
 use scripted_model::{Answer, RecordedRequest};
 use serde_json::Value;
 
 use crate::checker::{Checker, Violation};
-use crate::random::Random;
 use crate::request::Request;
 use crate::script::{self, Step};
 use crate::world::World;
@@ -16,7 +16,7 @@ const MAX_LOG: usize = 40;
 
 pub(crate) struct Director {
     pub(crate) world: World,
-    pub(crate) random: Random,
+    pub(crate) random: Chance,
     pub(crate) checker: Checker,
     pub(crate) script: VecDeque<Step>,
     /// What broke an invariant, and the request.
@@ -32,7 +32,7 @@ pub(crate) struct Director {
 }
 
 impl Director {
-    pub(crate) fn new(world: World, random: Random) -> Self {
+    pub(crate) fn new(world: World, random: Chance) -> Self {
         Self {
             world,
             random,

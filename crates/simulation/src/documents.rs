@@ -1,9 +1,8 @@
 //! Folders, their documents and the threads in them, as they should be in the store.
 
+use chance::Chance;
 use client::Client;
 use serde_json::{Value, json};
-
-use crate::random::Random;
 
 /// A folder, by its place in the list; none is the workspace's root.
 type Place = Option<usize>;
@@ -20,7 +19,7 @@ pub(crate) struct Documents {
     root_document: Option<u64>,
     threads: Vec<(String, Place)>,
     /// Chance of its own: the model chooses at the same time.
-    random: Random,
+    random: Chance,
     next: u64,
 }
 
@@ -31,7 +30,7 @@ impl Documents {
             folders: Vec::new(),
             root_document: None,
             threads: Vec::new(),
-            random: Random::new(!seed),
+            random: Chance::new(!seed),
             next: 0,
         };
         for parent in [None, None, Some(0)] {

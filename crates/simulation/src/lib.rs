@@ -10,7 +10,6 @@ mod checker;
 mod director;
 mod documents;
 mod prefix;
-mod random;
 mod report;
 mod request;
 mod script;

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
+use chance::Chance;
 use scripted_model::{Answer, Stop};
 use serde_json::{Value, json};
 
-use crate::random::Random;
 use crate::world::{DIRECTORIES, TEXT, TEXT_FILE};
 
 /// What is answered to one request.
@@ -40,7 +40,7 @@ pub(crate) struct Setting<'a> {
 }
 
 /// Writes the script of a turn.
-pub(crate) fn write(random: &mut Random, setting: &Setting<'_>) -> VecDeque<Step> {
+pub(crate) fn write(random: &mut Chance, setting: &Setting<'_>) -> VecDeque<Step> {
     let mut steps = VecDeque::new();
     let rounds = if setting.has_tools { random.below(5) } else { 0 };
     for _ in 0..rounds {
@@ -74,7 +74,7 @@ pub(crate) fn write(random: &mut Random, setting: &Setting<'_>) -> VecDeque<Step
     steps
 }
 
-fn call(random: &mut Random, project: &Path) -> (&'static str, Value) {
+fn call(random: &mut Chance, project: &Path) -> (&'static str, Value) {
     let directory: PathBuf = project.join(random.pick(DIRECTORIES));
     let path = |name: &str| directory.join(name).to_string_lossy().into_owned();
     match random.below(12) {
@@ -91,7 +91,7 @@ fn call(random: &mut Random, project: &Path) -> (&'static str, Value) {
 
 impl Step {
     /// The answer; `number` is one that no other answer has.
-    pub(crate) fn answer(&self, number: u64, random: &mut Random) -> Answer {
+    pub(crate) fn answer(&self, number: u64, random: &mut Chance) -> Answer {
         let text = |words: usize| format!("Answer {number}. {}", "some words ".repeat(words / 2));
         let thoughtful = |answer: Answer| {
             if number.is_multiple_of(3) {
@@ -135,7 +135,7 @@ impl Step {
 }
 
 /// What a summariser answers, and which summary it is; none: it is no summary.
-pub(crate) fn summary(number: u64, random: &mut Random) -> (Answer, Option<u64>) {
+pub(crate) fn summary(number: u64, random: &mut Chance) -> (Answer, Option<u64>) {
     let text = format!("SUMMARY-{number}. They talked.");
     match random.below(40) {
         0..=2 => (Answer::wrong_key(), None),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agent::TurnSettings;
 use anyhow::Context as _;
+use chance::Chance;
 use client::Client;
 use gateway::GatewaySettings;
 use provider::{Provider, ProviderConfig, ProviderKind, RetryPolicy};
@@ -15,7 +16,6 @@ use test_gateway::TestGateway;
 
 use crate::director::Director;
 use crate::documents::{Documents, call};
-use crate::random::Random;
 use crate::script::{self, Setting, Step};
 use crate::world::World;
 
@@ -56,7 +56,7 @@ impl Stage {
         std::fs::create_dir_all(&project)?;
         std::fs::create_dir_all(&home)?;
         let world = World::new(project.clone(), home.clone())?;
-        let director = Arc::new(Mutex::new(Director::new(world, Random::new(seed))));
+        let director = Arc::new(Mutex::new(Director::new(world, Chance::new(seed))));
         let model = ScriptedModel::start().await?;
         let answering = Arc::clone(&director);
         model.answer_by(move |request| lock(&answering).answer(request));

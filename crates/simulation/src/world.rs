@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::random::Random;
+use chance::Chance;
 
 /// Directories of the project, each perhaps with an AGENTS.md, and each with a file to read.
 pub(crate) const DIRECTORIES: &[&str] = &["", "a", "a/b", "c", "c/d"];
@@ -90,7 +90,7 @@ impl World {
     }
 
     /// Changes an instruction file somehow, and says how.
-    pub(crate) fn change_file(&mut self, random: &mut Random) -> anyhow::Result<String> {
+    pub(crate) fn change_file(&mut self, random: &mut Chance) -> anyhow::Result<String> {
         let paths: Vec<PathBuf> = self.files.keys().cloned().collect();
         let path = random.pick(&paths).clone();
         self.revision += 1;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
+use chance::Chance;
+use gateway_process::GatewayProcess;
 use test_postgres::Cluster;
 
-use crate::chance::Chance;
-use crate::node::Node;
+use crate::disk::SmallDisk;
 use crate::progress::Progress;
 use crate::{PATIENCE, Report};
 
@@ -30,10 +31,12 @@ enum Fault {
     CrashDatabase,
     RestartDatabase,
     FreezeDatabase,
+    FillDisk,
 }
 
 /// What happens to a gateway on SQLite, and to gateways on PostgreSQL: what is listed twice happens twice as often.
 const ALONE: &[Fault] = &[Fault::Kill, Fault::Freeze];
+const ALONE_ON_SMALL_DISK: &[Fault] = &[Fault::Kill, Fault::Freeze, Fault::FillDisk];
 const TOGETHER: &[Fault] = &[
     Fault::Kill,
     Fault::Kill,
@@ -54,13 +57,16 @@ impl Fault {
             Fault::CrashDatabase => "PostgreSQL killed (-9) and started again",
             Fault::RestartDatabase => "PostgreSQL stopped and started again",
             Fault::FreezeDatabase => "PostgreSQL frozen and continued",
+            Fault::FillDisk => "the disk filled and cleared",
         }
     }
 }
 
 pub(crate) struct Driver {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<GatewayProcess>,
     pub(crate) cluster: Option<Cluster>,
+    /// What the only gateway's database is on, where such a disk can be made.
+    pub(crate) disk: Option<SmallDisk>,
     pub(crate) progress: Arc<Progress>,
     pub(crate) chance: Chance,
 }
@@ -69,7 +75,11 @@ impl Driver {
     /// Waits until clients save, then breaks something and mends it.
     pub(crate) async fn next_fault(&mut self, report: &mut Report) -> anyhow::Result<()> {
         self.until_saved().await?;
-        let faults = if self.cluster.is_some() { TOGETHER } else { ALONE };
+        let faults = match (&self.cluster, &self.disk) {
+            (Some(_), _) => TOGETHER,
+            (None, Some(_)) => ALONE_ON_SMALL_DISK,
+            (None, None) => ALONE,
+        };
         let fault = faults[self.chance.below(faults.len())];
         let node = self.chance.below(self.nodes.len());
         match fault {
@@ -101,6 +111,14 @@ impl Driver {
                 cluster.stop()?;
                 cluster.start_again()
             })?,
+            Fault::FillDisk => {
+                let time = self.chance.time(SHORT, LONG_ALONE);
+                if let Some(disk) = &self.disk {
+                    tokio::task::block_in_place(|| disk.fill())?;
+                    tokio::time::sleep(time).await;
+                    disk.clear()?;
+                }
+            }
             Fault::FreezeDatabase => {
                 let time = self.chance.time(SHORT, LONG_ALONE);
                 self.with_database(|cluster| {

@@ -2,13 +2,14 @@
 //!
 //! SQLite has one gateway, PostgreSQL has three and is itself crashed, restarted and frozen. Clients log every answer as they
 //! get it; afterwards the log is held against what the database has, so nothing here believes what a gateway says of itself.
-//! Full disks and clocks that differ are not part of it.
+//! SQLite is on a small disk, which is filled now and then; the clocks of the gateways on PostgreSQL are a minute apart. Where
+//! the machine allows one of the two not, the report says so.
 
-mod chance;
+mod clock;
+mod disk;
 mod fault;
 mod follower;
 mod ledger;
-mod node;
 mod progress;
 mod report;
 mod writer;
@@ -18,7 +19,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use chance::Chance;
 use client::{Client, ClientError};
+use gateway_process::{ClockShift, GatewayProcess, Launch};
 use protocol::method::{
     FolderCreate, FolderCreateParams, ThreadTree, ThreadTreeParams, WorkspaceCreate, WorkspaceCreateParams,
 };
@@ -29,10 +32,9 @@ use tokio::task::JoinSet;
 
 pub use report::Report;
 
-use crate::chance::Chance;
+use crate::disk::SmallDisk;
 use crate::fault::Driver;
 use crate::ledger::Ledger;
-use crate::node::Node;
 use crate::progress::Progress;
 use crate::writer::{Kind, Writer};
 
@@ -72,21 +74,33 @@ struct Place {
 impl Torture {
     /// Runs it; the error says what was lost, doubled, missing or out of order.
     pub async fn run(self) -> anyhow::Result<Report> {
-        let (cluster, flags, count) = match self.database {
-            Database::Sqlite => (None, Vec::new(), 1),
+        let mut report = Report::default();
+        let (cluster, disk, launches) = match self.database {
+            Database::Sqlite => {
+                let (disk, launch) = on_small_disk(Launch::new(self.program), self.time, &mut report);
+                (None, disk, vec![launch])
+            }
             Database::Postgres(cluster) => {
-                let flags = vec!["--database".to_owned(), cluster.create_database()?];
-                (Some(cluster), flags, NODES)
+                let launch = Launch::new(self.program).flag("--database", cluster.create_database()?);
+                (Some(cluster), None, with_shifted_clocks(&launch, &mut report))
             }
         };
+        let count = launches.len();
         let mut nodes = Vec::new();
-        for _ in 0..count {
-            nodes.push(Node::start(&self.program, &flags)?);
+        for launch in launches {
+            nodes.push(GatewayProcess::start(launch)?);
         }
-        let targets: Vec<_> = nodes.iter().map(Node::target).collect();
+        let targets: Vec<_> = nodes.iter().map(GatewayProcess::target).collect();
         let progress = Arc::new(Progress::new(count));
         let owner = Client::connect(&targets[0]).await?;
+        if !report.clock_shifts.is_empty() {
+            let place = make_document(&owner, &make_workspace(&owner, WORKSPACES).await?, "clocks").await?;
+            for (target, seconds) in targets.iter().zip(&report.clock_shifts) {
+                clock::check(&Client::connect(target).await?, &place, *seconds).await?;
+            }
+        }
 
+        let disk_fills = disk.is_some();
         let (stop, stopped) = watch::channel(false);
         let mut writers = JoinSet::new();
         let mut followers = JoinSet::new();
@@ -106,7 +120,7 @@ impl Torture {
                 };
                 let name = format!("workspace {workspace}, writer {number}");
                 let progress = Arc::clone(&progress);
-                let writer = Writer { name, kind, place, targets: targets.clone(), progress };
+                let writer = Writer { name, kind, place, targets: targets.clone(), progress, disk_fills };
                 writers.spawn(writer.run(number, stopped.clone()));
             }
             ends.push((workspace_id, end));
@@ -115,8 +129,7 @@ impl Torture {
 
         let begun = Instant::now();
         let mut driver =
-            Driver { nodes, cluster, progress: Arc::clone(&progress), chance: Chance::new(self.seed) };
-        let mut report = Report::default();
+            Driver { nodes, cluster, disk, progress: Arc::clone(&progress), chance: Chance::new(self.seed) };
         while begun.elapsed() < self.time {
             driver.next_fault(&mut report).await?;
             // A writer ends early only when it got an answer that it must not get.
@@ -149,6 +162,32 @@ impl Torture {
         drop(driver);
         Ok(report)
     }
+}
+
+/// Puts the database of a gateway on a disk that can be filled.
+fn on_small_disk(mut launch: Launch, time: Duration, report: &mut Report) -> (Option<SmallDisk>, Launch) {
+    match SmallDisk::make(time) {
+        Ok(disk) => {
+            launch.through = disk.enter();
+            let launch = launch.flag("--database", disk.database());
+            (Some(disk), launch)
+        }
+        Err(error) => {
+            report.not_tried.push(format!("a disk that fills: {error:#}"));
+            (None, launch)
+        }
+    }
+}
+
+/// The same gateway several times, each with another clock.
+fn with_shifted_clocks(launch: &Launch, report: &mut Report) -> Vec<Launch> {
+    let Some(clock) = ClockShift::find() else {
+        let reason = "clocks that differ: libfaketime is not installed (Debian's package is `faketime`)";
+        report.not_tried.push(reason.to_owned());
+        return vec![launch.clone(); NODES];
+    };
+    report.clock_shifts = (0..NODES).map(clock::shift).collect();
+    report.clock_shifts.iter().map(|seconds| clock.apply(launch.clone(), *seconds)).collect()
 }
 
 async fn make_workspace(client: &Client, number: usize) -> Result<WorkspaceId, ClientError> {

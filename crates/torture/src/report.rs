@@ -20,6 +20,10 @@ pub struct Report {
     pub notifications: u64,
     /// The longest time in which a gateway acknowledged nothing because another was frozen.
     pub longest_stall: Option<Duration>,
+    /// How many seconds each gateway's clock was from the machine's; empty where all had the machine's.
+    pub clock_shifts: Vec<i64>,
+    /// What this machine does not allow, and why.
+    pub not_tried: Vec<String>,
 }
 
 impl Report {
@@ -55,6 +59,12 @@ impl fmt::Display for Report {
                 "\nlongest stall of a gateway while another was frozen: {:.1} s",
                 stall.as_secs_f64()
             )?;
+        }
+        if !self.clock_shifts.is_empty() {
+            write!(formatter, "\nseconds by which the gateways' clocks were off: {:?}", self.clock_shifts)?;
+        }
+        for reason in &self.not_tried {
+            write!(formatter, "\nnot tried: {reason}")?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use client::{Client, ClientError, Target};
 use futures_util::future::join_all;
+use protocol::error::InternalReason;
 use protocol::method::{DocumentGet, DocumentSave, DocumentSaveParams, DocumentScopeParams};
 use protocol::{ContentHash, ErrorKind, SaveReason, Version};
 use tokio::sync::watch;
@@ -46,6 +47,8 @@ pub(crate) struct Writer {
     pub(crate) place: Place,
     pub(crate) targets: Vec<Target>,
     pub(crate) progress: Arc<Progress>,
+    /// Whether to be told that the disk is full is no surprise.
+    pub(crate) disk_fills: bool,
 }
 
 impl Writer {
@@ -172,15 +175,24 @@ impl Writer {
         Ok(document.map_or(Version(0), |document| document.version))
     }
 
-    /// Whether this is what a client may hear while things break: that nobody answers, that the database is away, or, after
-    /// a save without an answer, that it was made.
+    /// Whether this is what a client may hear while things break: that nobody answers, that the database is away or its disk
+    /// full, or, after a save without an answer, that it was made.
     fn tolerate(&self, error: ClientError) -> anyhow::Result<()> {
         let repeated = self.kind == Kind::Owning && error.kind() == Some(ErrorKind::VersionConflict);
-        if repeated || error.is_transient() {
+        let is_full = self.disk_fills && reason(&error) == Some(InternalReason::DiskFull);
+        if repeated || is_full || error.is_transient() {
             return Ok(());
         }
         let kind = error.kind();
         Err(error).with_context(|| format!("{} got an answer that it must not get ({kind:?})", self.name))
+    }
+}
+
+/// How the gateway itself failed, where it says so.
+fn reason(error: &ClientError) -> Option<InternalReason> {
+    match error {
+        ClientError::Refused(refused) => refused.data.as_ref()?.reason,
+        _ => None,
     }
 }
 

@@ -133,7 +133,7 @@ fn a_write_without_its_instructions_is_found() {
     scene.begin(7);
     assert_eq!(scene.check_with(&rules, &json!([opening()])), None);
     // Another version comes, nobody is told, and the call runs.
-    let mut random = crate::random::Random::new(1);
+    let mut random = chance::Chance::new(1);
     while scene.world.files[&scene.world.project.join("AGENTS.md")]
         .is_some_and(|it| rules.contains(&format!("RULE-{}.", it.rule)))
     {

@@ -1,0 +1,172 @@
+//! A real gateway process with directories of its own, which ends with the process that started it, however that ends.
+
+mod clock;
+mod watchdog;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use client::Target;
+use protocol::local::{GATEWAY_FILE, GatewayFile};
+
+pub use crate::clock::ClockShift;
+use crate::watchdog::Watchdog;
+
+/// How long a gateway may take to start; a busy machine is slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a gateway is started.
+#[derive(Debug, Clone, Default)]
+pub struct Launch {
+    /// The `foreword` program.
+    pub program: PathBuf,
+    /// Flags of `foreword serve`.
+    pub flags: Vec<OsString>,
+    /// What is in its configuration file.
+    pub configuration: String,
+    /// A command that becomes the gateway when the gateway's own command is appended to it.
+    pub through: Vec<OsString>,
+    /// Variables besides those that every gateway gets.
+    pub variables: Vec<(&'static str, OsString)>,
+}
+
+impl Launch {
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), ..Self::default() }
+    }
+
+    pub fn flag(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.flags.extend([name.into(), value.into()]);
+        self
+    }
+}
+
+/// Killed when dropped, frozen or not; its directories are removed.
+pub struct GatewayProcess {
+    directory: PathBuf,
+    launch: Launch,
+    child: Child,
+    // Last, so that it is dropped last.
+    watchdog: Watchdog,
+}
+
+impl GatewayProcess {
+    /// Starts a gateway and waits until it says where it listens.
+    pub fn start(launch: Launch) -> anyhow::Result<Self> {
+        // The watchdog removes it.
+        let directory = tempfile::Builder::new().prefix("foreword-gateway-").tempdir()?.keep();
+        let mut watchdog = Watchdog::start(&directory)?;
+        let home = directory.join("home");
+        std::fs::create_dir(&home)?;
+        std::fs::write(home.join("config.toml"), &launch.configuration)?;
+        let child = spawn(&launch, &directory)?;
+        watchdog.watch(Some(child.id()))?;
+        let mut process = Self { directory, launch, child, watchdog };
+        process.wait_until_announced()?;
+        Ok(process)
+    }
+
+    /// How clients find it, also after it was started again at another port.
+    pub fn target(&self) -> Target {
+        Target::Local { data: data(&self.directory) }
+    }
+
+    /// A directory that is removed with it; the gateway's own are in it.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has said on standard error since it was started last.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(log(&self.directory)).unwrap_or_default()
+    }
+
+    /// Ends it at once, like a power failure for this one process.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        self.child.kill().context("could not kill a gateway")?;
+        self.child.wait()?;
+        self.watchdog.watch(None)
+    }
+
+    /// Starts it after [`GatewayProcess::kill`]; its database may be away for a moment, then it is tried again.
+    pub fn start_again(&mut self) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        loop {
+            self.child = spawn(&self.launch, &self.directory)?;
+            self.watchdog.watch(Some(self.child.id()))?;
+            match self.wait_until_announced() {
+                Ok(()) => return Ok(()),
+                Err(error) if begun.elapsed() > PATIENCE => return Err(error),
+                Err(_) => self.child.wait()?,
+            };
+        }
+    }
+
+    pub fn freeze(&self) -> anyhow::Result<()> {
+        signal(self.child.id(), "STOP")
+    }
+
+    pub fn thaw(&self) -> anyhow::Result<()> {
+        signal(self.child.id(), "CONT")
+    }
+
+    fn wait_until_announced(&mut self) -> anyhow::Result<()> {
+        let announced = data(&self.directory).join(GATEWAY_FILE);
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("a gateway ended with {status}: {}", self.log());
+            }
+            let file = std::fs::read(&announced).ok();
+            let file = file.and_then(|bytes| serde_json::from_slice::<GatewayFile>(&bytes).ok());
+            if file.is_some_and(|file| file.pid == self.child.id()) {
+                return Ok(());
+            }
+            ensure!(begun.elapsed() < PATIENCE, "a gateway did not start in time");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for GatewayProcess {
+    fn drop(&mut self) {
+        // Already ended is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = self.watchdog.watch(None);
+    }
+}
+
+fn spawn(launch: &Launch, directory: &Path) -> anyhow::Result<Child> {
+    let mut words = launch.through.iter().cloned().chain([launch.program.clone().into()]);
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).env_clear().current_dir(directory);
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", directory);
+    command.env("FOREWORD_HOME", directory.join("home")).env("FOREWORD_DATA", data(directory));
+    command.envs(launch.variables.iter().map(|(name, value)| (name, value)));
+    command.args(["serve", "--listen", "127.0.0.1:0"]).args(&launch.flags);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(log(directory))?);
+    command.spawn().with_context(|| format!("could not start {}", launch.program.display()))
+}
+
+fn data(directory: &Path) -> PathBuf {
+    directory.join("data")
+}
+
+fn log(directory: &Path) -> PathBuf {
+    directory.join("serve.log")
+}
+
+fn signal(pid: u32, name: &str) -> anyhow::Result<()> {
+    let status = Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status()?;
+    ensure!(status.success(), "could not send {name} to process {pid}");
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! Ends a gateway and removes its directory when the process that started it is gone, however that ended.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::Context as _;
+
+/// Reads, until the end of its input, which process to end; an empty line is none. The input is a pipe that only the watched
+/// process holds open: the system closes it also when that process is killed. Signals for that one are not for the watchdog.
+const SCRIPT: &str = "
+trap '' HUP INT TERM
+pid=
+while read -r line; do pid=$line; done
+[ -z \"$pid\" ] || kill -9 \"$pid\"
+rm -rf \"$1\"
+";
+
+pub(crate) struct Watchdog {
+    shell: Child,
+}
+
+impl Watchdog {
+    pub(crate) fn start(directory: &Path) -> anyhow::Result<Self> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", SCRIPT, "watchdog"]).arg(directory);
+        // Not in the directory that it removes, and not in the group that a terminal or a test runner ends as a whole.
+        shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+        Ok(Self { shell: shell.spawn().context("cannot run sh")? })
+    }
+
+    /// Says which process there is now.
+    pub(crate) fn watch(&mut self, pid: Option<u32>) -> anyhow::Result<()> {
+        let line = pid.map_or_else(|| "\n".to_owned(), |pid| format!("{pid}\n"));
+        let pipe = self.shell.stdin.as_mut().context("the watchdog has no pipe")?;
+        pipe.write_all(line.as_bytes()).context("the watchdog is gone")
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that lives until somebody ends it.
+    fn patient() -> Child {
+        Command::new("sleep").arg("1000").spawn().unwrap()
+    }
+
+    #[test]
+    fn what_is_watched_ends_when_nobody_holds_the_pipe() {
+        let directory = tempfile::tempdir().unwrap().keep();
+        std::fs::write(directory.join("file"), "text").unwrap();
+        let (mut ended, mut lives) = (patient(), patient());
+        let mut watchdog = Watchdog::start(&directory).unwrap();
+        watchdog.watch(Some(lives.id())).unwrap();
+        watchdog.watch(None).unwrap();
+        watchdog.watch(Some(ended.id())).unwrap();
+        // As the system does when this process is killed.
+        drop(watchdog);
+        assert_eq!(ended.wait().unwrap().code(), None, "it was killed");
+        assert!(!directory.exists());
+        assert!(lives.try_wait().unwrap().is_none(), "what was there before is no longer watched");
+        lives.kill().unwrap();
+        lives.wait().unwrap();
+    }
+}

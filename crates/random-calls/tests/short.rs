@@ -1,0 +1,25 @@
+//! The short form of `cargo xtask random-calls`: everybody calls everything once on each database.
+
+use std::time::Duration;
+
+use gateway::Database;
+use random_calls::{RandomCalls, Report};
+use test_postgres::test_database;
+
+async fn call_at_random(database: Option<Database>, seed: u64) -> Report {
+    let calls = RandomCalls { database, seed, time: Duration::ZERO };
+    let report = calls.run().await.unwrap_or_else(|error| panic!("{error:#}"));
+    assert!(report.calls > 4_000, "{report}");
+    report
+}
+
+#[tokio::test]
+async fn calls_at_random_are_answered_and_never_fail_inside_on_sqlite() {
+    call_at_random(None, 1).await;
+}
+
+#[tokio::test]
+async fn calls_at_random_are_answered_and_never_fail_inside_on_postgresql() {
+    let Some(database) = test_database() else { return };
+    call_at_random(Some(Database::Postgres(database.url().to_owned())), 2).await;
+}
