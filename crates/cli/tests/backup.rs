@@ -77,6 +77,14 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
             let err = crate::support::finish(command, b"").failed(3);
             assert!(err.contains("does not know the token, or it was revoked"), "{err}");
         }
+        let audited = other.run("audit --since '1 day' --format json").object();
+        let entries = audited["entries"].as_array().unwrap().iter();
+        let mut revoked: Vec<_> = entries
+            .filter(|entry| entry["event"]["kind"] == "token_revoked")
+            .map(|entry| (entry["event"]["name"].as_str().unwrap(), entry["actor"].as_str().unwrap()))
+            .collect();
+        revoked.sort_unstable();
+        assert_eq!(revoked, [("bob", "gateway"), ("owner", "gateway")]);
         drop(restored);
         drop(server);
     });

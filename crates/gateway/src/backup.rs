@@ -12,6 +12,7 @@ use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::known_databases::KnownDatabases;
 use crate::owner::{self, OwnerError};
 use crate::private_file;
+use crate::start::GATEWAY;
 
 /// Where a copy is made ready before it becomes the database.
 const RESTORING_FILE: &str = "restoring.db";
@@ -134,7 +135,7 @@ async fn prepare(
         source,
     })?;
     let store = Store::open(&Database::Sqlite(ready.to_owned())).await.map_err(failed)?;
-    let instance = store.become_restored(tokens).await.map_err(failed)?;
+    let instance = store.become_restored(tokens, GATEWAY).await.map_err(failed)?;
     // The token first: a database that is in its place must never be without one that opens it.
     owner::renew(directory, &store).await?;
     store.close().await;

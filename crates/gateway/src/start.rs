@@ -35,8 +35,8 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
 /// How long background hooks are waited for at shutdown.
 const HOOK_TIME: Duration = Duration::from_secs(5);
-/// Who cancels a turn whose token is no longer valid, and starts a gateway.
-const GATEWAY: &str = "gateway";
+/// Who cancels a turn whose token is no longer valid, revokes the tokens of a backup, and starts a gateway.
+pub(crate) const GATEWAY: &str = "gateway";
 /// How often turns of gateways that are gone are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often what was counted for the audit is written down.

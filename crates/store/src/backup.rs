@@ -4,13 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use futures_util::future::BoxFuture;
-use protocol::{InstanceId, Timestamp};
+use protocol::InstanceId;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::column::values;
 use crate::on::On;
 use crate::sqlite::{connect, make_private_file};
-use crate::{Store, StoreError, instance, migration};
+use crate::{Store, StoreError, instance, migration, token};
 
 /// What happens to the access tokens of a copy that is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,12 +78,16 @@ fn check(path: &Path) -> Result<SqliteReport, StoreError> {
 }
 
 impl Store {
-    /// Makes a copy another database, so that clients notice, and revokes its tokens.
-    pub fn become_restored(&self, tokens: RestoredTokens) -> BoxFuture<'_, Result<InstanceId, StoreError>> {
+    /// Makes a copy another database, so that clients notice, and revokes its tokens in the name of `actor`.
+    pub fn become_restored<'a>(
+        &'a self,
+        tokens: RestoredTokens,
+        actor: &'a str,
+    ) -> BoxFuture<'a, Result<InstanceId, StoreError>> {
+        let actor = actor.to_owned();
         Box::pin(self.write(async move |on: &mut On<'_>| {
             if tokens == RestoredTokens::Revoked {
-                let revoke = "UPDATE access_token SET revoked_at = $1 WHERE revoked_at IS NULL";
-                on.execute(revoke, values![Timestamp::now()]).await?;
+                token::revoke_all(on, &actor).await?;
             }
             instance::renew(on).await
         }))

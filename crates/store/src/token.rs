@@ -199,15 +199,30 @@ impl Store {
                 if token.revoked_at.is_some() {
                     return Ok(token);
                 }
-                let revoked_at = Some(Timestamp::now());
-                let revoke = "UPDATE access_token SET revoked_at = $1, revoked_by = $2 WHERE id = $3";
-                on.execute(revoke, values![revoked_at, &actor, &token_id]).await?;
-                let event = AuditEvent::TokenRevoked { token_id, name: token.name.clone() };
-                audit::record(on, actor.as_deref(), token.workspace_id.as_ref(), event).await?;
-                on.wake(Wake::Tokens);
-                Ok(AccessToken { revoked_at, ..token })
+                revoke(on, token, actor.as_deref()).await
             })
             .await
         })
     }
+}
+
+/// Revokes a token that is valid, with its entry in the audit.
+async fn revoke(on: &mut On<'_>, token: AccessToken, actor: Option<&str>) -> Result<AccessToken, StoreError> {
+    let revoked_at = Some(Timestamp::now());
+    let revoke = "UPDATE access_token SET revoked_at = $1, revoked_by = $2 WHERE id = $3";
+    on.execute(revoke, values![revoked_at, actor, &token.id]).await?;
+    let event = AuditEvent::TokenRevoked { token_id: token.id.clone(), name: token.name.clone() };
+    audit::record(on, actor, token.workspace_id.as_ref(), event).await?;
+    on.wake(Wake::Tokens);
+    Ok(AccessToken { revoked_at, ..token })
+}
+
+/// Revokes every token that is valid.
+pub(crate) async fn revoke_all(on: &mut On<'_>, actor: &str) -> Result<(), StoreError> {
+    const VALID: &str =
+        concat!("SELECT ", token_columns!(), " FROM access_token WHERE revoked_at IS NULL ORDER BY id");
+    for token in on.all(VALID, values![], |mut row| read_token(&mut row)).await? {
+        revoke(on, token, Some(actor)).await?;
+    }
+    Ok(())
 }

@@ -2,6 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use scripted_model::{Answer, ScriptedModel, Wire};
+use tokio::runtime::Runtime;
+
 use crate::support::Machine;
 
 #[test]
@@ -72,4 +75,38 @@ fn bad_settings_of_turns_stop_the_start() {
         let error = machine.run("serve --listen 127.0.0.1:0").failed(2);
         assert!(error.contains("config.toml:2: ") && error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn a_key_in_a_file_reaches_its_provider_and_nobody_else() {
+    const KEY: &str = "key-of-the-file";
+    let machine = Machine::new();
+    let runtime = Runtime::new().unwrap();
+    let model = runtime.block_on(ScriptedModel::start()).unwrap();
+    model.require_key(KEY);
+    model.answer(Answer::text("Hello."));
+    machine.write(
+        "home/config.toml",
+        format!(
+            "[model]\ndefault = 'anthropic/m'\n[providers.anthropic]\nbase_url = '{}'\napi_key_file = 'anthropic.key'\n",
+            model.base_url(Wire::Anthropic)
+        ),
+    );
+    let key = machine.write("home/anthropic.key", format!("{KEY}\n"));
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let server = machine.serve();
+    machine.run("workspace create demo").done();
+    let thread = machine.run("thread create Talk --mode chat").word();
+    let turn = machine.run(&format!("turn start {} hello", thread.trim()));
+    assert!(turn.code == Some(0) && turn.out.contains("Hello."), "{turn:?}");
+    assert_eq!(model.requests().len(), 1);
+    let shown = [
+        turn.out,
+        turn.err,
+        server.log(),
+        machine.run("config").done(),
+        machine.run("config --format json").done(),
+        machine.run("audit --since '1 day' --format json").done(),
+    ];
+    assert!(shown.iter().all(|text| !text.contains(KEY)), "{shown:?}");
 }
