@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::deny::{self, Outcome};
 use crate::failure::{check_failed, is_check_failure};
 use crate::gate::{self, Gate};
 use crate::process::{cargo, run as run_command};
-use crate::{generate, print_status, tidy};
+use crate::tool::Outcome;
+use crate::{book, deny, generate, print_status, tidy};
 
 /// One thing that is checked.
 struct Check {
@@ -55,6 +55,7 @@ const CHECKS: &[Check] = &[
             passed(run_command(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings")))
         },
     },
+    Check { name: "book", run: book::check },
     Check { name: "instruction counts", run: |root| gate::check(root, Gate::Check) },
     Check { name: "cargo-deny", run: deny::check },
 ];

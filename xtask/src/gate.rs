@@ -8,9 +8,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::deny::Outcome;
 use crate::failure::check_failed;
 use crate::process::{self, cargo, find_on_path};
+use crate::tool::Outcome;
 use crate::{prerequisites, print_status};
 
 /// Counts on record, a line each: `piece = instructions`.

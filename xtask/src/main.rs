@@ -6,8 +6,10 @@
 #![expect(clippy::print_stderr, reason = "a command tells its user what it does")]
 
 mod bench;
+mod book;
 mod check;
 mod deny;
+mod dist;
 mod failure;
 mod fuzz;
 mod gate;
@@ -23,15 +25,17 @@ mod size;
 mod test;
 mod threats;
 mod tidy;
+mod tool;
 mod torture;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 
+use dist::Program;
 use gate::Gate;
 
 #[derive(Parser)]
@@ -108,6 +112,17 @@ enum Task {
         #[arg(long)]
         record: bool,
     },
+    /// Install the command, pack it with completions, man pages and licences, and try the archive in an empty home
+    Dist {
+        /// The profile to build with
+        #[arg(long, default_value = "dist")]
+        profile: String,
+        /// A command that is built already, to be packed instead
+        #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+        program: Option<PathBuf>,
+    },
+    /// Make a site of the pages with mdBook, and look at its links
+    Book,
     /// Build the command from nothing and print what that cost and how large it is; takes minutes
     Size {
         /// Which profile, such as `dist`
@@ -132,6 +147,9 @@ fn main() -> ExitCode {
         Task::Generate { check: true } => generate::check(root()),
         Task::Gate { record: true } => gate::run(root(), Gate::Record),
         Task::Gate { record: false } => gate::run(root(), Gate::Check),
+        Task::Dist { program: Some(program), .. } => dist::run(root(), Program::Built(program)),
+        Task::Dist { profile, program: None } => dist::run(root(), Program::Install { profile }),
+        Task::Book => book::run(root()),
         Task::Size { profile } => size::run(&profile),
         Task::Check => check::run(root()),
     };

@@ -89,6 +89,27 @@ const PREREQUISITES: &[Prerequisite] = &[
         necessity: Necessity::Required,
     },
     Prerequisite {
+        name: "git",
+        needed_for: "following the pages of the docs",
+        found_as: Found::Command(&["git"]),
+        comes_with: Source::DebianPackage("git"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
+        name: "curl",
+        needed_for: "following the pages of the docs",
+        found_as: Found::Command(&["curl"]),
+        comes_with: Source::DebianPackage("curl"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
+        name: "jq",
+        needed_for: "following the pages of the docs",
+        found_as: Found::Command(&["jq"]),
+        comes_with: Source::DebianPackage("jq"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
         name: "cargo-nextest",
         needed_for: "running tests side by side, each with a time limit",
         found_as: Found::Command(&["cargo-nextest"]),

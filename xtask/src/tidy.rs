@@ -30,6 +30,7 @@ const ROOMS: &[&[&str]] = &[
     &["chance", "measure", "scripted-model", "test-postgres", "test-sandbox", "workload"],
     &["gateway-process", "test-gateway"],
     &["load", "random-calls", "simulation", "torture"],
+    &["example-agent"],
     &["gate"],
 ];
 
@@ -93,6 +94,7 @@ const WRAPPED: &[Wrapped] = &[
             "torture",
             "workload",
             "xtask",
+            "example-agent",
         ],
         tests: Tests::Free,
     },
@@ -103,7 +105,7 @@ const SYNCHRONOUS: &[&str] = &["tokens", "instructions", "prompt", "protocol", "
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.
-const SOURCES: &[&str] = &["crates", "fuzz", "xtask"];
+const SOURCES: &[&str] = &["crates", "examples", "fuzz", "xtask"];
 /// A file that is longer has more than one idea.
 const MAX_LINES: usize = 600;
 

@@ -10,6 +10,8 @@ mod clocks;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod deployment;
+#[cfg(test)]
 mod doctor;
 #[cfg(test)]
 mod edit;
@@ -20,6 +22,12 @@ mod kill_nine;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod load;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod pages;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod pictures;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod sandbox;

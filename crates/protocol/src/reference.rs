@@ -27,7 +27,15 @@ A gateway speaks JSON-RPC 2.0 with named parameters, in three ways that behave a
 
 Beside `/rpc` there are `GET /healthz` (it runs), `GET /readyz` (its database answers and takes a write) and, with a token, `GET /metrics` (Prometheus).
 
+A running gateway says where it listens in `gateway.json` of its data directory (`{"url": …, "pid": …}`); the owner's token is beside it, in `owner.token`. The data directory is
+`~/.local/share/foreword` on Linux, `~/Library/Application Support/foreword` on macOS, or what `FOREWORD_DATA` says.
+
+```sh serve
+foreword serve
+```
+
 ```console
+$ TOKEN=$(cat ~/.local/share/foreword/owner.token)
 $ curl -s http://127.0.0.1:4670/rpc -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \
     -d '{"jsonrpc":"2.0","id":1,"method":"workspace/list","params":{}}'
 {"jsonrpc":"2.0","id":1,"result":{"workspaces":[]}}
@@ -46,8 +54,23 @@ say, not null. Unknown parameters are an error. A *scope* is what can have a doc
 that number, so a client that was away misses nothing. Notifications carry no content: fetch what you show.
 A client that does not read is disconnected with close code 1013; reconnect and subscribe with the last `seq` you saw.
 
-Contents: [methods](#methods) · [notifications](#notifications) · [errors](#errors) · [limits](#limits) · [calls](#calls) ·
+Contents: [a turn, step by step](#a-turn-step-by-step) · [methods](#methods) · [notifications](#notifications) · [errors](#errors) · [limits](#limits) · [calls](#calls) ·
 [types](#types)
+
+## A turn, step by step
+
+What a program does that asks a model, on one WebSocket; [examples](../examples) has it in Python and in Rust.
+
+1. `workspace/list`, or `workspace/create` with the absolute path of a directory: an agent has tools for the files below it.
+2. `thread/create` with `"mode": "agent"`, or `"chat"` for a thread without tools.
+3. `events/subscribe`. Notifications with a `seq` go to subscribers of the workspace only, also those about a turn that this connection has started. They tell of
+   every turn of the workspace: compare `turn_id`.
+4. `turn/start`. It answers at once with the turn, which then runs by itself.
+5. Until `turn/completed`, `turn/failed` or `turn/cancelled`: `turn/delta` brings the pieces of the answer, in order and all before the end, to the connection that started
+   the turn. After a lost connection subscribe with the last `seq`, and `turn/watch` the turn.
+6. At `turn/approval_requested` a tool waits. `turn/get` has the whole of it in `approvals`; show that to somebody, and send `turn/approve` with the `digest` that they saw. A
+   call that nobody decides about is denied when its `expires_at` has come.
+7. `turn/get` has the answer, or why there is none in `error`; `turn/explain` has which instructions the model had, and how they reached it.
 "#;
 
 /// The whole page in Markdown.

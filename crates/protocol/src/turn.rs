@@ -170,7 +170,7 @@ pub struct TurnStep {
     pub created_at: Timestamp,
 }
 
-/// What a tool answered, for people to read; [`ToolResult`](crate::message::ToolResult) is what the model is sent.
+/// What a tool answered, for people to read; `ToolResult` is what the model is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnToolResult {
     /// The call it answers.
@@ -185,7 +185,7 @@ pub struct TurnToolResult {
     pub reminders: Vec<TurnReminder>,
 }
 
-/// A reminder, rendered as the model reads it. [`Reminder`](crate::Reminder) is the value that is stored: what its words
+/// A reminder, rendered as the model reads it. `Reminder` is the value that is stored: what its words
 /// were made from is nothing that a client has to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnReminder {

@@ -65,7 +65,7 @@ base_url = "http://127.0.0.1:11434/v1"
 
 A project's file, `.foreword/config.toml`:
 
-```toml
+```toml project
 [agents]
 profile = "codex"
 
@@ -240,8 +240,11 @@ mod tests {
     #[test]
     fn the_examples_of_the_page_are_valid() {
         let page = markdown();
-        let examples: Vec<&str> =
-            page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        let examples: Vec<&str> = page
+            .split("```toml")
+            .skip(1)
+            .filter_map(|rest| rest.split_once('\n')?.1.split("```").next())
+            .collect();
         let [user, project] = examples[..] else { panic!("the page has two examples") };
         let mut fixture = Fixture::new();
         fixture.user(user);

@@ -1,7 +1,7 @@
 //! A real gateway process.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use protocol::local::{GATEWAY_FILE, GatewayFile};
@@ -18,12 +18,18 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it and waits until it has said where it listens.
     #[track_caller]
-    pub(crate) fn start(machine: &Machine, mut command: Command) -> Self {
+    pub(crate) fn start(machine: &Machine, command: Command) -> Self {
+        Self::start_on(machine, command, &machine.data())
+    }
+
+    /// The same for one whose data directory is another than the machine's.
+    #[track_caller]
+    pub(crate) fn start_on(machine: &Machine, mut command: Command, data: &Path) -> Self {
         let log = machine.root().join("serve.log");
         let file = File::create(&log).expect("a log");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
         let mut child = command.spawn().expect("start the gateway");
-        let announced = machine.data().join(GATEWAY_FILE);
+        let announced = data.join(GATEWAY_FILE);
         let file = eventually("the gateway to start", || {
             if let Some(status) = child.try_wait().expect("wait for the gateway") {
                 panic!(

@@ -146,7 +146,7 @@ pub struct TurnApproveResult {
 /// Answers with what made a turn's prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnExplainResult {
-    /// The parts joined by a blank line.
+    /// What made the turn's prompt, and what the turn did.
     pub explanation: TurnExplanation,
 }
 

@@ -1,0 +1,101 @@
+//! README and docs, followed as a reader follows them: every block of every page, in order, in a home that was empty before.
+//!
+//! A page is followed twice in the same home: it must work again after itself, so it must put everything back at its end.
+//! What a block is for is said after its language, where a reader of the page does not see it:
+//!
+//! | block | what happens |
+//! | --- | --- |
+//! | `sh` | runs in the page's shell; every command must end with 0 |
+//! | `sh exits-1` | the same, but its last command must end with 1 |
+//! | `sh serve` | runs in a terminal of its own until the next such block or the end; the one before it gets Ctrl-C |
+//! | `sh until-interrupted` | runs in a terminal of its own, gets Ctrl-C once it has said something |
+//! | `sh not-run: why` | is not run |
+//! | `console` | `$` begins a command, what follows is what it says |
+//! | `text output` | what the block before it said; `…` is anything in a line, and a line of it alone any lines |
+//! | `text output-like` | the same, where figures, dates, bars and the width of columns may be others |
+//! | `text not-checked: why` | is not looked at |
+//! | `toml`, `toml project` | must be a configuration file that is accepted |
+//! | `json` | must be JSON |
+//!
+//! In a command, `…` is what a reader fills in. Whoever follows a page is called ada, and lives in `/home/ada`.
+
+mod home;
+mod links;
+mod page;
+mod shown;
+mod terminal;
+
+use std::path::Path;
+
+use self::home::Home;
+use self::page::{Page, Role};
+pub(crate) use self::shown::without_figures;
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A test for each page, and the list of them.
+macro_rules! pages {
+    ($($name:ident $path:literal)*) => {
+        const PAGES: &[&str] = &[$($path),*];
+        $(#[test]
+        fn $name() {
+            follow($path);
+        })*
+    };
+}
+
+pages! {
+    readme "README.md"
+    concepts "docs/concepts.md"
+    configuration "docs/configuration.md"
+    files "docs/files.md"
+    guide "docs/guide.md"
+    how_to "docs/how-to.md"
+    operations "docs/operations.md"
+    prompts "docs/prompts.md"
+    protocol "docs/protocol.md"
+    sandbox "docs/sandbox.md"
+    turns "docs/turns.md"
+}
+
+/// Pages that something else holds to what is true.
+const RECORDED: &[(&str, &str)] = &[
+    ("docs/benchmarks.md", "figures of one machine, printed by `cargo xtask bench`"),
+    ("docs/explain.md", "recorded by transcript.rs, which fails when the commands say something else"),
+    ("docs/reliability.md", "counts of one run, printed by commands that take minutes"),
+    ("docs/SUMMARY.md", "a list of the pages, held against the directory by links.rs"),
+];
+
+fn follow(path: &str) {
+    let page = Page::read(path);
+    let mut home = Home::new();
+    for time in ["the first time", "again in the same home"] {
+        eprintln!("{path}, {time}");
+        home.follow(&page);
+    }
+    let ran = page.blocks.iter().filter(|block| block.role.is_run()).count();
+    let left: Vec<&str> = page.blocks.iter().filter_map(|block| block.role.left_out()).collect();
+    println!("{path}: {ran} blocks of commands ran, twice; {} blocks were left out", left.len());
+    left.iter().for_each(|why| println!("  {why}"));
+}
+
+#[test]
+fn every_page_is_followed_or_recorded() {
+    let mut known: Vec<&str> = PAGES.iter().copied().chain(RECORDED.iter().map(|(path, _)| *path)).collect();
+    known.sort_unstable();
+    let mut found = vec!["README.md".to_owned()];
+    found.extend(page::below(Path::new(REPOSITORY), "docs"));
+    found.sort_unstable();
+    assert_eq!(known, found, "a new page needs a line in `pages!`");
+}
+
+/// What is left out must stay the exception, and each time for a reason that is written beside it.
+#[test]
+fn most_commands_of_the_pages_are_run() {
+    let pages: Vec<Page> = PAGES.iter().map(|path| Page::read(path)).collect();
+    let roles = || pages.iter().flat_map(|page| &page.blocks).map(|block| &block.role);
+    let ran = roles().filter(|role| role.is_run()).count();
+    let not_run = roles().filter(|role| matches!(role, Role::NotRun(_))).count();
+    println!("{ran} blocks of commands run, {not_run} do not");
+    assert!(not_run * 5 <= ran, "{not_run} blocks do not run, {ran} do");
+}

@@ -1,0 +1,85 @@
+//! Whether a page shows what a command says.
+
+use super::page::Precision;
+
+/// Stands for anything in a line; alone in a line, for any lines.
+const ANYTHING: &str = "…";
+
+/// Compares what is shown with what was said; an error says which line of the page is not there.
+pub(super) fn compare(shown: &str, said: &str, precision: Precision) -> Result<(), String> {
+    let shown: Vec<String> = lines(shown, precision);
+    let said: Vec<String> = lines(said, precision);
+    // How far a page can be followed at best, for the message.
+    let mut furthest = 0;
+    if fits(&shown, &said, 0, &mut furthest) {
+        return Ok(());
+    }
+    let line = shown.get(furthest).map_or("its end", String::as_str);
+    Err(format!("the page shows what was not said, from here on: {line}"))
+}
+
+fn lines(text: &str, precision: Precision) -> Vec<String> {
+    let lines = text.trim_end().lines().map(str::trim_end);
+    match precision {
+        Precision::Exact => lines.map(str::to_owned).collect(),
+        Precision::Like => lines.map(without_figures).collect(),
+    }
+}
+
+/// A line in which figures, bars and columns have no length.
+pub(crate) fn without_figures(line: &str) -> String {
+    let mut short = String::new();
+    for letter in line.chars() {
+        let letter = if letter.is_ascii_digit() { '0' } else { letter };
+        let repeats = matches!(letter, '0' | ' ' | '█') && short.ends_with(letter);
+        if !repeats {
+            short.push(letter);
+        }
+    }
+    // A figure that fills its column has one space less before it.
+    short.replace("0.0", "0").replace("█ ", " ").replace(" █", "")
+}
+
+fn fits(shown: &[String], said: &[String], at: usize, furthest: &mut usize) -> bool {
+    *furthest = (*furthest).max(at);
+    let Some((first, rest)) = shown.split_first() else { return said.is_empty() };
+    if first.trim() == ANYTHING {
+        return (0..=said.len()).any(|from| fits(rest, &said[from..], at + 1, furthest));
+    }
+    match said.split_first() {
+        Some((line, below)) => line_fits(first, line) && fits(rest, below, at + 1, furthest),
+        None => false,
+    }
+}
+
+fn line_fits(shown: &str, said: &str) -> bool {
+    let Some((begin, rest)) = shown.split_once(ANYTHING) else { return shown == said };
+    let Some(said) = said.strip_prefix(begin) else { return false };
+    (0..=said.len()).filter(|at| said.is_char_boundary(*at)).any(|at| line_fits(rest, &said[at..]))
+}
+
+#[test]
+fn dots_stand_for_what_varies() {
+    let fits = |shown: &str, said: &str| compare(shown, said, Precision::Exact).is_ok();
+    assert!(fits("a\nb\n", "a\nb"));
+    assert!(fits("a …, c\n", "a b, c"));
+    assert!(fits("…\nc\n", "a\nb\nc\n"));
+    assert!(fits("a\n…\nc\n…\n", "a\nc\n"));
+    assert!(!fits("a\n", "a\nb\n"));
+    assert!(!fits("a …, c\n", "a b c"));
+    assert!(!fits("…\nc\n", "a\nb\nc\nd\n"));
+    assert_eq!(
+        compare("a\nb\n", "a\nc\n", Precision::Exact),
+        Err("the page shows what was not said, from here on: b".to_owned())
+    );
+}
+
+#[test]
+fn figures_may_differ_where_a_page_says_so() {
+    let fits = |shown: &str, said: &str| compare(shown, said, Precision::Like).is_ok();
+    assert!(fits(
+        "stable  identity  ███   76 tokens, 1.5 %",
+        "stable  identity  █████████  176 tokens, 12 %"
+    ));
+    assert!(!fits("stable  identity  76 tokens", "stable  safety  76 tokens"));
+}

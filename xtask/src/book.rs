@@ -1,0 +1,165 @@
+//! `cargo xtask book`: the pages as a site, made by mdBook, and a look at every link in it.
+//!
+//! The pages are where people find them in the repository, some of them at its root. mdBook wants all of them below one directory, so they are
+//! copied to one in the same arrangement, and links between them hold there as they are.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::failure::check_failed;
+use crate::process::run as run_command;
+use crate::tool::{Outcome, Tool};
+use crate::{metadata, print_status};
+
+/// Without its server and its search, which take most of its build.
+const TOOL: Tool = Tool { name: "mdbook", version: "^0.4", how: &["--no-default-features"] };
+
+const CONTENTS: &str = "docs/SUMMARY.md";
+/// What pages link to, besides each other.
+const COPIED: &[&str] = &["docs", "examples", "schemas"];
+const SETTINGS: &str = "[book]\ntitle = \"Foreword\"\nlanguage = \"en\"\nsrc = \".\"\n\n[build]\nbuild-dir = \"../site\"\n\n\
+                        [output.html]\nno-section-label = true\n";
+
+/// Makes the site, or says what is missing.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    match check(root)? {
+        Outcome::Passed => Ok(()),
+        Outcome::Skipped(reason) => anyhow::bail!("{reason}"),
+    }
+}
+
+/// The same where a missing mdBook is no failure.
+pub(crate) fn check(root: &Path) -> Result<Outcome> {
+    let mdbook = match TOOL.find_or_install()? {
+        Ok(program) => program,
+        Err(why) => return Ok(Outcome::Skipped(why)),
+    };
+    let directory = metadata::read()?.target_directory.join("book");
+    let (source, site) = (directory.join("source"), directory.join("site"));
+    for old in [&source, &site] {
+        match fs::remove_dir_all(old) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    fs::create_dir_all(&source)?;
+    fs::write(source.join("book.toml"), SETTINGS)?;
+    let contents =
+        fs::read_to_string(root.join(CONTENTS)).with_context(|| format!("could not read {CONTENTS}"))?;
+    fs::write(source.join("SUMMARY.md"), from_the_root(&contents))?;
+    for entry in fs::read_dir(root)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == "md")
+            || path.file_name().is_some_and(|it| it.to_string_lossy().starts_with("LICENSE"))
+        {
+            copy(&path, &source.join(path.file_name().unwrap_or_default()))?;
+        }
+    }
+    for name in COPIED {
+        copy(&root.join(name), &source.join(name))?;
+    }
+    fs::remove_file(source.join(CONTENTS))?;
+    run_command(Command::new(mdbook).arg("build").arg(&source))?;
+    let (pages, broken) = look_at_links(&site)?;
+    for link in &broken {
+        print_status(format!("book: {link}"));
+    }
+    match broken.len() {
+        0 => print_status(format!("{pages} pages in {}", site.display())),
+        count => return Err(check_failed(format!("{count} links of the site lead nowhere"))),
+    }
+    Ok(Outcome::Passed)
+}
+
+/// The table of contents, whose links count from `docs`, for a place at the root.
+fn from_the_root(contents: &str) -> String {
+    let lines = contents.lines().map(|line| match line.split_once("](") {
+        Some((title, link)) => match link.strip_prefix("../") {
+            Some(link) => format!("{title}]({link}\n"),
+            None => format!("{title}](docs/{link}\n"),
+        },
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    if from.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    fs::copy(from, to).with_context(|| format!("could not copy {}", from.display()))?;
+    Ok(())
+}
+
+/// How many pages the site has, and which of its links lead to no file of it.
+fn look_at_links(site: &Path) -> Result<(usize, Vec<String>)> {
+    let (mut pages, mut broken) = (0, Vec::new());
+    let mut directories = vec![site.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|it| it == "html") {
+                pages += 1;
+                let text = fs::read_to_string(&path)?;
+                // The page for what is not found has links from wherever it is shown.
+                if !path.ends_with("404.html") {
+                    let lost = links(&text).into_iter().filter(|link| !leads_somewhere(&path, link));
+                    broken.extend(lost.map(|link| format!("{}: {link}", path.display())));
+                }
+            }
+        }
+    }
+    Ok((pages, broken))
+}
+
+/// The targets in a page that are files of the site.
+fn links(page: &str) -> Vec<&str> {
+    let attributes = ["href=\"", "src=\""];
+    let targets =
+        attributes.iter().flat_map(|it| page.split(it).skip(1)).filter_map(|rest| rest.split('"').next());
+    let files = targets.map(|target| target.split('#').next().unwrap_or_default());
+    files.filter(|it| !it.is_empty() && !it.contains(':')).collect()
+}
+
+fn leads_somewhere(page: &Path, link: &str) -> bool {
+    let mut path = page.parent().map(PathBuf::from).unwrap_or_default();
+    for component in Path::new(link).components() {
+        match component {
+            Component::ParentDir => drop(path.pop()),
+            component => path.push(component),
+        }
+    }
+    path.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_contents_is_moved_to_the_root() {
+        let contents = "# Guide\n\n- [First](guide.md)\n- [Security](../SECURITY.md)\n";
+        assert_eq!(
+            from_the_root(contents),
+            "# Guide\n\n- [First](docs/guide.md)\n- [Security](SECURITY.md)\n"
+        );
+    }
+
+    #[test]
+    fn links_of_a_page_are_those_to_files() {
+        let page =
+            r##"<a href="a.html#x">a</a><a href="#y">b</a><a href="https://c">c</a><img src="d.svg">"##;
+        assert_eq!(links(page), ["a.html", "d.svg"]);
+        assert!(leads_somewhere(Path::new(file!()), "book.rs") || !Path::new(file!()).exists());
+    }
+}

@@ -1,0 +1,58 @@
+//! Programs from crates.io that checks use: found where they are installed, built by a build machine that has none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::process::{cargo, find_on_path, is_executable, run_at_most};
+use crate::{metadata, prerequisites, print_status};
+
+/// How long building one may take.
+const INSTALL_TIME: Duration = Duration::from_secs(10 * 60);
+
+/// A program and the package it comes with, which has the same name.
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    /// More words for `cargo install`.
+    pub(crate) how: &'static [&'static str],
+}
+
+/// What came of a check.
+pub(crate) enum Outcome {
+    Passed,
+    /// It could not be had, and why.
+    Skipped(String),
+}
+
+impl Tool {
+    /// Where it is, or why a check that needs it is skipped.
+    pub(crate) fn find_or_install(&self) -> Result<Result<PathBuf, String>> {
+        let tools = metadata::read()?.target_directory.join("tools");
+        let own = tools.join("bin").join(self.name);
+        if let Some(found) = find_on_path(self.name).or_else(|| is_executable(&own).then(|| own.clone())) {
+            return Ok(Ok(found));
+        }
+        if !prerequisites::is_ci() {
+            return Ok(Err(format!("not installed; `cargo install --locked {}` gives it", self.name)));
+        }
+        match self.install(&tools) {
+            Ok(()) => Ok(Ok(own)),
+            Err(error) => Ok(Err(format!("could not be installed: {error:#}"))),
+        }
+    }
+
+    fn install(&self, tools: &Path) -> Result<()> {
+        print_status(format!("installing {} into {}", self.name, tools.display()));
+        let build = tools.join("build");
+        let mut command = cargo();
+        // Unoptimised, because it is built for longer than it runs.
+        command.args(["install", "--locked", "--debug", "--root"]).arg(tools).arg("--target-dir").arg(&build);
+        command.args(self.how).args(["--version", self.version, self.name]);
+        run_at_most(&mut command, INSTALL_TIME)?;
+        let _ = fs::remove_dir_all(build);
+        Ok(())
+    }
+}
