@@ -147,7 +147,7 @@ impl<'a> Rounds<'a> {
             // right is told with its end.
             std::future::pending::<()>().await;
         }
-        self.places.extend(batch.touched.iter().chain(&batch.found).cloned());
+        self.places.extend(std::mem::take(&mut batch.places));
         self.turn.touch(std::mem::take(&mut batch.touched));
         let is_next_last = self.spent.rounds >= settings.max_rounds.max(1)
             || self.spent.calls >= max_calls

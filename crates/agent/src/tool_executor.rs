@@ -39,8 +39,9 @@ pub(crate) struct ToolBatch {
     pub(crate) denied: DeniedCalls,
     /// The paths that calls touched.
     pub(crate) touched: Vec<PathBuf>,
-    /// The directories that they found something in.
-    pub(crate) found: Vec<PathBuf>,
+    /// The places whose instructions the model was given if it did not have them: those of calls that were held back
+    /// for that, too, and the directories that something was found in.
+    pub(crate) places: Vec<PathBuf>,
     announcements: Vec<Announcement>,
 }
 
@@ -144,13 +145,12 @@ impl ToolExecutor {
             planned.push(Planned { call, refusal, reminder });
         }
         protect(&router, instructing).await;
-        let ran = planned.iter().filter(|planned| planned.refusal.is_none());
-        let touched = ran.flat_map(|planned| planned.call.touches().iter().map(|touch| touch.path.clone()));
-        let touched = touched.collect();
+        let touched = paths(planned.iter().filter(|planned| planned.refusal.is_none()));
+        let mut places = paths(planned.iter().filter(|planned| planned.is_resolved()));
         let mut answers = join_all(planned.into_iter().map(|planned| planned.run(&router))).await;
-        let (mut reads, mut found) = (Vec::new(), Vec::new());
+        let mut reads = Vec::new();
         for answered in &mut answers {
-            found.extend(answered.output.found_directories.iter().cloned());
+            places.extend(answered.output.found_directories.iter().cloned());
             reads.extend(self.note_read(answered).await);
             let found = self.announce_found(answered, &mut inline_room).await;
             let met = found.iter().filter_map(Announcement::reminder).flat_map(|reminder| reminder.paths());
@@ -158,7 +158,7 @@ impl ToolExecutor {
             announcements.extend(found);
         }
         answers.iter_mut().for_each(|answered| answered.leave_out(&reads));
-        let mut batch = ToolBatch { touched, found, announcements, ..collect(answers) };
+        let mut batch = ToolBatch { touched, places, announcements, ..collect(answers) };
         batch.entry.reads = reads;
         batch
     }
@@ -236,6 +236,11 @@ impl ToolExecutor {
 }
 
 impl Planned {
+    /// Whether the instructions for its paths were looked for.
+    fn is_resolved(&self) -> bool {
+        matches!(self.refusal, None | Some(Refusal::HeldBack))
+    }
+
     async fn run(self, router: &Router) -> Answered {
         let call = self.call.call().clone();
         let is_held_back = matches!(self.refusal, Some(Refusal::HeldBack));
@@ -247,6 +252,10 @@ impl Planned {
         output.reminders.extend(self.reminder);
         Answered { call, output, is_held_back }
     }
+}
+
+fn paths<'a>(planned: impl Iterator<Item = &'a Planned>) -> Vec<PathBuf> {
+    planned.flat_map(|planned| planned.call.touches()).map(|touch| touch.path.clone()).collect()
 }
 
 /// Protects files that a model is told to follow, whatever they are called.
@@ -285,8 +294,8 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
         results.push(if output.is_error { result.failed() } else { result });
     }
     let entry = TurnMessage { reminders, effects, ..TurnMessage::new(Message::results(results)) };
-    let (touched, found, announcements) = (Vec::new(), Vec::new(), Vec::new());
-    ToolBatch { entry, events, recoverable, denied, touched, found, announcements }
+    let (touched, places, announcements) = (Vec::new(), Vec::new(), Vec::new());
+    ToolBatch { entry, events, recoverable, denied, touched, places, announcements }
 }
 
 /// Characters that each of some calls may answer with, so that all fit: a token has three or more.

@@ -165,6 +165,28 @@ async fn what_a_failed_turn_told_is_told_again() {
 }
 
 #[tokio::test]
+async fn what_leaves_the_request_with_earlier_turns_is_told_again_for_calls_that_were_held_back_too() {
+    let mut stage = Stage::agent(MONOREPO).await;
+    stage.model.answer(calls([read("1", "services/b/deep/x.rs")]));
+    stage.model.answer(Answer::text("read"));
+    stage.ask("FIRST QUESTION").await;
+    // The model has RULE-DEEP-1, and is only pointed to what services/b says now: the edit waits. Then the first turn
+    // must go.
+    stage.write("services/b/AGENTS.md", &format!("RULE-B-2\n{}", "Mind the gap. ".repeat(450)));
+    stage.model.answer(calls([edit("2", "services/b/deep/x.rs", "old x", "new x")]));
+    stage.model.answer(Answer::context_too_long());
+    stage.model.answer(Answer::text("SUMMARY"));
+    stage.model.answer(Answer::text("done"));
+    let answer = stage.ask("change it").await;
+    assert!(done(&answer).is_empty());
+    let last = shown(&stage.last_body());
+    assert!(last.contains("SUMMARY") && !last.contains("FIRST QUESTION"), "{last}");
+    for rule in ["RULE-B-2", "RULE-DEEP-1"] {
+        assert_eq!(last.matches(rule).count(), 1, "{rule} in {last}");
+    }
+}
+
+#[tokio::test]
 async fn a_change_between_turns_is_told_once() {
     let mut stage = Stage::agent(MONOREPO).await;
     stage.model.answer(Answer::text("one"));
