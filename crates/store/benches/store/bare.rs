@@ -1,13 +1,25 @@
 //! A plain connection to the same database, for what a statement costs by itself.
 
+use std::collections::HashMap;
+
 use rusqlite::ToSql;
 use sqlx::{Connection as _, PgConnection};
 use store::Database;
 
 /// A connection that nothing is in front of, as durable as the store's.
 pub(crate) enum Bare {
-    Sqlite(rusqlite::Connection),
+    Sqlite { connection: rusqlite::Connection, texts: Texts },
     Postgres(PgConnection),
+}
+
+/// Statements as SQLite numbers their values: `?2` is the second, while `$2` would be the first if it comes first.
+#[derive(Default)]
+pub(crate) struct Texts(HashMap<&'static str, String>);
+
+impl Texts {
+    fn of(&mut self, sql: &'static str) -> &str {
+        self.0.entry(sql).or_insert_with(|| sql.replace('$', "?"))
+    }
 }
 
 /// A value of a statement.
@@ -59,7 +71,7 @@ impl Bare {
                 connection.pragma_update(None, "synchronous", "FULL")?;
                 connection.pragma_update(None, "foreign_keys", true)?;
                 connection.busy_timeout(std::time::Duration::from_secs(5))?;
-                Self::Sqlite(connection)
+                Self::Sqlite { connection, texts: Texts::default() }
             }
             Database::Postgres(address) => Self::Postgres(PgConnection::connect(address).await?),
         })
@@ -68,7 +80,7 @@ impl Bare {
     /// How a transaction that writes begins.
     pub(crate) fn begin_write(&self) -> &'static str {
         match self {
-            Self::Sqlite(_) => "BEGIN IMMEDIATE",
+            Self::Sqlite { .. } => "BEGIN IMMEDIATE",
             Self::Postgres(_) => "BEGIN",
         }
     }
@@ -76,8 +88,8 @@ impl Bare {
     /// Runs a prepared statement, and says how many rows it changed.
     pub(crate) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> anyhow::Result<u64> {
         Ok(match self {
-            Self::Sqlite(connection) => {
-                connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values))? as u64
+            Self::Sqlite { connection, texts } => {
+                connection.prepare_cached(texts.of(sql))?.execute(rusqlite::params_from_iter(values))? as u64
             }
             Self::Postgres(connection) => bind(sql, values).execute(connection).await?.rows_affected(),
         })
@@ -94,8 +106,8 @@ impl Bare {
         let kinds: Vec<char> = columns.chars().collect();
         let mut answer = Vec::new();
         match self {
-            Self::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(sql)?;
+            Self::Sqlite { connection, texts } => {
+                let mut statement = connection.prepare_cached(texts.of(sql))?;
                 let mut rows = statement.query(rusqlite::params_from_iter(values))?;
                 while let Some(row) = rows.next()? {
                     let cells = kinds.iter().enumerate().map(|(index, kind)| match kind {
@@ -122,7 +134,7 @@ impl Bare {
     pub(crate) async fn script(&mut self, statements: &[String]) -> anyhow::Result<()> {
         for statement in statements {
             match self {
-                Self::Sqlite(connection) => connection.execute_batch(statement)?,
+                Self::Sqlite { connection, .. } => connection.execute_batch(statement)?,
                 Self::Postgres(connection) => {
                     let statement = sqlx::AssertSqlSafe(statement.as_str());
                     sqlx::raw_sql(statement).execute(connection).await?;

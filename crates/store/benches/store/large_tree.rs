@@ -23,7 +23,7 @@ impl Size {
         match bare {
             // PostgreSQL would soon look at the new rows by itself, SQLite never does.
             Bare::Postgres(_) => bare.script(&["ANALYZE".to_owned()]).await,
-            Bare::Sqlite(_) => Ok(()),
+            Bare::Sqlite { .. } => Ok(()),
         }
     }
 
