@@ -11,7 +11,7 @@ use crate::{print_status, threats};
 
 /// The rooms from the top. A crate may use only crates of rows above its own.
 const ROOMS: &[&[&str]] = &[
-    &["tokens"],
+    &["tokens", "diff"],
     &["instructions"],
     &["protocol"],
     &["hooks"],
@@ -51,7 +51,7 @@ const TEST_SUPPORT: &[&str] = &[
 ];
 /// Rooms whose tests are built without a web server, an HTTP client or a database: through all our crates that they
 /// and their tests use, none of [`HEAVY`] is reached.
-const LEAN: &[&str] = &["tokens", "instructions", "protocol", "hooks", "prompt"];
+const LEAN: &[&str] = &["tokens", "diff", "instructions", "protocol", "hooks", "prompt"];
 const HEAVY: &[&str] = &["axum", "hyper", "reqwest", "rusqlite", "sqlx", "tokio-tungstenite"];
 /// This program, and the only room it may use: it must be built in seconds.
 const XTASK: (&str, &str) = ("xtask", "protocol");
@@ -78,6 +78,7 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped { dependency: "reqwest", rooms: &["provider"], tests: Tests::Free },
     Wrapped { dependency: "landlock", rooms: &["sandbox"], tests: Tests::Free },
     Wrapped { dependency: "seccompiler", rooms: &["sandbox"], tests: Tests::Free },
+    Wrapped { dependency: "imara-diff", rooms: &["diff"], tests: Tests::Bound },
     Wrapped { dependency: "tiktoken-rs", rooms: &["tokens"], tests: Tests::Free },
     Wrapped {
         dependency: "anyhow",
@@ -101,7 +102,7 @@ const WRAPPED: &[Wrapped] = &[
 ];
 
 /// Rooms that know no async runtime.
-const SYNCHRONOUS: &[&str] = &["tokens", "instructions", "prompt", "protocol", "sandbox", "xtask"];
+const SYNCHRONOUS: &[&str] = &["tokens", "diff", "instructions", "prompt", "protocol", "sandbox", "xtask"];
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.

@@ -2,16 +2,13 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use diff::LineDiff;
 use protocol::{ApprovalRequest, ContentHash};
-use similar::{ChangeTag, TextDiff};
 
 use crate::tool::AnyTool;
 use crate::{Arguments, ToolCall, ToolContext};
 
-/// How long is spent on a short diff; after that it is a longer one.
-const DIFF_TIME: Duration = Duration::from_millis(500);
 /// A longer diff is left out: the arguments have the whole text, too.
 const MAX_DIFF_BYTES: usize = 1 << 20;
 
@@ -124,13 +121,12 @@ impl Preview {
 /// A unified diff, if it can be shown, and how many lines of `old` are gone.
 fn unified(path: &Path, is_new: bool, old: &[u8], new: &[u8]) -> (Option<String>, u64) {
     let (old_text, new_text) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old_text, &*new_text);
-    let replaced = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Delete).count() as u64;
+    let diff = LineDiff::new(&old_text, &new_text);
     let name = path.to_string_lossy();
     let before = if is_new { "/dev/null" } else { &name };
-    let text = diff.unified_diff().header(before, &name).to_string();
+    let text = diff.unified(before, &name);
     let is_shown = text.len() <= MAX_DIFF_BYTES && !old.contains(&0) && !new.contains(&0);
-    (is_shown.then_some(text), replaced)
+    (is_shown.then_some(text), diff.removed_lines())
 }
 
 #[cfg(test)]

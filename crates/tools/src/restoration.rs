@@ -6,13 +6,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::time::{Duration, Instant};
 
+use diff::Run;
 use instructions::{shown_parts, unsafe_parts};
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
-
-/// How long is spent on comparing well; after that it is done quickly.
-const COMPARE_TIME: Duration = Duration::from_millis(500);
 
 /// Whether a text can have parts that are shown instead of others.
 pub(crate) fn looks_shown(text: &str) -> bool {
@@ -103,19 +99,16 @@ impl Shown {
             return new.to_owned();
         }
         let old = Source { shown: self, content, parts: &parts };
-        let deadline = Instant::now() + COMPARE_TIME;
         let old_lines = pieces(range.start, self.bytes[range].split_inclusive(|byte| *byte == b'\n'));
         let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
         let mut restored = String::with_capacity(new.len());
-        for op in compare(&old_lines, &new_lines, deadline) {
-            let (old_range, new_range) = (op.old_range(), op.new_range());
-            let lines = &old_lines[old_range];
-            let text = new_lines[new_range].concat();
-            match (op, lines) {
-                (DiffOp::Equal { .. }, [first, ..]) => old.copy(first.start, &text, &mut restored),
-                (_, [first, .., last]) => old.adapt(first.start..last.end(), &text, deadline, &mut restored),
-                (_, [only]) => old.adapt(only.start..only.end(), &text, deadline, &mut restored),
-                (_, []) => old.adapt(0..0, &text, deadline, &mut restored),
+        for run in compare(&old_lines, &new_lines) {
+            let text = new_lines[run.new].concat();
+            match (run.is_equal, &old_lines[run.old]) {
+                (true, [first, ..]) => old.copy(first.start, &text, &mut restored),
+                (_, [first, .., last]) => old.adapt(first.start..last.end(), &text, &mut restored),
+                (_, [only]) => old.adapt(only.start..only.end(), &text, &mut restored),
+                (_, []) => old.adapt(0..0, &text, &mut restored),
             }
         }
         restored
@@ -144,10 +137,10 @@ fn pieces<'a>(start: usize, parts: impl Iterator<Item = &'a [u8]>) -> Vec<Piece<
     parts.scan(start, begin).collect()
 }
 
-fn compare(old: &[Piece<'_>], new: &[&str], deadline: Instant) -> Vec<DiffOp> {
+fn compare(old: &[Piece<'_>], new: &[&str]) -> Vec<Run> {
     let old: Vec<&[u8]> = old.iter().map(|piece| piece.bytes).collect();
     let new: Vec<&[u8]> = new.iter().map(|piece| piece.as_bytes()).collect();
-    capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline))
+    diff::runs(&old, &new)
 }
 
 /// What is replaced.
@@ -178,7 +171,7 @@ impl Source<'_> {
 
     /// Adds a text that takes the place of a range: its parts come from there where they are the same, else from anywhere,
     /// unless what is shown has them word for word, too.
-    fn adapt(&self, range: Range<usize>, text: &str, deadline: Instant, restored: &mut String) {
+    fn adapt(&self, range: Range<usize>, text: &str, restored: &mut String) {
         let within = self.within(range.clone()).iter();
         let within = within.map(|part| part.shown.start - range.start..part.shown.end - range.start);
         let old = elements(&self.shown.bytes[range.clone()], within);
@@ -188,12 +181,11 @@ impl Source<'_> {
         let new: Vec<&str> =
             new.into_iter().map(|element| std::str::from_utf8(element).unwrap_or_default()).collect();
         let mut position = 0;
-        for op in compare(&old, &new, deadline) {
-            let is_equal = matches!(op, DiffOp::Equal { .. });
-            for (index, element) in op.new_range().zip(&new[op.new_range()]) {
+        for run in compare(&old, &new) {
+            for (index, element) in run.new.clone().zip(&new[run.new.clone()]) {
                 let is_part = alike.binary_search_by_key(&position, |part| part.start).is_ok();
-                if is_equal {
-                    let from = op.old_range().start + (index - op.new_range().start);
+                if run.is_equal {
+                    let from = run.old.start + (index - run.new.start);
                     self.copy(old[from].start, element, restored);
                 } else if is_part {
                     restored.push_str(&self.elsewhere(element).unwrap_or(Cow::Borrowed(element)));

@@ -94,12 +94,12 @@ fn history_difference_and_restore() {
     assert_eq!(two.lines().nth(1).map(|line| &line[..1]), Some("2"));
     machine.check(
         "doc diff 1 2",
-        "--- version 1\n+++ version 2\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ no line end at the end\n",
+        "--- version 1\n+++ version 2\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n",
         "",
     );
     machine.check(
         "doc diff",
-        "--- version 3\n+++ version 4\n@@ -1,2 +1,2 @@\n a\n-c\n\\ no line end at the end\n+b\n",
+        "--- version 3\n+++ version 4\n@@ -1,2 +1,2 @@\n a\n-c\n\\ No newline at end of file\n+b\n",
         "",
     );
     machine.check("doc diff 2 3", "", "versions 2 and 3 have the same text\n");

@@ -61,8 +61,8 @@ fn document_commands_answer_with_documents() {
         json!({
             "from": 1,
             "to": 2,
-            "diff": "--- version 1\n+++ version 2\n@@ -1 +1 @@\n-text\n\\ no line end at the end\n+other\n\
-                     \\ no line end at the end\n",
+            "diff": "--- version 1\n+++ version 2\n@@ -1 +1 @@\n-text\n\\ No newline at end of file\n+other\n\
+                     \\ No newline at end of file\n",
         })
     );
     assert_eq!(object(&machine, "doc restore 1")["doc"]["version"], 3);

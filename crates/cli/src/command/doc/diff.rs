@@ -2,10 +2,10 @@
 
 use anstyle::{AnsiColor, Style};
 use client::Client;
+use diff::LineDiff;
 use protocol::Version;
 use protocol::method::{DocumentHistory, DocumentHistoryParams, DocumentRevision, DocumentRevisionParams};
 use serde_json::json;
-use similar::{ChangeTag, TextDiff};
 
 use crate::arguments::InScope;
 use crate::context::{Context, PastScope};
@@ -77,33 +77,20 @@ enum Paint {
 
 /// A unified difference; empty when there is none.
 fn unified(older: &str, newer: &str, names: (&str, &str), paint: Paint) -> String {
-    let diff = TextDiff::from_lines(older, newer);
-    if older == newer {
-        return String::new();
+    let text = LineDiff::new(older, newer).unified(names.0, names.1);
+    let Paint::Yes = paint else { return text };
+    let mut painted = String::with_capacity(text.len());
+    // The first two lines are the names.
+    for (index, line) in text.lines().enumerate() {
+        let style = match line.as_bytes().first() {
+            Some(b'@') => AnsiColor::Cyan.on_default(),
+            Some(b'-') if index > 1 => AnsiColor::Red.on_default(),
+            Some(b'+') if index > 1 => AnsiColor::Green.on_default(),
+            _ => Style::new(),
+        };
+        painted.push_str(&format!("{style}{line}{style:#}\n"));
     }
-    let paint = |style: Style, text: &str| match paint {
-        Paint::Yes => format!("{style}{text}{style:#}"),
-        Paint::No => text.to_owned(),
-    };
-    let mut text = format!("--- {}\n+++ {}\n", names.0, names.1);
-    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-        text.push_str(&paint(AnsiColor::Cyan.on_default(), &hunk.header().to_string()));
-        text.push('\n');
-        for change in hunk.iter_changes() {
-            let (sign, style) = match change.tag() {
-                ChangeTag::Delete => ('-', AnsiColor::Red.on_default()),
-                ChangeTag::Insert => ('+', AnsiColor::Green.on_default()),
-                ChangeTag::Equal => (' ', Style::new()),
-            };
-            let line = change.value();
-            text.push_str(&paint(style, &format!("{sign}{}", line.trim_end_matches('\n'))));
-            text.push('\n');
-            if !line.ends_with('\n') {
-                text.push_str("\\ no line end at the end\n");
-            }
-        }
-    }
-    text
+    painted
 }
 
 #[cfg(test)]
@@ -114,7 +101,7 @@ mod tests {
     fn shows_lines_with_signs() {
         assert_eq!(
             unified("a\nb\n", "a\nc", ("old", "new"), Paint::No),
-            "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ no line end at the end\n"
+            "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n"
         );
         assert_eq!(unified("a", "a", ("old", "new"), Paint::Yes), "");
     }

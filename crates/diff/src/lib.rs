@@ -1,0 +1,175 @@
+//! Compares two texts: runs of equal and changed elements, and unified diffs of lines.
+//!
+//! ```
+//! let diff = diff::LineDiff::new("one\ntwo\n", "one\n2\n");
+//! assert_eq!(diff.removed_lines(), 1);
+//! assert_eq!(diff.unified("before", "after"), "--- before\n+++ after\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+//! ```
+//!
+//! The comparison gives up on the shortest result where texts are long and differ everywhere, so that nobody can make it
+//! take for ever.
+
+use std::fmt;
+use std::ops::Range;
+
+use imara_diff::{
+    Algorithm, Diff, Hunk, InternedInput, Interner, Token, UnifiedDiffConfig, UnifiedDiffPrinter,
+};
+
+/// What follows a line that has no end.
+pub const NO_LINE_END: &str = "\\ No newline at end of file";
+
+/// Elements of two sequences that belong together: equal one by one, or the new ones in place of the old ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+    pub is_equal: bool,
+}
+
+/// Two sequences as runs, which cover both of them from beginning to end.
+pub fn runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<Run> {
+    let mut input = InternedInput::default();
+    input.update_before(old.iter().copied());
+    input.update_after(new.iter().copied());
+    let mut runs = Vec::new();
+    let (mut old_done, mut new_done) = (0, 0);
+    let equal = |old: Range<usize>, new: Range<usize>| Run { old, new, is_equal: true };
+    for Hunk { before, after } in compare(&input).hunks() {
+        let (before, after) =
+            (before.start as usize..before.end as usize, after.start as usize..after.end as usize);
+        runs.push(equal(old_done..before.start, new_done..after.start));
+        (old_done, new_done) = (before.end, after.end);
+        runs.push(Run { old: before, new: after, is_equal: false });
+    }
+    runs.push(equal(old_done..old.len(), new_done..new.len()));
+    runs.retain(|run| !(run.old.is_empty() && run.new.is_empty()));
+    runs
+}
+
+/// The lines of two texts, compared.
+pub struct LineDiff<'a> {
+    input: InternedInput<&'a str>,
+    diff: Diff,
+}
+
+impl<'a> LineDiff<'a> {
+    pub fn new(old: &'a str, new: &'a str) -> Self {
+        let mut input = InternedInput::default();
+        input.update_before(old.split_inclusive('\n'));
+        input.update_after(new.split_inclusive('\n'));
+        let mut diff = compare(&input);
+        // Of the places where a run of equal lines could have changed, the one that people expect.
+        diff.postprocess_lines(&input);
+        Self { input, diff }
+    }
+
+    /// How many lines of the old text are gone.
+    pub fn removed_lines(&self) -> u64 {
+        u64::from(self.diff.count_removals())
+    }
+
+    /// A unified diff with three lines of context; empty when the texts are the same.
+    pub fn unified(&self, old_name: &str, new_name: &str) -> String {
+        if self.diff.hunks().next().is_none() {
+            return String::new();
+        }
+        let printer = Printer { lines: &self.input.interner };
+        let hunks = self.diff.unified_diff(&printer, UnifiedDiffConfig::default(), &self.input);
+        format!("--- {old_name}\n+++ {new_name}\n{hunks}")
+    }
+}
+
+fn compare<T>(input: &InternedInput<T>) -> Diff {
+    Diff::compute(Algorithm::Myers, input)
+}
+
+struct Printer<'a> {
+    lines: &'a Interner<&'a str>,
+}
+
+impl Printer<'_> {
+    fn print(&self, out: &mut impl fmt::Write, sign: char, line: Token) -> fmt::Result {
+        let line = self.lines[line];
+        match line.strip_suffix('\n') {
+            Some(line) => writeln!(out, "{sign}{line}"),
+            None => writeln!(out, "{sign}{line}\n{NO_LINE_END}"),
+        }
+    }
+}
+
+impl UnifiedDiffPrinter for Printer<'_> {
+    fn display_header(
+        &self,
+        mut out: impl fmt::Write,
+        old_start: u32,
+        new_start: u32,
+        old_len: u32,
+        new_len: u32,
+    ) -> fmt::Result {
+        let [old, new] = [(old_start, old_len), (new_start, new_len)].map(|(start, len)| match len {
+            // An empty range is named by the line before it, and a length of one goes without saying.
+            0 => format!("{start},0"),
+            1 => (start + 1).to_string(),
+            _ => format!("{},{len}", start + 1),
+        });
+        writeln!(out, "@@ -{old} +{new} @@")
+    }
+
+    fn display_context_token(&self, mut out: impl fmt::Write, line: Token) -> fmt::Result {
+        self.print(&mut out, ' ', line)
+    }
+
+    fn display_hunk(&self, mut out: impl fmt::Write, old: &[Token], new: &[Token]) -> fmt::Result {
+        old.iter().try_for_each(|line| self.print(&mut out, '-', *line))?;
+        new.iter().try_for_each(|line| self.print(&mut out, '+', *line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(old: &str, new: &str) -> String {
+        LineDiff::new(old, new).unified("a", "b")
+    }
+
+    #[test]
+    fn lines_that_go_and_come_have_signs_and_context() {
+        let old: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let new = old.replace("2\n3\n", "two\n3\n").replace("20\n", "20");
+        assert_eq!(
+            check(&old, &new),
+            "--- a\n+++ b\n@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n\
+             @@ -17,4 +17,4 @@\n 17\n 18\n 19\n-20\n+20\n\\ No newline at end of file\n"
+        );
+        assert_eq!(check("", "a\n"), "--- a\n+++ b\n@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(check("a\n", ""), "--- a\n+++ b\n@@ -1 +0,0 @@\n-a\n");
+        assert_eq!(check("a", "a"), "");
+    }
+
+    #[test]
+    fn texts_that_differ_everywhere_are_compared_all_the_same() {
+        let text =
+            |seed: u64| (0..50_000u64).map(|line| format!("{}\n", line.wrapping_mul(seed) % 9_973)).collect();
+        let (old, new): (String, String) = (text(7_919), text(104_729));
+        assert!(LineDiff::new(&old, &new).removed_lines() > 0);
+    }
+
+    proptest! {
+        #[test]
+        fn runs_cover_both_sides_and_say_what_is_equal(old in "[ab\n]{0,40}", new in "[ab\n]{0,40}") {
+            let split = |text: &'static str| text.split_inclusive('\n').map(str::as_bytes).collect::<Vec<_>>();
+            let (old, new) = (split(old.leak()), split(new.leak()));
+            let (mut old_done, mut new_done) = (0, 0);
+            for run in runs(&old, &new) {
+                prop_assert_eq!((run.old.start, run.new.start), (old_done, new_done));
+                prop_assert!(!run.is_equal || old[run.old.clone()] == new[run.new.clone()]);
+                (old_done, new_done) = (run.old.end, run.new.end);
+            }
+            prop_assert_eq!((old_done, new_done), (old.len(), new.len()));
+        }
+    }
+}
