@@ -26,6 +26,7 @@ use crate::profile::{
 };
 use crate::render::{self, Part};
 use crate::resolution::{EffectiveRequest, FileScope, InstructionFile, Request, Resolution, ResolveError};
+use crate::rewriting::Waiting;
 use crate::root::{self, Root};
 use crate::settings::{FileSettings, MAX_BYTES, ProjectBounds, SettingsError, candidate_names};
 use crate::text::headings_after;
@@ -129,6 +130,8 @@ pub(crate) struct Chain<'a> {
     /// Paths of files and of what they lead to, by rules that go by those.
     seen_paths: HashSet<PathBuf>,
     imports: imports::Followed,
+    /// Rules that a text lists.
+    waiting: Vec<Waiting>,
     /// Why no project file is read, if none is.
     switched_off: Option<String>,
     /// Set when an unreadable file costs the whole chain.
@@ -232,6 +235,7 @@ impl<'a> Chain<'a> {
             seen: HashMap::new(),
             seen_paths: HashSet::new(),
             imports: imports::Followed::default(),
+            waiting: Vec::new(),
             switched_off: None,
             lost: false,
         }
@@ -459,7 +463,7 @@ impl<'a> Chain<'a> {
             })
             .collect();
         let place = render::Place { cwd: self.request.cwd, root: &self.root };
-        let blocks = render::render(profile, place, &parts);
+        let blocks = render::render(profile, place, &parts, &self.waiting);
         let text = match blocks.as_slice() {
             [block] => block.text.clone(),
             blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),

@@ -64,7 +64,7 @@ pub use digest::{ContentHash, hex};
 pub use front_matter::Audience;
 pub use frozen::{FrozenChange, FrozenFile};
 pub use profile::{
-    BlockRole, CODELIA, CODEX, FOREWORD, GEMINI_CLI, OPENCODE, PI, PROFILES, Profile, QWEN_CODE,
+    BlockRole, CODELIA, CODEX, COPILOT, FOREWORD, GEMINI_CLI, OPENCODE, PI, PROFILES, Profile, QWEN_CODE,
 };
 pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
 pub use render::Block;

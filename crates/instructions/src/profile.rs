@@ -5,6 +5,7 @@
 
 mod codelia;
 mod codex;
+mod copilot;
 mod evidence;
 mod foreword;
 mod form;
@@ -22,9 +23,10 @@ use serde::Serialize;
 
 pub use codelia::CODELIA;
 pub use codex::CODEX;
+pub use copilot::COPILOT;
 pub use evidence::{Agent, Evidence, Rule};
 pub use foreword::FOREWORD;
-pub use form::{BlockForm, Kinds, PartOf, PathForm, Piece, SectionForm};
+pub use form::{BlockForm, Kinds, PartOf, PathForm, Piece, SectionForm, WaitingForm};
 pub use gemini_cli::GEMINI_CLI;
 pub use imports::{ImportBounds, ImportPlace, ImportRepeats, ImportSyntax, Imports, InPlace};
 pub use opencode::OPENCODE;
@@ -35,7 +37,8 @@ pub use rules::{RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleOrder
 use crate::reminder::ResumeLines;
 
 /// Every profile, ours first.
-pub static PROFILES: &[&Profile] = &[&FOREWORD, &CODEX, &CODELIA, &GEMINI_CLI, &OPENCODE, &QWEN_CODE, &PI];
+pub static PROFILES: &[&Profile] =
+    &[&FOREWORD, &CODEX, &CODELIA, &GEMINI_CLI, &OPENCODE, &QWEN_CODE, &PI, &COPILOT];
 
 /// The rules of one agent. Two are the same only if they are one value, so that comparing them costs nothing.
 #[derive(Debug)]
@@ -157,8 +160,8 @@ pub enum AtRoot {
 pub enum LetterCase {
     /// As they are written.
     Exact,
-    /// The first name in any letter case.
-    AnyForFirst,
+    /// In any letter case, where a name is not there as it is written.
+    Any,
 }
 
 /// What is done with configured fallback names.
@@ -380,7 +383,8 @@ pub enum ChainOrder {
     RootFirst,
     /// The working directory first, the root last.
     NearestFirst,
-    /// The root first, then the working directory, and last what is right below the root.
+    /// The root first, then the working directory, and last what is right below the root; the first name of the root and
+    /// of the working directory before all.
     RootThenNearest,
     /// By the bytes of their paths, so that a directory may stand before the file beside it.
     ByPath,

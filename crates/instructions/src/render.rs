@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::path;
 use crate::profile::{BlockForm, BlockRole, PartOf, PathForm, Piece, Profile, Rendering, SectionForm};
+use crate::rewriting::Waiting;
 use crate::safety::{make_harmless, neutralise};
 
 /// Headings named in the mark of a cut file; the rest is counted.
@@ -49,8 +50,13 @@ pub(crate) struct Place<'a> {
 }
 
 /// The blocks of a whole chain; none when nothing applies.
-pub(crate) fn render(profile: &Profile, place: Place<'_>, parts: &[Part<'_>]) -> Vec<Block> {
-    if parts.is_empty() {
+pub(crate) fn render(
+    profile: &Profile,
+    place: Place<'_>,
+    parts: &[Part<'_>],
+    waiting: &[Waiting],
+) -> Vec<Block> {
+    if parts.is_empty() && waiting.is_empty() {
         return Vec::new();
     }
     let text = match profile.rendering {
@@ -69,7 +75,7 @@ pub(crate) fn render(profile: &Profile, place: Place<'_>, parts: &[Part<'_>]) ->
         }
         Rendering::Instructions => instructions(place.cwd, parts),
         Rendering::Forms(forms) => {
-            return forms.iter().filter_map(|form| formed(form, place, parts)).collect();
+            return forms.iter().filter_map(|form| formed(form, place, parts, waiting)).collect();
         }
     };
     vec![Block { role: profile.role, text }]
@@ -110,8 +116,8 @@ fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
 }
 
 /// A block as a form describes it; none where it has no file.
-fn formed(form: &BlockForm, place: Place<'_>, parts: &[Part<'_>]) -> Option<Block> {
-    let sections = form.sections.iter().filter_map(|section| section_text(section, place, parts));
+fn formed(form: &BlockForm, place: Place<'_>, parts: &[Part<'_>], waiting: &[Waiting]) -> Option<Block> {
+    let sections = form.sections.iter().filter_map(|section| section_text(section, place, parts, waiting));
     let sections: Vec<String> = sections.collect();
     if sections.is_empty() {
         return None;
@@ -120,7 +126,12 @@ fn formed(form: &BlockForm, place: Place<'_>, parts: &[Part<'_>]) -> Option<Bloc
     Some(Block { role: form.role, text })
 }
 
-fn section_text(section: &SectionForm, place: Place<'_>, parts: &[Part<'_>]) -> Option<String> {
+fn section_text(
+    section: &SectionForm,
+    place: Place<'_>,
+    parts: &[Part<'_>],
+    waiting: &[Waiting],
+) -> Option<String> {
     let is_in = |part: &&Part<'_>| match section.of {
         PartOf::Everything => true,
         PartOf::Home => part.home,
@@ -129,10 +140,12 @@ fn section_text(section: &SectionForm, place: Place<'_>, parts: &[Part<'_>]) -> 
         PartOf::Rules => part.is_rule,
     };
     let mut text = String::new();
-    for (index, part) in parts.iter().filter(is_in).enumerate() {
-        if index > 0 {
+    let mut count = 0;
+    for part in parts.iter().filter(is_in) {
+        if count > 0 {
             text.push_str(section.between);
         }
+        count += 1;
         let path = match section.path {
             PathForm::Absolute => part.path.to_string_lossy().into_owned(),
             PathForm::FromCwd => path::relative(place.cwd, part.path).to_string_lossy().into_owned(),
@@ -148,7 +161,21 @@ fn section_text(section: &SectionForm, place: Place<'_>, parts: &[Part<'_>]) -> 
         text.push_str(part.text);
         write_pieces(&mut text, section.after, &words);
     }
-    if text.is_empty() {
+    if let Some(form) = section.waiting.filter(|_| !waiting.is_empty()) {
+        if count > 0 {
+            text.push_str(section.between);
+        }
+        text.push_str(form.start);
+        for (index, rule) in waiting.iter().enumerate() {
+            if index > 0 {
+                text.push_str(form.between);
+            }
+            let (path, globs, description) = (&rule.path, &rule.globs, &rule.description);
+            write_pieces(&mut text, form.row, &Words { path, globs, description, ..Words::default() });
+        }
+        count += 1;
+    }
+    if count == 0 {
         return None;
     }
     text.push_str(section.end);
@@ -162,6 +189,8 @@ pub(crate) struct Words<'a> {
     pub(crate) kind: &'a str,
     pub(crate) reference: &'a str,
     pub(crate) reason: &'a str,
+    pub(crate) globs: &'a str,
+    pub(crate) description: &'a str,
 }
 
 pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &Words<'_>) {
@@ -172,6 +201,8 @@ pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &Words<'_
             Piece::Kind => words.kind,
             Piece::Reference => words.reference,
             Piece::Reason => words.reason,
+            Piece::Globs => words.globs,
+            Piece::Description => words.description,
         });
     }
 }

@@ -44,6 +44,13 @@ pub(crate) enum RuleHeader {
     Invalid,
 }
 
+/// A rule that is not passed on, but listed, until a path matches.
+pub(crate) struct Waiting {
+    pub(crate) path: String,
+    pub(crate) globs: String,
+    pub(crate) description: String,
+}
+
 /// Reads the front matter of a rule.
 pub(crate) fn rule_header(text: &str, conditions: &RuleConditions) -> RuleHeader {
     let Some(header) = header(text) else { return RuleHeader::Always };
@@ -55,7 +62,7 @@ pub(crate) fn rule_header(text: &str, conditions: &RuleConditions) -> RuleHeader
         (!globs.is_empty()).then_some(globs)
     });
     match globs {
-        Some(globs) if !(conditions.everything_is_none && globs.iter().all(|glob| glob == "**")) => {
+        Some(globs) if !globs.iter().all(|glob| conditions.everything.contains(&glob.as_str())) => {
             let description = values.get("description").and_then(Value::as_str).unwrap_or_default();
             RuleHeader::Globs { globs, description: description.to_owned() }
         }
@@ -191,8 +198,17 @@ pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
     let is_invisible = |letter: char| {
         matches!(
             letter,
-            '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'
-                | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+            '\u{ad}'
+                | '\u{180e}'
+                | '\u{200b}'
+                | '\u{200c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{2064}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
+                | '\u{e0000}'..='\u{e007f}'
         )
     };
     if text.contains(is_invisible) { Cow::Owned(text.replace(is_invisible, "")) } else { Cow::Borrowed(text) }
@@ -203,7 +219,7 @@ mod tests {
     use super::*;
 
     const PATHS: RuleConditions =
-        RuleConditions { keys: &["paths"], everything_is_none: true, invalid_is_lost: true };
+        RuleConditions { keys: &["paths"], everything: &["**"], invalid_is_lost: true };
 
     #[test]
     fn when_a_rule_applies() {

@@ -182,3 +182,8 @@ fn recorded_from_gemini_cli() {
 fn recorded_from_qwen_code() {
     run(include_str!("cases/agents/qwen.json"), check_recorded);
 }
+
+#[test]
+fn recorded_from_copilot() {
+    run(include_str!("cases/agents/copilot.json"), check_recorded);
+}

@@ -64,6 +64,13 @@ impl Chain<'_> {
                 self.choose_rules(&root, folder, Origin::Project);
             }
         }
+        for base in [directories.first(), directories.get(1..).and_then(<[_]>::last)].into_iter().flatten() {
+            for folder in profile.rule_folders {
+                if folder.place == RuleFolderPlace::RootAndCwd {
+                    self.choose_rules(base, folder, Origin::Project);
+                }
+            }
+        }
     }
 
     /// The files of one directory: the first usable name wins, or every one is read; the added names follow.
@@ -83,8 +90,8 @@ impl Chain<'_> {
             }
             self.place.name = name;
             let effect = match profile.letter_case {
-                LetterCase::AnyForFirst if name == 0 => self.try_variants(directory, &names[name]),
-                _ => self.try_name(directory, name, names),
+                LetterCase::Exact => self.try_name(directory, name, names),
+                LetterCase::Any => self.try_variants(directory, name, names),
             };
             if effect == Effect::Wins && profile.choice == NameChoice::FirstOfDirectory {
                 winner = Some(name);
@@ -168,22 +175,22 @@ impl Chain<'_> {
         }
     }
 
-    /// Every file of a name, in whatever letter case.
-    fn try_variants(&mut self, directory: &Path, name: &str) -> Effect {
+    /// A file of a name, or one of that name in other letters.
+    fn try_variants(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
+        if directory.join(&names[name]).symlink_metadata().is_ok() || names[name].contains('/') {
+            return self.try_name(directory, name, names);
+        }
         self.reader.cannot_be_remembered();
         let Ok(entries) = std::fs::read_dir(directory) else { return Effect::TryNext };
-        let is_variant = |entry: &std::fs::DirEntry| entry.file_name().eq_ignore_ascii_case(name);
-        let variants = entries.take(MAX_ENTRIES).flatten().filter(is_variant);
-        let mut variants: Vec<PathBuf> = variants.map(|entry| entry.path()).collect();
-        variants.sort();
-        let mut effect = Effect::TryNext;
-        for path in variants {
-            let found = self.reader.read_path(&path, &self.bounds, self.max_file_bytes);
-            if self.consider(path, Origin::Project, found) {
-                effect = Effect::Wins;
-            }
+        let is_variant = |entry: &std::fs::DirEntry| entry.file_name().eq_ignore_ascii_case(&names[name]);
+        let Some(variant) = entries.take(MAX_ENTRIES).flatten().find(is_variant) else {
+            return Effect::TryNext;
+        };
+        let found = self.reader.read_path(&variant.path(), &self.bounds, self.max_file_bytes);
+        match self.consider(variant.path(), Origin::Project, found) {
+            true => Effect::Wins,
+            false => Effect::TryNext,
         }
-        effect
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {

@@ -89,10 +89,12 @@ impl Chain<'_> {
 
     /// Whether another file has had this text, by rules that count that.
     pub(super) fn is_repeated(&mut self, chosen: &Chosen, text: &str, files: &[InstructionFile]) -> bool {
-        if self.request.settings.profile.same_text == SameText::UsedTwice {
+        if self.request.settings.profile.same_text == SameText::UsedTwice || chosen.folder.is_some() {
             return false;
         }
-        let is_same = |file: &&InstructionFile| file.scope != FileScope::Import && file.text == text;
+        let is_same = |file: &&InstructionFile| {
+            !matches!(file.scope, FileScope::Import | FileScope::Rule) && file.text == text
+        };
         let Some(first) = files.iter().find(is_same) else { return false };
         let decision = &mut self.decisions[chosen.decision];
         decision.outcome = Outcome::Duplicate;
@@ -118,10 +120,16 @@ impl Chain<'_> {
         let directory = chosen.path.parent().unwrap_or(&chosen.path);
         let way = match form.repeats {
             ImportRepeats::OnTheWay => Vec::new(),
+            ImportRepeats::OnTheWayWithFirst | ImportRepeats::Anywhere if form.resolves_links => {
+                vec![chosen.path.canonicalize().unwrap_or_else(|_| chosen.path.clone())]
+            }
             ImportRepeats::OnTheWayWithFirst | ImportRepeats::Anywhere => vec![chosen.path.clone()],
         };
         let inside = match imports.bounds {
-            ImportBounds::Root => self.root.clone(),
+            ImportBounds::Root => {
+                let home = settings.homes.of(profile).filter(|_| chosen.origin == Origin::Home);
+                home.unwrap_or(&self.root).to_owned()
+            }
             ImportBounds::WorkingDirectory => self.request.cwd.to_owned(),
             ImportBounds::Repository | ImportBounds::RepositoryByPath => {
                 repository(directory, profile.marker_check)
@@ -176,7 +184,14 @@ impl Chain<'_> {
         line: usize,
     ) -> Option<String> {
         let directory = host.path.parent()?;
-        let path = path::normalise(Path::new(&mention.path), directory);
+        let mut path = path::normalise(Path::new(&mention.path), directory);
+        if form.resolves_links
+            && path.starts_with(&host.inside)
+            && let (Ok(real), Ok(inside)) = (path.canonicalize(), host.inside.canonicalize())
+            && let Ok(below) = real.strip_prefix(inside)
+        {
+            path = host.inside.join(below);
+        }
         let via = format!("imported by {}, line {line}", host.path.display());
         let shown = path.to_string_lossy().into_owned();
         let words = |reason: &str, pieces: &[Piece]| {

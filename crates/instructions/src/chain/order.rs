@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use super::{Chain, Origin};
+use super::{Chain, Origin, Place};
+use crate::path;
 use crate::profile::{ChainOrder, RuleFolderPlace};
 
 impl Chain<'_> {
@@ -15,10 +16,19 @@ impl Chain<'_> {
                 self.chosen
                     .sort_by_key(|file| (file.origin == Origin::Project, Reverse(file.place.directory)));
             }
-            ChainOrder::RootThenNearest => self.chosen.sort_by_key(|file| {
-                let directory = file.place.directory;
-                (file.origin == Origin::Project, directory != 0, Reverse(directory))
-            }),
+            ChainOrder::RootThenNearest => {
+                let cwd = path::chain(&self.top, self.request.cwd).len().saturating_sub(1);
+                self.chosen.sort_by_key(|file| {
+                    let Place { directory, name } = file.place;
+                    let group = match (directory, name) {
+                        (0, 0) => 0,
+                        (directory, 0) if directory == cwd => 1,
+                        (0, _) => 2,
+                        _ => 3,
+                    };
+                    (file.origin == Origin::Project, group, Reverse(directory))
+                });
+            }
             ChainOrder::ByPath => self.chosen.sort_by(|one, other| {
                 let key = |file: &super::Chosen| {
                     (file.origin == Origin::Project, file.path.clone().into_os_string())

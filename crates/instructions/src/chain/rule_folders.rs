@@ -7,9 +7,10 @@ use super::applicability::Judged;
 use super::{Chain, Chosen, Origin};
 use crate::decision::{Decision, Outcome};
 use crate::file::{Bounds, Found, Stamp};
+use crate::path;
 use crate::profile::{RuleFolder, RuleOrder};
 use crate::resolution::FileScope;
-use crate::rewriting::{RuleHeader, rule_header};
+use crate::rewriting::{RuleHeader, Waiting, rule_header};
 use crate::text::decode;
 
 /// Files of one folder, and directories below it one in the other, that are looked at.
@@ -41,7 +42,7 @@ impl Chain<'_> {
                         folder: Some(folder),
                         is_private: false,
                     };
-                    self.consider_rule(file, folder);
+                    self.consider_rule(file, folder, base);
                 }
                 found => {
                     self.consider(path, origin, found);
@@ -50,13 +51,20 @@ impl Chain<'_> {
         }
     }
 
-    fn consider_rule(&mut self, mut file: Chosen, folder: &RuleFolder) {
+    fn consider_rule(&mut self, mut file: Chosen, folder: &RuleFolder, base: &Path) {
         let profile = self.request.settings.profile;
         let text = decode(&file.content.bytes, profile.byte_order_mark).text;
         let header = rule_header(&text, &folder.conditions);
         let not_read = match header {
             RuleHeader::Always => None,
-            RuleHeader::Globs { globs, .. } => {
+            RuleHeader::Globs { globs, description } => {
+                let below = path::relative(base, &file.path);
+                let path = if file.origin == Origin::Home { &file.path } else { &below };
+                self.waiting.push(Waiting {
+                    path: path.to_string_lossy().into_owned(),
+                    globs: globs.join(", "),
+                    description: description.replace('|', "\\|"),
+                });
                 let globs = globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
                 Some(format!("it applies to {globs}; it is brought in when a path that matches is touched"))
             }

@@ -37,6 +37,10 @@ impl Rule {
     pub(crate) const fn source(about: &'static str, says: &'static str) -> Self {
         Self { about, says, evidence: Evidence::Source }
     }
+
+    pub(crate) const fn documented(about: &'static str, says: &'static str) -> Self {
+        Self { about, says, evidence: Evidence::Documented }
+    }
 }
 
 /// How a rule is known.

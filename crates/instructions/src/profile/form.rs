@@ -34,6 +34,19 @@ pub struct SectionForm {
     pub path: PathForm,
     /// What files are called by whose they are.
     pub kinds: Kinds,
+    /// How rules are listed that wait for a path that matches; none where they are not.
+    pub waiting: Option<WaitingForm>,
+}
+
+/// A list of rules that wait for a path that matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitingForm {
+    /// What stands before it.
+    pub start: &'static str,
+    /// What stands for each.
+    pub row: &'static [Piece],
+    /// What stands between two.
+    pub between: &'static str,
 }
 
 /// Which files a section has.
@@ -80,6 +93,10 @@ pub enum Piece {
     Reference,
     /// Why it is not there, in the words of the agent's runtime.
     Reason,
+    /// The globs of a rule.
+    Globs,
+    /// What a rule says of itself.
+    Description,
 }
 
 /// How paths are written.

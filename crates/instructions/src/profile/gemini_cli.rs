@@ -14,6 +14,7 @@ const fn section(of: PartOf) -> SectionForm {
         end: "",
         path: PathForm::Absolute,
         kinds: Kinds::NONE,
+        waiting: None,
     }
 }
 
@@ -37,6 +38,7 @@ pub(super) const IN_PLACE: InPlace = InPlace {
     outside: Some(OUTSIDE),
     missing: Some(FAILED),
     unreadable: Some(FAILED),
+    resolves_links: false,
     repeats: ImportRepeats::OnTheWay,
 };
 

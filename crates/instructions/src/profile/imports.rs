@@ -34,6 +34,10 @@ pub enum ImportSyntax {
     SpacedOutsideBackticks,
     /// The same, but code is what Markdown says; in lists and tables nothing is.
     SpacedOutsideMarkdownCode,
+    /// `@` behind anything that cannot end a mail address's name, and all up to white space or a quote, without the
+    /// punctuation at its end; a relative path with an extension. Code is lines between fences, and what is between equal runs
+    /// of backticks in a line, or behind one without a second.
+    Punctuated,
     /// `@` at the beginning of a run of plain Markdown text or behind white space, up to white space or a `#`.
     MarkdownText,
 }
@@ -68,6 +72,8 @@ pub struct InPlace {
     pub missing: Option<&'static [Piece]>,
     /// What stands for what is no file.
     pub unreadable: Option<&'static [Piece]>,
+    /// Whether files go by where they lead.
+    pub resolves_links: bool,
     /// What counts as being there already.
     pub repeats: ImportRepeats,
 }

@@ -71,6 +71,7 @@ pub static OPENCODE: Profile = Profile {
             end: "",
             path: PathForm::Absolute,
             kinds: Kinds::NONE,
+            waiting: None,
         }],
         between: "",
         end: "",

@@ -56,6 +56,7 @@ pub static PI: Profile = Profile {
             end: "",
             path: PathForm::Absolute,
             kinds: Kinds::NONE,
+            waiting: None,
         }],
         between: "",
         end: "",

@@ -9,7 +9,7 @@ const fn section(
     after: &'static [Piece],
     path: PathForm,
 ) -> SectionForm {
-    SectionForm { of, before, after, between: "\n\n", end: "", path, kinds: Kinds::NONE }
+    SectionForm { of, before, after, between: "\n\n", end: "", path, kinds: Kinds::NONE, waiting: None }
 }
 
 const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
@@ -18,7 +18,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
         directory,
         suffix: ".md",
         order: RuleOrder::ByPath,
-        conditions: RuleConditions { keys: &["paths"], everything_is_none: false, invalid_is_lost: false },
+        conditions: RuleConditions { keys: &["paths"], everything: &[], invalid_is_lost: false },
         body: RuleBody::Bare,
     }
 }

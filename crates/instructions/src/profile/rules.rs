@@ -24,6 +24,8 @@ pub enum RuleFolderPlace {
     EveryDirectory,
     /// In the root, behind all other files.
     Root,
+    /// In the root, then in the working directory, behind all other files.
+    RootAndCwd,
     /// In the agent's own directory.
     Home,
 }
@@ -43,8 +45,8 @@ pub enum RuleOrder {
 pub struct RuleConditions {
     /// The keys.
     pub keys: &'static [&'static str],
-    /// Whether globs that match everything are no condition.
-    pub everything_is_none: bool,
+    /// Globs that are no condition, because they match everything.
+    pub everything: &'static [&'static str],
     /// Whether a file whose front matter is not YAML is not read at all.
     pub invalid_is_lost: bool,
 }
