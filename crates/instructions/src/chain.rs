@@ -127,7 +127,7 @@ pub(crate) struct Chain<'a> {
     dormant: Vec<Chosen>,
     /// Files by device and inode, and where their decisions stand.
     seen: HashMap<(u64, u64), usize>,
-    /// Paths of files and of what they lead to, by rules that go by those.
+    /// Paths of files, by rules that go by those.
     seen_paths: HashSet<PathBuf>,
     imports: imports::Followed,
     /// Rules that a text lists.

@@ -38,6 +38,13 @@ pub(crate) struct Worktree {
     pub(crate) checkout: PathBuf,
 }
 
+impl Worktree {
+    /// Whether a directory belongs to the checkout around the worktree.
+    pub(crate) fn hides(&self, directory: &Path) -> bool {
+        directory.starts_with(&self.checkout) && !directory.starts_with(&self.top)
+    }
+}
+
 /// The worktree around a directory, if it is inside the checkout of its own repository.
 pub(crate) fn nested_worktree(directory: &Path) -> Option<Worktree> {
     let top = directory.ancestors().find(|directory| directory.join(".git").exists())?;

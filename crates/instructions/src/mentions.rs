@@ -62,7 +62,7 @@ fn punctuated(text: &str) -> Vec<Mention> {
     let mut at = 0;
     while let Some(start) = text[at..].find('@').map(|found| at + found) {
         at = start + 1;
-        if text[..start].chars().next_back().is_some_and(is_in_address) {
+        if text[..start].chars().next_back().is_some_and(is_in_address) || text[at..].starts_with('@') {
             continue;
         }
         let rest = &text[at..];
@@ -307,7 +307,7 @@ mod tests {
         );
         check("````\n@a.md\n```\n@b.md\n~~~\n@c.md\n```\n@d.md\n~~~ @e.md\n@f.md", &["b.md", "f.md"]);
         check("`open @a.md\n@b.md ``x @c.md`` @d.md ``y` @e.md", &["b.md", "d.md"]);
-        check("> ```\n> @a.md", &["a.md"]);
+        check("> ```\n> @a.md @@b.md", &["a.md", "b.md"]);
     }
 
     #[test]

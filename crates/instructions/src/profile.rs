@@ -3,6 +3,7 @@
 //! A profile says only how it differs from a base. To add an agent, write its file here, name it in [`PROFILES`] and give it its
 //! cases; a rule that no agent had so far is a field with a value in the base, read where it matters.
 
+mod claude_code;
 mod codelia;
 mod codex;
 mod copilot;
@@ -21,6 +22,7 @@ use std::hash::{Hash, Hasher};
 
 use serde::Serialize;
 
+pub use claude_code::CLAUDE_CODE;
 pub use codelia::CODELIA;
 pub use codex::CODEX;
 pub use copilot::COPILOT;
@@ -32,13 +34,13 @@ pub use imports::{ImportBounds, ImportPlace, ImportRepeats, ImportSyntax, Import
 pub use opencode::OPENCODE;
 pub use pi::PI;
 pub use qwen_code::QWEN_CODE;
-pub use rules::{RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleOrder};
+pub use rules::{RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder};
 
 use crate::reminder::ResumeLines;
 
 /// Every profile, ours first.
 pub static PROFILES: &[&Profile] =
-    &[&FOREWORD, &CODEX, &CODELIA, &GEMINI_CLI, &OPENCODE, &QWEN_CODE, &PI, &COPILOT];
+    &[&FOREWORD, &CODEX, &CODELIA, &CLAUDE_CODE, &GEMINI_CLI, &OPENCODE, &QWEN_CODE, &PI, &COPILOT];
 
 /// The rules of one agent. Two are the same only if they are one value, so that comparing them costs nothing.
 #[derive(Debug)]
@@ -410,8 +412,6 @@ pub enum SameFile {
     UsedTwice,
     /// Both are used where they have different paths.
     OncePerPath,
-    /// Both are used where the second has a path that neither the first has nor leads to.
-    OncePerResolvedPath,
 }
 
 /// What happens to a text that another file had already.

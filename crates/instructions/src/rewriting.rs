@@ -32,6 +32,15 @@ pub(crate) fn header(text: &str) -> Option<Header<'_>> {
     None
 }
 
+/// The block as a parser finds it that ends it at the next three dashes, wherever they are.
+pub(crate) fn loose_header(text: &str) -> Option<Header<'_>> {
+    let first =
+        text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---" && line.ends_with('\n'))?;
+    let length = text[first.len()..].find("---").filter(|length| *length <= MAX_FRONT_MATTER)?;
+    let end = first.len() + length;
+    Some(Header { yaml: &text[first.len()..end], body: text[end + 3..].trim_start() })
+}
+
 /// When a rule applies, by what its front matter says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RuleHeader {
@@ -52,8 +61,8 @@ pub(crate) struct Waiting {
 }
 
 /// Reads the front matter of a rule.
-pub(crate) fn rule_header(text: &str, conditions: &RuleConditions) -> RuleHeader {
-    let Some(header) = header(text) else { return RuleHeader::Always };
+pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleConditions) -> RuleHeader {
+    let Some(header) = header else { return RuleHeader::Always };
     let Some(values) = parse(header.yaml) else {
         return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
     };
@@ -223,7 +232,7 @@ mod tests {
 
     #[test]
     fn when_a_rule_applies() {
-        let globs = |text: &str| match rule_header(text, &PATHS) {
+        let globs = |text: &str| match rule_header(header(text), &PATHS) {
             RuleHeader::Always => "always".to_owned(),
             RuleHeader::Invalid => "invalid".to_owned(),
             RuleHeader::Globs { globs, .. } => globs.join(" | "),
@@ -248,6 +257,21 @@ mod tests {
     }
 
     #[test]
+    fn front_matter_that_ends_at_any_dashes() {
+        for (text, expected) in [
+            ("---\na: b\n---\nText\n", Some("Text\n")),
+            ("--- \na: b\n--- \n\n\nText", Some("Text")),
+            ("---\na: x --- y\nb: c\n---\nText", Some("y\nb: c\n---\nText")),
+            ("---\n---\nText", Some("Text")),
+            ("---\nText\n", None),
+            ("\n---\na: b\n---\nText", None),
+            ("----\na: b\n---\n", None),
+        ] {
+            assert_eq!(loose_header(text).map(|header| header.body), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn comments_that_are_blocks() {
         for (text, expected) in [
             ("a\n<!-- x -->\nb\n", "a\nb\n"),
@@ -263,6 +287,11 @@ mod tests {
             ("<!-- x\nb\n", "<!-- x\nb\n"),
             ("<div>\n<!-- x -->\n</div>\n", "<div>\n<!-- x -->\n</div>\n"),
             ("a\r\n<!-- x -->\r\nb", "a\nb"),
+            ("a\n<!-- b --> <!-- c -->\n<!-- d -->e\n\n\n<!-- f\n\ng -->\n\n\nh\n", "a\ne\n\n\nh\n"),
+            (
+                "a\n\n   <!-- b -->\n\n<!-- c --> d <!-- e -->\n<!--f--><!--g-->\n<!---->\n<!--> h -->\ni",
+                "a\n\n d \ni",
+            ),
         ] {
             assert_eq!(without_comment_blocks(text), expected, "{text}");
         }

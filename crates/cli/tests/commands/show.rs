@@ -142,7 +142,7 @@ fn flags_that_cannot_be_followed_say_so() {
         (
             "explain --profile cursor",
             "error: there is no profile `cursor` (from flag `--profile`)\n\
-             hint: the profiles are foreword, codex, codelia, gemini-cli, opencode, qwen-code, pi, copilot\n",
+             hint: the profiles are foreword, codex, codelia, claude-code, gemini-cli, opencode, qwen-code, pi, copilot\n",
         ),
     ] {
         machine.check_code(words, 2, "", error);

@@ -1,7 +1,5 @@
 //! Whether a file that can be read applies: not if it is there already, nor by what it says itself.
 
-use std::path::Path;
-
 use super::{Chain, Chosen, Origin};
 use crate::decision::{Decision, Outcome};
 use crate::front_matter::Audience;
@@ -29,9 +27,7 @@ impl Chain<'_> {
     pub(super) fn judge(&mut self, mut file: Chosen, via: Option<&str>) -> Judged {
         let profile = self.request.settings.profile;
         let identity = (file.stamp.device, file.stamp.inode);
-        if matches!(profile.same_file, SameFile::OncePerPath | SameFile::OncePerResolvedPath)
-            && !self.is_new_path(&file.path)
-        {
+        if profile.same_file == SameFile::OncePerPath && !self.seen_paths.insert(file.path.clone()) {
             let why = via.unwrap_or("it was read before").to_owned();
             self.decisions.push(Decision::new(file.path, Outcome::Duplicate).because(why));
             return Judged::Duplicate;
@@ -66,15 +62,6 @@ impl Chain<'_> {
         decision.detail = via.map(str::to_owned);
         self.decisions.push(decision);
         Judged::Taken(file)
-    }
-
-    /// Whether a path was not met before, nor led to.
-    fn is_new_path(&mut self, path: &Path) -> bool {
-        let is_new = self.seen_paths.insert(path.to_owned());
-        if is_new && self.request.settings.profile.same_file == SameFile::OncePerResolvedPath {
-            self.seen_paths.extend(path.canonicalize());
-        }
-        is_new
     }
 
     /// Whether a file applies, by what it says itself.

@@ -7,7 +7,6 @@ use crate::decision::{Decision, Outcome};
 use crate::file::Found;
 use crate::git;
 use crate::profile::{AtRoot, Blank, ChainOrder, LetterCase, NameChoice, NestedWorktree, RuleFolderPlace};
-use crate::text::is_blank;
 
 /// Entries of one directory that are looked at for other letter cases.
 const MAX_ENTRIES: usize = 200_000;
@@ -41,10 +40,7 @@ impl Chain<'_> {
         } else {
             for (index, directory) in directories.iter().enumerate() {
                 self.place.directory = index;
-                let is_hidden = |worktree: &git::Worktree| {
-                    directory.starts_with(&worktree.checkout) && !directory.starts_with(&worktree.top)
-                };
-                if hidden.as_ref().is_some_and(is_hidden) {
+                if hidden.as_ref().is_some_and(|worktree| worktree.hides(directory)) {
                     self.add_names(directory, names);
                 } else {
                     self.choose_in(directory, names);
@@ -52,7 +48,7 @@ impl Chain<'_> {
             }
         }
         if !profile.instead.is_empty() {
-            self.choose_instead(directories, names);
+            self.choose_instead(directories, names, hidden.as_ref());
         }
         if profile.at_root.1 == AtRoot::LastIfMarked && self.has_root {
             self.place = Place { directory: directories.len(), name: names.len() };
@@ -153,13 +149,16 @@ impl Chain<'_> {
     }
 
     /// Names that are read where no other one has a text.
-    fn choose_instead(&mut self, directories: &[PathBuf], names: &[String]) {
+    fn choose_instead(&mut self, directories: &[PathBuf], names: &[String], hidden: Option<&git::Worktree>) {
         let profile = self.request.settings.profile;
         let first = self.winning + self.added + profile.home.map_or(0, |home| home.names.len());
         let has_text =
             self.chosen.iter().find(|file| file.origin == Origin::Project && file.folder.is_none());
         let winner = has_text.map(|file| file.path.clone());
         for (index, directory) in directories.iter().enumerate() {
+            if hidden.is_some_and(|worktree| worktree.hides(directory)) {
+                continue;
+            }
             for name in first..first + profile.instead.len() {
                 match &winner {
                     Some(winner) if self.survey == Survey::Everything => {
@@ -173,16 +172,20 @@ impl Chain<'_> {
                 }
             }
         }
+        // Each stands behind the rules of its directory.
+        self.chosen.sort_by_key(|file| (file.origin == Origin::Project, file.place.directory));
     }
 
     /// A file of a name, or one of that name in other letters.
     fn try_variants(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
-        if directory.join(&names[name]).symlink_metadata().is_ok() || names[name].contains('/') {
+        let path = directory.join(&names[name]);
+        if path.symlink_metadata().is_ok() {
             return self.try_name(directory, name, names);
         }
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Effect::TryNext };
         self.reader.cannot_be_remembered();
         let Ok(entries) = std::fs::read_dir(directory) else { return Effect::TryNext };
-        let is_variant = |entry: &std::fs::DirEntry| entry.file_name().eq_ignore_ascii_case(&names[name]);
+        let is_variant = |entry: &std::fs::DirEntry| entry.file_name().eq_ignore_ascii_case(name);
         let Some(variant) = entries.take(MAX_ENTRIES).flatten().find(is_variant) else {
             return Effect::TryNext;
         };
@@ -200,7 +203,7 @@ impl Chain<'_> {
         // Where a blank file hides others it is chosen like any other: whether it is blank shows after the cut.
         if let Found::File { content, .. } = &found
             && profile.blank == Blank::FallsThrough
-            && is_blank(content.text(profile), profile.byte_order_mark)
+            && self.is_blank(content)
         {
             let detail = "it is only white space, so it counts as if it were not there";
             self.decisions.push(Decision::new(path(), Outcome::Blank).because(detail));

@@ -12,12 +12,11 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{Bounds, Found, Inside};
 use crate::mentions;
 use crate::path;
-use crate::profile::{FrontMatterRule, ImportBounds, ImportPlace, ImportSyntax, Imports};
+use crate::profile::{ImportBounds, ImportPlace, ImportSyntax, Imports};
 use crate::references::Reference;
 use crate::resolution::{FileScope, InstructionFile};
-use crate::rewriting::header;
 use crate::settings::IMPORTS;
-use crate::text::{decode, is_blank};
+use crate::text::decode;
 
 /// Paths that are looked at for one answer, and files that are imported into it. Both are far more than people need, and
 /// few enough that a hostile project costs no time and no room.
@@ -112,7 +111,7 @@ impl Chain<'_> {
         let markup = content.markup(self.request.settings.profile);
         let references: Cow<'_, [Reference]> = match imports.syntax {
             ImportSyntax::Words => Cow::Borrowed(&markup.references.found),
-            syntax => Cow::Owned(self.mentioned_in(&chosen, syntax)),
+            _ => Cow::Owned(self.mentioned_in(&chosen, imports)),
         };
         let importer = Importer {
             path: chosen.path.clone(),
@@ -210,7 +209,6 @@ impl Chain<'_> {
         importer: &Importer,
         imports: Imports,
     ) -> Option<Chosen> {
-        let profile = self.request.settings.profile;
         let via = format!("imported by {}, line {}", importer.path.display(), reference.line);
         let decision = match found {
             Found::File { stamp, content } => {
@@ -222,7 +220,7 @@ impl Chain<'_> {
                         imports.max_depth
                     );
                     Decision::new(path, Outcome::TooDeep).because(why)
-                } else if !is_known && is_blank(content.text(profile), profile.byte_order_mark) {
+                } else if !is_known && self.is_blank(&content) {
                     Decision::new(path, Outcome::Blank).because(format!("{via}; it is only white space"))
                 } else {
                     let file = Chosen {
@@ -264,19 +262,23 @@ impl Chain<'_> {
     }
 
     /// What a file's text names, by the rules of another agent.
-    fn mentioned_in(&self, chosen: &Chosen, syntax: ImportSyntax) -> Vec<Reference> {
+    fn mentioned_in(&self, chosen: &Chosen, imports: Imports) -> Vec<Reference> {
         let profile = self.request.settings.profile;
-        let text = decode(&chosen.content.bytes, profile.byte_order_mark).text;
-        let (text, lines) = match header(&text) {
-            Some(header) if profile.front_matter == FrontMatterRule::Stripped => {
-                (header.body, text[..text.len() - header.body.len()].matches('\n').count())
-            }
-            _ => (&*text, 0),
+        let whole = decode(&chosen.content.bytes, profile.byte_order_mark).text.into_owned();
+        let text = self.passed_on(whole.clone());
+        let may_be_read = |path: &str| {
+            let extension =
+                Path::new(path).extension().map(|extension| extension.to_string_lossy().to_lowercase());
+            imports.extensions.is_empty()
+                || extension.is_none_or(|extension| imports.extensions.contains(&extension.as_str()))
         };
         let mut known = HashSet::new();
-        let found = mentions::find(text, syntax).into_iter().filter_map(|mention| {
-            let line = 1 + lines + text[..mention.range.start].matches('\n').count();
-            known.insert(mention.path.clone()).then(|| Reference::exact(mention.path, line))
+        let found = mentions::find(&text, imports.syntax).into_iter().filter_map(|mention| {
+            // What stands before it may have been taken out.
+            let at = whole.find(&text[mention.range]).unwrap_or(0);
+            let line = 1 + whole[..at].matches('\n').count();
+            (may_be_read(&mention.path) && known.insert(mention.path.clone()))
+                .then(|| Reference::exact(mention.path, line))
         });
         found.collect()
     }

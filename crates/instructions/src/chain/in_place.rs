@@ -7,7 +7,7 @@ use super::imports::MAX_BYTES_IN_PLACE;
 use super::{Chain, Chosen, Origin, instruction_file};
 use crate::cache::Marker;
 use crate::decision::{Decision, Outcome};
-use crate::file::{Bounds, Found, Inside};
+use crate::file::{Bounds, Content, Found, Inside};
 use crate::git;
 use crate::mentions::{self, Mention};
 use crate::path;
@@ -17,8 +17,8 @@ use crate::profile::{
 };
 use crate::render::{Words, write_pieces};
 use crate::resolution::{FileScope, InstructionFile};
-use crate::rewriting::{header, without_comment_blocks, without_comments, without_invisible};
-use crate::text::decode;
+use crate::rewriting::{header, loose_header, without_comment_blocks, without_comments, without_invisible};
+use crate::text::{self, decode};
 
 /// A text into which others are put.
 struct Host<'h> {
@@ -69,12 +69,25 @@ impl Chain<'_> {
         None
     }
 
+    /// Whether an agent takes a file for one of only white space.
+    pub(super) fn is_blank(&self, content: &Content) -> bool {
+        let profile = self.request.settings.profile;
+        if text::is_blank(content.text(profile), profile.byte_order_mark) {
+            return true;
+        }
+        if profile.front_matter != FrontMatterRule::Stripped {
+            return false;
+        }
+        let text = decode(&content.bytes, profile.byte_order_mark).text.into_owned();
+        self.passed_on(text).chars().all(char::is_whitespace)
+    }
+
     /// A text without what the agent takes out of every file.
-    fn passed_on(&self, text: String) -> String {
+    pub(super) fn passed_on(&self, text: String) -> String {
         let profile = self.request.settings.profile;
         let mut text = Cow::Owned(text);
         if profile.front_matter == FrontMatterRule::Stripped
-            && let Some(header) = header(&text)
+            && let Some(header) = loose_header(&text)
         {
             text = Cow::Owned(header.body.to_owned());
         }

@@ -42,7 +42,9 @@ impl Chain<'_> {
             }
         }
         let stands_last = |place: RuleFolderPlace| place != RuleFolderPlace::EveryDirectory;
-        if profile.rule_folders.iter().all(|folder| stands_last(folder.place)) {
+        if !profile.rule_folders.is_empty()
+            && profile.rule_folders.iter().all(|folder| stands_last(folder.place))
+        {
             self.chosen.sort_by_key(|file| file.folder.is_some());
         }
     }

@@ -8,9 +8,9 @@ use super::{Chain, Chosen, Origin};
 use crate::decision::{Decision, Outcome};
 use crate::file::{Bounds, Found, Stamp};
 use crate::path;
-use crate::profile::{RuleFolder, RuleOrder};
+use crate::profile::{RuleBody, RuleFolder, RuleLinks, RuleOrder};
 use crate::resolution::FileScope;
-use crate::rewriting::{RuleHeader, Waiting, rule_header};
+use crate::rewriting::{RuleHeader, Waiting, header, loose_header, rule_header};
 use crate::text::decode;
 
 /// Files of one folder, and directories below it one in the other, that are looked at.
@@ -54,7 +54,11 @@ impl Chain<'_> {
     fn consider_rule(&mut self, mut file: Chosen, folder: &RuleFolder, base: &Path) {
         let profile = self.request.settings.profile;
         let text = decode(&file.content.bytes, profile.byte_order_mark).text;
-        let header = rule_header(&text, &folder.conditions);
+        let header = match folder.body {
+            RuleBody::AsOthers => loose_header(&text),
+            RuleBody::Raw | RuleBody::Bare => header(&text),
+        };
+        let header = rule_header(header, &folder.conditions);
         let not_read = match header {
             RuleHeader::Always => None,
             RuleHeader::Globs { globs, description } => {
@@ -62,7 +66,7 @@ impl Chain<'_> {
                 let path = if file.origin == Origin::Home { &file.path } else { &below };
                 self.waiting.push(Waiting {
                     path: path.to_string_lossy().into_owned(),
-                    globs: globs.join(", "),
+                    globs: globs.join(", ").replace('|', "\\|"),
                     description: description.replace('|', "\\|"),
                 });
                 let globs = globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
@@ -99,8 +103,19 @@ impl Chain<'_> {
             if paths.len() >= MAX_FILES {
                 return;
             }
-            let path = entry.path();
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let mut path = entry.path();
+            let Ok(mut kind) = entry.file_type() else { continue };
+            if kind.is_symlink() {
+                match (folder.links, path.metadata()) {
+                    (RuleLinks::ToFiles, Ok(target)) if !target.is_dir() => {}
+                    (RuleLinks::Resolved, Ok(target)) => {
+                        kind = target.file_type();
+                        path = path.canonicalize().unwrap_or(path);
+                    }
+                    _ => continue,
+                }
+            }
+            let is_directory = kind.is_dir();
             if is_directory && depth < MAX_DEPTH {
                 match folder.order {
                     RuleOrder::ByPath => below.push(path),

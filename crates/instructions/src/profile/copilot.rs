@@ -8,6 +8,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
         directory,
         suffix,
         order: RuleOrder::ByPath,
+        links: RuleLinks::ToFiles,
         conditions: RuleConditions {
             keys: &["applyTo", "paths"],
             everything: &["**", "**/*", "*"],
@@ -113,6 +114,7 @@ pub static COPILOT: Profile = Profile {
         max_depth: 8,
         syntax: ImportSyntax::Punctuated,
         bounds: ImportBounds::Root,
+        extensions: &[],
     }),
     invisible: Invisible::Removed,
     order: ChainOrder::RootThenNearest,

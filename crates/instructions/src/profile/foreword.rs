@@ -19,6 +19,7 @@ pub static FOREWORD: Profile = Profile {
         max_depth: 5,
         syntax: ImportSyntax::Words,
         bounds: ImportBounds::Root,
+        extensions: &[],
     }),
     front_matter: FrontMatterRule::Conditions,
     unsafe_text: UnsafeText::MadeHarmless,

@@ -95,6 +95,7 @@ pub static GEMINI_CLI: Profile = Profile {
         max_depth: 5,
         syntax: ImportSyntax::SpacedOutsideBackticks,
         bounds: ImportBounds::Repository,
+        extensions: &[],
     }),
     white_space: WhiteSpace::Trimmed,
     order: ChainOrder::ByPath,

@@ -13,6 +13,8 @@ pub struct Imports {
     pub syntax: ImportSyntax,
     /// Where they may be.
     pub bounds: ImportBounds,
+    /// Which extensions their names may have, besides none; all where this is empty.
+    pub extensions: &'static [&'static str],
 }
 
 /// Where the text of an imported file stands.

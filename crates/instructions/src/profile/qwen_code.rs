@@ -18,6 +18,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
         directory,
         suffix: ".md",
         order: RuleOrder::ByPath,
+        links: RuleLinks::Skipped,
         conditions: RuleConditions { keys: &["paths"], everything: &[], invalid_is_lost: false },
         body: RuleBody::Bare,
     }
@@ -85,6 +86,7 @@ pub static QWEN_CODE: Profile = Profile {
         max_depth: 5,
         syntax: ImportSyntax::SpacedOutsideMarkdownCode,
         bounds: ImportBounds::RepositoryByPath,
+        extensions: &[],
     }),
     white_space: WhiteSpace::Trimmed,
     order: ChainOrder::ByName,

@@ -11,6 +11,8 @@ pub struct RuleFolder {
     pub suffix: &'static str,
     /// In which order they are read.
     pub order: RuleOrder,
+    /// Which links are read.
+    pub links: RuleLinks,
     /// When they are read.
     pub conditions: RuleConditions,
     /// What of them is read.
@@ -37,6 +39,17 @@ pub enum RuleOrder {
     ByPath,
     /// As the file system lists them.
     AsListed,
+}
+
+/// Which links in a folder are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleLinks {
+    /// None.
+    Skipped,
+    /// Those to files.
+    ToFiles,
+    /// Those to files and to directories; what is read goes by where it really is.
+    Resolved,
 }
 
 /// When a file of a folder is read at the start: if its front matter has none of these keys with globs in it. The others wait
