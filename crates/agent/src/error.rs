@@ -49,7 +49,10 @@ pub enum AgentError {
     /// What was given is not a model's name.
     #[error(transparent)]
     ModelName(#[from] provider::ModelNameError),
-    /// A provider failed, or there is no such provider.
+    /// There is no provider of the model that was named.
+    #[error(transparent)]
+    UnknownProvider(Box<provider::ProviderError>),
+    /// A provider failed, or cannot be asked.
     #[error(transparent)]
     Provider(Box<provider::ProviderError>),
     /// A provider ended without an answer.
@@ -120,9 +123,10 @@ impl AgentError {
     /// What kept the turn from its answer.
     pub fn kind(&self) -> TurnErrorKind {
         match self {
-            AgentError::Provider(_) | AgentError::NoModel | AgentError::ModelName(_) => {
-                TurnErrorKind::ProviderFailed
-            }
+            AgentError::Provider(_)
+            | AgentError::UnknownProvider(_)
+            | AgentError::NoModel
+            | AgentError::ModelName(_) => TurnErrorKind::ProviderFailed,
             AgentError::Hook(_) => TurnErrorKind::HookFailed,
             AgentError::LeaseLost | AgentError::ShutDown | AgentError::GatewayGone => {
                 TurnErrorKind::Interrupted
@@ -158,7 +162,7 @@ and [model] default = \"ollama/llama3.2\"";
 impl Hint for AgentError {
     fn hint(&self) -> Option<Cow<'_, str>> {
         let hint = match self {
-            AgentError::Provider(error) => return error.hint(),
+            AgentError::Provider(error) | AgentError::UnknownProvider(error) => return error.hint(),
             AgentError::ModelName(error) => return error.hint(),
             AgentError::Toolbox(error) => return error.hint(),
             AgentError::NoModel => MODELS,

@@ -125,9 +125,12 @@ impl Agent {
         Ok(TurnModel { name, provider, summariser })
     }
 
+    /// Who answers for a model, if it can be asked: what is missing is said now, and not by a turn that fails.
     fn provider(&self, model: &ModelName) -> Result<Provider, AgentError> {
         let found = self.settings.providers.of(model);
-        Ok(found.map_err(|error| AgentError::Provider(Box::new(error)))?.clone())
+        let provider = found.map_err(|error| AgentError::UnknownProvider(Box::new(error)))?;
+        provider.check_key().map_err(|error| AgentError::Provider(Box::new(error)))?;
+        Ok(provider.clone())
     }
 
     /// Writes the turn down; where another runs, waits for its end if settings say so.

@@ -174,7 +174,7 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     socket.ok("turn/list", with(json!({ "thread_id": thread, "limit": 2, "before": 3 }))).await;
     socket.ok("session/get", with(json!({ "thread_id": thread }))).await;
     let nobody = with(json!({ "thread_id": thread, "input": "hi", "model": "nobody/x" }));
-    socket.refused(-32050, "turn/start", nobody).await;
+    socket.refused(-32004, "turn/start", nobody).await;
     socket.ok("events/unsubscribe", with(json!({}))).await;
 }
 

@@ -162,6 +162,8 @@ pub enum ErrorSubject {
     Skill,
     /// An MCP server, by its name.
     McpServer,
+    /// A provider of models, by its name.
+    Provider,
     /// Calls of one batch.
     Batch,
     /// Connections of a gateway.

@@ -196,6 +196,15 @@ impl ProviderConfig {
         self.api_key_env = Some(variable);
         self
     }
+
+    /// The variable whose key is missing, where a vendor is asked at its own address: a server of one's own may need
+    /// none.
+    pub fn missing_key(&self) -> Option<&str> {
+        let is_vendor = BuiltIn::find(&self.name).is_some_and(|row| row.base_url == self.base_url);
+        // A header may be the key.
+        let has_key = self.api_key.is_some() || !self.headers.is_empty();
+        self.api_key_env.as_deref().filter(|_| is_vendor && !has_key)
+    }
 }
 
 impl fmt::Debug for ProviderConfig {

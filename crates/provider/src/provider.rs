@@ -58,6 +58,22 @@ impl Provider {
         self.shared.config.kind
     }
 
+    /// Whether it can be asked at all. A vendor refuses whoever has no key, so nobody need begin anything to hear it.
+    pub fn check_key(&self) -> Result<(), ProviderError> {
+        let config = &self.shared.config;
+        let Some(variable) = config.missing_key() else { return Ok(()) };
+        Err(ProviderError {
+            kind: ErrorKind::Authentication,
+            provider: config.name.clone(),
+            status: None,
+            retryable: false,
+            retry_after: None,
+            message: format!("there is no key: {variable} is not set"),
+            hint: Some(format!("set {variable} where the gateway runs, and start the gateway again")),
+            partial: None,
+        })
+    }
+
     /// Asks it. Nothing happens until the stream is polled; after an error or [`ChatEvent::Finished`] it ends.
     pub fn chat(&self, request: &ChatRequest) -> ChatStream {
         let rules = ModelRules::of(self.kind(), &request.model);

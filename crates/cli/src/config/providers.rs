@@ -91,7 +91,7 @@ pub(crate) fn build(
     without_table.chain(with_table).collect()
 }
 
-/// The variable whose key is missing, where a vendor is asked at its own address: a server of one's own may need none.
+/// The variable whose key is missing, if the provider cannot be asked without it.
 pub(crate) fn missing_key(
     configuration: &Configuration,
     provider: &str,
@@ -101,10 +101,7 @@ pub(crate) fn missing_key(
         Some(settings) => settings.config(provider, &environment).ok()?,
         None => ProviderConfig::built_in(provider, &environment)?,
     };
-    let is_vendor = BuiltIn::find(provider).is_some_and(|row| row.base_url == config.base_url);
-    // A header may be the key.
-    let has_key = config.api_key.is_some() || !config.headers.is_empty();
-    config.api_key_env.filter(|_| is_vendor && !has_key)
+    config.missing_key().map(str::to_owned)
 }
 
 fn unusable(place: Option<&Origin>, message: String, error: &impl Hint) -> Failure {

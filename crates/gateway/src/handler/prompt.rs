@@ -120,9 +120,10 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
             ErrorKind::InvalidParams
         }
         AgentError::NoModel | AgentError::NoAnswer | AgentError::Provider(_) => ErrorKind::ProviderFailed,
-        AgentError::NoManifest { .. } | AgentError::Rebuild(RebuildError::Missing { .. }) => {
-            ErrorKind::NotFound
-        }
+        // Named by the caller: with a default model of no provider, no gateway starts.
+        AgentError::UnknownProvider(_)
+        | AgentError::NoManifest { .. }
+        | AgentError::Rebuild(RebuildError::Missing { .. }) => ErrorKind::NotFound,
         AgentError::TooManyTurns { .. } | AgentError::TokensSpent { .. } => ErrorKind::LimitReached,
         AgentError::Store(_) | AgentError::Rebuild(_) => ErrorKind::InternalError,
     };
@@ -153,6 +154,10 @@ fn add_details(data: &mut ErrorData, failure: &AgentError) {
         AgentError::TokensSpent { limit } => {
             data.what = Some(ErrorSubject::TokensPerDay);
             data.limit = Some(*limit);
+        }
+        AgentError::UnknownProvider(failure) => {
+            data.what = Some(ErrorSubject::Provider);
+            data.id = Some(failure.provider.clone());
         }
         AgentError::Provider(failure) => {
             data.provider = Some(failure.provider.clone());
