@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use protocol::notification::ChangeOrigin;
 use protocol::{Sequence, WorkspaceId};
 use rpc::Frame;
 use serde_json::value::RawValue;
@@ -178,10 +179,23 @@ impl Feed {
     }
 }
 
+/// The parameters of a change, which are an object, with the fields of its origin at their end.
+fn with_origin(mut params: String, origin: &ChangeOrigin) -> serde_json::Result<String> {
+    let origin = serde_json::to_string(origin)?;
+    if params.ends_with('}') {
+        params.pop();
+        params.push(',');
+        params.push_str(&origin[1..]);
+    }
+    Ok(params)
+}
+
 /// A change as it is sent. One that is not JSON is left out: whoever waited for it would wait for ever.
 fn serialise(change: Change) -> Option<(Sequence, Frame)> {
-    let Change { seq, method, params } = change;
-    let frame = RawValue::from_string(params).and_then(|params| rpc::notification(&method, &params));
+    let Change { seq, origin, method, params } = change;
+    let frame = with_origin(params, &origin)
+        .and_then(RawValue::from_string)
+        .and_then(|params| rpc::notification(&method, &params));
     match frame {
         Ok(frame) => Some((seq, frame)),
         Err(error) => {

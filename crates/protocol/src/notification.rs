@@ -5,13 +5,23 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     ApprovalDecision, CallEffects, ContentHash, DocumentSummary, FolderId, Sequence, SystemReminderType,
-    ThreadId, TurnId, WorkspaceId,
+    ThreadId, Timestamp, TurnId, WorkspaceId,
 };
 
 /// A notification: its method name and its parameters.
 pub trait Notification: Serialize + DeserializeOwned + JsonSchema {
     /// The JSON-RPC method.
     const NAME: &'static str;
+}
+
+/// When a change was made, and by whom. Every notification with a `seq` has these fields beside its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeOrigin {
+    /// When it was made, by the clock of the database.
+    pub changed_at: Timestamp,
+    /// The token that made it; absent where a gateway did by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_by: Option<String>,
 }
 
 /// A scope's document was saved, restored or archived.

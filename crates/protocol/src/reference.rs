@@ -25,7 +25,8 @@ A gateway speaks JSON-RPC 2.0 with named parameters, in three ways that behave a
 | HTTP | `POST /rpc`, one message or batch a request; stateless, so no events |
 | stdio | `foreword serve --stdio`, one message a line |
 
-Beside `/rpc` there are `GET /healthz` (it runs), `GET /readyz` (its database answers and takes a write) and, with a token, `GET /metrics` (Prometheus).
+Beside `/rpc` there are `GET /` (a page for whoever opens the address in a browser: what this is, its version and whether it is healthy, and no data),
+`GET /healthz` (it runs), `GET /readyz` (its database answers and takes a write) and, with a token, `GET /metrics` (Prometheus).
 
 A running gateway says where it listens in `gateway.json` of its data directory (`{"url": …, "pid": …}`); the owner's token is beside it, in `owner.token`. The data directory is
 `~/.local/share/foreword` on Linux, `~/Library/Application Support/foreword` on macOS, or what `FOREWORD_DATA` says.
@@ -51,7 +52,8 @@ Roles include one another: `reader` < `editor` < `operator` < `owner`. A token b
 say, not null. Unknown parameters are an error. A *scope* is what can have a document: a folder, or the workspace root when `folder_id` is absent.
 
 **Events.** Every change gets the next sequence number of its workspace. `events/subscribe` with `since` first sends everything after
-that number, so a client that was away misses nothing. Notifications carry no content: fetch what you show.
+that number, so a client that was away misses nothing. Notifications carry no content: fetch what you show. Those with a `seq` say when and by
+whom the change was made, in the fields of [ChangeOrigin](#changeorigin).
 A client that does not read is disconnected with close code 1013; reconnect and subscribe with the last `seq` you saw.
 
 Contents: [a turn, step by step](#a-turn-step-by-step) · [methods](#methods) · [notifications](#notifications) · [errors](#errors) · [limits](#limits) · [calls](#calls) ·

@@ -8,7 +8,7 @@ use crate::ResolvedAgents;
 use crate::error::ErrorObject;
 use crate::local::GatewayFile;
 use crate::method::METHODS;
-use crate::notification::NOTIFICATIONS;
+use crate::notification::{ChangeOrigin, NOTIFICATIONS};
 
 /// Every public type's schema by type name.
 pub fn all() -> BTreeMap<String, Schema> {
@@ -20,6 +20,7 @@ pub fn all() -> BTreeMap<String, Schema> {
     for notification in NOTIFICATIONS {
         schemas.insert(notification.params_type.to_owned(), (notification.params_schema)(generator()));
     }
+    schemas.insert("ChangeOrigin".to_owned(), generator().into_root_schema_for::<ChangeOrigin>());
     schemas.insert("ErrorObject".to_owned(), generator().into_root_schema_for::<ErrorObject>());
     schemas.insert("GatewayFile".to_owned(), generator().into_root_schema_for::<GatewayFile>());
     schemas.insert("ResolvedAgents".to_owned(), generator().into_root_schema_for::<ResolvedAgents>());

@@ -1,6 +1,7 @@
 //! The change log: what happened in a workspace, in order.
 
 use futures_util::future::BoxFuture;
+use protocol::notification::ChangeOrigin;
 use protocol::{ErrorSubject, Sequence, WorkspaceId};
 
 use crate::column::values;
@@ -22,6 +23,8 @@ pub enum Wake {
 pub struct Change {
     /// Its place in the log.
     pub seq: Sequence,
+    /// When it was made, and by whom.
+    pub origin: ChangeOrigin,
     /// Method of the notification that tells of it.
     pub method: String,
     /// Parameters of that notification as JSON.
@@ -48,12 +51,14 @@ impl Store {
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<Change>, StoreError>> {
         Box::pin(async move {
-            const CHANGES: &str = "SELECT seq, method, params FROM change_log
+            const CHANGES: &str = "SELECT seq, changed_at, actor, method, params FROM change_log
             WHERE workspace_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
             let workspace_id = workspace_id.clone();
             self.read(async move |on: &mut On<'_>| {
                 on.all(CHANGES, values![&workspace_id, since, limit], |mut row| {
-                    Ok(Change { seq: row.next()?, method: row.next()?, params: row.next()? })
+                    let seq = row.next()?;
+                    let origin = ChangeOrigin { changed_at: row.next()?, changed_by: row.next()? };
+                    Ok(Change { seq, origin, method: row.next()?, params: row.next()? })
                 })
                 .await
             })

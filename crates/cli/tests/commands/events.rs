@@ -2,7 +2,10 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use crate::support::{Machine, eventually, signal, start};
+use scripted_model::Answer;
+
+use super::turns::Talk;
+use crate::support::{Machine, eventually, finish, signal, start};
 
 #[test]
 fn past_events_are_printed_up_to_a_limit() {
@@ -14,15 +17,15 @@ fn past_events_are_printed_up_to_a_limit() {
     machine.run("thread create Deep").done();
     machine.check(
         "events --since 0 --limit 9",
-        "     1  thread/tree/changed  workspace created\n\
-         \x20    2  thread/tree/changed  folder created  ID\n\
-         \x20    3  thread/agents_doc/changed  ID  version 1, 4 characters\n\
-         \x20    4  thread/tree/changed  agents doc  ID\n\
-         \x20    5  thread/agents_doc/changed  /  version 1, 1 characters, draft\n\
-         \x20    6  thread/tree/changed  agents doc\n\
-         \x20    7  thread/agents_doc/changed  /  archived\n\
-         \x20    8  thread/tree/changed  agents doc\n\
-         \x20    9  thread/tree/changed  thread created  ID\n",
+        "     1  TIME  owner  workspace created\n\
+         \x20    2  TIME  owner  folder created: services\n\
+         \x20    3  TIME  owner  document of services: version 1, 4 characters\n\
+         \x20    4  TIME  owner  document of services: status changed\n\
+         \x20    5  TIME  owner  document of /: version 1, 1 character, draft\n\
+         \x20    6  TIME  owner  document of /: status changed\n\
+         \x20    7  TIME  owner  document of /: archived\n\
+         \x20    8  TIME  owner  document of /: status changed\n\
+         \x20    9  TIME  owner  thread created: Deep\n",
         "following workspace `demo`; stop with Ctrl-C\n",
     );
     let two = machine.run("events --since 3 --limit 2").done();
@@ -47,9 +50,37 @@ fn programs_get_one_object_a_line() {
     let events: Vec<serde_json::Value> =
         out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events[0]["method"], "thread/tree/changed");
+    assert_eq!(events[0]["params"]["changed_by"], "owner");
+    assert!(events[0]["params"]["changed_at"].is_string(), "{}", events[0]);
     assert_eq!(
         (&events[1]["params"]["seq"], &events[1]["params"]["summary"]["version"]),
         (&2.into(), &1.into())
+    );
+}
+
+#[test]
+fn folders_threads_and_turns_are_named_also_those_that_are_gone() {
+    let talk = Talk::new("chat");
+    let machine = &talk.machine;
+    machine.run("folder create services").done();
+    machine.run("folder create billing --parent services").done();
+    machine.run("folder delete services/billing").done();
+    talk.model.answer(Answer::text("Yes."));
+    machine.run("turn start Talk Really?").done();
+    let secret = machine.run("token create alice --role editor").word();
+    let mut command = machine.command("thread rename Talk Chatter");
+    command.env("FOREWORD_TOKEN", &secret);
+    finish(command, b"").done();
+    machine.check(
+        "events --since 2 --limit 7",
+        "     3  TIME  owner  folder created: services\n\
+         \x20    4  TIME  owner  folder created: services/billing\n\
+         \x20    5  TIME  owner  folder deleted: services/billing\n\
+         \x20    6  TIME  owner  turn 1 of Chatter: started\n\
+         \x20    7  TIME  owner  turn 1 of Chatter: manifest, round 1\n\
+         \x20    8  TIME  owner  turn 1 of Chatter: completed\n\
+         \x20    9  TIME  alice  thread renamed: Chatter\n",
+        "following workspace `demo`; stop with Ctrl-C\n",
     );
 }
 
@@ -83,5 +114,5 @@ fn a_reader_that_has_had_enough_ends_the_command_with_the_next_event() {
     });
     assert_eq!(status.code(), Some(0));
     let out = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
-    assert_eq!(out, "     1  thread/tree/changed  workspace created\n");
+    assert_eq!(machine.tidy(&out), "     1  TIME  owner  workspace created\n");
 }
