@@ -149,6 +149,9 @@ fn hint(error: &ClientError) -> Option<String> {
             "ask an owner for one made with `foreword token create`; a gateway that starts without the file \
              owner.token in its data directory makes a new owner's token"
         }
+        ClientError::Connect(ConnectError::Unreachable { .. }) => {
+            "start a gateway there with `foreword serve`, or mend client.url (FOREWORD_CLIENT_URL)"
+        }
         ClientError::File { path, source }
             if path.ends_with(OWNER_TOKEN_FILE) && source.kind() == io::ErrorKind::NotFound =>
         {

@@ -188,8 +188,11 @@ fn beside_a_gateway_that_is_still_starting_it_waits() {
     let lock = std::fs::File::open(lock).unwrap();
     lock.lock().unwrap();
     let mut parent = Parent::start(&machine);
-    thread::sleep(std::time::Duration::from_millis(1500));
-    assert!(parent.child.try_wait().unwrap().is_none(), "it did not wait");
+    let mut said = BufReader::new(parent.child.stderr.take().unwrap()).lines();
+    assert_eq!(
+        said.next().expect("a line").unwrap(),
+        "the gateway of this data directory does not answer yet; waiting for it"
+    );
     // That one never came up: now the place is free.
     drop(lock);
     assert_eq!(parent.call("workspace/list", json!({}))["workspaces"], json!([]));

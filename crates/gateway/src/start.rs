@@ -121,6 +121,7 @@ impl Hint for StartError {
             StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
                 "choose another port with --listen, or take a free one with --listen 127.0.0.1:0"
             }
+            StartError::Database { database, source } => return database.hint(source).map(Cow::Owned),
             StartError::Hooks(error) => return error.hint(),
             _ => return None,
         };

@@ -227,12 +227,20 @@ pub enum ConnectError {
         /// What the server said.
         body: String,
     },
-    #[error("could not connect to {url}: {source}")]
+    #[error("could not connect to {url}: {}", reason(source))]
     Unreachable {
         url: String,
         /// What the system said.
         source: Box<tungstenite::Error>,
     },
+}
+
+/// What the system said, without the library's word for it.
+fn reason(error: &tungstenite::Error) -> String {
+    match error {
+        tungstenite::Error::Io(error) => error.to_string(),
+        error => error.to_string(),
+    }
 }
 
 /// Opens a WebSocket to a gateway and makes an endpoint of it.

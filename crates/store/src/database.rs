@@ -50,6 +50,31 @@ impl FromStr for Database {
     }
 }
 
+impl Database {
+    /// What to do where it cannot be opened.
+    pub fn hint(&self, error: &StoreError) -> Option<String> {
+        let Database::Postgres(address) = self else { return None };
+        let state = error.sql_state();
+        match state.as_deref() {
+            // invalid_catalog_name
+            Some("3D000") => {
+                let options = PgConnectOptions::from_str(address).ok()?;
+                let (host, port, user) = (options.get_host(), options.get_port(), options.get_username());
+                let name = options.get_database().unwrap_or(user);
+                Some(format!("make it with `createdb -h {host} -p {port} -U {user} {name}`"))
+            }
+            // invalid_authorization_specification, invalid_password
+            Some("28000" | "28P01") => {
+                Some("check the user and the password in gateway.database (--database)".to_owned())
+            }
+            None if matches!(error, StoreError::Unavailable(_)) => {
+                Some("start PostgreSQL there, or mend gateway.database (--database)".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Database {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,5 +1,6 @@
 //! What can go wrong in the store, told apart so that a caller can answer each clearly.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -150,11 +151,16 @@ impl StoreError {
     /// Whether PostgreSQL gave up on a transaction only because of others that ran beside it, or waited too long for a
     /// lock of another.
     pub(crate) fn is_retryable(&self) -> bool {
-        let (StoreError::Database(cause) | StoreError::Unavailable(cause)) = self else { return false };
-        let Some(sqlx::Error::Database(database)) = cause.downcast_ref::<sqlx::Error>() else { return false };
         // deadlock_detected, serialization_failure, lock_not_available, and unique_violation: whoever looked for a name
         // that another transaction was just giving away finds it taken at the second look.
-        database.code().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001" | "55P03" | "23505"))
+        self.sql_state().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001" | "55P03" | "23505"))
+    }
+
+    /// PostgreSQL's code of what it refused.
+    pub(crate) fn sql_state(&self) -> Option<Cow<'_, str>> {
+        let (StoreError::Database(cause) | StoreError::Unavailable(cause)) = self else { return None };
+        let Some(sqlx::Error::Database(database)) = cause.downcast_ref::<sqlx::Error>() else { return None };
+        database.code()
     }
 }
 

@@ -29,6 +29,8 @@ const WRITERS: usize = 12;
 /// A gateway that is frozen in the middle of a transaction keeps the rows that it has locked. The server ends such a
 /// transaction after a while, and whoever waits for its locks gives up, and tries again, soon enough to be answered.
 const SESSION: &str = "SET idle_in_transaction_session_timeout = '4s'; SET lock_timeout = '3s'";
+/// How long the reason is looked for why nobody could connect.
+const LOOK_TIME: Duration = Duration::from_secs(2);
 /// How often the database is asked for its time.
 const ASK_TIME_EVERY: Duration = Duration::from_secs(10);
 /// How long a request waits for a connection before the database counts as unavailable.
@@ -67,8 +69,14 @@ impl Postgres {
                     Ok(true)
                 })
             })
-            .connect_with(options)
-            .await?;
+            .connect_with(options.clone())
+            .await;
+        let pool = match pool {
+            Ok(pool) => pool,
+            // A pool says that it waited, and not for what.
+            Err(sqlx::Error::PoolTimedOut) => return Err(why_unreachable(&options).await),
+            Err(error) => return Err(error.into()),
+        };
         let mut transaction = pool.begin().await?;
         // Another gateway may be migrating, and that may take as long as it takes.
         sqlx::raw_sql("SET LOCAL lock_timeout = 0").execute(&mut *transaction).await?;
@@ -187,6 +195,14 @@ fn end(transaction: Transaction, end: End) -> BoxFuture<'static, Result<(), Stor
         }
         Ok(())
     })
+}
+
+/// What a server says, or what keeps it from saying anything.
+async fn why_unreachable(options: &PgConnectOptions) -> StoreError {
+    match tokio::time::timeout(LOOK_TIME, PgConnection::connect_with(options)).await {
+        Ok(Err(error)) => error.into(),
+        _ => StoreError::unavailable(format!("no answer for {} seconds", ACQUIRE_TIME.as_secs())),
+    }
 }
 
 /// The database's time, and when it had it as far as can be known from here.

@@ -1,6 +1,7 @@
 //! What a PostgreSQL server says about itself, for whoever looks for what is wrong with a set-up.
 
 use std::str::FromStr as _;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use protocol::Timestamp;
@@ -8,6 +9,9 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::{StoreError, migration};
+
+/// How long a server may take to answer at all.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// The facts; nothing in the database is changed to learn them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +30,10 @@ pub struct PostgresReport {
 /// Asks a server, over a connection of its own.
 pub fn ask_postgres(address: &str) -> BoxFuture<'_, Result<PostgresReport, StoreError>> {
     Box::pin(async move {
-        let mut connection = PgConnectOptions::from_str(address)?.connect().await?;
+        let options = PgConnectOptions::from_str(address)?;
+        let connect = tokio::time::timeout(ANSWER_TIME, options.connect()).await;
+        let no_answer = || format!("no answer for {} seconds", ANSWER_TIME.as_secs());
+        let mut connection = connect.map_err(|_| StoreError::unavailable(no_answer()))??;
         let facts = "SELECT current_setting('server_version_num')::bigint, current_setting('max_connections')::bigint,
             floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         let (version, max_connections, time): (i64, i64, i64) =

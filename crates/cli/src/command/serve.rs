@@ -5,6 +5,7 @@ mod welcome;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::pin;
+use std::time::Duration;
 
 use agent::AgentSettings;
 use client::ClientError;
@@ -26,15 +27,28 @@ use crate::signals::StopSignals;
 /// or has just ended. A look takes about a second.
 const LOOKS: usize = 10;
 
+/// What takes longer waits for somebody else.
+const STARTS_WITHIN: Duration = Duration::from_secs(1);
+
 pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Failure> {
     let output = context.output;
     let settings = settings(&context, &arguments)?;
     warn_of_useless_shell(&context).await;
     // From now on, so that a request to end is never missed, and never leaves anything behind.
     let mut stop = StopSignals::listen()?;
-    let started = tokio::select! {
-        started = start(&context, settings, &arguments) => started?,
-        () = stop.next() => return Ok(Exit::Done),
+    let waits_for = settings.database.as_ref().map(|database| format!("waiting for the database {database}"));
+    let mut starting = pin!(start(&context, settings, &arguments));
+    let mut soon = pin!(tokio::time::sleep(STARTS_WITHIN));
+    let mut has_said = waits_for.is_none();
+    let started = loop {
+        tokio::select! {
+            started = &mut starting => break started?,
+            () = &mut soon, if !has_said => {
+                has_said = true;
+                output.note(waits_for.as_deref().unwrap_or_default());
+            }
+            () = stop.next() => return Ok(Exit::Done),
+        }
     };
     match started {
         Started::Gateway(gateway) if arguments.stdio => serve_stdio(&gateway, &mut stop).await,
@@ -86,7 +100,14 @@ async fn start(context: &Context, settings: GatewaySettings, arguments: &Serve) 
         };
         match proxy::connect(&context.directories.data).await {
             Ok(endpoint) => return Ok(Started::Beside(endpoint)),
-            Err(unreachable) if unreachable.is_transient() && looks_left > 0 => looks_left -= 1,
+            Err(unreachable) if unreachable.is_transient() && looks_left > 0 => {
+                if looks_left == LOOKS {
+                    context
+                        .output
+                        .note("the gateway of this data directory does not answer yet; waiting for it");
+                }
+                looks_left -= 1;
+            }
             Err(ClientError::NotRunning { .. }) => return Err(failure(&error)),
             Err(unreachable) => return Err(unreachable.into()),
         }
