@@ -2,6 +2,7 @@
 
 mod document;
 mod help;
+pub(crate) mod manual;
 mod prompt;
 mod session;
 mod token;
@@ -152,7 +153,12 @@ pub(crate) enum Command {
     },
     /// Print the configuration that holds, and where each value came from
     Config,
-    /// Print completions for a shell
+    /// Print the manual page, or write all of them into a directory
+    Man {
+        /// The directory to write them to, a page for each command
+        directory: Option<PathBuf>,
+    },
+    /// Print the script that lets a shell complete commands, flags and names
     Completions {
         /// The shell
         shell: clap_complete::Shell,

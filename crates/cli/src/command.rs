@@ -23,6 +23,7 @@ mod workspace;
 use gateway::{Existing, RestoredTokens};
 
 use crate::arguments::Command;
+use crate::completion;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Absent, LostText};
@@ -61,6 +62,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Events(arguments) => events::run(context, arguments).await,
         Command::Schema { directory } => reference::schema(&context, directory.as_deref()),
         Command::Config => reference::config(&context),
-        Command::Completions { shell } => reference::completions(shell),
+        Command::Man { directory } => reference::manual(&context, directory.as_deref()),
+        Command::Completions { shell } => completion::script(shell),
     }
 }

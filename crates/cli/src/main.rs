@@ -2,6 +2,7 @@
 
 mod arguments;
 mod command;
+mod completion;
 mod config;
 mod confirm;
 mod context;
@@ -10,6 +11,7 @@ mod expiry;
 mod failure;
 mod files;
 mod output;
+mod progress;
 mod proxy;
 mod signals;
 mod terminal;
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     if let Some(exit) = sandbox::run_if_asked() {
         return exit;
     }
+    completion::answer_if_asked();
     // Whatever the matches hold, clap has checked it against the same definition.
     let arguments = match Arguments::from_arg_matches(&command_line().get_matches()) {
         Ok(arguments) => arguments,

@@ -50,11 +50,18 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     format: Format,
+    /// Whether nothing but data is printed.
+    is_silent: bool,
 }
 
 impl Output {
     pub(crate) fn new(format: Format) -> Self {
-        Self { format }
+        Self { format, is_silent: false }
+    }
+
+    /// One that says nothing, for where nobody would know who speaks.
+    pub(crate) fn silent() -> Self {
+        Self { format: Format::Text, is_silent: true }
     }
 
     pub(crate) fn is_json(self) -> bool {
@@ -82,7 +89,7 @@ impl Output {
 
     /// Says something that is not data.
     pub(crate) fn note(self, message: impl AsRef<str>) {
-        if !self.is_json() {
+        if !self.is_json() && !self.is_silent {
             let _ = writeln!(anstream::stderr(), "{}", message.as_ref());
         }
     }
@@ -95,6 +102,9 @@ impl Output {
 
     /// Says something that the user should look at.
     pub(crate) fn warning(self, message: &str, hint: Option<&str>) {
+        if self.is_silent {
+            return;
+        }
         let mut stderr = anstream::stderr();
         if self.is_json() {
             let _ = writeln!(stderr, "{}", json!({ "warning": { "message": message, "hint": hint } }));

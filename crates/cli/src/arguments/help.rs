@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
     ("Turns", &["turn", "prompt"]),
     ("Gateway", &["serve", "status", "doctor", "backup", "restore", "token", "audit"]),
-    ("Tools", &["config", "schema", "completions", "help"]),
+    ("Tools", &["config", "schema", "man", "completions", "help"]),
 ];
 
 /// An example for every command that can be run; words in capitals are the reader's own.
@@ -77,11 +77,12 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("events", "foreword events --since 0"),
     ("schema", "foreword schema > foreword.schema.json"),
     ("config", "foreword config"),
+    ("man", "foreword man ~/.local/share/man/man1"),
     ("completions", "foreword completions bash > ~/.local/share/bash-completion/completions/foreword"),
 ];
 
-const MORE: &str = "`foreword COMMAND --help` has an example for each command. \
-                    README.md and docs/ beside the source explain the rest.";
+const MORE: &str = "`foreword COMMAND --help` has an example for each command, and `foreword man DIR` writes a manual \
+                    page for each. README.md and docs/ beside the source explain the rest.";
 
 /// Columns of help where the terminal has more.
 const MAX_COLUMNS: usize = 100;

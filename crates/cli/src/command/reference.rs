@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use clap::CommandFactory as _;
 use serde_json::{Value, json};
 
-use crate::arguments::Arguments;
+use crate::arguments::manual;
 use crate::config::Configuration;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -83,9 +82,23 @@ fn all_schemas() -> Value {
     json!({ "$schema": dialect, "title": "The protocol of Foreword", "$defs": definitions })
 }
 
-pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "foreword", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+/// The pages of the manual: the first one on standard output, or all of them as files.
+pub(crate) fn manual(context: &Context, directory: Option<&Path>) -> Result<Exit, Failure> {
+    let pages = manual::pages();
+    let Some(directory) = directory else {
+        let text = pages.into_iter().next().map(|(_, text)| text).unwrap_or_default();
+        print(&text)?;
+        return Ok(Exit::Done);
+    };
+    std::fs::create_dir_all(directory).map_err(|error| Failure::file("create", directory, error))?;
+    for (name, text) in &pages {
+        let path = directory.join(name);
+        std::fs::write(&path, text).map_err(|error| Failure::file("write", &path, error))?;
+    }
+    let names: Vec<&String> = pages.iter().map(|(name, _)| name).collect();
+    let shown = directory.to_string_lossy();
+    context.output.data(&json!({ "directory": shown, "files": names }), || {
+        names.iter().map(|name| format!("{}\n", directory.join(name).display())).collect()
+    })?;
     Ok(Exit::Done)
 }

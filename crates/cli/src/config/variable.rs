@@ -35,6 +35,9 @@ pub(crate) const LOG_VARIABLE: &str = "FOREWORD_LOG";
 /// A token to use instead of the owner's.
 pub(crate) const TOKEN_VARIABLE: &str = "FOREWORD_TOKEN";
 
+/// Set by completion scripts to the shell that asks.
+pub(crate) const COMPLETE_VARIABLE: &str = "FOREWORD_COMPLETE";
+
 /// Variables that are ours and not settings.
 pub(crate) const PROCESS_VARIABLES: &[ProcessVariable] = &[
     ProcessVariable {
@@ -52,6 +55,10 @@ pub(crate) const PROCESS_VARIABLES: &[ProcessVariable] = &[
     ProcessVariable {
         name: VariableName::Exact(TOKEN_VARIABLE),
         documentation: "Token that commands show to the gateway; wins over `client.token_file`.",
+    },
+    ProcessVariable {
+        name: VariableName::Exact(COMPLETE_VARIABLE),
+        documentation: "Set by the scripts of `foreword completions`: the shell that asks what could come next.",
     },
     ProcessVariable {
         name: VariableName::Prefix("FOREWORD_TEST_"),

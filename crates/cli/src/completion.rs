@@ -1,0 +1,192 @@
+//! What could come next on a command line: the shell's script runs this program and asks.
+//!
+//! Names of the gateway's things are asked of the gateway. Whoever presses a key does not wait for it, and wants no
+//! error: what does not come in time, or cannot be had, is left out.
+
+use std::time::Duration;
+
+use clap::{Command, Parser as _};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::env::{CompleteEnv, Shells};
+use client::{Client, TreeModel};
+use protocol::WorkspaceId;
+use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
+
+use crate::arguments::{Arguments, InWorkspace, command_line};
+use crate::config::variable::COMPLETE_VARIABLE;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::output::{Output, print};
+
+/// How long a key that was pressed may go unanswered.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Threads that are offered; a longer list helps nobody.
+const THREADS: u32 = 200;
+const NAME: &str = "foreword";
+
+/// The arguments that can be completed, by their id, and with what.
+const CANDIDATES: &[(&str, fn() -> Vec<CompletionCandidate>)] = &[
+    ("profile", profiles),
+    ("section", sections),
+    ("workspace", workspaces),
+    ("folder", folders),
+    ("parent", folders),
+    ("to", folders),
+    ("thread", threads),
+    ("turn", || vec![CompletionCandidate::new("last").help(Some("the newest turn".into()))]),
+];
+
+/// Answers a shell's question and ends the process, if one is asked.
+pub(crate) fn answer_if_asked() {
+    if std::env::var_os(COMPLETE_VARIABLE).is_some_and(|shell| !shell.is_empty()) {
+        CompleteEnv::with_factory(|| with_candidates(command_line())).var(COMPLETE_VARIABLE).complete();
+    }
+}
+
+/// Prints the script that makes a shell ask.
+pub(crate) fn script(shell: clap_complete::Shell) -> Result<Exit, Failure> {
+    let shell = shell.to_string();
+    let mut script = Vec::new();
+    let shells = Shells::builtins();
+    let Some(completer) = shells.completer(&shell) else {
+        return Err(Failure::usage(format!("there are no completions for {shell}")));
+    };
+    completer
+        .write_registration(COMPLETE_VARIABLE, NAME, NAME, NAME, &mut script)
+        .map_err(|error| Failure::caused_by(Exit::Failed, "could not write the script", error))?;
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}
+
+fn with_candidates(command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let command = command.mut_args(|arg| {
+        let found = CANDIDATES.iter().find(|(id, _)| arg.get_id() == id);
+        match found {
+            Some((_, candidates)) => arg.add(ArgValueCandidates::new(*candidates)),
+            None => arg,
+        }
+    });
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_candidates))
+}
+
+fn profiles() -> Vec<CompletionCandidate> {
+    instructions::PROFILES.iter().map(|profile| CompletionCandidate::new(profile.name)).collect()
+}
+
+fn sections() -> Vec<CompletionCandidate> {
+    prompt::SECTIONS.iter().map(|section| CompletionCandidate::new(section.id)).collect()
+}
+
+fn workspaces() -> Vec<CompletionCandidate> {
+    ask(async |client: Client, _| {
+        let listed = client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?;
+        Ok(listed.workspaces.into_iter().map(|workspace| candidate(&workspace.name)).collect())
+    })
+}
+
+fn folders() -> Vec<CompletionCandidate> {
+    ask(async |client: Client, context: Context| {
+        let params = ThreadTreeParams::without_threads(workspace(&context, &client).await?);
+        let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
+        let mut paths: Vec<String> = tree.folders().map(|folder| tree.path(&folder.id)).collect();
+        paths.sort();
+        Ok(paths.iter().map(|path| candidate(path)).collect())
+    })
+}
+
+fn threads() -> Vec<CompletionCandidate> {
+    ask(async |client: Client, context: Context| {
+        let workspace_id = workspace(&context, &client).await?;
+        let params =
+            ThreadTreeParams { thread_limit: Some(THREADS), ..ThreadTreeParams::whole(workspace_id) };
+        let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
+        let titles = tree.threads().map(|(thread, _)| candidate(&thread.title));
+        let last = CompletionCandidate::new("last").help(Some("the thread whose turn ran last".into()));
+        Ok(std::iter::once(last).chain(titles).collect())
+    })
+}
+
+/// The workspace that the command line names, or that is meant without.
+async fn workspace(context: &Context, client: &Client) -> Result<WorkspaceId, Failure> {
+    let named = InWorkspace { workspace: flag_value(&["-w", "--workspace"]) };
+    Ok(context.workspace(client, &named).await?.id)
+}
+
+/// Asks the gateway that the command line means.
+fn ask(
+    question: impl AsyncFnOnce(Client, Context) -> Result<Vec<CompletionCandidate>, Failure>,
+) -> Vec<CompletionCandidate> {
+    // What a line that is not complete yet says about where the gateway is.
+    let mut words = vec![NAME.to_owned()];
+    for flag in ["--config", "--home", "--data"] {
+        words.extend(flag_value(&[flag]).into_iter().flat_map(|value| [flag.to_owned(), value]));
+    }
+    words.push("status".to_owned());
+    let Ok(arguments) = Arguments::try_parse_from(words) else { return Vec::new() };
+    let Ok(context) = Context::new(&arguments, Output::silent()) else { return Vec::new() };
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return Vec::new();
+    };
+    let asked = async {
+        let client = context.connect().await?;
+        question(client, context).await
+    };
+    let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
+    runtime.shutdown_background();
+    answer.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// The value of a flag on the line that is being typed, which comes after `--`.
+fn flag_value(names: &[&str]) -> Option<String> {
+    let words: Vec<String> = std::env::args().skip_while(|word| word != "--").skip(1).collect();
+    let value = words.iter().enumerate().find_map(|(index, word)| {
+        if names.contains(&word.as_str()) {
+            return words.get(index + 1).cloned();
+        }
+        let (name, value) = word.split_once('=')?;
+        names.contains(&name).then(|| value.to_owned())
+    });
+    value.map(|value| value.replace(['\\', '\'', '"'], ""))
+}
+
+/// A name as it can stand on a command line: other shells quote what they insert, bash does not.
+fn candidate(name: &str) -> CompletionCandidate {
+    let is_bash = std::env::var_os("_CLAP_COMPLETE_COMP_TYPE").is_some();
+    if is_bash { CompletionCandidate::new(escaped(name)) } else { CompletionCandidate::new(name) }
+}
+
+fn escaped(name: &str) -> String {
+    let mut word = String::with_capacity(name.len());
+    for character in name.chars().filter(|character| !character.is_control()) {
+        if character.is_whitespace() || "\\'\"`$&|;<>()[]{}*?!#~".contains(character) {
+            word.push('\\');
+        }
+        word.push(character);
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_bash_would_take_apart_is_escaped() {
+        assert_eq!(escaped("services/billing"), "services/billing");
+        assert_eq!(escaped("it's $HOME\n"), "it\\'s\\ \\$HOME");
+    }
+
+    #[test]
+    fn every_row_completes_an_argument() {
+        fn ids(command: &Command, found: &mut Vec<String>) {
+            found.extend(command.get_arguments().map(|arg| arg.get_id().to_string()));
+            command.get_subcommands().for_each(|command| ids(command, found));
+        }
+        let mut found = Vec::new();
+        ids(&command_line(), &mut found);
+        for (id, _) in CANDIDATES {
+            assert!(found.iter().any(|found| found == id), "no argument is called {id}");
+        }
+    }
+}
