@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +11,9 @@ use protocol::{FolderId, Timestamp, Version, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Exit, Failure};
+
+/// The editor where none is chosen.
+const FALLBACK: &str = "vi";
 
 /// A text in a file that the editor is opened on. Kept when something goes wrong, removed when all is well.
 ///
@@ -116,7 +119,7 @@ impl Draft {
 
     /// Opens the editor, waits for it, and reads what it left.
     pub(crate) fn edit(&self) -> Result<String, Failure> {
-        let editor = editor();
+        let editor = chosen_editor().unwrap_or_else(|| FALLBACK.into());
         // Editors are often given with flags ("code --wait"), so a shell splits the words.
         let status = Command::new("sh")
             .arg("-c")
@@ -178,10 +181,18 @@ fn create_private(directory: &Path) -> std::io::Result<()> {
     fs::create_dir_all(directory)
 }
 
-fn editor() -> OsString {
-    ["VISUAL", "EDITOR"]
-        .into_iter()
-        .filter_map(std::env::var_os)
-        .find(|editor| !editor.is_empty())
-        .unwrap_or_else(|| "vi".into())
+/// Refuses where the editor that everybody has would wait for somebody who is not there. Who has chosen one knows
+/// what it needs.
+pub(crate) fn check_editor() -> Result<(), Failure> {
+    let is_attended = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if is_attended || chosen_editor().is_some() {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Failed, format!("there is no terminal for the editor `{FALLBACK}`"))
+        .hint("save a file with `foreword doc save FILE`, or set VISUAL or EDITOR to a program that needs no terminal"))
+}
+
+fn chosen_editor() -> Option<OsString> {
+    let set = ["VISUAL", "EDITOR"].into_iter().filter_map(std::env::var_os);
+    set.into_iter().find(|editor| !editor.is_empty())
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use instructions::profile::{Fallbacks, RootOverride};
 use instructions::{ContentHash, FOREWORD, FileSettings, HomeDirectories, Profile, Request, Resolution};
+use protocol::similar;
 use serde::Serialize;
 
 use crate::config::layers::Origin;
@@ -115,8 +116,12 @@ fn profile(context: &Context, name: &str) -> Result<&'static Profile, Failure> {
     }
     let known: Vec<&str> = instructions::PROFILES.iter().map(|profile| profile.name).collect();
     let origin = context.configuration.origin("agents.profile");
-    Err(Failure::usage(format!("there is no profile `{name}` (from {origin})"))
-        .hint(format!("the profiles are {}", known.join(", "))))
+    let failure = Failure::usage(format!("there is no profile `{name}` (from {origin})"));
+    let failure = match similar(name, known.iter().copied()) {
+        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+        None => failure,
+    };
+    Err(failure.hint(format!("the profiles are {}", known.join(", "))))
 }
 
 /// Says when a flag has no effect on the rules in use; a setting may be meant for other rules.
@@ -160,6 +165,11 @@ pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) -> u
         let what = match decision.outcome {
             Outcome::Truncated => "part of its text is lost",
             Outcome::OverBudget | Outcome::TooDeep => "its text is lost",
+            // A diagnostic says so already.
+            Outcome::Unreadable => {
+                files += 1;
+                continue;
+            }
             _ => continue,
         };
         let why = decision.detail.as_deref().map_or_else(String::new, |why| format!(": {why}"));
@@ -197,8 +207,15 @@ pub(crate) struct Explained<'a> {
     #[serde(flatten)]
     resolution: Printed<'a>,
     limit_bytes: u64,
+    /// What counts against the limit.
+    kept_bytes: u64,
     root_reason: &'a str,
+    /// Why nothing is read at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    switched_off: Option<&'a str>,
     /// Of the whole text.
+    text_bytes: usize,
+    /// The same, estimated.
     tokens: usize,
 }
 
@@ -228,7 +245,10 @@ impl<'a> Explained<'a> {
         Self {
             resolution: Printed::new(resolution, absent),
             limit_bytes: resolution.limit_bytes,
+            kept_bytes: kept_bytes(resolution),
             root_reason: &resolution.root_reason,
+            switched_off: resolution.switched_off.as_deref(),
+            text_bytes: resolution.text.as_deref().map_or(0, str::len),
             tokens: resolution.text.as_deref().map_or(0, tokens),
         }
     }
@@ -261,6 +281,11 @@ impl<'a> Printed<'a> {
             diagnostics: &resolution.diagnostics,
         }
     }
+}
+
+/// How much of a resolution counts against its limit.
+pub(crate) fn kept_bytes(resolution: &Resolution) -> u64 {
+    resolution.files.iter().filter(|file| file.limited).map(|file| file.kept_bytes).sum()
 }
 
 /// Whether candidates that are not there are listed.

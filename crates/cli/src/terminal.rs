@@ -1,7 +1,8 @@
 //! What differs where somebody reads on a terminal: lines fit its width, and times are relative to now. In a pipe or
 //! file, lines are as long as they are and times are exact.
 
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 
 use protocol::Timestamp;
 
@@ -19,17 +20,36 @@ const FAR: i64 = 60 * DAY;
 
 /// How many columns standard output has; none where it is no terminal, or one that does not say.
 pub(crate) fn columns() -> Option<usize> {
-    let stdout = io::stdout();
-    if !stdout.is_terminal() {
+    columns_of(io::stdout())
+}
+
+/// The same of another stream.
+pub(crate) fn columns_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    if !stream.is_terminal() {
         return None;
     }
-    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+    let size = rustix::termios::tcgetwinsize(&stream).ok()?;
     (size.ws_col >= MIN_COLUMNS).then_some(size.ws_col.into())
 }
 
 /// A point in time as it is listed.
 pub(crate) fn time(at: Timestamp) -> String {
     if io::stdout().is_terminal() { relative(at, Timestamp::now()) } else { at.to_string() }
+}
+
+/// A point in time in a line that stays on the screen: one that is just over is told by the clock, because "now" would be
+/// wrong as soon as it is read.
+pub(crate) fn moment(at: Timestamp) -> String {
+    let exact = at.to_string();
+    if !io::stdout().is_terminal() {
+        return exact;
+    }
+    let now = Timestamp::now();
+    if (now.milliseconds() - at.milliseconds()).abs() >= MINUTE {
+        return relative(at, now);
+    }
+    let clock = exact.split_once('T').and_then(|(_, clock)| clock.get(.."12:34:56".len()));
+    clock.map_or(exact.clone(), |clock| format!("{clock} UTC"))
 }
 
 fn relative(at: Timestamp, now: Timestamp) -> String {

@@ -107,9 +107,16 @@ fn a_status_needs_no_gateway_and_names_the_one_that_runs() {
     let status = machine.run("status --format json").object();
     assert_eq!((&status["running"], status["url"].as_str()), (&Value::Bool(true), Some(server.url.as_str())));
     assert_eq!(status["workspaces"][0]["name"], "demo");
+    assert_eq!(
+        status["providers"][1],
+        serde_json::json!({ "name": "openai", "missing_key": "OPENAI_API_KEY" })
+    );
     let out = machine.tidy(&machine.run("status").done());
     assert!(
         out.contains("workspaces demo\nturns      0 running\n")
+            && out.contains(
+                "providers  anthropic (ANTHROPIC_API_KEY is not set), openai (OPENAI_API_KEY is not set)\n"
+            )
             && out.contains("database   sqlite://~/data/foreword.db\n"),
         "{out}"
     );

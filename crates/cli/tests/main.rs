@@ -8,6 +8,8 @@ mod backup;
 #[cfg(test)]
 mod clocks;
 #[cfg(test)]
+mod bad_input;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod deployment;

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::progress::Progress;
 
 pub(crate) async fn back_up(context: &Context, file: &Path, existing: Existing) -> Result<Exit, Failure> {
     let database = match context.database()? {
@@ -18,7 +19,9 @@ pub(crate) async fn back_up(context: &Context, file: &Path, existing: Existing) 
                 .hint("pg_dump --format=custom --file=foreword.dump DATABASE makes one"));
         }
     };
+    let progress = Progress::start(context.output, format!("copying {}", database.display()));
     gateway::back_up(&database, file, existing).await.map_err(|error| failure(&error))?;
+    drop(progress);
     let bytes = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
     let result = json!({ "file": file, "database": database, "bytes": bytes });
     context.output.data(&result, || format!("{}\n", file.display()))?;
@@ -41,7 +44,9 @@ pub(crate) async fn restore(context: &Context, file: &Path, tokens: RestoredToke
                 .hint("pg_restore --clean --if-exists --dbname=DATABASE foreword.dump restores one"));
         }
     }
+    let progress = Progress::start(context.output, format!("restoring {}", file.display()));
     gateway::restore(file, data, tokens).await.map_err(|error| failure(&error))?;
+    drop(progress);
     let token = data.join(OWNER_TOKEN_FILE);
     let result = json!({
         "database": place,

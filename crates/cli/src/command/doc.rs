@@ -150,7 +150,7 @@ fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
     print_text(&document.content)?;
     let status = if document.status == DocumentStatus::Draft { ", a draft" } else { "" };
     let author = document.updated_by.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
-    output.note(format!("version {}{status}, saved {}{author}", document.version, document.updated_at));
+    output.note(format!("version {}{status}, saved {}{author}", document.version, time(document.updated_at)));
     Ok(())
 }
 
@@ -182,7 +182,7 @@ async fn revision(
     let revision = &result.revision;
     print_text(&revision.content)?;
     let author = revision.saved_by.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
-    context.output.note(format!("version {version}, saved {}{author}", revision.saved_at));
+    context.output.note(format!("version {version}, saved {}{author}", time(revision.saved_at)));
     Ok(Exit::Done)
 }
 

@@ -16,6 +16,7 @@ use crate::config::providers;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
+use crate::progress::Progress;
 
 /// Connections that one gateway may open to PostgreSQL, and some for whoever looks after the server.
 const POSTGRES_CONNECTIONS: i64 = 32;
@@ -31,11 +32,13 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     checks.extend(files::data_directory(&context.directories.data));
     checks.push(files::secrets(context));
     checks.push(gateway(&context.directories.data));
+    let progress = Progress::start(context.output, "checking the database");
     match context.database() {
         Ok(Database::Sqlite(path)) => checks.extend([embedded(&path).await, clock()]),
         Ok(database @ Database::Postgres(_)) => checks.extend(server(&database).await),
         Err(failure) => checks.push(of_failure("database", &failure)),
     }
+    drop(progress);
     checks.extend([sandbox(context), files::disk_space(&context.directories.data), files::handles()]);
     report(context.output, &checks)
 }
@@ -120,10 +123,8 @@ async fn server(database: &Database) -> Vec<Check> {
     let found = match gateway::ask_postgres(address).await {
         Ok(found) => found,
         Err(error) => {
-            return vec![
-                Check::fail("database", format!("{database}: {error}"))
-                    .hint("start the server, or mend gateway.database"),
-            ];
+            let check = Check::fail("database", format!("{database}: {error}"));
+            return vec![Check { hint: database.hint(&error), ..check }];
         }
     };
     let database_check = match &found.newer_schema {

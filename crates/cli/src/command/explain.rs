@@ -4,12 +4,15 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use instructions::{Decision, FileScope, Outcome, Resolution, Severity};
+use instructions::{Decision, Diagnostic, FileScope, Outcome, Resolution, Severity};
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Explained, Files, LostText, Shown, directory, tokens, warn, warn_of_lost_text};
+use crate::files::{
+    Absent, Explained, Files, LostText, Shown, directory, kept_bytes, tokens, warn, warn_of_lost_text,
+};
 use crate::output::{is_coloured, print, shown};
+use crate::progress::Progress;
 use crate::terminal::{self, wrap};
 use crate::words::count;
 
@@ -21,7 +24,7 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     let cwd = directory(path)?;
-    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| files.failure(&error))?;
+    let resolution = survey(context, &files, &cwd)?;
     if context.output.is_json() {
         context.output.json(&Explained::new(&resolution, absent))?;
     } else {
@@ -34,7 +37,7 @@ pub(crate) fn run(
 pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     let cwd = directory(path)?;
-    let resolution = instructions::survey(&files.request(&cwd)).map_err(|error| files.failure(&error))?;
+    let resolution = survey(context, &files, &cwd)?;
     if context.output.is_json() {
         context.output.json(&Shown::new(&resolution))?;
         warn_of_lost_text(context, &resolution);
@@ -64,8 +67,14 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
+/// What there is, found on the disk; a slow one is waited for with a sign of life.
+fn survey(context: &Context, files: &Files, cwd: &Path) -> Result<Resolution, Failure> {
+    let _progress = Progress::start(context.output, "reading the files");
+    instructions::survey(&files.request(cwd)).map_err(|error| files.failure(&error))
+}
+
 /// A sign, a word and a colour for each outcome; the word alone is enough.
-fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style) {
+pub(super) fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style) {
     let plain = Style::new();
     let faint = plain.dimmed();
     let (good, poor, bad) =
@@ -104,10 +113,7 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
         .collect();
     let names = listed.iter().map(|decision| name(decision).chars().count());
     let outcomes = listed.iter().map(|decision| appearance(decision.outcome).1.len());
-    let columns = Columns {
-        name: names.max().unwrap_or(0).clamp(10, 40),
-        outcome: outcomes.max().unwrap_or(0).max(12),
-    };
+    let columns = Columns::new(names.max().unwrap_or(0), outcomes.max().unwrap_or(0));
     let mut directories: Vec<&Path> = Vec::new();
     for decision in &listed {
         let directory = decision.path.parent().unwrap_or(&decision.path);
@@ -116,32 +122,57 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
         }
     }
     for directory in directories {
-        text.push_str(&format!("\n{}\n", plain(directory.to_string_lossy())));
+        text.push_str(&format!("\n{}\n", place(resolution, directory)));
         let here = |decision: &&&Decision| decision.path.parent().unwrap_or(&decision.path) == directory;
         for decision in listed.iter().filter(here) {
-            let line = line(resolution, decision, columns);
+            let line = line(resolution, decision, &name(decision), columns);
             text.push_str(&format!("{}\n", wrap(&line, screen, columns.indent(screen))));
         }
     }
     for diagnostic in &resolution.diagnostics {
-        let (word, style) = match diagnostic.severity {
-            Severity::Error => ("error", AnsiColor::Red.on_default()),
-            Severity::Warning => ("warning", AnsiColor::Yellow.on_default()),
-        };
-        let place = match (&diagnostic.path, diagnostic.line) {
-            (Some(path), Some(line)) => format!("{}:{line}: ", plain(path.to_string_lossy())),
-            (Some(path), None) => format!("{}: ", plain(path.to_string_lossy())),
-            _ => String::new(),
-        };
-        let word = paint(style, word);
-        let line = format!("{word}: {place}{} ({})", plain(&diagnostic.message), diagnostic.code);
-        text.push_str(&format!("\n{}\n", wrap(&line, screen, INDENT)));
+        text.push_str(&format!("\n{}\n", wrap(&describe_diagnostic(resolution, diagnostic), screen, INDENT)));
     }
     text
 }
 
+pub(super) fn describe_diagnostic(resolution: &Resolution, diagnostic: &Diagnostic) -> String {
+    let (word, style) = match diagnostic.severity {
+        Severity::Error => ("error", AnsiColor::Red.on_default()),
+        Severity::Warning => ("warning", AnsiColor::Yellow.on_default()),
+    };
+    let place = match (&diagnostic.path, diagnostic.line) {
+        (Some(path), Some(line)) => format!("{}:{line}: ", place(resolution, path)),
+        (Some(path), None) => format!("{}: ", place(resolution, path)),
+        _ => String::new(),
+    };
+    let word = paint(style, word);
+    format!("{word}: {place}{} ({})", plain(&diagnostic.message), diagnostic.code)
+}
+
+/// A path as people are shown it: below the root, or without one below the working directory, it counts from there.
+pub(super) fn place(resolution: &Resolution, path: &Path) -> String {
+    match path.strip_prefix(base(resolution)) {
+        Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
+        Ok(below) => plain(below.to_string_lossy()),
+        Err(_) => plain(path.to_string_lossy()),
+    }
+}
+
+fn base(resolution: &Resolution) -> &Path {
+    resolution.root.as_ref().unwrap_or(&resolution.cwd)
+}
+
+/// A reason with its paths shown like all others. One at the root keeps the sign that it is not beside its candidate.
+fn reason(resolution: &Resolution, detail: &str) -> String {
+    let base = base(resolution);
+    if base.parent().is_none() {
+        return plain(detail);
+    }
+    plain(detail.replace(&format!("{}/", base.display()), "./"))
+}
+
 /// Where continued lines begin.
-const INDENT: usize = 2;
+pub(super) const INDENT: usize = 2;
 /// The same below the words of the heading.
 const HEADING_INDENT: usize = 9;
 /// Columns that a reason needs to be readable beside the outcome.
@@ -174,7 +205,7 @@ fn nothing_applies(resolution: &Resolution) -> String {
 }
 
 /// A word in colour, where colours are wanted.
-fn paint(style: Style, word: &str) -> String {
+pub(super) fn paint(style: Style, word: &str) -> String {
     if is_coloured() { format!("{style}{word}{style:#}") } else { word.to_owned() }
 }
 
@@ -183,7 +214,7 @@ fn heading(resolution: &Resolution) -> String {
         Some(root) => format!("{}: {}", plain(root.to_string_lossy()), resolution.root_reason),
         None => format!("none: {}", resolution.root_reason),
     };
-    let kept: u64 = resolution.files.iter().filter(|file| file.limited).map(|file| file.kept_bytes).sum();
+    let kept = kept_bytes(resolution);
     let total = count(resolution.text.as_deref().map_or(0, tokens) as u64, "token");
     format!(
         "profile  {}\ncwd      {}\nroot     {root}\nlimit    {kept} of {} bytes of project files{}\ntext     about {total}\n",
@@ -204,20 +235,31 @@ fn share(bytes: u64, limit: u64) -> String {
 
 /// How wide names and outcomes are.
 #[derive(Clone, Copy)]
-struct Columns {
+pub(super) struct Columns {
     name: usize,
     outcome: usize,
 }
 
 impl Columns {
+    pub(super) fn new(name: usize, outcome: usize) -> Self {
+        Self { name: name.clamp(10, 40), outcome: outcome.max(12) }
+    }
+
+    /// A name and what is said of it.
+    pub(super) fn row(self, name: &str, word: &str) -> String {
+        let width = self.name;
+        format!("  - {name:width$}  {word}")
+    }
+
     /// Where a reason continues: below where it began, or on a narrow screen further left.
-    fn indent(self, screen: Option<usize>) -> usize {
+    pub(super) fn indent(self, screen: Option<usize>) -> usize {
         let reason = INDENT + 2 + self.name + 2 + self.outcome + 2;
         if screen.is_some_and(|screen| screen < reason + MIN_REASON) { 2 * INDENT + 2 } else { reason }
     }
 }
 
-fn line(resolution: &Resolution, decision: &Decision, columns: Columns) -> String {
+/// A candidate, called as the caller calls it, and what became of it.
+pub(super) fn line(resolution: &Resolution, decision: &Decision, name: &str, columns: Columns) -> String {
     let (sign, word, style) = appearance(decision.outcome);
     let mut facts = Vec::new();
     let is_shown = matches!(decision.outcome, Outcome::Used | Outcome::Truncated | Outcome::OverBudget);
@@ -234,14 +276,16 @@ fn line(resolution: &Resolution, decision: &Decision, columns: Columns) -> Strin
     }
     if let Some(by) = &decision.by {
         let here = by.parent() == decision.path.parent();
-        let by = plain(by.file_name().filter(|_| here).unwrap_or(by.as_os_str()).to_string_lossy());
+        let by = match by.file_name().filter(|_| here) {
+            Some(name) => plain(name.to_string_lossy()),
+            None => reason(resolution, &by.to_string_lossy()),
+        };
         facts.push(match decision.outcome {
             Outcome::Duplicate => format!("of {by}"),
             _ => format!("by {by}, which comes first"),
         });
     }
-    facts.extend(decision.detail.as_ref().map(plain));
-    let name = name(decision);
+    facts.extend(decision.detail.as_ref().map(|detail| reason(resolution, detail)));
     let Columns { name: width, outcome } = columns;
     let word = paint(style, &format!("{word:outcome$}"));
     let line = format!("  {sign} {name:width$}  {word}  {}", facts.join("; "));

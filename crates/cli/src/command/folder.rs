@@ -105,7 +105,8 @@ impl Folders {
         let FolderGetParams { workspace_id, folder_id } = self.find(folder).await?;
         let params = FolderRenameParams { workspace_id, folder_id, name };
         let result = self.client.call::<FolderRename>(&params).await?;
-        self.context.output.data(&result, || describe(&result.folder))?;
+        self.context.output.data(&result, String::new)?;
+        self.context.output.note(format!("renamed folder `{folder}` to `{}`", result.folder.name));
         Ok(())
     }
 
@@ -114,7 +115,8 @@ impl Folders {
         let parent_folder_id = self.context.folder_or_root(&self.client, &workspace_id, to).await?;
         let params = FolderMoveParams { workspace_id, folder_id, parent_folder_id };
         let result = self.client.call::<FolderMove>(&params).await?;
-        self.context.output.data(&result, || describe(&result.folder))?;
+        self.context.output.data(&result, String::new)?;
+        self.context.output.note(format!("moved folder `{}` to `{to}`", result.folder.name));
         Ok(())
     }
 
@@ -168,7 +170,7 @@ impl Folders {
         let workspace_id = self.workspace_id.clone();
         let folder_id = self.context.deleted_folder(&self.client, &workspace_id, folder).await?.folder.id;
         let result = self.client.call::<FolderRestore>(&FolderGetParams { workspace_id, folder_id }).await?;
-        self.context.output.data(&result, || describe(&result.folder))?;
+        self.context.output.data(&result, String::new)?;
         let document = match &result.doc {
             Some(doc) => format!("with its document, now version {}", doc.version),
             None => "it had no document".to_owned(),
@@ -185,6 +187,9 @@ fn describe(folder: &FolderRecord) -> String {
     let parent = folder.parent_folder_id.as_ref().map_or("/", |parent| parent.as_str());
     format!(
         "name     {}\nid       {}\nparent   {parent}\ncreated  {}\nupdated  {}\n",
-        folder.name, folder.id, folder.created_at, folder.updated_at
+        folder.name,
+        folder.id,
+        time(folder.created_at),
+        time(folder.updated_at)
     )
 }

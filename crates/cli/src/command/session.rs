@@ -1,8 +1,10 @@
 //! `foreword session`.
 
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use instructions::{FileReader, ResumeDifference, Session as Stored, SessionFile};
+use protocol::Timestamp;
 use serde_json::json;
 
 use super::prompt::hash;
@@ -12,6 +14,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::{Reader, table};
+use crate::terminal::time;
 use crate::words::count;
 
 pub(crate) fn run(context: &Context, command: &Session) -> Result<Exit, Failure> {
@@ -68,6 +71,13 @@ pub(super) fn describe(session: &Stored) -> String {
     text
 }
 
+/// When the session was last saved, as far as its file says.
+fn saved_at(path: &Path) -> Option<Timestamp> {
+    let modified = path.metadata().and_then(|metadata| metadata.modified()).ok()?;
+    let since_epoch = modified.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_milliseconds(i64::try_from(since_epoch.as_millis()).ok()?))
+}
+
 /// Prints what differs; where the session is locked, it is then where the disk is.
 fn diff(
     context: &Context,
@@ -76,6 +86,7 @@ fn diff(
     locked: Option<&SessionFile>,
 ) -> Result<Exit, Failure> {
     let mut session = read(path)?;
+    let saved = saved_at(path);
     let files = Files::new(context)?;
     check_profile(&session, &files)?;
     let cwd = match cwd {
@@ -100,8 +111,9 @@ fn diff(
     if let (Some(prepared), Reader::Listening) = (prepared, reader) {
         prepared.commit().map_err(|error| file_failure(&error))?;
     }
-    if reminder.is_none() {
-        context.output.note("nothing differs");
-    }
+    let what = if reminder.is_some() { "this differs" } else { "nothing differs" };
+    let since =
+        saved.map_or_else(String::new, |saved| format!(" since the session was saved ({})", time(saved)));
+    context.output.note(format!("{what}{since}"));
     Ok(Exit::Done)
 }

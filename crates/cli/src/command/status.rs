@@ -5,8 +5,13 @@ use protocol::Workspace;
 use protocol::method::{Initialize, InitializeParams, InitializeResult, WorkspaceList, WorkspaceListParams};
 use serde::Serialize;
 
+use crate::config::{Configuration, providers};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::terminal::{self, wrap};
+
+/// Where values begin, and continue.
+const INDENT: usize = 11;
 
 #[derive(Serialize)]
 struct Status {
@@ -22,13 +27,23 @@ struct Status {
     /// Turns that run in these workspaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     running_turns: Option<u64>,
-    /// The three below are what the configuration says here; a gateway on another machine may have another.
+    /// The four below are what the configuration says here; a gateway on another machine may have another.
     database: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    /// What the part of a model's name before the `/` may be.
+    providers: Vec<NamedProvider>,
     sandbox: String,
     home: String,
     data: String,
+}
+
+#[derive(Serialize)]
+struct NamedProvider {
+    name: String,
+    /// The variable that is not set, where the provider cannot be asked without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_key: Option<String>,
 }
 
 pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
@@ -42,6 +57,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
         running_turns: None,
         database: context.database()?.to_string(),
         model: sections.default_model.clone(),
+        providers: named_providers(&context.configuration),
         sandbox: sandbox(context),
         home: context.directories.home.display().to_string(),
         data: context.directories.data.display().to_string(),
@@ -67,6 +83,13 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+fn named_providers(configuration: &Configuration) -> Vec<NamedProvider> {
+    let names = providers::known_names(configuration.sections()).into_iter();
+    let missing_key =
+        |name: &str| providers::missing_key(configuration, name, |variable| std::env::var(variable).ok());
+    names.map(|name| NamedProvider { name: name.to_owned(), missing_key: missing_key(name) }).collect()
+}
+
 /// In which sandbox commands run, or why none do.
 pub(super) fn sandbox(context: &Context) -> String {
     let sections = context.configuration.sections();
@@ -88,15 +111,26 @@ fn text(status: &Status) -> String {
         let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     });
+    let providers: Vec<String> = status
+        .providers
+        .iter()
+        .map(|provider| match &provider.missing_key {
+            Some(variable) => format!("{} ({variable} is not set)", provider.name),
+            None => provider.name.clone(),
+        })
+        .collect();
     let rows = [
         ("gateway", Some(gateway)),
         ("workspaces", workspaces),
         ("turns", status.running_turns.map(|count| format!("{count} running"))),
         ("model", Some(status.model.clone().unwrap_or_else(|| "none (model.default is not set)".to_owned()))),
+        ("providers", Some(providers.join(", "))),
         ("sandbox", Some(status.sandbox.clone())),
         ("database", Some(status.database.clone())),
         ("data", Some(status.data.clone())),
         ("home", Some(status.home.clone())),
     ];
-    rows.into_iter().filter_map(|(name, value)| Some(format!("{name:<11}{}\n", value?))).collect()
+    let columns = terminal::columns();
+    let lines = rows.into_iter().filter_map(|(name, value)| Some(format!("{name:<INDENT$}{}", value?)));
+    lines.map(|line| format!("{}\n", wrap(&line, columns, INDENT))).collect()
 }

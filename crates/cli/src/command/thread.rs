@@ -12,6 +12,7 @@ use super::session::describe as describe_session;
 use crate::arguments::{InWorkspace, Thread};
 use crate::context::{Context, find_thread};
 use crate::failure::{Exit, Failure};
+use crate::terminal::time;
 use crate::words::enum_str;
 
 pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failure> {
@@ -55,7 +56,8 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
             let thread_id = find_thread(&client, &workspace_id, &thread).await?;
             let params = ThreadRenameParams { workspace_id, thread_id, title };
             let result = client.call::<ThreadRename>(&params).await?;
-            output.data(&result, || describe(&result.thread))?;
+            output.data(&result, String::new)?;
+            output.note(format!("renamed thread `{thread}` to `{}`", result.thread.title));
         }
         Thread::Move { thread, to, scope } => {
             let workspace_id = workspace(&scope).await?.id;
@@ -63,7 +65,8 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
             let thread_id = find_thread(&client, &workspace_id, &thread).await?;
             let params = ThreadMoveParams { workspace_id, thread_id, folder_id };
             let result = client.call::<ThreadMove>(&params).await?;
-            output.data(&result, || describe(&result.thread))?;
+            output.data(&result, String::new)?;
+            output.note(format!("moved thread `{}` to `{to}`", result.thread.title));
         }
         Thread::Archive { thread, scope } => {
             let workspace_id = workspace(&scope).await?.id;
@@ -132,10 +135,13 @@ fn describe(thread: &ThreadRecord) -> String {
     let mode = enum_str(&thread.mode);
     let mut text = format!(
         "title     {}\nid        {}\nfolder    {folder}\nmode      {mode}\ncreated   {}\nupdated   {}\n",
-        thread.title, thread.id, thread.created_at, thread.updated_at
+        thread.title,
+        thread.id,
+        time(thread.created_at),
+        time(thread.updated_at)
     );
     if let Some(archived) = thread.archived_at {
-        text.push_str(&format!("archived  {archived}\n"));
+        text.push_str(&format!("archived  {}\n", time(archived)));
     }
     text
 }

@@ -1,11 +1,15 @@
 //! `foreword watch`: the explanation, and again whenever it changes.
 
+mod changes;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use instructions::Resolution;
 use notify::{RecursiveMode, Watcher as _};
+use protocol::Timestamp;
+use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::explain::explain;
@@ -33,34 +37,28 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
     })
     .map_err(|error| Failure::caused_by(Exit::Failed, "could not watch for changes", error))?;
     let mut watched: HashSet<PathBuf> = HashSet::new();
-    let mut last: Option<String> = None;
+    let mut last: Option<Resolution> = None;
+    let mut last_error: Option<String> = None;
     loop {
         match instructions::survey(&files.request(&cwd)) {
             Ok(resolution) => {
                 watch(&mut watcher, &mut watched, &resolution, &files);
-                let seen = fingerprint(&resolution);
-                if last.as_ref() != Some(&seen) {
-                    let gap = if last.is_some() { "\n" } else { "" };
-                    let printed = Shown::new(&resolution);
-                    let reader = context
-                        .output
-                        .data(&printed, || format!("{gap}{}", explain(&resolution, Absent::LeftOut)))?;
-                    if reader == Reader::Gone {
+                let is_same = last.as_ref().is_some_and(|last| fingerprint(last) == fingerprint(&resolution));
+                // After an error, what is there is news, too.
+                if !is_same || last_error.take().is_some() {
+                    if tell(context, last.as_ref(), &resolution)? == Reader::Gone {
                         return Ok(Exit::Done);
                     }
-                    if last.is_none() {
-                        context.output.note("watching; stop with Ctrl-C");
-                    }
-                    last = Some(seen);
+                    last = Some(resolution);
                 }
             }
             Err(error) if last.is_none() => return Err(files.failure(&error)),
             // The directory may be gone for a moment, as when a branch is changed.
             Err(error) => {
                 let message = error.to_string();
-                if last.as_ref() != Some(&message) {
+                if last_error.as_ref() != Some(&message) {
                     context.output.warning(&message, None);
-                    last = Some(message);
+                    last_error = Some(message);
                 }
             }
         }
@@ -82,6 +80,27 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
             return Ok(Exit::Done);
         }
     }
+}
+
+/// The explanation at first, then only what is different; programs get all of it every time.
+fn tell(context: &Context, last: Option<&Resolution>, now: &Resolution) -> Result<Reader, Failure> {
+    let at = Timestamp::now();
+    let reader = context.output.data(&Watched { at, resolution: Shown::new(now) }, || match last {
+        Some(last) => changes::describe(last, now, at),
+        None => explain(now, Absent::LeftOut),
+    })?;
+    if last.is_none() {
+        context.output.note("watching; stop with Ctrl-C");
+    }
+    Ok(reader)
+}
+
+/// What is there, and since when it was seen.
+#[derive(Serialize)]
+struct Watched<'a> {
+    at: Timestamp,
+    #[serde(flatten)]
+    resolution: Shown<'a>,
 }
 
 /// Watches the directories that matter now; one that was replaced is watched anew.

@@ -10,6 +10,7 @@ use crate::arguments::{InWorkspace, Workspace};
 use crate::context::{Context, absolute_directory};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
+use crate::terminal::time;
 
 pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Failure> {
     let output = context.output;
@@ -57,7 +58,10 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
                 context.workspace(&client, &InWorkspace { workspace: Some(workspace) }).await?.id;
             let params = WorkspaceUpdateParams { workspace_id, name, root_path, agents: None };
             let result = client.call::<WorkspaceUpdate>(&params).await?;
-            output.data(&result, || describe(&result.workspace))?;
+            output.data(&result, String::new)?;
+            let WorkspaceRecord { name, root_path, .. } = &result.workspace;
+            let root = root_path.as_ref().map_or("no root".to_owned(), |root| format!("the root {root}"));
+            output.note(format!("workspace `{name}` now has {root}"));
         }
         Workspace::Archive { workspace } => {
             let client = context.connect().await?;
@@ -86,6 +90,9 @@ fn describe(workspace: &WorkspaceRecord) -> String {
     let root = workspace.root_path.as_deref().unwrap_or("-");
     format!(
         "name     {}\nid       {}\nroot     {root}\ncreated  {}\nupdated  {}\n",
-        workspace.name, workspace.id, workspace.created_at, workspace.updated_at
+        workspace.name,
+        workspace.id,
+        time(workspace.created_at),
+        time(workspace.updated_at)
     )
 }

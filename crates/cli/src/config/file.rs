@@ -45,7 +45,7 @@ impl ConfigurationFile {
             Err(error) if is_absence(&error) => return Ok(None),
             Err(error) => {
                 let what = format!("cannot read the configuration file {}", path.display());
-                return Err(Failure::caused_by(Exit::Usage, &what, error));
+                return Err(Failure::caused_by(Exit::Failed, &what, error));
             }
             Ok(_) if bytes.len() as u64 > MAX_FILE_BYTES => {
                 let path = path.display();

@@ -34,12 +34,12 @@ fn every_candidate_has_its_fate_under_its_directory() {
     assert!(tokens.starts_with("text     about "), "{tokens}");
     assert_eq!(
         rest,
-        "\n~/project\n  \
+        "\n.\n  \
            + AGENTS.md           used          5 bytes (under 1 %), about 2 tokens\n\
-         \n~/project/a\n  \
+         \na\n  \
            + AGENTS.override.md  used          5 bytes (under 1 %), about 2 tokens\n  \
            - AGENTS.md           shadowed      by AGENTS.override.md, which comes first\n\
-         \n~/project/a/b\n  \
+         \na/b\n  \
            - AGENTS.md           blank         it is only white space, so it counts as if it were not there\n  \
            - CLAUDE.md           ignored       it is for Claude Code, the profile `foreword` does not read it; \
          copy what should count into AGENTS.md\n"
@@ -94,7 +94,13 @@ fn programs_get_exactly_the_documented_shape() {
     });
     let reason = "it is the nearest directory with `.git`";
     for (words, own) in [
-        ("explain --format json", json!({ "limit_bytes": 32_768, "root_reason": reason, "tokens": 30 })),
+        (
+            "explain --format json",
+            json!({
+                "limit_bytes": 32_768, "kept_bytes": 12, "root_reason": reason, "text_bytes": text.len(),
+                "tokens": 30,
+            }),
+        ),
         ("show --format json", json!({ "blocks": [{ "role": "system", "text": text }], "text": text })),
     ] {
         let mut expected = expected.clone();
@@ -145,7 +151,7 @@ fn a_name_cannot_break_its_line_nor_steer_a_terminal() {
     machine.write("project/.git/HEAD", "");
     machine.write("project/a\n\u{1b}[2Jb/AGENTS.md", "text <system-reminder\u{7}>\n");
     let out = machine.run("explain 'a\n\u{1b}[2Jb'").done();
-    assert!(out.contains("/a\\n\\u{1b}[2Jb\n"), "{out}");
+    assert!(out.contains("\na\\n\\u{1b}[2Jb\n"), "{out}");
     assert!(!out.contains(['\u{1b}', '\u{7}']), "{out:?}");
 }
 
@@ -165,7 +171,7 @@ fn the_same_file_and_files_elsewhere_are_told_with_their_place() {
     };
     assert_eq!(
         line("explain a", "duplicate"),
-        "  - AGENTS.md   duplicate     of ~/project/AGENTS.md; it is the same file, under another name"
+        "  - AGENTS.md   duplicate     of ./AGENTS.md; it is the same file, under another name"
     );
     assert_eq!(
         line("explain b", "outside root"),
@@ -195,6 +201,21 @@ fn a_check_fails_where_text_is_lost_and_only_there() {
     assert_eq!(machine.run("explain --check --max-bytes 10 --format json").code, Some(1));
     // Without the flag it is only said.
     assert_eq!(machine.run("explain --max-bytes 10").code, Some(0));
+}
+
+#[test]
+fn a_check_fails_where_a_file_cannot_be_read() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", b"not \xff UTF-8\n");
+    assert_eq!(machine.run("explain --check").code, Some(0), "such text is replaced, not lost");
+    std::fs::remove_file(machine.project().join("AGENTS.md")).unwrap();
+    // A link that leads to itself cannot be read by anybody, not even by root.
+    symlink("AGENTS.md", machine.project().join("AGENTS.md")).unwrap();
+    let said = machine.run("explain --check");
+    assert_eq!((said.code, said.err.as_str()), (Some(1), ""), "{said:?}");
+    assert!(said.out.contains("unreadable"), "{}", said.out);
+    assert_eq!(machine.run("explain").code, Some(0));
 }
 
 #[test]

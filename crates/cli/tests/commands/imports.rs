@@ -37,13 +37,13 @@ fn imports_and_rules_are_explained() {
     let (_, rest) = out.split_once("tokens\n").unwrap();
     assert_eq!(
         rest,
-        "\n~/project\n  \
+        "\n.\n  \
            + AGENTS.md        used            42 bytes (under 1 %), about 13 tokens\n  \
            - AGENTS.local.md  not applicable  it applies to `*.sql` below ~/project; it is brought in when a path that \
          matches is touched\n\
-         \n~/project/docs\n  \
+         \ndocs\n  \
            + style.md         used            17 bytes (under 1 %), about 3 tokens; imported by \
-         ~/project/AGENTS.md, line 1\n"
+         ./AGENTS.md, line 1\n"
     );
 }
 

@@ -58,7 +58,7 @@ fn a_session_that_is_not_there_says_how_to_start_one() {
 #[test]
 fn a_resumed_session_would_be_told_what_differs() {
     let machine = machine();
-    machine.check("session diff s.json", "", "nothing differs\n");
+    machine.check("session diff s.json", "", "nothing differs since the session was saved (TIME)\n");
     assert_eq!(
         machine.run("session diff s.json --format json").object(),
         json!({ "differs": false, "reminder": null })
@@ -68,13 +68,21 @@ fn a_resumed_session_would_be_told_what_differs() {
     let told = "<system-reminder type=\"session.resume.diff\">\nSession resumed with context changes:\n\
          - cwd: ~/project -> ~/project/b\n\
          Re-check AGENTS.md for current scope:\n- ~/project/a/AGENTS.md (removed: no longer applies)\n</system-reminder>\n";
-    machine.check("session diff s.json --cwd b", told, "");
-    machine.check("session diff s.json --cwd b", told, "");
+    machine.check("session diff s.json --cwd b", told, "this differs since the session was saved (TIME)\n");
+    machine.check("session diff s.json --cwd b", told, "this differs since the session was saved (TIME)\n");
     let object = machine.run("session diff s.json --cwd b --format json").object();
     assert_eq!(object["differs"], true);
-    machine.check("session diff s.json --cwd b --confirm", told, "");
-    machine.check("session diff s.json --cwd b --confirm", "", "nothing differs\n");
-    machine.check("session diff s.json", "", "nothing differs\n");
+    machine.check(
+        "session diff s.json --cwd b --confirm",
+        told,
+        "this differs since the session was saved (TIME)\n",
+    );
+    machine.check(
+        "session diff s.json --cwd b --confirm",
+        "",
+        "nothing differs since the session was saved (TIME)\n",
+    );
+    machine.check("session diff s.json", "", "nothing differs since the session was saved (TIME)\n");
     machine.check_code(
         "session diff s.json --profile codex",
         2,

@@ -45,9 +45,10 @@ fn threads_are_made_drawn_renamed_moved_and_archived() {
         )
     };
     machine.check(&format!("thread get {thread}"), &shown("Deep", "ID"), "");
-    machine.check(&format!("thread rename {thread} 'Deep down'"), &shown("Deep down", "ID"), "");
-    machine.check(&format!("thread move {thread} /"), &shown("Deep down", "/"), "");
-    machine.check(&format!("thread move {thread} services"), &shown("Deep down", "ID"), "");
+    machine.check(&format!("thread rename {thread} 'Deep down'"), "", "renamed thread `ID` to `Deep down`\n");
+    machine.check("thread move 'Deep down' /", "", "moved thread `Deep down` to `/`\n");
+    machine.check("thread get 'Deep down'", &shown("Deep down", "/"), "");
+    machine.check("thread move 'Deep down' services", "", "moved thread `Deep down` to `services`\n");
     let line = format!("    Deep down  [{thread}]\n");
     assert!(machine.run("thread tree").done().contains(&line));
     machine.check(&format!("thread archive {thread}"), "", "archived thread `Deep down`\n");

@@ -7,19 +7,19 @@ use scripted_model::{Answer, ScriptedModel, Wire};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use crate::support::{Machine, Said, Server, eventually, signal, start};
+use crate::support::{Machine, Said, Server, eventually, finish, signal, start};
 
 /// A machine with a gateway, a model to ask, a workspace with a directory, and a thread in it.
-pub(super) struct Talk {
-    pub(super) machine: Machine,
-    pub(super) model: ScriptedModel,
+pub(crate) struct Talk {
+    pub(crate) machine: Machine,
+    pub(crate) model: ScriptedModel,
     pub(super) thread: String,
     server: Option<Server>,
     _runtime: Runtime,
 }
 
 impl Talk {
-    pub(super) fn new(mode: &str) -> Self {
+    pub(crate) fn new(mode: &str) -> Self {
         Self::with(mode, "")
     }
 
@@ -108,8 +108,12 @@ fn another_model_can_be_named() {
     talk.model.answer(Answer::text("Yes."));
     talk.ask("Really? --model anthropic/other").done();
     assert_eq!(talk.model.requests()[0].body["model"], "other");
-    let error = talk.ask("Really? --model nobody/x").failed(3);
-    assert!(error.contains("nobody") && error.contains("\nhint: there are anthropic, openai"), "{error}");
+    talk.machine.check_code(
+        "turn start Talk Really? --model nobody/x",
+        2,
+        "",
+        "error: provider `nobody`: there is no such provider\nhint: there are anthropic, openai\n",
+    );
     talk.machine.check_code(
         "turn start Talk Really? --model other",
         2,
@@ -336,6 +340,62 @@ fn without_a_model_it_says_how_to_get_one() {
     let error = machine.run(&format!("turn start {thread} Hi --format json")).error(3);
     assert_eq!(error["data"]["kind"], "provider_failed", "{error}");
     assert!(error["hint"].is_string() && !error["message"].as_str().unwrap().contains("hint:"), "{error}");
+}
+
+#[test]
+fn a_missing_key_is_said_before_a_turn_begins() {
+    let machine = Machine::new();
+    machine.write("home/config.toml", "[model]\ndefault = 'anthropic/claude-test'\n");
+    let _server = machine.serve();
+    machine.run("workspace create demo").done();
+    machine.run("thread create Talk").done();
+    machine.check_code(
+        "turn start Talk Hi",
+        3,
+        "",
+        "error: provider `anthropic`: there is no key: ANTHROPIC_API_KEY is not set\n\
+         hint: set ANTHROPIC_API_KEY where the gateway runs, and start the gateway again\n",
+    );
+    machine.check_code(
+        "turn start Talk Hi --model openai/gpt-test",
+        3,
+        "",
+        "error: provider `openai`: there is no key: OPENAI_API_KEY is not set\n\
+         hint: set OPENAI_API_KEY where the gateway runs, and start the gateway again\n",
+    );
+    assert_eq!(machine.run("turn list Talk --format json").object()["turns"], serde_json::json!([]));
+}
+
+#[test]
+fn whoever_may_only_read_sees_prompts_and_turns_but_starts_none() {
+    let talk = Talk::new("chat");
+    talk.model.answer(Answer::text("Yes."));
+    talk.ask("Really?").done();
+    let secret = talk.machine.run("token create guest --role reader").word();
+    let as_reader = |words: &str| {
+        let mut command = talk.machine.command(words);
+        command.env("FOREWORD_TOKEN", &secret);
+        finish(command, b"")
+    };
+    for words in [
+        "prompt show Talk",
+        "prompt sections Talk",
+        "prompt manifest Talk",
+        "prompt diff Talk --since 1",
+        "turn list Talk",
+        "turn show last",
+        "turn explain last",
+        "thread history Talk",
+        "thread session Talk",
+    ] {
+        assert_eq!(as_reader(words).code, Some(0), "{words}: {:?}", as_reader(words));
+    }
+    let error = as_reader("turn start Talk Really?").failed(3);
+    assert_eq!(
+        error,
+        "error: `turn/start` needs the role operator, this token has reader\n\
+         hint: use a token with a stronger role, or ask an owner for one\n"
+    );
 }
 
 #[test]

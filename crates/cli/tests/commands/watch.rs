@@ -107,8 +107,28 @@ fn people_get_the_explanation() {
     assert_eq!(lines.next().unwrap(), "profile  foreword");
     let used = lines.find(|line| line.contains("AGENTS.md ")).unwrap();
     assert!(used.starts_with("  + AGENTS.md   used "), "{used}");
+    // From then on, when, and only what is different.
+    machine.write("project/AGENTS.local.md", "two\n");
+    let until = |lines: &mut dyn Iterator<Item = String>, end: &str| {
+        let mut shown = Vec::new();
+        for line in lines {
+            let line = machine.tidy(&line);
+            let is_end = line.starts_with(end);
+            shown.push(line);
+            if is_end {
+                break;
+            }
+        }
+        shown
+    };
+    let shown = until(&mut lines, "  + AGENTS.local.md  used ");
+    assert!(shown.iter().any(|line| line.starts_with("TIME  text about ")), "{shown:?}");
     machine.write("project/AGENTS.md", " ");
-    assert!(lines.any(|line| line.starts_with("  - AGENTS.md   blank ")));
+    let shown = until(&mut lines, "  - AGENTS.md   blank ");
+    assert_eq!(shown.len(), 3, "{shown:?}");
+    std::fs::remove_file(machine.project().join("AGENTS.md")).unwrap();
+    let shown = until(&mut lines, "  - AGENTS.md   gone");
+    assert_eq!(shown.len(), 3, "{shown:?}");
     signal(child.id(), "TERM");
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -20,9 +20,14 @@ fn workspaces_are_made_listed_shown_and_changed() {
     let shown = "name     demo\nid       ID\nroot     ~/project\ncreated  TIME\nupdated  TIME\n";
     machine.check("workspace get", shown, "");
     machine.check("workspace show demo", shown, "");
-    let changed = shown.replace("demo", "team").replace("~/project", "~/other");
     machine.write("other/file", "");
-    machine.check("workspace update demo --name team --root ../other", &changed, "");
+    machine.check(
+        "workspace update demo --name team --root ../other",
+        "",
+        "workspace `team` now has the root ~/other\n",
+    );
+    let changed = shown.replace("demo", "team").replace("~/project", "~/other");
+    machine.check("workspace get team", &changed, "");
 }
 
 #[test]

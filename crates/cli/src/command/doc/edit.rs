@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{report_saved, scope_name};
 use crate::arguments::InScope;
 use crate::context::Context;
-use crate::editor::{Draft, DraftOrigin, drafts_directory};
+use crate::editor::{Draft, DraftOrigin, check_editor, drafts_directory};
 use crate::failure::{Exit, Failure};
 use crate::words::shell_word;
 
@@ -28,8 +28,16 @@ pub(super) async fn run(
     scope: &InScope,
 ) -> Result<Exit, Failure> {
     let mut draft = match resume {
-        Some(file) => resumed(context, client, file, scope).await?,
-        None => opened(context, client, scope).await?,
+        Some(file) => {
+            let draft = resumed(context, client, file, scope).await?;
+            check_editor()?;
+            draft
+        }
+        None => {
+            // Before there is a draft that nobody needs.
+            check_editor()?;
+            opened(context, client, scope).await?
+        }
     };
     for _ in 0..MAX_MERGES {
         let text = draft.edit()?;

@@ -64,6 +64,11 @@ impl Answer {
         self.is_among_others && std::mem::take(&mut self.is_line_open)
     }
 
+    /// Whether the cursor is behind the answer, where other things are said.
+    pub(super) fn has_open_line(&self) -> bool {
+        self.is_among_others && self.is_line_open
+    }
+
     /// What to print at the end, so that all of the answer was printed.
     pub(super) fn end(&mut self, answer: Option<&str>) -> String {
         let answer = answer.unwrap_or_default();

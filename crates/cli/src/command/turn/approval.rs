@@ -68,6 +68,11 @@ impl Questions {
         }
     }
 
+    /// Whether somebody is asked now.
+    pub(super) fn is_asking(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Forgets a question that was answered elsewhere, or too late.
     pub(super) fn forget(&mut self, output: Output, call_id: &str) {
         let was_shown = self.waiting.front().is_some_and(|first| first.request.call_id == call_id);

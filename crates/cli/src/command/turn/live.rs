@@ -14,22 +14,26 @@ use protocol::method::{
 };
 use protocol::notification::{
     ContextCompressed, ContextCompressing, Notification as _, TurnApprovalRequested, TurnCancelled,
-    TurnCompleted, TurnDelta, TurnFailed, TurnManifestKept, TurnRetrying, TurnToolFinished,
+    TurnCompleted, TurnDelta, TurnFailed, TurnManifestKept, TurnRetrying, TurnToolFinished, TurnToolStarted,
 };
 use protocol::{Method, Sequence, TurnError, TurnId, TurnStatus, WorkspaceId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
-use super::approval::{Policy, Questions};
+use super::approval::{Policy, Questions, Reply};
 use super::describe_spent;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::output::{Output, Reader, print, shown};
+use crate::output::{Output, Reader, one_line, print, shown};
+use crate::progress::Progress;
 use crate::signals::StopSignals;
 
 /// A turn that has not begun by now waits for another to end.
 const BEGINS_WITHIN: Duration = Duration::from_secs(1);
+
+/// What goes on while nothing else is known to.
+const WAITING: &str = "waiting for the model";
 
 /// A turn that runs.
 pub(super) struct Live<'a> {
@@ -54,6 +58,8 @@ pub(super) struct Live<'a> {
     told: HashSet<telling::Place>,
     /// How long to try to connect again.
     patience: Duration,
+    /// What is shown while nothing is heard.
+    progress: Progress,
 }
 
 /// What a notification is about, as far as it says.
@@ -71,6 +77,13 @@ enum Interest {
     Asked,
     /// They watch; who asks to end means themselves.
     Watches,
+}
+
+/// Who spoke first: the gateway, somebody who was asked, or somebody who wants to end.
+enum Heard {
+    Notification(Option<rpc::Notification>),
+    Reply(Reply),
+    Stop,
 }
 
 /// Whether there is more to come.
@@ -153,6 +166,7 @@ impl<'a> Live<'a> {
             standing: HashSet::new(),
             told: HashSet::new(),
             patience: connection::PATIENCE,
+            progress: Progress::paused(context.output, WAITING),
         }
     }
 
@@ -207,25 +221,26 @@ impl<'a> Live<'a> {
                 self.cancel().await?;
                 continue;
             }
-            let next = tokio::select! {
-                notification = self.client.notification() => match notification {
-                    Some(notification) => self.hear(&notification.method, notification.params.get()).await?,
-                    None => {
-                        self.reconnect().await?;
-                        Next::More
-                    }
-                },
-                reply = self.questions.next() => {
-                    self.reply(reply).await?;
-                    Next::More
-                }
-                () = self.stop.next() => {
-                    self.interrupts += 1;
-                    Next::More
-                }
+            // Where somebody is asked, or a line of the answer is not complete, the line is not free.
+            if !self.questions.is_asking() && !self.answer.has_open_line() {
+                self.progress.resume();
+            }
+            let heard = tokio::select! {
+                notification = self.client.notification() => Heard::Notification(notification),
+                reply = self.questions.next() => Heard::Reply(reply),
+                () = self.stop.next() => Heard::Stop,
             };
-            if let Next::End(exit) = next {
-                return Ok(exit);
+            self.progress.pause();
+            match heard {
+                Heard::Notification(Some(notification)) => {
+                    let next = self.hear(&notification.method, notification.params.get()).await?;
+                    if let Next::End(exit) = next {
+                        return Ok(exit);
+                    }
+                }
+                Heard::Notification(None) => self.reconnect().await?,
+                Heard::Reply(reply) => self.reply(reply).await?,
+                Heard::Stop => self.interrupts += 1,
             }
         }
     }
@@ -284,6 +299,7 @@ impl<'a> Live<'a> {
             self.tell_unread();
             return Ok(Next::End(Exit::Done));
         }
+        self.progress.say(describe_activity(method, params));
         self.tell(method, params).await?;
         Ok(Next::More)
     }
@@ -370,6 +386,19 @@ impl<'a> Live<'a> {
             }
             _ => Ok(Exit::Done),
         }
+    }
+}
+
+/// What goes on after a notification.
+fn describe_activity(method: &str, params: &str) -> String {
+    match method {
+        TurnToolStarted::NAME => match serde_json::from_str::<TurnToolStarted>(params) {
+            Ok(started) => format!("running {}", one_line(&started.tool, telling::TOOL_WIDTH)),
+            Err(_) => WAITING.to_owned(),
+        },
+        TurnApprovalRequested::NAME => "waiting for a decision".to_owned(),
+        ContextCompressing::NAME => "waiting for a summary".to_owned(),
+        _ => WAITING.to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::one_line;
 
 /// Characters of a tool's name.
-const TOOL_WIDTH: usize = 100;
+pub(super) const TOOL_WIDTH: usize = 100;
 /// Characters of what a provider said.
 const MESSAGE_WIDTH: usize = 300;
 
