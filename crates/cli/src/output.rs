@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::{Exit, Failure};
-use crate::terminal::columns;
+use crate::terminal::{columns, wrap};
 
 /// How data is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -137,6 +137,11 @@ impl Output {
     }
 }
 
+/// Columns between two columns of a table.
+const GAP: usize = 2;
+/// As wide as a column can be without being looked at for its width.
+const READABLE: usize = 12;
+
 /// A table without lines. In a pipe its columns are wide enough for their longest cell; on a terminal what does not fit
 /// its width continues in the next line of its column.
 pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
@@ -148,6 +153,13 @@ fn table_within(
     headings: &[&str],
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
+    let headings: Vec<String> = headings.iter().map(|heading| heading.to_uppercase()).collect();
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let least = least_widths(&headings, &rows);
+    let gaps = GAP * headings.len().saturating_sub(1);
+    if columns.is_some_and(|columns| least.iter().sum::<usize>() + gaps > columns) {
+        return records(columns, &headings, &rows);
+    }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     if let Some(columns) = columns {
@@ -155,15 +167,52 @@ fn table_within(
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(u16::try_from(columns).unwrap_or(u16::MAX));
     }
-    table.set_header(headings.iter().map(|heading| heading.to_uppercase()));
+    table.set_header(headings);
     for row in rows {
         table.add_row(row);
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
+    let last = least.len().saturating_sub(1);
+    for (index, (column, least)) in table.column_iter_mut().zip(least).enumerate() {
+        let gap = if index == last { 0 } else { GAP };
+        let least = u16::try_from(least + gap).unwrap_or(u16::MAX);
+        column
+            .set_padding((0, u16::try_from(gap).unwrap_or_default()))
+            .set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     format!("{}\n", lines.join("\n"))
+}
+
+/// How wide each column must be, so that no word is broken, which could then not be copied, and long texts are not a word
+/// a line.
+fn least_widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
+    let cells = |index: usize| {
+        let cells = rows.iter().filter_map(move |row| row.get(index));
+        headings.get(index).into_iter().chain(cells)
+    };
+    let length = |text: &str| text.chars().count();
+    let columns = 0..headings.len();
+    columns
+        .map(|index| {
+            let longest = cells(index).map(|cell| length(cell)).max().unwrap_or(0);
+            let word = cells(index).flat_map(|cell| cell.split_whitespace()).map(length).max().unwrap_or(0);
+            word.max(longest.min(READABLE))
+        })
+        .collect()
+}
+
+/// The rows one below the other, for a terminal that a table does not fit.
+fn records(columns: Option<usize>, headings: &[String], rows: &[Vec<String>]) -> String {
+    let width = headings.iter().map(|heading| heading.chars().count()).max().unwrap_or(0);
+    let records = rows.iter().map(|row| {
+        let cells = headings.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+        let lines = cells.map(|(heading, cell)| {
+            let line = format!("{heading:width$}  {cell}");
+            format!("{}\n", wrap(&line, columns, width + GAP))
+        });
+        lines.collect::<String>()
+    });
+    records.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether somebody still reads standard output.
@@ -296,6 +345,16 @@ mod tests {
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             assert_eq!(words(&text), words(&wide), "{columns}: {text}");
         }
+    }
+
+    #[test]
+    fn where_words_would_be_broken_rows_are_one_below_the_other() {
+        let id = "0190b6a5-0000-7000-8000-000000000000";
+        let rows = || [vec!["demo".into(), id.into(), "/tmp".into()], vec!["b".into(), id.into(), "".into()]];
+        let table = |columns| table_within(Some(columns), &["name", "id", "root"], rows());
+        assert_eq!(table(60).lines().count(), 3);
+        assert!(table(48).contains(&format!("demo  {id}  /tmp\n")), "{}", table(48));
+        assert_eq!(table(47), format!("NAME  demo\nID    {id}\nROOT  /tmp\n\nNAME  b\nID    {id}\n"));
     }
 
     #[test]

@@ -77,8 +77,10 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>, indent: usize) -> String 
     // A run of spaces belongs to the word after it, so that columns stay columns.
     for piece in pieces(text) {
         let width = seen_width(piece);
-        if used + width > columns && used > 0 {
-            let word = piece.trim_start_matches(' ');
+        let word = piece.trim_start_matches(' ');
+        // What would begin a line where it begins now gains nothing.
+        let is_at_indent = used + piece.len() - word.len() == indent;
+        if used + width > columns && used > 0 && !is_at_indent {
             wrapped.push('\n');
             wrapped.push_str(&" ".repeat(indent));
             wrapped.push_str(word);
@@ -89,6 +91,20 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>, indent: usize) -> String 
         }
     }
     wrapped
+}
+
+/// A text of several lines that fits the terminal; each continues below its own beginning.
+pub(crate) fn fit(text: &str) -> String {
+    fit_within(columns(), text)
+}
+
+fn fit_within(columns: Option<usize>, text: &str) -> String {
+    let lines = text.split_inclusive('\n').map(|line| {
+        let line = line.trim_end_matches('\n');
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        format!("{}\n", wrap(line, columns, indent))
+    });
+    lines.collect()
 }
 
 /// Words, each with the spaces before it.
@@ -146,7 +162,9 @@ mod tests {
         assert_eq!(wrap(text, Some(80), 4), text);
         assert_eq!(wrap(text, Some(30), 4), "  + AGENTS.md  used  it is\n    only white space");
         // A long word is not broken, and gets a line of its own.
-        assert_eq!(wrap("a /long/path/to/a/file b", Some(10), 2), "a\n  /long/path/to/a/file\n  b");
+        assert_eq!(wrap("one /long/path/to/a/file b", Some(10), 2), "one\n  /long/path/to/a/file\n  b");
+        assert_eq!(wrap("cwd  /long/path/to b", Some(10), 5), "cwd  /long/path/to\n     b");
+        assert_eq!(fit_within(Some(12), "a\n\n  one two three\n"), "a\n\n  one two\n  three\n");
         assert_eq!(wrap("\u{1b}[32mused\u{1b}[0m here", Some(9), 2), "\u{1b}[32mused\u{1b}[0m here");
     }
 }

@@ -92,11 +92,14 @@ async fn a_document_change_is_told_without_its_text() {
         "folder_id": world.folder,
         "summary": summary,
         "effective_changed": true,
+        "changed_at": doc["updated_at"],
+        "changed_by": "owner",
     });
     assert_eq!(saved, json!({ "jsonrpc": "2.0", "method": "thread/agents_doc/changed", "params": params }));
     let appeared = socket.notification().await;
     let params = json!({
         "seq": BEFORE + 2, "workspace_id": world.workspace, "reason": "agents_doc", "folder_id": world.folder,
+        "changed_at": doc["updated_at"], "changed_by": "owner",
     });
     assert_eq!(appeared, json!({ "jsonrpc": "2.0", "method": "thread/tree/changed", "params": params }));
     let archived = socket.notification().await;
@@ -152,8 +155,12 @@ async fn a_tree_change_is_told_with_its_reason() {
             expected.push(json!({ "jsonrpc": "2.0", "method": "thread/tree/changed", "params": params }));
         }
     }
-    for expected in expected {
-        assert_eq!(socket.notification().await, expected);
+    for mut expected in expected {
+        let told = socket.notification().await;
+        expected["params"]["changed_at"] = told["params"]["changed_at"].clone();
+        expected["params"]["changed_by"] = json!("owner");
+        assert_eq!(told, expected);
+        assert!(told["params"]["changed_at"].is_string(), "{told}");
     }
     assert!(socket.is_quiet().await);
 }

@@ -175,6 +175,8 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     socket.ok("session/get", with(json!({ "thread_id": thread }))).await;
     let nobody = with(json!({ "thread_id": thread, "input": "hi", "model": "nobody/x" }));
     socket.refused(-32004, "turn/start", nobody).await;
+    let without_key = with(json!({ "thread_id": thread, "input": "hi", "model": "openai/x" }));
+    socket.refused(-32050, "turn/start", without_key).await;
     socket.ok("events/unsubscribe", with(json!({}))).await;
 }
 
@@ -234,6 +236,9 @@ impl Recorded {
                 None => {
                     let known = NOTIFICATIONS.iter().find(|known| known.name == name);
                     self.check(known.unwrap_or_else(|| panic!("unknown {name}")).params_type, &params);
+                    if params.get("seq").is_some() {
+                        self.check("ChangeOrigin", &params);
+                    }
                     self.seen.insert(name.to_owned());
                 }
             }

@@ -113,7 +113,7 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
         .collect();
     let names = listed.iter().map(|decision| name(decision).chars().count());
     let outcomes = listed.iter().map(|decision| appearance(decision.outcome).1.len());
-    let columns = Columns::new(names.max().unwrap_or(0), outcomes.max().unwrap_or(0));
+    let columns = Columns::new(names.max().unwrap_or(0), outcomes.max().unwrap_or(0)).on(screen);
     let mut directories: Vec<&Path> = Vec::new();
     for decision in &listed {
         let directory = decision.path.parent().unwrap_or(&decision.path);
@@ -245,6 +245,20 @@ impl Columns {
         Self { name: name.clamp(10, 40), outcome: outcome.max(12) }
     }
 
+    /// The same without columns, where the screen has no room for a reason behind them.
+    pub(super) fn on(self, screen: Option<usize>) -> Self {
+        if self.is_too_wide(screen) { Self { name: 0, outcome: 0 } } else { self }
+    }
+
+    fn is_too_wide(self, screen: Option<usize>) -> bool {
+        screen.is_some_and(|screen| screen < self.reason() + MIN_REASON)
+    }
+
+    /// Where reasons begin.
+    fn reason(self) -> usize {
+        INDENT + 2 + self.name + 2 + self.outcome + 2
+    }
+
     /// A name and what is said of it.
     pub(super) fn row(self, name: &str, word: &str) -> String {
         let width = self.name;
@@ -253,8 +267,7 @@ impl Columns {
 
     /// Where a reason continues: below where it began, or on a narrow screen further left.
     pub(super) fn indent(self, screen: Option<usize>) -> usize {
-        let reason = INDENT + 2 + self.name + 2 + self.outcome + 2;
-        if screen.is_some_and(|screen| screen < reason + MIN_REASON) { 2 * INDENT + 2 } else { reason }
+        if self.name == 0 || self.is_too_wide(screen) { 2 * INDENT + 2 } else { self.reason() }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::table;
 use crate::output::{one_line, shown};
 use crate::signals::StopSignals;
-use crate::terminal::time;
+use crate::terminal::{fit, time};
 
 /// Characters of a question in a list.
 const QUESTION_WIDTH: usize = 60;
@@ -46,13 +46,13 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
         Turn::Show(named) => {
             let (client, params) = find(&context, &named).await?;
             let result = client.call::<TurnGet>(&params).await?;
-            output.data(&result, || shown(&steps::describe(&result)).into_owned())?;
+            output.data(&result, || fit(&shown(&steps::describe(&result))))?;
             Ok(Exit::Done)
         }
         Turn::Explain(named) => {
             let (client, params) = find(&context, &named).await?;
             let result = client.call::<TurnExplain>(&params).await?;
-            output.data(&result, || shown(&explain::describe(&result.explanation)).into_owned())?;
+            output.data(&result, || fit(&shown(&explain::describe(&result.explanation))))?;
             Ok(Exit::Done)
         }
         Turn::Watch(named) => {

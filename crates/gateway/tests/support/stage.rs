@@ -61,7 +61,10 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     let (base, longest) = (Duration::from_millis(5), Duration::from_millis(20));
     config.retry = RetryPolicy { base, longest, ..RetryPolicy::default() };
     (setting.change)(&mut config);
-    settings.agent.providers = [Provider::new(config).unwrap()].into_iter().collect();
+    // Beside it a vendor that nobody has a key for.
+    let vendor = ProviderConfig::built_in("openai", |_| None).unwrap();
+    settings.agent.providers =
+        [config, vendor].into_iter().map(|config| Provider::new(config).unwrap()).collect();
     settings.agent.default_model = Some(format!("scripted/{MODEL}"));
     settings.agent.turns = setting.turns.clone();
     if let Some(database) = &setting.database {

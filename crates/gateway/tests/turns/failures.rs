@@ -38,6 +38,7 @@ async fn what_cannot_be_a_turn_is_refused_before_it_is_one() {
         (-32602, json!({ "input": " \n" })),
         (-32602, json!({ "model": "no-slash" })),
         (-32004, json!({ "model": "nobody/gpt" })),
+        (-32050, json!({ "model": "openai/gpt" })),
         (-32003, json!({ "cwd": "/etc" })),
         (-32011, json!({ "cwd": "missing" })),
         (-32004, json!({ "thread_id": "0198c0de-0000-7000-8000-000000000000" })),

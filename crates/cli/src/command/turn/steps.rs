@@ -11,6 +11,7 @@ use super::explain::describe_decision;
 use super::question_view::{Screen, rows};
 use super::{describe_spent, status_name};
 use crate::output::one_line;
+use crate::terminal::{columns, time, wrap};
 use crate::words::count;
 
 /// Characters of a call's description.
@@ -29,7 +30,8 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: Option<String>| {
         if let Some(value) = value {
-            text.push_str(&format!("{name:<8}  {value}\n"));
+            let line = format!("{name:<8}  {value}");
+            text.push_str(&format!("{}\n", wrap(&line, columns(), 10)));
         }
     };
     row("turn", Some(turn.id.to_string()));
@@ -38,8 +40,8 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
     row("status", Some(status_name(turn.status).to_owned()));
     row("model", turn.model.clone());
     row("cwd", turn.cwd.clone());
-    row("began", Some(turn.created_at.to_string()));
-    row("ended", turn.finished_at.map(|time| time.to_string()));
+    row("began", Some(time(turn.created_at)));
+    row("ended", turn.finished_at.map(time));
     row("by", turn.created_by.clone());
     row("tokens", describe_spent(turn));
     let tools: HashMap<&str, &str> =

@@ -21,8 +21,8 @@ pub(super) fn describe(last: &Resolution, now: &Resolution, at: Timestamp) -> St
     let changed: Vec<(String, Option<&Decision>)> = changed(last, now);
     let names = changed.iter().map(|(name, _)| name.chars().count());
     let outcomes = changed.iter().filter_map(|(_, decision)| Some(appearance((*decision)?.outcome).1.len()));
-    let columns = Columns::new(names.max().unwrap_or(0), outcomes.max().unwrap_or(0));
     let screen = terminal::columns();
+    let columns = Columns::new(names.max().unwrap_or(0), outcomes.max().unwrap_or(0)).on(screen);
     let mut text = format!("\n{moment}  {}\n", describe_size(last, now));
     for (name, decision) in &changed {
         let line = match decision {
