@@ -4,11 +4,11 @@
 
 #[cfg(test)]
 mod backup;
+#[cfg(test)]
+mod bad_input;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod clocks;
-#[cfg(test)]
-mod bad_input;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
