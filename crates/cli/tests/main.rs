@@ -19,6 +19,9 @@ mod doctor;
 mod edit;
 #[cfg(test)]
 mod files;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod kill_nine;
 #[cfg(target_os = "linux")]

@@ -21,6 +21,7 @@ mod prompts;
 mod rate_limit;
 mod secrets;
 mod shutdown;
+mod slow;
 mod support;
 mod traffic;
 mod transcript;

@@ -1,0 +1,152 @@
+//! A malicious repository against everything that reads files: each command ends soon, says a bounded amount, shows nothing of
+//! what is outside, and passes on no order in disguise.
+//!
+//! `FOREWORD_TEST_FILES=100000` makes the repository as large as the largest that it is meant for.
+
+mod repository;
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use scripted_model::{Answer, ScriptedModel, Wire};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use self::repository::{ORDER, PLANTED};
+use crate::support::{Machine, Said};
+
+/// Most that a command may say; a repository of any size must not make it more.
+const MAX_SAID_BYTES: usize = 4 << 20;
+/// What a command may say of a terminal's own characters: they are no business of a model's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TerminalControls {
+    /// It prints exactly the text that an agent gets.
+    PassedOn,
+    Refused,
+}
+
+fn file_count() -> usize {
+    std::env::var("FOREWORD_TEST_FILES").ok().and_then(|count| count.parse().ok()).unwrap_or(5_000)
+}
+
+/// What must be true of whatever is said about the repository.
+#[track_caller]
+fn check(what: &str, text: &str, controls: TerminalControls) {
+    assert!(text.len() <= MAX_SAID_BYTES, "{what}: {} bytes", text.len());
+    assert!(!text.contains("root:x:0:0"), "{what} shows a file from outside");
+    let hidden = ['\u{202e}', '\u{200b}', '\u{e0041}'].into_iter();
+    let refused = ['\x1b', '\x07'].into_iter().filter(|_| controls == TerminalControls::Refused);
+    for hidden in hidden.chain(refused) {
+        let shown = text.find(hidden).map(|at| text[..at].chars().rev().take(80).collect::<String>());
+        assert!(shown.is_none(), "{what} has U+{:04X} after {shown:?}, backwards", u32::from(hidden));
+    }
+}
+
+/// Runs a command, which may take as long as any in these tests, and says how long it took.
+#[track_caller]
+fn run(machine: &Machine, words: &str) -> Said {
+    let begun = Instant::now();
+    let said = machine.run(words);
+    let took = begun.elapsed();
+    let (code, bytes) = (said.code, said.out.len() + said.err.len());
+    let _ = writeln!(std::io::stderr(), "{took:>8.1?}  {bytes:>8} bytes  {code:?}  {words}");
+    assert!(said.code.is_some(), "{words} was ended by a signal: {}", said.err);
+    assert!(!machine.project().join(PLANTED).exists(), "{words} ran something");
+    said
+}
+
+#[test]
+fn a_malicious_repository_is_bounded_for_every_command_that_reads_files() {
+    let machine = Machine::new();
+    let deepest = repository::make(&machine.project(), file_count());
+    let deepest = deepest.display();
+    let commands = [
+        "show".to_owned(),
+        format!("show {deepest}"),
+        "explain".to_owned(),
+        "explain --all --check".to_owned(),
+        format!("explain {deepest} --format json"),
+        format!("resolve --session s.json --cwd . wide/0.md tree/1/1/0/1.txt pipe device loop {deepest}/x"),
+        format!("resolve --session s.json wide/again/again/1.md wide/everything/etc/passwd {deepest}"),
+        "session show s.json".to_owned(),
+        "session diff s.json".to_owned(),
+        "init".to_owned(),
+        "init --format json".to_owned(),
+        "prompt show".to_owned(),
+        "prompt sections".to_owned(),
+        "prompt manifest --format json".to_owned(),
+        "doctor".to_owned(),
+        "config".to_owned(),
+    ];
+    for words in &commands {
+        let said = run(&machine, words);
+        let is_exact = words.starts_with("show") || words.starts_with("prompt show");
+        let controls = if is_exact { TerminalControls::PassedOn } else { TerminalControls::Refused };
+        check(words, &said.out, controls);
+        check(words, &said.err, TerminalControls::Refused);
+    }
+    // These pass on what they read as the agents do that they stand for, hidden characters and all.
+    for profile in ["codex", "codelia"] {
+        for words in [format!("show --profile {profile}"), format!("show {deepest} --profile {profile}")] {
+            let said = run(&machine, &words);
+            assert!(said.out.len() <= MAX_SAID_BYTES && !said.out.contains("root:x:0:0"), "{words}");
+        }
+    }
+}
+
+#[test]
+fn a_malicious_repository_is_bounded_for_every_tool() {
+    let machine = Machine::new();
+    let runtime = Runtime::new().unwrap();
+    let model = runtime.block_on(ScriptedModel::start()).unwrap();
+    machine.write(
+        "home/config.toml",
+        format!(
+            "[model]\ndefault = 'anthropic/m'\n[providers.anthropic]\nbase_url = '{}'\n\
+             [permissions]\nwrite = 'allow'\nshell_sandbox = 'off'\n[shell]\nenabled = true\n",
+            model.base_url(Wire::Anthropic)
+        ),
+    );
+    repository::make(&machine.project(), file_count());
+    let mut command = machine.command("serve --listen 127.0.0.1:0");
+    command.env("ANTHROPIC_API_KEY", "key");
+    let _server = crate::support::Server::start(&machine, command);
+    run(&machine, "workspace create demo --root .").done();
+    let thread = run(&machine, "thread create Talk --mode agent").word();
+    let calls = [
+        ("list_dir", json!({ "path": "." })),
+        ("list_dir", json!({ "path": "wide" })),
+        ("list_dir", json!({ "path": "wide/everything/etc" })),
+        ("list_dir", json!({ "path": "pipe" })),
+        ("search", json!({ "pattern": ORDER })),
+        ("search", json!({ "pattern": "(x+x+)+y", "glob": "**/*.md" })),
+        ("search", json!({ "pattern": "root:", "path": "wide/everything/etc" })),
+        ("read_file", json!({ "path": "AGENTS.md" })),
+        ("read_file", json!({ "path": "huge.md" })),
+        ("read_file", json!({ "path": "pipe" })),
+        ("read_file", json!({ "path": "device" })),
+        ("read_file", json!({ "path": "loop" })),
+        ("read_file", json!({ "path": "GEMINI.md" })),
+        ("read_file", json!({ "path": "wide/above/etc/passwd" })),
+        ("edit_file", json!({ "path": "pipe", "old_text": "a", "new_text": "b" })),
+        ("write_file", json!({ "path": "device", "content": "a" })),
+        ("shell", json!({ "command": "find . | wc -l; ls -f wide | head -n 30" })),
+    ];
+    for (tool, arguments) in calls {
+        model.answer(Answer::empty().tool_call("1", tool, &arguments.to_string()));
+        model.answer(Answer::text("Done."));
+        let said = run(&machine, &format!("turn start {thread} {tool}"));
+        let what = format!("{tool} {arguments}");
+        assert_eq!(said.code, Some(0), "{what}: {}", said.err);
+        check(&what, &said.out, TerminalControls::Refused);
+        check(&what, &said.err, TerminalControls::Refused);
+        let asked = model.take_requests();
+        assert_eq!(asked.len(), 2, "{what}");
+        for request in asked {
+            // Controls are escaped there.
+            check(&what, &request.body.to_string(), TerminalControls::Refused);
+        }
+    }
+    run(&machine, &format!("thread history {thread}")).done();
+    run(&machine, "turn explain last").done();
+}
