@@ -15,12 +15,13 @@ use crate::tool::{Outcome, Tool};
 use crate::{metadata, print_status};
 
 /// Without its server and its search, which take most of its build.
-const TOOL: Tool = Tool { name: "mdbook", version: "^0.4", how: &["--no-default-features"] };
+const TOOL: Tool = Tool { name: "mdbook", version: "^0.5", how: &["--no-default-features"] };
 
 const CONTENTS: &str = "docs/SUMMARY.md";
 /// What pages link to, besides each other.
 const COPIED: &[&str] = &["docs", "examples", "schemas"];
-const SETTINGS: &str = "[book]\ntitle = \"Foreword\"\nlanguage = \"en\"\nsrc = \".\"\n\n[build]\nbuild-dir = \"../site\"\n\n\
+/// Without preprocessors: one of them would give README.md another name, and nobody tells the links to it.
+const SETTINGS: &str = "[book]\ntitle = \"Foreword\"\nlanguage = \"en\"\nsrc = \".\"\n\n[build]\nbuild-dir = \"../site\"\nuse-default-preprocessors = false\n\n\
                         [output.html]\nno-section-label = true\n";
 
 /// Makes the site, or says what is missing.
