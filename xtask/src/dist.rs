@@ -24,6 +24,9 @@ const FILES: &[(&str, &str)] = &[
 const COMPLETIONS: &[(&str, &str)] =
     &[("bash", "foreword.bash"), ("zsh", "_foreword"), ("fish", "foreword.fish")];
 
+/// How the README says that it is installed.
+const INSTALL: &[&str] = &["install", "--locked", "--path", "crates/cli"];
+
 /// How long a gateway may take to start or to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -50,7 +53,7 @@ pub(crate) fn run(root: &Path, program: Program) -> Result<()> {
             let installed = directory.join("installed");
             empty(&installed)?;
             let mut install = cargo();
-            install.args(["install", "--locked", "--path", "crates/cli", "--profile", &profile, "--root"]);
+            install.args(INSTALL).args(["--profile", &profile, "--root"]);
             run_command(install.arg(&installed))?;
             fs::rename(installed.join("bin/foreword"), &command).context("nothing was installed")?;
         }
@@ -206,5 +209,12 @@ mod tests {
             assert!(crate::root().join(from).is_file(), "{from}");
         }
         assert!(host().unwrap().contains('-'));
+    }
+
+    #[test]
+    fn it_is_installed_as_the_readme_says() {
+        let readme = fs::read_to_string(crate::root().join("README.md")).unwrap();
+        let command = format!("\ncargo {}\n", INSTALL.join(" "));
+        assert!(readme.contains(&command), "the README has no line{command}");
     }
 }
