@@ -90,7 +90,7 @@ impl DataDirectory {
         let drafts = self.path.join(DRAFTS_DIRECTORY);
         let of_drafts = fs::read_dir(&drafts).into_iter().flatten().flatten().map(|entry| entry.path());
         let own = OWN_FILES.iter().map(|name| self.path.join(name));
-        for path in own.chain([drafts.clone()]).chain(of_drafts) {
+        for path in own.chain([drafts.clone(), self.undone_files()]).chain(of_drafts) {
             match private_file::mend(&path) {
                 Ok(true) => tracing::warn!("others could read {}; it is private now", path.display()),
                 Ok(false) => {}

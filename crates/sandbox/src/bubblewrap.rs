@@ -29,6 +29,8 @@ const ALONE: &[&str] = &[
     "--cap-drop",
     "ALL",
     "--die-with-parent",
+    // Bubblewrap's own first process would be one that no filter and no limit holds, and a command could act through it.
+    "--as-pid-1",
 ];
 
 pub(crate) fn launch(request: &Request) -> io::Result<Launch> {

@@ -9,6 +9,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, wait};
+
 use serde::{Deserialize, Serialize};
 
 use crate::confinement::{self, Reach};
@@ -110,6 +113,32 @@ fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     })
 }
 
+/// How the end by a signal is told as an exit code.
+const SIGNALLED: i32 = 128;
+
+/// Runs a command as the first process of a namespace, which everybody who loses their parent becomes a child of. It is
+/// held as the command is, so acting through it gains nothing, and everything ends with it.
+fn look_after(mut command: Command) -> io::Result<ExitCode> {
+    // Whoever holds the other end waits for nothing more.
+    rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    let child = command.spawn()?.id();
+    let code = loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((id, status))) if id.as_raw_nonzero().get().unsigned_abs() == child => {
+                break code_of(status);
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    };
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
+}
+
+fn code_of(status: WaitStatus) -> i32 {
+    let signalled = || status.terminating_signal().map(|signal| SIGNALLED + signal);
+    status.exit_status().or_else(signalled).unwrap_or(i32::from(u8::MAX))
+}
+
 /// What a shell answers for a command that is not there or cannot be run.
 const NOT_RUN: u8 = 127;
 
@@ -163,7 +192,8 @@ impl Task {
             Work::Shell(text) => {
                 let mut command = Command::new(SHELL);
                 variables().for_each(|(name, _)| _ = command.env_remove(name));
-                Err(command.arg("-c").arg(text).stdin(Stdio::null()).exec())
+                command.arg("-c").arg(text).stdin(Stdio::null());
+                if getpid() == Pid::INIT { look_after(command) } else { Err(command.exec()) }
             }
             Work::SelfTest(test) => {
                 serde_json::to_writer(io::stdout(), &test.breaches())?;

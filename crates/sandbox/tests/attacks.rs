@@ -103,6 +103,11 @@ attacks! {
          check(libc.syscall(321 if x86 else 280, 0, a, 128))";
     shared_memory: "System V shared memory of other programs", isolated Yes, confined No,
         "check(libc.shmget(int(E['SHARED']), 0, 0))";
+    unfiltered_process: "acting through a process that no filter holds", isolated Yes, confined Yes,
+        "def bare(p):\n  s = open('/proc/%s/status' % p).read()\n\
+         \u{20} return 'Seccomp:\\t0\\n' in s and 'Uid:\\t%d\\t' % os.getuid() in s\n\
+         for p in os.listdir('/proc'):\n  if p.isdigit() and bare(p) and libc.ptrace(16, int(p), 0, 0) == 0:\n\
+         \u{20}   os.waitpid(int(p), 0x40000000)\n    libc.ptrace(17, int(p), 0, 0)\n    through()";
     device: "making a device", isolated Yes, confined Yes,
         "os.mknod('device', 0o666 | stat.S_IFBLK, os.makedev(8, 0))\nthrough()";
     too_many_processes: "a fork bomb", isolated Yes, confined Yes,
@@ -112,6 +117,8 @@ attacks! {
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('large', 'wb')\nf.truncate(2 << 20)\nthrough()";
     too_much_memory: "a process that takes all memory", isolated Yes, confined Yes,
         "bytearray(1 << 30)\nthrough()";
+    too_much_shared_memory: "a process that takes all memory, in mappings that it shares", isolated No, confined No,
+        "import mmap\nm = mmap.mmap(-1, 1 << 30)\nfor n in range(0, 1 << 30, 1 << 20): m[n] = 1\nthrough()";
     too_much_memory_together: "processes that together take all memory", isolated No, confined No,
         "for n in range(3):\n  if os.fork() == 0:\n    b = bytearray(300 << 20)\n    os._exit(0)\n\
          if all(os.wait()[1] == 0 for n in range(3)): through()";

@@ -1,6 +1,7 @@
 //! `shell`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
@@ -238,6 +239,10 @@ async fn changes_of_protected_files_are_undone_and_reported() {
     let aside = std::path::Path::new(aside);
     assert_eq!(fs::read_to_string(aside.join("AGENTS.md")).unwrap(), "evil\n");
     assert!(aside.join("c/.agents/x").exists() && aside.starts_with(bench.directory.path().join("undone")));
+    for directory in [bench.directory.path().join("undone"), aside.clone(), aside.join("c")] {
+        let mode = std::fs::metadata(&directory).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700, "{}", directory.display());
+    }
     let times = bench.call("shell", json!({ "command": "touch -r file AGENTS.md" })).await;
     assert!(
         times.text.contains("AGENTS.md (changed)"),

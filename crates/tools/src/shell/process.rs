@@ -1,6 +1,7 @@
 //! Runs a command under its guard, and listens to it.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -135,7 +136,10 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: Order) -> Resul
     }
     let cwd = context.find(context.cwd())?;
     let root = context.whole()?;
-    let temporary = tempfile::Builder::new().prefix("foreword-").tempdir().map_err(failed)?;
+    // Its mode does not depend on the umask: a command finds its settings here, which are nobody else's to write.
+    let private = std::fs::Permissions::from_mode(0o700);
+    let temporary =
+        tempfile::Builder::new().prefix("foreword-").permissions(private).tempdir().map_err(failed)?;
     let request = Request {
         level: order.level,
         cwd: Directory::of(&cwd.real(), cwd.open_directory()?).map_err(failed)?,

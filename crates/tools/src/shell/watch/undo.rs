@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -28,6 +29,8 @@ const MAX_NAME_BYTES: usize = 200;
 /// be worse than none.
 const OF_REPOSITORIES: &[&str] = &["hooks", "config", "info"];
 const REPOSITORY: &str = ".git";
+/// The mode of directories for what is set aside.
+const PRIVATE: u32 = 0o700;
 
 /// What a protected file was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,11 +159,13 @@ impl<'a> Undo<'a> {
     fn aside_of(&mut self, path: &Path) -> Option<PathBuf> {
         if self.aside.is_none() {
             let base = self.context.set_aside()?;
-            std::fs::create_dir_all(base).ok()?;
-            self.aside = Some(tempfile::Builder::new().prefix("").tempdir_in(base).ok()?.keep());
+            create_private(base)?;
+            let private = std::fs::Permissions::from_mode(PRIVATE);
+            let made = tempfile::Builder::new().prefix("").permissions(private).tempdir_in(base);
+            self.aside = Some(made.ok()?.keep());
         }
         let aside = self.aside.as_ref()?.join(path);
-        std::fs::create_dir_all(aside.parent()?).ok()?;
+        create_private(aside.parent()?)?;
         Some(aside)
     }
 
@@ -190,6 +195,11 @@ impl<'a> Undo<'a> {
         self.beside.push(outside.join(renamed));
         Some(())
     }
+}
+
+/// Makes directories that nobody else can enter, whatever the umask says.
+fn create_private(path: &Path) -> Option<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(path).ok()
 }
 
 /// A name that nothing has yet.
