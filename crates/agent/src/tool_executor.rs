@@ -2,7 +2,8 @@
 //! edited before it was.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use futures_util::future::join_all;
 use instructions::{
@@ -209,8 +210,7 @@ impl ToolExecutor {
         let mut paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
         let mentions = call.mentions().to_owned();
         if !mentions.is_empty() {
-            let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
-            paths.extend(blocking(move || mentions.into_iter().filter(is_there).collect::<Vec<_>>()).await);
+            paths.extend(blocking(move || existing(&mentions)).await);
         }
         let purpose = if writes { Purpose::Write } else { Purpose::Read };
         let resolved = self.resolve(paths, purpose, room).await?;
@@ -256,6 +256,12 @@ impl Planned {
 
 fn paths<'a>(planned: impl Iterator<Item = &'a Planned>) -> Vec<PathBuf> {
     planned.flat_map(|planned| planned.call.touches()).map(|touch| touch.path.clone()).collect()
+}
+
+/// The paths that are there, and for the others the directory in which they would be made.
+fn existing(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let is_there = |path: &&Path| path.symlink_metadata().is_ok();
+    paths.iter().filter_map(|path| path.ancestors().find(is_there)).map(Path::to_owned).collect()
 }
 
 /// Protects files that a model is told to follow, whatever they are called.

@@ -293,6 +293,13 @@ async fn a_command_waits_for_the_instructions_of_the_paths_it_names() {
     let second = last_message(&stage.bodies()[1]);
     assert!(second.contains("this call did not run") && second.contains("RULE-A-1"), "{second}");
     assert!(!second.contains("RULE-B-1"), "what follows a change of directory cannot be known");
+    // A file that it would make is below a directory that is there.
+    stage.model.answer(shell("3", "echo x > services/b/new"));
+    stage.model.answer(Answer::text("waits"));
+    stage.ask("more").await;
+    let held = last_message(&stage.last_body());
+    assert!(held.contains("this call did not run") && held.contains("RULE-B-1"), "{held}");
+    assert!(!stage.path("services/b/new").exists());
 }
 
 #[tokio::test]
