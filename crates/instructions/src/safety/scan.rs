@@ -10,8 +10,8 @@ use super::hidden::{FIRST_BYTES, Hidden, hidden, is_ignorable, joins_pictures};
 /// The tags our texts are wrapped in.
 pub(super) const TAGS: [&str; 4] = ["AGENTS_MD", "agents_context", "system-reminder", "INSTRUCTIONS"];
 
-/// `<`, and what becomes one when a text is normalised (NFKC).
-pub(super) const OPENING: [char; 3] = ['<', '＜', '﹤'];
+/// `<`, what becomes one when a text is normalised (NFKC), and brackets that look like it.
+pub(super) const OPENING: [char; 5] = ['<', '＜', '﹤', '‹', '⟨'];
 
 /// What the `<` of a tag is shown as.
 pub(super) const NEUTRAL: &str = "&lt;";
@@ -97,7 +97,7 @@ pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
         let before = std::mem::replace(&mut is_parted, !is_seen);
         is_seen.then_some((character, before))
     });
-    let fold = |character| std::iter::once(character).nfkc().flat_map(char::to_lowercase);
+    let fold = |character| std::iter::once(character).nfkc().map(plain_dash).flat_map(char::to_lowercase);
     let folded = seen.flat_map(|(character, is_parted)| fold(character).map(move |it| (it, is_parted)));
     let mut folded = folded.skip_while(|(character, _)| character.is_whitespace()).peekable();
     if folded.next_if(|(character, _)| *character == '/').is_some() {
@@ -123,6 +123,14 @@ pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
         }
     }
     false
+}
+
+/// A hyphen for what looks like one; normalising keeps them apart.
+fn plain_dash(character: char) -> char {
+    match character {
+        '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' | '\u{fe58}' => '-',
+        other => other,
+    }
 }
 
 fn continues_name(character: char) -> bool {

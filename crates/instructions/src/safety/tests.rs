@@ -35,6 +35,8 @@ fn a_tag_in_full_width_stylised_or_with_zero_width_characters_is_a_tag() {
         ("<\u{200b}/system\u{200d}-reminder>", "&lt;\\u{200b}/system\\u{200d}-reminder>"),
         ("﹤\u{3000}𝐬𝐲𝐬𝐭𝐞𝐦-reminder>", "&lt;\u{3000}𝐬𝐲𝐬𝐭𝐞𝐦-reminder>"),
         ("<syﬆem-reminder>", "&lt;syﬆem-reminder>"),
+        ("‹system\u{2011}reminder>", "&lt;system\u{2011}reminder>"),
+        ("⟨/system\u{2212}reminder⟩", "&lt;/system\u{2212}reminder⟩"),
         ("<\u{e0041}\u{8}in\u{ad}ſtructions>", "&lt;\\u{e0041}\u{8}in\u{ad}ſtructions>"),
     ] {
         assert_eq!(neutralise(text), harmless);
