@@ -195,13 +195,15 @@ async fn threads_in(
         Ok((thread, row.next::<Option<FolderId>>()?, row.next::<u64>()?, row.next::<u64>()?))
     };
     let own = if place.is_some() { "UNION ALL SELECT $2" } else { "" };
+    // To SQLite a cross join says in which order to look: from the few folders, not from all threads of the workspace.
     let placed = format!(
         "{}, place (id) AS (SELECT id FROM below {own})
             SELECT id, title, mode, created_at, updated_at, place, number, total FROM (
                 SELECT id, title, mode, created_at, updated_at, place, {NUMBERED} FROM (
                     SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, p.folder_id AS place
-                    FROM place JOIN thread_placement p ON p.folder_id = place.id JOIN thread t ON t.id = p.thread_id
-                    WHERE t.workspace_id = $1 AND t.archived_at IS NULL) AS threads) AS numbered
+                    FROM place CROSS JOIN thread_placement p CROSS JOIN thread t
+                    WHERE p.folder_id = place.id AND t.id = p.thread_id
+                    AND t.workspace_id = $1 AND t.archived_at IS NULL) AS threads) AS numbered
             WHERE number <= $4 ORDER BY id",
         below(part)
     );
