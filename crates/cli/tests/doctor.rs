@@ -56,8 +56,21 @@ fn what_is_wrong_is_named_with_what_to_do() {
     let key = machine.write("home/notes.txt", "my key is sk-abcdefghijklmnopqrstuvwxyz");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(verdicts(&machine, "home", 0), is("warn", "others can read secrets in ~/home/notes.txt"));
+    for (text, verdict) in [
+        ("database = 'postgres://a:secret@db.example/x'", "warn"),
+        ("headers = { Authorization = 'Bearer abc' }", "warn"),
+        ("see https://docs.example/a:b@c, and ask for a Bearer token", "ok"),
+        ("base_url = 'https://docs.example:8080/a@b'", "ok"),
+    ] {
+        std::fs::write(&key, text).unwrap();
+        assert_eq!(verdicts(&machine, "home", 0)[0].0, verdict, "{text}");
+    }
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(verdicts(&machine, "home", 0)[0].0, "ok");
+    std::fs::rename(machine.data().join("foreword.db"), machine.data().join("gone.db")).unwrap();
+    let lost = verdicts(&machine, "database", 1);
+    assert!(lost[0].0 == "fail" && lost[0].1.contains("is gone"), "{lost:?}");
+    std::fs::rename(machine.data().join("gone.db"), machine.data().join("foreword.db")).unwrap();
 
     let database = machine.data().join("foreword.db");
     let mut bytes = std::fs::read(&database).unwrap();

@@ -145,7 +145,7 @@ async fn prepare(
         source,
     })?;
     let database = Database::Sqlite(place.to_owned());
-    Ok(KnownDatabases::read(directory).remember(directory, &database, &instance)?)
+    Ok(KnownDatabases::read(directory.path()).remember(directory, &database, &instance)?)
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {

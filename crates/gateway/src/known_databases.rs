@@ -13,6 +13,11 @@ use crate::database_file::{DatabaseFileError, resolve};
 /// Beside the owner's token.
 pub(crate) const KNOWN_DATABASES_FILE: &str = "databases.json";
 
+/// Whether the file of a database is still there that a data directory was used with.
+pub fn check_database_file(data: &Path, database: &Database) -> Result<(), DatabaseFileError> {
+    KnownDatabases::read(data).check_file(data, database)
+}
+
 /// The databases by their address. Those in the data directory are named without it, so that it can be moved.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct KnownDatabases {
@@ -21,24 +26,17 @@ pub(crate) struct KnownDatabases {
 
 impl KnownDatabases {
     /// What a data directory remembers. A file that is cut off or damaged remembers nothing.
-    pub(crate) fn read(directory: &DataDirectory) -> Self {
-        let text = std::fs::read_to_string(directory.path().join(KNOWN_DATABASES_FILE)).unwrap_or_default();
+    pub(crate) fn read(data: &Path) -> Self {
+        let text = std::fs::read_to_string(data.join(KNOWN_DATABASES_FILE)).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
     /// Refuses a database whose file is gone before an empty one is made in its place.
-    pub(crate) fn check_file(
-        &self,
-        directory: &DataDirectory,
-        database: &Database,
-    ) -> Result<(), DatabaseFileError> {
+    pub(crate) fn check_file(&self, data: &Path, database: &Database) -> Result<(), DatabaseFileError> {
         let Database::Sqlite(path) = database else { return Ok(()) };
         let is_empty = path.metadata().map_or(true, |metadata| metadata.len() == 0);
-        if is_empty && self.databases.contains_key(&name(directory.path(), database)) {
-            return Err(DatabaseFileError::Missing {
-                database: database.to_string(),
-                data: directory.path().to_owned(),
-            });
+        if is_empty && self.databases.contains_key(&name(data, database)) {
+            return Err(DatabaseFileError::Missing { database: database.to_string(), data: data.to_owned() });
         }
         Ok(())
     }

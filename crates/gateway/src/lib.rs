@@ -32,6 +32,8 @@ mod subscription;
 
 pub use backup::{BackupError, Existing, back_up, restore};
 pub use data_directory::DataDirectory;
+pub use database_file::DatabaseFileError;
+pub use known_databases::check_database_file;
 pub use listener::ListenerLimits;
 pub use settings::GatewaySettings;
 pub use start::{Gateway, StartError};

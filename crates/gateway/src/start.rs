@@ -24,7 +24,7 @@ use crate::access::Actor;
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::database_file::{DatabaseFileError, LockedDatabase};
 use crate::http::{AppState, routes};
-use crate::known_databases::KnownDatabases;
+use crate::known_databases::{KnownDatabases, check_database_file};
 use crate::owner::{self, OwnerError};
 use crate::peer::Peer;
 use crate::service::{Service, Shared};
@@ -337,7 +337,7 @@ async fn lock_database(
     let (directory, database, path) = (Arc::clone(directory), database.clone(), path.clone());
     blocking(move || {
         if !new_database {
-            KnownDatabases::read(&directory).check_file(&directory, &database)?;
+            check_database_file(directory.path(), &database)?;
         }
         Ok(Some(LockedDatabase::lock(&path)?))
     })
@@ -353,7 +353,7 @@ async fn recognise(
 ) -> Result<(), StartError> {
     let (directory, database, instance) = (Arc::clone(directory), database.clone(), instance.clone());
     blocking(move || {
-        let mut known = KnownDatabases::read(&directory);
+        let mut known = KnownDatabases::read(directory.path());
         if !new_database {
             known.check_instance(&directory, &database, &instance)?;
         }

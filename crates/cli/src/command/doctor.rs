@@ -34,7 +34,9 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     checks.push(gateway(&context.directories.data));
     let progress = Progress::start(context.output, "checking the database");
     match context.database() {
-        Ok(Database::Sqlite(path)) => checks.extend([embedded(&path).await, clock()]),
+        Ok(Database::Sqlite(path)) => {
+            checks.extend([embedded(&context.directories.data, &path).await, clock()]);
+        }
         Ok(database @ Database::Postgres(_)) => checks.extend(server(&database).await),
         Err(failure) => checks.push(of_failure("database", &failure)),
     }
@@ -61,9 +63,21 @@ fn of_failure(name: &'static str, failure: &Failure) -> Check {
 
 fn configuration(context: &Context) -> Check {
     match providers::build(&context.configuration, |name| std::env::var(name).ok()) {
-        Ok(_) => Check::ok("configuration", "every value can be used"),
+        Ok(_) => {
+            default_model(context).unwrap_or_else(|| Check::ok("configuration", "every value can be used"))
+        }
         Err(failure) => of_failure("configuration", &failure),
     }
+}
+
+/// What is missing for the model that is asked unless another is named.
+fn default_model(context: &Context) -> Option<Check> {
+    let model = context.configuration.sections().default_model.as_deref()?;
+    let (provider, _) = model.split_once('/')?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let missing = providers::missing_key(&context.configuration, provider, variable)?;
+    let message = format!("model.default is {model}, and there is no key for `{provider}`");
+    Some(Check::warn("configuration", message).hint(format!("set {missing} where the gateway starts")))
 }
 
 fn gateway(data: &Path) -> Check {
@@ -78,7 +92,11 @@ fn gateway(data: &Path) -> Check {
     }
 }
 
-async fn embedded(path: &Path) -> Check {
+async fn embedded(data: &Path, path: &Path) -> Check {
+    if let Err(error) = gateway::check_database_file(data, &Database::Sqlite(path.to_owned())) {
+        return Check::fail("database", error.to_string())
+            .hint("put the file back, or restore a backup with `foreword restore`");
+    }
     if !path.exists() {
         return Check::ok(
             "database",

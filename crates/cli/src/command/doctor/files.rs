@@ -18,6 +18,8 @@ const SEARCHED_BYTES: u64 = 1 << 20;
 const SECRET_PREFIXES: &[&str] = &["fwt_", "sk-"];
 /// Characters after such a beginning that make it a secret and not a mention of one.
 const SECRET_LENGTH: usize = 16;
+/// How the value of a header begins that is a secret, up to the quote after it.
+const CREDENTIALS: &[&str] = &["Bearer ", "Basic "];
 
 fn is_open(path: &Path) -> bool {
     path.symlink_metadata()
@@ -70,14 +72,30 @@ fn holds_secret(path: &Path) -> bool {
     let read = fs::File::open(path).and_then(|file| file.take(SEARCHED_BYTES).read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     read.is_ok()
-        && SECRET_PREFIXES.iter().any(|prefix| {
-            text.match_indices(prefix).any(|(start, _)| {
-                let rest = text[start + prefix.len()..].chars();
-                let length =
-                    rest.take_while(|character| character.is_ascii_alphanumeric() || *character == '-');
-                length.count() >= SECRET_LENGTH
+        && (after(&text, SECRET_PREFIXES).any(|rest| secret_end(rest) >= SECRET_LENGTH)
+            || after(&text, CREDENTIALS).any(|rest| {
+                let end = secret_end(rest);
+                end > 0 && rest[end..].starts_with(['"', '\''])
             })
-        })
+            || after(&text, &["://"]).any(has_password))
+}
+
+/// What follows each of these words.
+fn after<'a>(text: &'a str, words: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    words.iter().flat_map(move |word| text.match_indices(word).map(|(start, _)| &text[start + word.len()..]))
+}
+
+/// Where what can be part of a secret ends.
+fn secret_end(text: &str) -> usize {
+    text.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.+/=".contains(letter))
+        .unwrap_or(text.len())
+}
+
+/// Whether what follows the scheme of an address begins with a user and a password.
+fn has_password(rest: &str) -> bool {
+    let host = rest.split(|end: char| end.is_whitespace() || "/\"'".contains(end)).next().unwrap_or_default();
+    let user = host.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
+    user.is_some_and(|(_, password)| !password.is_empty())
 }
 
 pub(super) fn disk_space(data: &Path) -> Check {
