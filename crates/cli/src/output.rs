@@ -282,6 +282,20 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     result
 }
 
+/// A path as it may be printed, whole and on one line: its name may have been chosen to look like lines of ours.
+pub(crate) fn shown_path(path: impl AsRef<std::path::Path>) -> String {
+    let is_plain = |character: char| !character.is_control() && !reorders(character);
+    let path = path.as_ref().to_string_lossy();
+    path.chars().fold(String::with_capacity(path.len()), |mut shown, character| {
+        if is_plain(character) {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_default());
+        }
+        shown
+    })
+}
+
 /// Whether a character makes a terminal show others in another order than they are in.
 fn reorders(character: char) -> bool {
     matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -355,6 +369,11 @@ mod tests {
         assert_eq!(table(60).lines().count(), 3);
         assert!(table(48).contains(&format!("demo  {id}  /tmp\n")), "{}", table(48));
         assert_eq!(table(47), format!("NAME  demo\nID    {id}\nROOT  /tmp\n\nNAME  b\nID    {id}\n"));
+    }
+
+    #[test]
+    fn a_path_is_one_line_and_whole() {
+        assert_eq!(shown_path("/a/e\u{1b}[2J\nrounds\u{202e}é"), "/a/e\\u{1b}[2J\\nrounds\\u{202e}é");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::arguments::Session;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
-use crate::output::{Reader, table};
+use crate::output::{Reader, shown_path, table};
 use crate::terminal::time;
 use crate::words::count;
 
@@ -45,12 +45,12 @@ fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
 
 /// What a session remembers, for people.
 pub(super) fn describe(session: &Stored) -> String {
-    let root = session.root.as_ref().map_or("none".to_owned(), |root| root.display().to_string());
+    let root = session.root.as_ref().map_or("none".to_owned(), shown_path);
     let bytes = session.initial.text.as_ref().map_or(0, String::len);
     let mut text = format!(
         "profile  {}\ncwd      {}\nroot     {root}\nmarkers  {}\ninitial  {bytes} bytes of text from {}\n\n",
         session.profile,
-        session.cwd.display(),
+        shown_path(&session.cwd),
         session.markers.join(" "),
         count(session.initial.files.len() as u64, "file"),
     );
@@ -60,12 +60,7 @@ pub(super) fn describe(session: &Stored) -> String {
             (true, _) => "at the start",
             (false, _) => "on the way",
         };
-        vec![
-            path.display().to_string(),
-            version.size.to_string(),
-            hash(&version.sha256).to_owned(),
-            loaded.to_owned(),
-        ]
+        vec![shown_path(path), version.size.to_string(), hash(&version.sha256).to_owned(), loaded.to_owned()]
     });
     text.push_str(&table(&["file", "bytes", "sha256", "loaded"], rows));
     text

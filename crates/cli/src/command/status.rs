@@ -80,6 +80,11 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
         Err(error) => return Err(error.into()),
     }
     context.output.data(&status, || text(&status))?;
+    if status.running {
+        context.output.note(
+            "model, sandbox and database are those configured here; a gateway started with other settings keeps its own",
+        );
+    }
     Ok(Exit::Done)
 }
 

@@ -7,6 +7,7 @@ use protocol::prompt::{
 };
 use protocol::{ContentHash, FrozenChange, FrozenFile};
 
+use crate::output::shown_path;
 use crate::words::{count, enum_str};
 
 /// Characters of the longest bar.
@@ -129,7 +130,7 @@ pub(super) fn describe_frozen(frozen: &FrozenStart) -> String {
 fn describe_frozen_file(file: &FrozenFile) -> String {
     let line = file.line.map_or_else(String::new, |line| format!(", from line {line} on"));
     let change = enum_str::<FrozenChange>(&file.change);
-    format!("{change:<7}  {}{line}", file.path.display())
+    format!("{change:<7}  {}{line}", shown_path(&file.path))
 }
 
 /// Where every section came from, what went otherwise than asked, and the fingerprints.
@@ -194,7 +195,7 @@ pub(crate) fn describe_source(source: &PromptSource) -> String {
     };
     // A path tells people more than an id; programs have both.
     if source.kind != PromptSourceKind::BuiltIn {
-        words.extend(source.path.clone().or_else(|| source.id.clone()));
+        words.extend(source.path.as_ref().or(source.id.as_ref()).map(shown_path));
     }
     words.extend(source.version.map(|version| format!("version {version}")));
     words.extend(source.sha256.as_ref().map(|sha256| format!("sha256 {}", hash(sha256))));

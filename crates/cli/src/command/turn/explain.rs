@@ -8,7 +8,7 @@ use protocol::{CallEffects, ProtectedChange, TurnApproval};
 use super::steps::outcome;
 use super::{describe_spent, describe_usage, status_name};
 use crate::command::prompt::{describe_source, hash, list};
-use crate::output::one_line;
+use crate::output::{one_line, shown_path};
 use crate::words::{count, enum_str};
 
 /// Characters of a call's id or a question.
@@ -57,7 +57,7 @@ fn describe_file(file: &ExplainedFile) -> String {
         FileDelivery::Pointer => "announced by its path",
         FileDelivery::Removed => "no longer applies",
     };
-    let mut words = format!("{}  {how}", file.path);
+    let mut words = format!("{}  {how}", shown_path(&file.path));
     if let Some(call_id) = &file.call_id {
         words.push_str(&format!(", after call {}", one_line(call_id, WIDTH)));
     }

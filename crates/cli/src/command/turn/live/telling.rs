@@ -75,8 +75,13 @@ impl Live<'_> {
     }
 
     pub(super) fn tell_compressed(&mut self, compressed: &ContextCompressed) {
-        let what = if compressed.summarised { "a summary replaces" } else { "the model no longer reads" };
-        self.note(format!("{what} turns 1 to {}", compressed.through));
+        self.note(match (compressed.summarised, compressed.through) {
+            (true, last) => format!("a summary replaces turns 1 to {last}"),
+            (false, 0) => "a summary of the earlier turns failed; they are sent as they are".to_owned(),
+            (false, last) => {
+                format!("a summary of the earlier turns failed; the model no longer reads turns 1 to {last}")
+            }
+        });
     }
 
     pub(super) fn tell_retrying(&mut self, retrying: &TurnRetrying) {
