@@ -239,7 +239,7 @@ async fn changes_of_protected_files_are_undone_and_reported() {
     let aside = std::path::Path::new(aside);
     assert_eq!(fs::read_to_string(aside.join("AGENTS.md")).unwrap(), "evil\n");
     assert!(aside.join("c/.agents/x").exists() && aside.starts_with(bench.directory.path().join("undone")));
-    for directory in [bench.directory.path().join("undone"), aside.clone(), aside.join("c")] {
+    for directory in [bench.directory.path().join("undone"), aside.to_owned(), aside.join("c")] {
         let mode = std::fs::metadata(&directory).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o700, "{}", directory.display());
     }
