@@ -24,8 +24,11 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const THREADS: u32 = 200;
 const NAME: &str = "foreword";
 
+/// Finds what an argument could be.
+type Candidates = fn() -> Vec<CompletionCandidate>;
+
 /// The arguments that can be completed, by their id, and with what.
-const CANDIDATES: &[(&str, fn() -> Vec<CompletionCandidate>)] = &[
+const CANDIDATES: &[(&str, Candidates)] = &[
     ("profile", profiles),
     ("section", sections),
     ("workspace", workspaces),

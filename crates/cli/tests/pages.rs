@@ -19,6 +19,12 @@
 //!
 //! In a command, `…` is what a reader fills in. Whoever follows a page is called ada, and lives in `/home/ada`.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test says what it has followed, and what it left out"
+)]
+
 mod home;
 mod links;
 mod page;

@@ -1,6 +1,4 @@
-//! Both tiny agents, as a reader runs them, against a real gateway and a scripted model.
-
-#![cfg(unix)]
+//! An agent is asked: it reads a file, wants to write one, and answers.
 
 use std::io::Write as _;
 use std::path::Path;
