@@ -3,17 +3,24 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Seek as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use rustix::fs::FallocateFlags;
 use tempfile::TempDir;
 
-/// Mounts the disk, says so, and lives until nobody holds its input.
-const SCRIPT: &str =
-    "mount -t tmpfs -o size=\"$2\",mode=0700 foreword-torture \"$1\" && echo mounted && exec cat";
+/// Mounts the disk, says so, lives until nobody holds its input, and leaves nothing. Signals for us are not for it.
+const SCRIPT: &str = "
+trap '' HUP INT TERM
+mount -t tmpfs -o size=\"$2\",mode=0700 foreword-torture \"$1\" || exit 1
+echo mounted
+cat
+umount -l \"$1\"
+rmdir \"$1\"
+";
 /// What a gateway that saves without a pause writes is far less.
 const BYTES_A_SECOND: u64 = 3 << 20;
 const LEAST_BYTES: u64 = 64 << 20;
@@ -49,6 +56,8 @@ impl SmallDisk {
         let mut command = Command::new("unshare");
         command.args(make).args(["sh", "-c", SCRIPT, "sh"]).arg(directory.path()).arg(bytes.to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut holder = command.spawn().context("cannot run unshare")?;
         let mut said = String::new();
         if let Some(output) = holder.stdout.take() {
@@ -83,20 +92,21 @@ impl SmallDisk {
         url
     }
 
-    /// Writes until nothing more fits.
+    /// Takes what is free, and then writes until nothing more fits: the gateway writes meanwhile.
     pub(crate) fn fill(&self) -> anyhow::Result<()> {
         let mut ballast = fs::File::create(self.ballast()).context("cannot write on the small disk")?;
-        for size in [1 << 20, 1 << 12, 1] {
-            let chunk = vec![1_u8; size];
-            loop {
-                match ballast.write_all(&chunk) {
-                    Ok(()) => {}
-                    Err(error) if error.kind() == io::ErrorKind::StorageFull => break,
-                    Err(error) => return Err(error).context("cannot fill the small disk"),
-                }
+        let disk = rustix::fs::fstatvfs(&ballast)?;
+        // Taking it page by page would take seconds; where that is not known, or too much was asked for, it does.
+        let _ = rustix::fs::fallocate(&ballast, FallocateFlags::empty(), 0, disk.f_bavail * disk.f_frsize);
+        ballast.seek(io::SeekFrom::End(0))?;
+        let page = vec![1_u8; 4 << 10];
+        loop {
+            match ballast.write(&page) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::StorageFull => return Ok(()),
+                Err(error) => return Err(error).context("cannot fill the small disk"),
             }
         }
-        Ok(())
     }
 
     /// Makes room again.
