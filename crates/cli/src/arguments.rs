@@ -3,6 +3,7 @@
 mod document;
 mod help;
 pub(crate) mod manual;
+mod profile;
 mod prompt;
 mod session;
 mod token;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::document::{Doc, DocSave, InScope};
 pub(crate) use self::help::command as command_line;
+pub(crate) use self::profile::ProfileCommand;
 pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
 pub(crate) use self::session::{Resolve, Session};
 pub(crate) use self::token::Token;
@@ -80,6 +82,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         files: FileFlags,
     },
+    /// Look at the agents whose rules are known
+    #[command(subcommand)]
+    Profile(ProfileCommand),
     /// Say what newly applies to paths, for a session that is kept in a file
     Resolve(Resolve),
     /// Look at a session that is kept in a file

@@ -8,6 +8,7 @@ mod events;
 mod explain;
 mod folder;
 mod init;
+mod profile;
 mod prompt;
 pub(crate) mod reference;
 mod resolve;
@@ -36,6 +37,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
             let lost_text = if check { LostText::Fails } else { LostText::IsReported };
             explain::run(&context, path.as_deref(), absent, lost_text)
         }
+        Command::Profile(command) => profile::run(&context, &command),
         Command::Resolve(arguments) => resolve::run(&context, &arguments),
         Command::Session(command) => session::run(&context, &command),
         Command::Watch { path, .. } => watch::run(&context, path.as_deref()).await,

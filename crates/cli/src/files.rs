@@ -111,11 +111,15 @@ fn homes(context: &Context) -> Result<HomeDirectories, Failure> {
 }
 
 fn profile(context: &Context, name: &str) -> Result<&'static Profile, Failure> {
+    named_profile(name, context.configuration.origin("agents.profile"))
+}
+
+/// A profile by the name that something gave.
+pub(crate) fn named_profile(name: &str, origin: impl std::fmt::Display) -> Result<&'static Profile, Failure> {
     if let Some(profile) = Profile::find(name) {
         return Ok(profile);
     }
     let known: Vec<&str> = instructions::PROFILES.iter().map(|profile| profile.name).collect();
-    let origin = context.configuration.origin("agents.profile");
     let failure = Failure::usage(format!("there is no profile `{name}` (from {origin})"));
     let failure = match similar(name, known.iter().copied()) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),

@@ -66,6 +66,7 @@ pages! {
 
 /// Pages that something else holds to what is true.
 const RECORDED: &[(&str, &str)] = &[
+    ("docs/agents.md", "written from the profiles, and held against them by a test of `instructions`"),
     ("docs/benchmarks.md", "figures of one machine, printed by `cargo xtask bench`"),
     ("docs/explain.md", "recorded by transcript.rs, which fails when the commands say something else"),
     ("docs/reliability.md", "counts of one run, printed by commands that take minutes"),

@@ -64,8 +64,8 @@ pub use digest::{ContentHash, hex};
 pub use front_matter::Audience;
 pub use frozen::{FrozenChange, FrozenFile};
 pub use profile::{
-    BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, FOREWORD, GEMINI_CLI, OPENCODE, PI, PROFILES, Profile,
-    QWEN_CODE,
+    BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
+    PROFILES, Profile, QWEN_CODE, ZED,
 };
 pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
 pub use render::Block;

@@ -212,7 +212,10 @@ fn in_markdown_text(text: &str) -> Vec<Mention> {
                 }
                 _ => {
                     close(&mut run);
-                    run = Some(range);
+                    // A character behind a backslash stands for itself alone.
+                    let is_escaped = text[..range.start].ends_with('\\');
+                    let escaped = text[range.clone()].chars().next().filter(|_| is_escaped);
+                    run = Some(range.start + escaped.map_or(0, char::len_utf8)..range.end);
                 }
             },
             _ => close(&mut run),
@@ -314,6 +317,7 @@ mod tests {
     fn in_plain_text() {
         let check = |text: &str, expected: &[&str]| check(ImportSyntax::MarkdownText, text, expected);
         check("@a.md and (@b.md) **@c.md** x@d.md @~/e @/f @/ @@g @%h", &["a.md", "c.md", "~/e", "/f"]);
+        check("\\@a.md \\*@b.md", &["b.md"]);
         check("see\n@a.md#part\nend @b\\ c.md @d.md.", &["a.md", "b c.md", "d.md."]);
         check("`@a.md` x`y`@b.md\n\n    @c.md\n\n```\n@d.md\n```\n- @e.md\n", &["b.md", "e.md"]);
         check("<!-- @a.md -->\n\n# @b.md\n\n> @c.md\n", &["b.md", "c.md"]);

@@ -7,15 +7,18 @@ mod claude_code;
 mod codelia;
 mod codex;
 mod copilot;
+mod cursor;
 mod evidence;
 mod foreword;
 mod form;
 mod gemini_cli;
+mod goose;
 mod imports;
 mod opencode;
 mod pi;
 mod qwen_code;
 mod rules;
+mod zed;
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -26,21 +29,36 @@ pub use claude_code::CLAUDE_CODE;
 pub use codelia::CODELIA;
 pub use codex::CODEX;
 pub use copilot::COPILOT;
+pub use cursor::CURSOR;
 pub use evidence::{Agent, Evidence, Rule};
 pub use foreword::FOREWORD;
 pub use form::{BlockForm, Kinds, PartOf, PathForm, Piece, SectionForm, WaitingForm};
 pub use gemini_cli::GEMINI_CLI;
+pub use goose::GOOSE;
 pub use imports::{ImportBounds, ImportPlace, ImportRepeats, ImportSyntax, Imports, InPlace};
 pub use opencode::OPENCODE;
 pub use pi::PI;
 pub use qwen_code::QWEN_CODE;
 pub use rules::{RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder};
+pub use zed::ZED;
 
 use crate::reminder::ResumeLines;
 
 /// Every profile, ours first.
-pub static PROFILES: &[&Profile] =
-    &[&FOREWORD, &CODEX, &CODELIA, &CLAUDE_CODE, &GEMINI_CLI, &OPENCODE, &QWEN_CODE, &PI, &COPILOT];
+pub static PROFILES: &[&Profile] = &[
+    &FOREWORD,
+    &CODEX,
+    &CODELIA,
+    &CLAUDE_CODE,
+    &GEMINI_CLI,
+    &OPENCODE,
+    &QWEN_CODE,
+    &PI,
+    &COPILOT,
+    &CURSOR,
+    &ZED,
+    &GOOSE,
+];
 
 /// The rules of one agent. Two are the same only if they are one value, so that comparing them costs nothing.
 #[derive(Debug)]
@@ -465,7 +483,7 @@ pub enum BlockRole {
     User,
 }
 
-/// An agent's own settings file: TOML in its home directory, and what our settings are called in it.
+/// An agent's own settings file: TOML in its home directory and in trusted projects, and what our settings are called in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingsFile {
     /// The file's name in the home directory.
@@ -476,6 +494,8 @@ pub struct SettingsFile {
     pub keys: &'static [(&'static str, &'static str)],
     /// A table of projects by their directory, each with a `trust_level`.
     pub projects: &'static str,
+    /// The path of such a file in the directories of a project, which counts if the project is trusted.
+    pub in_project: &'static str,
 }
 
 impl PartialEq for Profile {
@@ -498,7 +518,7 @@ pub(crate) const UNLIMITED: u64 = 16 * 1024 * 1024;
 /// What a profile has where it says nothing else: one name, read as it is wherever its links lead.
 const BASE: Profile = Profile {
     name: "",
-    agent: Agent::OURS,
+    agent: Agent::NOBODY,
     names: &["AGENTS.md"],
     choice: NameChoice::FirstOfDirectory,
     added: &[],

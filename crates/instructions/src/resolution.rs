@@ -201,7 +201,11 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
     if let Some(file) = settings.profile.settings_file
         && let Some(home) = settings.homes.of(settings.profile)
     {
-        let file = settings_file::read(settings.profile, &file, home, &mut evidence)?;
+        let (agent, described) = (settings.profile, file);
+        let mut file = settings_file::read(agent, &described, home, &mut evidence)?;
+        if file.has_trusted_projects() {
+            settings_file::read_in_project(&mut file, agent, &described, home, request, &mut evidence)?;
+        }
         // What somebody set for us wins over what the agent's own file says.
         let ours = std::mem::replace(&mut settings.agents, file.agents);
         settings.agents.merge(&ours);

@@ -49,6 +49,8 @@ pub(crate) enum RuleHeader {
         globs: Vec<String>,
         description: String,
     },
+    /// Nothing says that it always applies.
+    Unasked,
     /// The front matter is not YAML, and costs the file.
     Invalid,
 }
@@ -62,10 +64,15 @@ pub(crate) struct Waiting {
 
 /// Reads the front matter of a rule.
 pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleConditions) -> RuleHeader {
-    let Some(header) = header else { return RuleHeader::Always };
+    let Some(header) = header else {
+        return if conditions.always.is_some() { RuleHeader::Unasked } else { RuleHeader::Always };
+    };
     let Some(values) = parse(header.yaml) else {
         return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
     };
+    if conditions.always.is_some_and(|key| values.get(key) == Some(&Value::Bool(true))) {
+        return RuleHeader::Always;
+    }
     let globs = conditions.keys.iter().find_map(|key| {
         let globs = globs(values.get(*key)?);
         (!globs.is_empty()).then_some(globs)
@@ -74,6 +81,9 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
         Some(globs) if !globs.iter().all(|glob| conditions.everything.contains(&glob.as_str())) => {
             let description = values.get("description").and_then(Value::as_str).unwrap_or_default();
             RuleHeader::Globs { globs, description: description.to_owned() }
+        }
+        _ if conditions.always.is_some_and(|key| values.get(key) != Some(&Value::Bool(true))) => {
+            RuleHeader::Unasked
         }
         _ => RuleHeader::Always,
     }
@@ -228,13 +238,14 @@ mod tests {
     use super::*;
 
     const PATHS: RuleConditions =
-        RuleConditions { keys: &["paths"], everything: &["**"], invalid_is_lost: true };
+        RuleConditions { keys: &["paths"], everything: &["**"], always: None, invalid_is_lost: true };
 
     #[test]
     fn when_a_rule_applies() {
         let globs = |text: &str| match rule_header(header(text), &PATHS) {
             RuleHeader::Always => "always".to_owned(),
             RuleHeader::Invalid => "invalid".to_owned(),
+            RuleHeader::Unasked => "unasked".to_owned(),
             RuleHeader::Globs { globs, .. } => globs.join(" | "),
         };
         for (text, expected) in [

@@ -11,7 +11,9 @@ use serde::Deserialize;
 use crate::beneath::type_name;
 use crate::cache::CacheEvidence;
 use crate::file::Stamp;
+use crate::path;
 use crate::profile::{Profile, SettingsFile};
+use crate::resolution::Request;
 use crate::settings::AgentsConfig;
 
 /// Largest settings file that is read.
@@ -57,22 +59,92 @@ pub(crate) fn read(
     evidence: &mut CacheEvidence,
 ) -> Result<AgentSettings, SettingsFileError> {
     let path = &home.join(file.name);
-    let broken = |message: String| SettingsFileError { agent: profile.name, path: path.clone(), message };
+    match read_text(profile, path, evidence)? {
+        Some(text) => parse(&text, file).map_err(|error| broken(profile, path, error.message().to_owned())),
+        None => Ok(AgentSettings::default()),
+    }
+}
+
+fn broken(profile: &Profile, path: &Path, message: String) -> SettingsFileError {
+    SettingsFileError { agent: profile.name, path: path.to_owned(), message }
+}
+
+/// The text of a settings file; none where there is no such file.
+fn read_text(
+    profile: &Profile,
+    path: &Path,
+    evidence: &mut CacheEvidence,
+) -> Result<Option<String>, SettingsFileError> {
+    let broken = |message: String| broken(profile, path, message);
     let mut text = String::new();
     let looked_at = SystemTime::now();
     match rustix::fs::stat(path) {
         Ok(stat) if type_name(&stat) == "file" => evidence.state(path, Stamp::of(&stat), looked_at),
         Ok(_) => return Err(broken("it is not a file".to_owned())),
-        Err(Errno::NOENT) => {
+        Err(Errno::NOENT | Errno::NOTDIR) => {
             evidence.nothing(path);
-            return Ok(AgentSettings::default());
+            return Ok(None);
         }
         Err(errno) => return Err(broken(std::io::Error::from(errno).to_string())),
     }
     std::fs::File::open(path)
         .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
         .map_err(|error| broken(error.to_string()))?;
-    parse(&text, file).map_err(|error| broken(error.message().to_owned()))
+    Ok(Some(text))
+}
+
+impl AgentSettings {
+    pub(crate) fn has_trusted_projects(&self) -> bool {
+        self.projects.values().any(|project| project.trust_level == Some(Trust::Trusted))
+    }
+
+    /// Whether files of a directory count that the user has to trust.
+    fn trusts(&self, places: &[&Path]) -> bool {
+        let about = |path: &Path| self.projects.get(path).and_then(|project| project.trust_level);
+        let known = |path: &&Path| about(path).or_else(|| about(&path.canonicalize().ok()?));
+        places.iter().find_map(known) == Some(Trust::Trusted)
+    }
+}
+
+/// Adds what the same file says in the directories of a trusted project; the nearest to the working directory wins. One that
+/// cannot be read keeps the agent from starting, and one that is not trusted counts for nothing.
+pub(crate) fn read_in_project(
+    settings: &mut AgentSettings,
+    profile: &Profile,
+    file: &SettingsFile,
+    home: &Path,
+    request: &Request<'_>,
+    evidence: &mut CacheEvidence,
+) -> Result<(), SettingsFileError> {
+    let cwd = request.cwd;
+    let own = settings.agents.root.markers.clone();
+    let markers = request.settings.agents.root.markers.clone().or(own);
+    let is_marked = |directory: &&Path| match &markers {
+        Some(markers) => markers.iter().any(|marker| directory.join(marker).exists()),
+        None => profile.markers.iter().any(|marker| directory.join(marker).exists()),
+    };
+    let root = cwd.ancestors().find(is_marked).unwrap_or(cwd);
+    let repository = repository(cwd, evidence);
+    for directory in path::chain(root, cwd) {
+        let path = directory.join(file.in_project);
+        let folder = path.parent().unwrap_or(&path);
+        let is_home = folder == home || folder.canonicalize().ok() == home.canonicalize().ok();
+        if is_home && folder.exists() {
+            continue;
+        }
+        let Some(text) = read_text(profile, &path, evidence)? else { continue };
+        let places = [Some(directory.as_path()), Some(root), repository.as_deref()];
+        if !settings.trusts(&places.into_iter().flatten().collect::<Vec<_>>()) {
+            continue;
+        }
+        let read = parse(&text, file).map_err(|error| broken(profile, &path, error.message().to_owned()))?;
+        let mut agents = read.agents;
+        // The root was found before, so these come too late.
+        agents.root.markers = None;
+        settings.agents.merge(&agents);
+        settings.projects.extend(read.projects);
+    }
+    Ok(())
 }
 
 fn parse(text: &str, file: &SettingsFile) -> Result<AgentSettings, toml::de::Error> {

@@ -124,6 +124,9 @@ fn check_recorded(case: &Value) -> Result<(), String> {
     if !alike {
         return Err(format!("blocks\n  expected {expected:?}\n  found    {blocks:?}"));
     }
+    if case["expect"]["files"].is_null() {
+        return Ok(());
+    }
     // The recording knows files by marks in their text: a link's target, and nothing of blank ones and those in UTF-16.
     let has_mark = |text: &str| text.contains("MARK_");
     let files: Vec<String> = resolution
@@ -201,9 +204,11 @@ fn recorded_from_qwen_code() {
 #[test]
 fn recorded_from_copilot() {
     run(include_str!("cases/agents/copilot.json"), check_recorded);
+    run(include_str!("cases/agents/more-copilot.json"), check_recorded);
 }
 
 #[test]
 fn recorded_from_claude_code() {
     run(include_str!("cases/agents/claude.json"), check_recorded);
+    run(include_str!("cases/agents/more-claude.json"), check_recorded);
 }

@@ -7,7 +7,7 @@ use crate::terminal::{self, wrap};
 
 /// The commands in the order in which somebody meets them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Files", &["show", "explain", "watch", "resolve", "session", "init"]),
+    ("Files", &["show", "explain", "profile", "watch", "resolve", "session", "init"]),
     ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
     ("Turns", &["turn", "prompt"]),
     ("Gateway", &["serve", "status", "doctor", "backup", "restore", "token", "audit"]),
@@ -18,6 +18,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 const EXAMPLES: &[(&str, &str)] = &[
     ("show", "foreword show services/billing"),
     ("explain", "foreword explain --profile codex"),
+    ("profile list", "foreword profile list"),
+    ("profile show", "foreword profile show claude-code"),
     ("resolve", "foreword resolve --session work.json --cwd . src/main.rs"),
     ("session show", "foreword session show work.json"),
     ("session diff", "foreword session diff work.json --confirm"),

@@ -140,9 +140,10 @@ fn flags_that_cannot_be_followed_say_so() {
              hint: name a root above the working directory, or none\n",
         ),
         (
-            "explain --profile cursor",
-            "error: there is no profile `cursor` (from flag `--profile`)\n\
-             hint: the profiles are foreword, codex, codelia, claude-code, gemini-cli, opencode, qwen-code, pi, copilot\n",
+            "explain --profile nobody",
+            "error: there is no profile `nobody` (from flag `--profile`)\n\
+             hint: the profiles are foreword, codex, codelia, claude-code, gemini-cli, opencode, qwen-code, pi, copilot, cursor, zed, \
+             goose\n",
         ),
     ] {
         machine.check_code(words, 2, "", error);

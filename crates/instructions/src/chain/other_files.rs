@@ -23,6 +23,7 @@ pub const OTHER_AGENTS: &[(&str, &str)] = &[
     (".claude/CLAUDE.md", "Claude Code"),
     ("GEMINI.md", "Gemini CLI"),
     ("QWEN.md", "Qwen Code"),
+    (".qwen/QWEN.local.md", "Qwen Code"),
     ("CONTEXT.md", "opencode"),
     ("AGENT.md", "Amp"),
     (".github/copilot-instructions.md", "GitHub Copilot"),

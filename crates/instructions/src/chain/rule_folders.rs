@@ -72,6 +72,7 @@ impl Chain<'_> {
                 let globs = globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
                 Some(format!("it applies to {globs}; it is brought in when a path that matches is touched"))
             }
+            RuleHeader::Unasked => Some("nothing in it says that it always applies".to_owned()),
             RuleHeader::Invalid => Some("its front matter is not YAML, so it is not read".to_owned()),
         };
         match not_read {

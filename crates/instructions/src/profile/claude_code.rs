@@ -9,7 +9,12 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
         suffix: ".md",
         order: RuleOrder::AsListed,
         links: RuleLinks::Resolved,
-        conditions: RuleConditions { keys: &["paths"], everything: &["**", "/**"], invalid_is_lost: false },
+        conditions: RuleConditions {
+            keys: &["paths"],
+            everything: &["**", "/**"],
+            always: None,
+            invalid_is_lost: false,
+        },
         body: RuleBody::AsOthers,
     }
 }

@@ -5,6 +5,21 @@ use super::*;
 /// The profile `codelia`.
 pub static CODELIA: Profile = Profile {
     name: "codelia",
+    agent: Agent {
+        title: "Codelia",
+        version: None,
+        rules: &[
+            Rule::defined("names", "AGENTS.md"),
+            Rule::defined(
+                "walk",
+                "up to the nearest directory with .codelia, .git or .jj, else the working directory",
+            ),
+            Rule::defined("order", "root first"),
+            Rule::defined("size", "16 files and 262,144 bytes; reading stops at what does not fit"),
+            Rule::defined("imports", "none"),
+            Rule::defined("role", "system prompt"),
+        ],
+    },
     markers: &[".codelia", ".git", ".jj"],
     markers_not_in_home: &[".codelia"],
     empty_markers: EmptyMarkers::Defaults,

@@ -6,6 +6,40 @@ use crate::settings::{FALLBACK_FILENAMES, MARKERS, MAX_BYTES};
 /// The profile `codex`.
 pub static CODEX: Profile = Profile {
     name: "codex",
+    agent: Agent {
+        title: "Codex",
+        version: Some("0.166.0"),
+        rules: &[
+            Rule::observed(
+                "names",
+                "AGENTS.override.md, else AGENTS.md, else configured names, chosen in each directory",
+            ),
+            Rule::observed("blank files", "hide the next name, and are dropped"),
+            Rule::observed(
+                "walk",
+                "up to the nearest directory with any `.git`, else the working directory alone",
+            ),
+            Rule::observed("order", "root first"),
+            Rule::observed(
+                "your own file",
+                "~/.codex/AGENTS.override.md, else AGENTS.md, before all others, trimmed",
+            ),
+            Rule::observed("variables", "CODEX_HOME names the directory of your own file"),
+            Rule::observed(
+                "size",
+                "32,768 bytes of project files, root first; the rest is dropped without a word",
+            ),
+            Rule::observed(
+                "settings",
+                "limit, names and markers in ~/.codex/config.toml, the first two also in a trusted project's .codex/config.toml files; an untrusted project's files are not read",
+            ),
+            Rule::observed("unreadable files", "cost all project files"),
+            Rule::observed("imports", "none"),
+            Rule::observed("front matter and comments", "are text"),
+            Rule::observed("byte order mark", "stays"),
+            Rule::observed("role", "user message"),
+        ],
+    },
     names: &["AGENTS.override.md", "AGENTS.md"],
     fallbacks: Fallbacks::Lenient,
     blank: Blank::HidesOthers,
@@ -25,6 +59,7 @@ pub static CODEX: Profile = Profile {
             (MARKERS, "project_root_markers"),
         ],
         projects: "projects",
+        in_project: ".codex/config.toml",
     }),
     ..BASE
 };

@@ -12,6 +12,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
         conditions: RuleConditions {
             keys: &["applyTo", "paths"],
             everything: &["**", "**/*", "*"],
+            always: None,
             invalid_is_lost: false,
         },
         body: RuleBody::Raw,

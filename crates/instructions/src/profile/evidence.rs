@@ -14,8 +14,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Rules that are defined here, so that there is nothing to check them against.
-    pub const OURS: Self = Self { title: "Foreword", version: None, rules: &[] };
+    /// Nobody's: what a profile begins with.
+    pub(crate) const NOBODY: Self = Self { title: "", version: None, rules: &[] };
 }
 
 /// One rule of an agent in words.
@@ -36,6 +36,10 @@ impl Rule {
 
     pub(crate) const fn source(about: &'static str, says: &'static str) -> Self {
         Self { about, says, evidence: Evidence::Source }
+    }
+
+    pub(crate) const fn defined(about: &'static str, says: &'static str) -> Self {
+        Self { about, says, evidence: Evidence::Defined }
     }
 
     pub(crate) const fn documented(about: &'static str, says: &'static str) -> Self {

@@ -60,6 +60,8 @@ pub struct RuleConditions {
     pub keys: &'static [&'static str],
     /// Globs that are no condition, because they match everything.
     pub everything: &'static [&'static str],
+    /// A key that must be true; one without front matter has none.
+    pub always: Option<&'static str>,
     /// Whether a file whose front matter is not YAML is not read at all.
     pub invalid_is_lost: bool,
 }

@@ -1,0 +1,130 @@
+//! The page `docs/agents.md`, written from the profiles.
+
+#![expect(clippy::unwrap_used, reason = "a page that cannot be read fails its test")]
+
+use std::fmt::Write as _;
+
+use instructions::PROFILES;
+use instructions::profile::{Evidence, Rule};
+use serde_json::Value;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents.md");
+
+const INTRODUCTION: &str = "\
+# Which agent reads what
+
+Agents differ in the names they read, how far up they look, the order they use, their limits, and what they do with imports and blank
+files. Foreword has the rules of each as a *profile*: `foreword show --profile claude-code` prints what that agent would get in a
+directory, and `foreword explain --profile claude-code` says why. `foreword profile list` and `foreword profile show NAME` print what is
+below.
+
+Each rule says how it is known: *observed* means that the agent was run and what it sent to its model was recorded, *source* that it was
+read in the agent's code, *documented* that only its documentation says so, *defined* that it is ours to say. This page is written from
+the profiles.
+";
+
+/// What the overview has columns for.
+const COLUMNS: &[(&str, &str)] =
+    &[("reads", "names"), ("looks", "walk"), ("order", "order"), ("role", "role")];
+
+/// Recordings of each agent that its profile is held against by `conformance.rs`, every one of them.
+const RECORDED: &[(&str, &[&str])] = &[
+    ("codex", &[include_str!("cases/agents/codex.json")]),
+    (
+        "claude-code",
+        &[include_str!("cases/agents/claude.json"), include_str!("cases/agents/more-claude.json")],
+    ),
+    ("gemini-cli", &[include_str!("cases/agents/gemini.json")]),
+    ("opencode", &[include_str!("cases/agents/opencode.json")]),
+    ("qwen-code", &[include_str!("cases/agents/qwen.json")]),
+    ("pi", &[include_str!("cases/agents/pi.json")]),
+    ("copilot", &[include_str!("cases/agents/copilot.json"), include_str!("cases/agents/more-copilot.json")]),
+];
+
+fn cell(rules: &[Rule], about: &str) -> String {
+    let says = rules.iter().find(|rule| rule.about == about).map_or("", |rule| rule.says);
+    says.replace('|', "\\|")
+}
+
+fn word(evidence: Evidence) -> String {
+    serde_json::to_value(evidence).unwrap().as_str().unwrap().to_owned()
+}
+
+fn page() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    page.push_str("\n## In one table\n\n| profile |");
+    for (heading, _) in COLUMNS {
+        let _ = write!(page, " {heading} |");
+    }
+    page.push_str("\n| --- |");
+    page.push_str(&" --- |".repeat(COLUMNS.len()));
+    page.push('\n');
+    for profile in PROFILES {
+        let _ = write!(page, "| `{}` |", profile.name);
+        for (_, about) in COLUMNS {
+            let _ = write!(page, " {} |", cell(profile.agent.rules, about));
+        }
+        page.push('\n');
+    }
+    page.push_str(
+        "\n## How well they agree\n\nCases recorded from the real agents, and how many of them the profile answers with the same \
+         text, byte for byte.\nWhere a recording leaves out the middle of a long text, its length is compared; files of one folder of \
+         rules may stand in\nanother order where the agent takes them as the file system lists them.\n\n\
+         | profile | version | cases | agree |\n| --- | --- | --- | --- |\n",
+    );
+    for (name, files) in RECORDED {
+        let count: usize =
+            files.iter().map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap().len()).sum();
+        let version = instructions::Profile::find(name).unwrap().agent.version.unwrap();
+        // A case that does not agree fails a test of `conformance.rs`.
+        let _ = writeln!(page, "| `{name}` | {version} | {count} | {count} |");
+    }
+    for profile in PROFILES {
+        let agent = profile.agent;
+        let version = match agent.version {
+            Some(version) => format!(" {version}"),
+            None if agent.rules.iter().all(|rule| rule.evidence == Evidence::Documented) => {
+                ", from its documentation only".to_owned()
+            }
+            None => String::new(),
+        };
+        let _ = write!(
+            page,
+            "\n## {}\n\nThe profile `{}`{}.\n\n",
+            agent.title,
+            profile.name,
+            match version.as_str() {
+                "" => String::new(),
+                version if version.starts_with(',') => version.to_owned(),
+                version => format!(", checked against version{version}"),
+            }
+        );
+        page.push_str("| about | rule | known |\n| --- | --- | --- |\n");
+        for rule in agent.rules {
+            let says = rule.says.replace('|', "\\|");
+            let _ = writeln!(page, "| {} | {says} | {} |", rule.about, word(rule.evidence));
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_is_up_to_date() {
+    let page = page();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(PAGE, &page).unwrap();
+    }
+    let hint = "docs/agents.md is out of date; run: UPDATE_DOCS=1 cargo test -p foreword-instructions --test agents_page";
+    assert!(std::fs::read_to_string(PAGE).is_ok_and(|written| written == page), "{hint}");
+}
+
+#[test]
+fn every_profile_says_how_it_is_known() {
+    for profile in PROFILES {
+        let agent = profile.agent;
+        assert!(!agent.title.is_empty() && !agent.rules.is_empty(), "{}", profile.name);
+        let was_run = agent.rules.iter().any(|rule| rule.evidence == Evidence::Observed);
+        assert_eq!(was_run, agent.version.is_some(), "{}: a version is one that was run", profile.name);
+        assert_eq!(was_run, RECORDED.iter().any(|(name, _)| *name == profile.name), "{}", profile.name);
+    }
+}
