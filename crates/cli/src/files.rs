@@ -40,6 +40,8 @@ impl Files {
             ResolveError::Directory { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
                 Exit::Failed
             }
+            // The agent's own files are no mistake of whoever asks.
+            ResolveError::SettingsFile(_) => Exit::Failed,
             _ => Exit::Usage,
         };
         let failure = Failure::new(exit, error.to_string());

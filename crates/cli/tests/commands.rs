@@ -14,6 +14,7 @@ mod json;
 mod names;
 mod output;
 mod past_prompts;
+mod profiles;
 mod progress;
 mod prompt;
 mod prompt_directory;
