@@ -14,16 +14,19 @@ use crate::failure::{Exit, Failure};
 const LAST_ID: &str = "foreword serve --stdio: last";
 
 /// A connection to the gateway that runs on a data directory.
-pub(crate) async fn connect(data: &Path) -> Result<Endpoint, ClientError> {
+pub(crate) async fn connect(data: &Path, limits: &ConnectionLimits) -> Result<Endpoint, ClientError> {
     let located = Target::Local { data: data.to_owned() }.locate()?;
     let url = located.websocket_url();
-    Ok(websocket::connect(&url, located.token.expose_secret(), &ConnectionLimits::default()).await?)
+    Ok(websocket::connect(&url, located.token.expose_secret(), limits).await?)
 }
 
 /// Passes messages on until the parent process has closed its end, or `stop`, and then until all is answered.
-pub(crate) async fn run(mut gateway: Endpoint, stop: impl Future<Output = ()>) -> Result<(), Failure> {
-    let (mut parent, written) =
-        stdio::endpoint(tokio::io::stdin(), tokio::io::stdout(), &ConnectionLimits::default());
+pub(crate) async fn run(
+    mut gateway: Endpoint,
+    limits: &ConnectionLimits,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let (mut parent, written) = stdio::endpoint(tokio::io::stdin(), tokio::io::stdout(), limits);
     let passed = pass_on(&mut parent, &mut gateway, stop).await;
     parent.outgoing.close(rpc::CloseReason::Finished);
     let _ = written.await;

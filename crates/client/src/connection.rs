@@ -10,7 +10,7 @@ use crate::{ClientError, Target};
 /// A connected client.
 pub struct Client {
     caller: Caller,
-    notifications: mpsc::UnboundedReceiver<Notification>,
+    notifications: mpsc::Receiver<Notification>,
 }
 
 impl Client {

@@ -32,6 +32,10 @@ pub struct Notification {
     pub params: Box<RawValue>,
 }
 
+/// Notifications that wait for whoever asked for them. Once there are so many, nothing more is read until there is room
+/// again, and a reader that never makes any loses its connection.
+const MAX_NOTIFICATIONS: usize = 10_000;
+
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Box<RawValue>, Error>>>>>;
 
 /// Makes requests; clones share the connection.
@@ -68,20 +72,26 @@ struct Arrived {
 
 impl Caller {
     /// Takes over an endpoint; notifications arrive on the returned channel, which ends with the connection.
-    pub fn new(mut endpoint: Endpoint) -> (Self, mpsc::UnboundedReceiver<Notification>) {
+    pub fn new(endpoint: Endpoint) -> (Self, mpsc::Receiver<Notification>) {
         let waiting: Waiting = Arc::default();
-        let (notify, notifications) = mpsc::unbounded_channel();
+        let (notify, notifications) = mpsc::channel(MAX_NOTIFICATIONS);
         let answers = Arc::clone(&waiting);
+        let Endpoint { mut incoming, outgoing } = endpoint;
+        let hearing = outgoing.clone();
         tokio::spawn(async move {
-            while let Some(inbound) = endpoint.incoming.recv().await {
-                if let Inbound::Text(frame) = inbound {
-                    receive(frame.as_str(), &answers, &notify);
+            while let Some(inbound) = incoming.recv().await {
+                let Inbound::Text(frame) = inbound else { continue };
+                let Some(notification) = receive(frame.as_str(), &answers) else { continue };
+                // Whoever does not want notifications has dropped the channel, and goes on calling.
+                let passed_on = notify.send(notification);
+                if tokio::time::timeout(hearing.patience(), passed_on).await.is_err() {
+                    hearing.close(CloseReason::Slow);
+                    break;
                 }
             }
             // Dropping the senders tells every waiting call that the connection is lost.
             lock(&answers).clear();
         });
-        let outgoing = endpoint.outgoing;
         let hangup = Arc::new(Hangup(outgoing.clone()));
         (Self { outgoing, waiting, next: Arc::new(AtomicU64::new(1)), _connection: hangup }, notifications)
     }
@@ -135,27 +145,28 @@ impl Caller {
     }
 }
 
-fn receive(text: &str, waiting: &Waiting, notify: &mpsc::UnboundedSender<Notification>) {
+/// Hands an answer to whoever waits for it; a notification is returned.
+fn receive(text: &str, waiting: &Waiting) -> Option<Notification> {
     let Ok(arrived) = serde_json::from_str::<Arrived>(text) else {
         tracing::warn!("the gateway sent something that is not JSON-RPC");
-        return;
+        return None;
     };
     if let (Some(method), None) = (arrived.method, arrived.id) {
         let params = arrived.params.unwrap_or_else(|| RawValue::NULL.to_owned());
-        let _ = notify.send(Notification { method, params });
-        return;
+        return Some(Notification { method, params });
     }
     let Some(sender) = arrived.id.and_then(|id| lock(waiting).remove(&id)) else {
         if let Some(error) = arrived.error {
             tracing::warn!(%error, "the gateway refused a message");
         }
-        return;
+        return None;
     };
     let _ = sender.send(match (arrived.result, arrived.error) {
         (_, Some(error)) => Err(error),
         (Some(result), None) => Ok(result),
         (None, None) => Ok(RawValue::NULL.to_owned()),
     });
+    None
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -11,6 +11,9 @@ use crate::{Error, Frame};
 /// What is counted against the outgoing bound: kibibytes, at least one a message.
 const UNIT: usize = 1024;
 
+/// How long a client that does not read, or does not close its side, is waited for when the connection ends.
+pub(crate) const CLOSING_TIME: Duration = Duration::from_secs(2);
+
 /// Bounds of a connection.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
@@ -18,7 +21,8 @@ pub struct ConnectionLimits {
     pub message_bytes: usize,
     /// Most bytes waiting to be sent.
     pub outgoing_bytes: usize,
-    /// How long a full outgoing queue may make no progress before the client is dropped.
+    /// How long a full outgoing queue may make no progress before the client is dropped. Progress is whatever the
+    /// transport could hand on, also of a message that is not yet sent whole.
     pub patience: Duration,
     /// How long a connection may stay silent; pings are sent at a third of it.
     pub silence: Duration,
@@ -102,7 +106,25 @@ pub struct Outgoing {
     patience: Duration,
     closing: Arc<watch::Sender<Option<CloseReason>>>,
     answering: Arc<watch::Sender<bool>>,
+    progress: Progress,
     left: Arc<AtomicBool>,
+}
+
+/// Tells whoever waits for room that the other side reads.
+#[derive(Clone, Default)]
+pub(crate) struct Progress(Arc<watch::Sender<()>>);
+
+impl Progress {
+    /// Something could be handed on.
+    pub(crate) fn made(&self) {
+        self.0.send_replace(());
+    }
+
+    /// Resolves when nothing could be handed on for as long as this.
+    async fn stalled(&self, time: Duration) {
+        let mut made = self.0.subscribe();
+        while let Ok(Ok(())) = tokio::time::timeout(time, made.changed()).await {}
+    }
 }
 
 /// The receiving half, which a transport drains.
@@ -110,6 +132,7 @@ pub(crate) struct OutgoingQueue {
     queue: mpsc::UnboundedReceiver<Queued>,
     closing: watch::Receiver<Option<CloseReason>>,
     answering: watch::Receiver<bool>,
+    progress: Progress,
 }
 
 /// A request is being answered for as long as this lives.
@@ -132,6 +155,7 @@ impl Outgoing {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (closing, closed) = watch::channel(None);
         let (answering, answered) = watch::channel(false);
+        let progress = Progress::default();
         let units = u32::try_from((limits.outgoing_bytes / UNIT).max(1)).unwrap_or(u32::MAX >> 4);
         let outgoing = Self {
             queue: sender,
@@ -140,9 +164,10 @@ impl Outgoing {
             patience: limits.patience,
             closing: Arc::new(closing),
             answering: Arc::new(answering),
+            progress: progress.clone(),
             left: Arc::default(),
         };
-        (outgoing, OutgoingQueue { queue: receiver, closing: closed, answering: answered })
+        (outgoing, OutgoingQueue { queue: receiver, closing: closed, answering: answered, progress })
     }
 
     /// Queues a message, waiting for room for as long as the client is given; then the client is dropped.
@@ -154,17 +179,19 @@ impl Outgoing {
         let mut closing = self.closing.subscribe();
         let permit = tokio::select! {
             biased;
-            permit = tokio::time::timeout(self.patience, room.acquire_many_owned(wanted)) => permit,
+            permit = room.acquire_many_owned(wanted) => permit,
             _ = closing.wait_for(Option::is_some) => return false,
-        };
-        match permit {
-            Ok(Ok(permit)) => self.queue.send(Queued { frame, _room: permit }).is_ok(),
-            Ok(Err(_closed)) => false,
-            Err(_elapsed) => {
+            () = self.progress.stalled(self.patience) => {
                 self.close(CloseReason::Slow);
-                false
+                return false;
             }
-        }
+        };
+        permit.is_ok_and(|permit| self.queue.send(Queued { frame, _room: permit }).is_ok())
+    }
+
+    /// How long the other side may keep this one waiting.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// Says that a request is being answered: the connection is not closed before the answer is queued.
@@ -277,8 +304,13 @@ impl OutgoingQueue {
         *self.closing.borrow() == Some(CloseReason::Slow)
     }
 
-    /// Resolves when a stuck write can be given up: the client was found to be too slow, or the connection was
-    /// to be closed some time ago.
+    /// What the transport tells of what it could hand on.
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+
+    /// Resolves when a stuck write can be given up: the client was found to be too slow, or the connection is to be
+    /// closed and nothing could be handed on for some time.
     pub(crate) async fn overdue(&self, after: Duration) {
         let mut closing = self.closing.clone();
         // The value is not held on to: it would keep others from closing.
@@ -286,15 +318,7 @@ impl OutgoingQueue {
             std::future::pending::<()>().await;
         }
         if !self.is_slow() {
-            tokio::time::sleep(after).await;
-        }
-    }
-
-    /// Resolves when the client was found to be too slow, so that a stuck write can be given up.
-    pub(crate) async fn slow(&self) {
-        let mut closing = self.closing.clone();
-        if closing.wait_for(|reason| *reason == Some(CloseReason::Slow)).await.is_err() {
-            std::future::pending::<()>().await;
+            self.progress.stalled(after).await;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use crate::endpoint::{Next, OutgoingQueue};
+use crate::endpoint::{CLOSING_TIME, Next, OutgoingQueue};
 use crate::{ConnectionLimits, Endpoint, Inbound, Outgoing};
 
 /// Two joined endpoints with the usual limits.
@@ -21,14 +21,16 @@ pub fn pair_with(limits: &ConnectionLimits) -> (Endpoint, Endpoint) {
 fn pump(mut queue: OutgoingQueue) -> mpsc::Receiver<Inbound> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
+        let progress = queue.progress();
         while let Next::Send(queued) = queue.next().await {
             let delivered = tokio::select! {
                 delivered = sender.send(Inbound::Text(queued.frame.clone())) => delivered.is_ok(),
-                () = queue.slow() => false,
+                () = queue.overdue(CLOSING_TIME) => false,
             };
             if !delivered {
                 break;
             }
+            progress.made();
         }
     });
     receiver

@@ -3,12 +3,16 @@
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 
-use crate::endpoint::Next;
+use crate::endpoint::{CLOSING_TIME, Next, Progress};
 use crate::{ConnectionLimits, Endpoint, Error, Frame, Inbound, Outgoing};
+
+/// Bytes that are written at once: a parent process that takes so many reads.
+const WRITE_BYTES: usize = 64 * 1024;
 
 /// An endpoint over a pair of byte streams.
 ///
-/// The returned handle ends when everything queued was written after the last [`Outgoing`] was dropped.
+/// The returned handle ends when the connection is closed and everything queued was written, or given up because nobody
+/// reads it.
 pub fn endpoint(
     reader: impl AsyncRead + Send + Unpin + 'static,
     mut writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -17,6 +21,7 @@ pub fn endpoint(
     let (outgoing, mut queue) = Outgoing::new(limits);
     let (sender, incoming) = mpsc::channel(1);
     let limit = limits.message_bytes;
+    let reading = outgoing.clone();
     tokio::spawn(async move {
         let mut reader = BufReader::new(reader);
         while let Ok(Some(inbound)) = read_line(&mut reader, limit).await {
@@ -24,17 +29,14 @@ pub fn endpoint(
                 break;
             }
         }
+        reading.leave();
     });
     let written = tokio::spawn(async move {
+        let progress = queue.progress();
         while let Next::Send(queued) = queue.next().await {
-            let write = async {
-                writer.write_all(queued.frame.as_str().as_bytes()).await?;
-                writer.write_all(b"\n").await?;
-                writer.flush().await
-            };
             let written = tokio::select! {
-                written = write => written.is_ok(),
-                () = queue.slow() => false,
+                written = write_line(&mut writer, queued.frame.as_str(), &progress) => written.is_ok(),
+                () = queue.overdue(CLOSING_TIME) => false,
             };
             if !written {
                 break;
@@ -42,6 +44,19 @@ pub fn endpoint(
         }
     });
     (Endpoint { incoming, outgoing }, written)
+}
+
+async fn write_line(
+    writer: &mut (impl AsyncWrite + Unpin),
+    line: &str,
+    progress: &Progress,
+) -> std::io::Result<()> {
+    for part in line.as_bytes().chunks(WRITE_BYTES).chain([&b"\n"[..]]) {
+        writer.write_all(part).await?;
+        writer.flush().await?;
+        progress.made();
+    }
+    Ok(())
 }
 
 /// The next line that is not blank; `None` at the end. A line over the limit is read past, not kept.
@@ -88,6 +103,43 @@ async fn read_line(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A parent process that asks and never reads.
+    #[tokio::test(start_paused = true)]
+    async fn a_parent_that_does_not_read_is_not_waited_for_after_the_end() {
+        let (far, near) = tokio::io::duplex(1024);
+        let (reader, writer) = tokio::io::split(near);
+        let (mut endpoint, written) = endpoint(reader, writer, &ConnectionLimits::default());
+        assert!(endpoint.outgoing.send(Frame::from("x".repeat(100 * 1024))).await);
+        assert!(!endpoint.outgoing.has_left());
+        // Its end of the input is closed, its end of the output stays open.
+        let (_unread, mut input) = tokio::io::split(far);
+        input.shutdown().await.unwrap();
+        assert!(endpoint.incoming.recv().await.is_none());
+        assert!(endpoint.outgoing.has_left(), "what waits for it can be withdrawn");
+        endpoint.outgoing.close(crate::CloseReason::Finished);
+        tokio::time::timeout(CLOSING_TIME * 5, written).await.expect("given up").unwrap();
+    }
+
+    /// Each part comes in time, the whole does not.
+    #[tokio::test(start_paused = true)]
+    async fn a_parent_that_reads_slowly_gets_everything() {
+        let (mut far, near) = tokio::io::duplex(WRITE_BYTES);
+        let (reader, writer) = tokio::io::split(near);
+        let (endpoint, written) = endpoint(reader, writer, &ConnectionLimits::default());
+        let text = "x".repeat(WRITE_BYTES * 10);
+        assert!(endpoint.outgoing.send(Frame::from(text.clone())).await);
+        endpoint.outgoing.close(crate::CloseReason::Finished);
+        let mut got = Vec::new();
+        while got.len() < text.len() + 1 {
+            tokio::time::sleep(CLOSING_TIME / 2).await;
+            let mut part = vec![0; WRITE_BYTES];
+            let bytes = tokio::io::AsyncReadExt::read(&mut far, &mut part).await.unwrap();
+            assert!(bytes > 0, "cut off after {} bytes", got.len());
+            got.extend_from_slice(&part[..bytes]);
+        }
+        written.await.unwrap();
+    }
 
     #[tokio::test]
     async fn lines_are_bounded_and_checked() {

@@ -1,5 +1,6 @@
 //! WebSocket on both sides: accepted by a server, opened by a client.
 
+use std::io;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -18,7 +19,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::endpoint::{Next, OutgoingQueue};
+use crate::endpoint::{CLOSING_TIME, Next, OutgoingQueue, Progress};
 use crate::{CloseReason, ConnectionLimits, Endpoint, Error, Frame, Inbound, Outgoing};
 
 /// The subprotocol that both sides speak.
@@ -39,8 +40,8 @@ const READ_BYTES: usize = 4 * 1024;
 /// the connection, so a large answer sent whole would be in memory twice, and the copy until the connection ends.
 const FRAGMENT_BYTES: usize = 64 * 1024;
 
-/// How long a client that does not read, or does not close its side, is waited for when the connection ends.
-const CLOSING_TIME: Duration = Duration::from_secs(2);
+/// How long a client waits until it is connected: something that accepts and says nothing is no gateway.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// The answer to a request for an upgrade. Once it is sent, the connection is a WebSocket: see [`accept`].
 pub fn handshake<Q, A: Default>(request: &Request<Q>) -> Result<Response<A>, HandshakeError> {
@@ -155,6 +156,7 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 ) {
     let mut pings = tokio::time::interval(ping_every);
     pings.reset();
+    let progress = queue.progress();
     let reason = loop {
         // What a message takes of the queue's bound is given back when it was sent.
         let queued = tokio::select! {
@@ -166,7 +168,7 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
         };
         let sending = async {
             match &queued {
-                Some(queued) => send(&mut sink, queued.frame.clone()).await,
+                Some(queued) => send(&mut sink, queued.frame.clone(), &progress).await,
                 None => sink.send(Message::Ping(Default::default())).await,
             }
         };
@@ -194,10 +196,13 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 async fn send<S: AsyncRead + AsyncWrite + Unpin>(
     sink: &mut SplitSink<WebSocketStream<S>, Message>,
     message: Frame,
+    progress: &Progress,
 ) -> Result<(), tungstenite::Error> {
     let text = message.into_utf8_bytes();
     if text.len() <= FRAGMENT_BYTES {
-        return sink.send(Message::Text(text)).await;
+        let sent = sink.send(Message::Text(text)).await;
+        progress.made();
+        return sent;
     }
     let mut rest = tungstenite::Bytes::from(text);
     let mut kind = Data::Text;
@@ -205,6 +210,7 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin>(
         let fragment = rest.split_to(FRAGMENT_BYTES.min(rest.len()));
         let fragment = frame::Frame::message(fragment, OpCode::Data(kind), rest.is_empty());
         sink.send(Message::Frame(fragment)).await?;
+        progress.made();
         kind = Data::Continue;
     }
     Ok(())
@@ -262,7 +268,11 @@ async fn open(url: &str, token: &str, limits: &ConnectionLimits) -> Result<Endpo
     request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     let config =
         configuration().max_message_size(Some(MAX_ANSWER_BYTES)).max_frame_size(Some(MAX_ANSWER_BYTES));
-    let connected = tokio_tungstenite::connect_async_with_config(request, Some(config), true).await;
+    let connecting = tokio_tungstenite::connect_async_with_config(request, Some(config), true);
+    let connected = tokio::time::timeout(CONNECT_TIME, connecting).await.unwrap_or_else(|_| {
+        let silent = format!("no answer within {} s", CONNECT_TIME.as_secs());
+        Err(tungstenite::Error::Io(io::Error::new(io::ErrorKind::TimedOut, silent)))
+    });
     let (socket, _) = connected.map_err(|error| match error {
         tungstenite::Error::Http(response) => ConnectError::Refused {
             status: response.status().as_u16(),
@@ -282,8 +292,15 @@ where
     let (mut sink, mut stream) = socket.split();
     // The gateway pings; one that is silent for this long is gone, whatever the system believes of the connection.
     let silence = limits.silence;
+    let reading = outgoing.clone();
     let reader = tokio::spawn(async move {
-        while let Ok(Some(Ok(message))) = tokio::time::timeout(silence, stream.next()).await {
+        loop {
+            let Ok(received) = tokio::time::timeout(silence, stream.next()).await else {
+                break reading.close(CloseReason::Silent);
+            };
+            let Some(Ok(message)) = received else {
+                break reading.close(CloseReason::Finished);
+            };
             let Message::Text(text) = message else { continue };
             if sender.send(Inbound::Text(Frame::from(text))).await.is_err() {
                 break;
@@ -291,6 +308,7 @@ where
         }
     });
     tokio::spawn(async move {
+        let progress = queue.progress();
         loop {
             let queued = match queue.next().await {
                 Next::Send(queued) => queued,
@@ -301,9 +319,14 @@ where
                     return;
                 }
             };
-            if sink.send(Message::Text(queued.frame.clone().into_utf8_bytes())).await.is_err() {
+            let sent = tokio::select! {
+                sent = sink.send(Message::Text(queued.frame.clone().into_utf8_bytes())) => sent.is_ok(),
+                () = queue.overdue(CLOSING_TIME) => false,
+            };
+            if !sent {
                 return;
             }
+            progress.made();
         }
     });
     Endpoint { incoming, outgoing }

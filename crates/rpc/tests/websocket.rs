@@ -13,6 +13,7 @@ use rpc::{
 };
 use serde_json::json;
 use serde_json::value::RawValue;
+use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
@@ -88,7 +89,7 @@ fn answer(request: &server::Request, _: server::Response) -> Result<server::Resp
 }
 
 /// Asks for much and reads nothing of it.
-async fn never_read(address: SocketAddr) -> impl Sized {
+async fn never_read(address: SocketAddr) -> tokio_tungstenite::WebSocketStream<tokio::net::TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(16 * 1024).unwrap();
     let stream = socket.connect(address).await.unwrap();
@@ -200,4 +201,82 @@ async fn a_client_that_is_quiet_but_alive_stays() {
     assert!(closed.is_err(), "{closed:?}");
     let answer: String = caller.call("hello", &json!({})).await.unwrap();
     assert_eq!(answer, "hello");
+}
+
+/// Something listens and accepts, as a proxy without a gateway behind it does.
+#[tokio::test(start_paused = true)]
+async fn whoever_accepts_and_says_nothing_is_no_gateway() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}/rpc", listener.local_addr().unwrap());
+    let connecting = websocket::connect(&url, "t", &ConnectionLimits::default()).await;
+    let Err(websocket::ConnectError::Unreachable { source, .. }) = connecting else { panic!("connected") };
+    assert!(source.to_string().contains("no answer within 10 s"), "{source}");
+    drop(listener);
+}
+
+#[tokio::test]
+async fn a_call_after_the_gateway_went_silent_does_not_wait() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}/rpc", listener.local_addr().unwrap());
+    // It never pings, and its machine acknowledges whatever is sent.
+    let server = tokio::spawn(async move {
+        accept_hdr_async(listener.accept().await.unwrap().0, answer).await.unwrap().into_inner()
+    });
+    let limits = ConnectionLimits { silence: Duration::from_millis(200), ..ConnectionLimits::default() };
+    let (caller, mut notifications) = Caller::new(websocket::connect(&url, "t", &limits).await.unwrap());
+    assert!(notifications.recv().await.is_none());
+    let called = tokio::time::timeout(PATIENCE, caller.call_raw("hello", &json!({}))).await;
+    assert!(matches!(called, Ok(Err(CallError::ConnectionLost))), "{called:?}");
+    drop(server.await);
+}
+
+/// Each piece is read in time, although all of them take far longer than anybody is waited for.
+#[tokio::test]
+async fn a_client_that_reads_slowly_but_steadily_gets_everything() {
+    // The system tells of room in its buffer only when much of it is free again, so that progress comes in leaps.
+    const BYTES_A_SECOND: f64 = 2.0 * 1024.0 * 1024.0;
+    let patience = Duration::from_secs(3);
+    let limits =
+        ConnectionLimits { patience, outgoing_bytes: 13 * 1024 * 1024, ..ConnectionLimits::default() };
+    let (address, mut connections) = start(limits).await;
+    let mut stream = never_read(address).await.into_inner();
+    let (outgoing, _connection) = connections.recv().await.unwrap();
+    let begun = std::time::Instant::now();
+    let reading = tokio::spawn(async move {
+        let (mut buffer, mut read) = (vec![0; 64 * 1024], 0);
+        while read < 12 * 1024 * 1024 {
+            if read as f64 > begun.elapsed().as_secs_f64() * BYTES_A_SECOND {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                continue;
+            }
+            read += stream.read(&mut buffer).await.unwrap();
+        }
+        stream
+    });
+    // The answer is on its way, and this does not fit beside it.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(outgoing.send(rpc::Frame::from("y".repeat(12 * 1024 * 1024))).await, "{:?}", outgoing.closing());
+    assert!(begun.elapsed() > patience, "it was not slow");
+    drop(reading.await);
+}
+
+/// Notifications that nobody takes do not fill the memory.
+#[tokio::test(start_paused = true)]
+async fn whoever_does_not_take_notifications_loses_the_connection() {
+    let (near, far) = rpc::memory::pair();
+    let (caller, mut notifications) = Caller::new(near);
+    let sending = tokio::spawn(async move {
+        for number in 0..50_000 {
+            far.outgoing.send(rpc::notification("n", &number).unwrap()).await;
+        }
+        far
+    });
+    let called = tokio::time::timeout(PATIENCE, caller.call_raw("hello", &json!({}))).await;
+    assert!(matches!(called, Ok(Err(CallError::ConnectionLost))), "{called:?}");
+    let mut taken = 0;
+    while notifications.recv().await.is_some() {
+        taken += 1;
+    }
+    assert!((1..=10_000).contains(&taken), "{taken}");
+    drop(sending.await);
 }
