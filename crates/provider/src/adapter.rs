@@ -208,7 +208,7 @@ mod tests {
         #[test]
         fn no_answer_is_too_strange(events in proptest::collection::vec(prop_oneof![event(), value()], 0..12)) {
             for kind in [ProviderKind::Anthropic, ProviderKind::Openai, ProviderKind::OpenaiCompatible] {
-                let (mut decoder, mut assembly) = (of(kind).decoder(), Assembly::new(kind, "m".to_owned()));
+                let (mut decoder, mut assembly) = (of(kind).decoder(), Assembly::new(kind, "m".to_owned(), 1_000));
                 let mut whole = String::new();
                 for event in &events {
                     let event = SseEvent { name: String::new(), data: event.to_string() };

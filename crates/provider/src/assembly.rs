@@ -12,12 +12,20 @@ use crate::{
 /// More blocks than any answer has; every piece has to find its own among them.
 const MAX_BLOCKS: usize = 4096;
 
+/// More bytes than any token has on the average; the longest are rows of blanks.
+const TOKEN_BYTES: usize = 128;
+/// What an answer may have in any case.
+const LEAST_BYTES: usize = 64 * 1024;
+
 /// What has arrived so far. Pieces name their block by a number that the adapter chooses; blocks are in the order
 /// in which they began.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     kind: ProviderKind,
     requested_model: String,
+    max_tokens: u32,
+    /// Bytes of texts, reasonings and arguments that may still come.
+    left: usize,
     slots: Vec<(u64, Slot)>,
     /// What the caller has not been told yet.
     events: Vec<ChatEvent>,
@@ -42,10 +50,13 @@ enum Progress {
 }
 
 impl Assembly {
-    pub(crate) fn new(kind: ProviderKind, requested_model: String) -> Self {
+    /// For an answer of at most so many tokens, whatever the provider makes of that.
+    pub(crate) fn new(kind: ProviderKind, requested_model: String, max_tokens: u32) -> Self {
         Self {
             kind,
             requested_model,
+            max_tokens,
+            left: (max_tokens as usize).saturating_mul(TOKEN_BYTES).max(LEAST_BYTES),
             slots: Vec::new(),
             events: Vec::new(),
             usage: TokenUsage::default(),
@@ -58,6 +69,7 @@ impl Assembly {
         if delta.is_empty() {
             return Ok(());
         }
+        self.take_room(delta)?;
         match self.find(key, |slot| matches!(slot, Slot::Text(_))) {
             Some(Slot::Text(text)) => text.push_str(delta),
             _ => self.add(key, Slot::Text(delta.to_owned()))?,
@@ -81,6 +93,7 @@ impl Assembly {
         if delta.is_empty() {
             return Ok(());
         }
+        self.take_room(delta)?;
         self.change_reasoning(key, |text, _| text.push_str(delta))?;
         self.events.push(ChatEvent::ReasoningDelta { text: delta.to_owned() });
         Ok(())
@@ -110,6 +123,7 @@ impl Assembly {
         if delta.is_empty() {
             return Ok(());
         }
+        self.take_room(delta)?;
         let (call, progress) = self.call(key)?;
         if *progress != Progress::Arriving {
             return Err(Fault::malformed("the answer adds arguments to a tool call that was complete"));
@@ -209,6 +223,17 @@ impl Assembly {
             }
         }
         (Message::assistant(blocks), unfinished)
+    }
+
+    /// A provider that does not stop, or does not keep to what it was asked, must not fill the memory and the database.
+    fn take_room(&mut self, delta: &str) -> Result<(), Fault> {
+        self.left = self.left.checked_sub(delta.len()).ok_or_else(|| {
+            Fault::malformed(format!(
+                "the answer goes on far beyond the {} tokens that were asked for",
+                self.max_tokens
+            ))
+        })?;
+        Ok(())
     }
 
     fn find(&mut self, key: u64, fits: impl Fn(&Slot) -> bool) -> Option<&mut Slot> {

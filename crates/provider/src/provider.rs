@@ -80,7 +80,7 @@ impl Provider {
         let body = self.shared.adapter.body(request, rules);
         let marks = cache::marks(&body, cache::SessionEnd::of(request));
         let body = body.to_string().into_bytes();
-        let round = Round::new(Arc::clone(&self.shared), request.model.clone(), body, marks);
+        let round = Round::new(Arc::clone(&self.shared), request, body, marks);
         stream::unfold(round, async |mut round| round.next().await.map(|event| (event, round))).boxed()
     }
 

@@ -13,12 +13,13 @@ use crate::error::Fault;
 use crate::http::{Answer, More};
 use crate::provider::Shared;
 use crate::sse::SseEvent;
-use crate::{ChatEvent, ChatResponse, ProviderError, fault, http};
+use crate::{ChatEvent, ChatRequest, ChatResponse, ProviderError, fault, http};
 
 /// A request under way. Nothing runs but inside [`Round::next`], so dropping it ends everything.
 pub(crate) struct Round {
     shared: Arc<Shared>,
     model: String,
+    max_tokens: u32,
     body: Vec<u8>,
     marks: Vec<CacheMark>,
     attempts: u32,
@@ -42,8 +43,23 @@ struct Reading {
 }
 
 impl Round {
-    pub(crate) fn new(shared: Arc<Shared>, model: String, body: Vec<u8>, marks: Vec<CacheMark>) -> Self {
-        Self { shared, model, body, marks, attempts: 0, state: State::Asking, queue: VecDeque::new() }
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        request: &ChatRequest,
+        body: Vec<u8>,
+        marks: Vec<CacheMark>,
+    ) -> Self {
+        let (model, max_tokens) = (request.model.clone(), request.max_output_tokens);
+        Self {
+            shared,
+            model,
+            max_tokens,
+            body,
+            marks,
+            attempts: 0,
+            state: State::Asking,
+            queue: VecDeque::new(),
+        }
     }
 
     /// What happens next, or `None` when the round is over.
@@ -77,7 +93,7 @@ impl Round {
         tracing::debug!(provider = %shared.config.name, model = %self.model, attempt = self.attempts, "asking a model");
         match shared.http.post(shared.headers.clone(), self.body.clone()).await {
             Ok(answer) => {
-                let assembly = Assembly::new(shared.config.kind, self.model.clone());
+                let assembly = Assembly::new(shared.config.kind, self.model.clone(), self.max_tokens);
                 State::Reading(Box::new(Reading { answer, decoder: shared.adapter.decoder(), assembly }))
             }
             Err(fault) => State::Failed(fault, None),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protocol::Hint as _;
-use provider::{ErrorKind, Provider, ProviderConfig, ResponseLimits};
+use provider::{ChatRequest, ErrorKind, Provider, ProviderConfig, ResponseLimits};
 use scripted_model::Answer;
 
 use crate::stage::{KINDS, Outcome, Stage, hello, outcome};
@@ -141,6 +141,24 @@ async fn events_and_answers_are_bounded() {
         let outcome = ask_with(&stage, |config| config.limits = limits).await;
         assert_eq!(outcome.error().message, "the answer is longer than 29000 bytes");
         assert_eq!(outcome.error().partial.as_ref().unwrap().message.text().len(), 20_000);
+    }
+}
+
+/// A model was asked for so many tokens, and its provider goes on and on.
+#[tokio::test]
+async fn an_answer_ends_far_beyond_what_was_asked_for() {
+    for &kind in KINDS {
+        let answer = Answer::text(&"x".repeat(1 << 20)).in_deltas(64);
+        let stage = Stage::with(kind, [answer.clone(), answer]).await;
+        let provider = Provider::new(stage.config()).unwrap();
+        let outcome = outcome(&provider, &ChatRequest { max_output_tokens: 1_000, ..hello() }).await;
+        let error = outcome.error();
+        let expected = "the answer goes on far beyond the 1000 tokens that were asked for";
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Malformed, expected), "{kind:?}");
+        let kept = error.partial.as_ref().unwrap().message.text().len();
+        assert!((64_000..=128_000).contains(&kept), "{kept}");
+        // A megabyte is far less than what 16,000 tokens may have.
+        assert_eq!(stage.ask().await.response().message.text().len(), 1 << 20);
     }
 }
 
