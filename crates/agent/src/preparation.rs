@@ -112,7 +112,7 @@ impl Agent {
     /// An agent with our own hooks and those of others.
     pub fn new(
         store: Store,
-        settings: AgentSettings,
+        mut settings: AgentSettings,
         packages: impl IntoIterator<Item = HookPackage>,
     ) -> Result<Self, RegistrationError> {
         let mut registry = HookRegistry::new();
@@ -120,10 +120,13 @@ impl Agent {
         let records = Arc::new(Records::start(store.clone()));
         let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
         let runtime = HookRuntime::new(registry, recorder, HookLimits::default());
-        let (cache, counter, running) = (Arc::default(), Arc::default(), Running::default());
+        let (cache, counter) = (Arc::default(), Arc::default());
+        let running = Running::new(settings.turns.limits.running);
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
         let sources = own_sources(&settings);
+        // Whatever else reads files for a project must not read those.
+        settings.files.private_paths.clone_from(&settings.private_paths);
         let settings = Arc::new(settings);
         Ok(Self { store, settings, runtime, records, cache, counter, running, queues, sources, node })
     }

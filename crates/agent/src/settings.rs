@@ -15,7 +15,8 @@ use tools::{Permissions, ShellSettings};
 pub struct AgentSettings {
     /// Where `SOUL.md`, `IDENTITY.md` and `USER.md` are.
     pub home: PathBuf,
-    /// Directories and files that are out of reach of every tool: the user's configuration, the gateway's data, keys.
+    /// Directories and files that are out of reach of every tool and of every project's instruction files: the user's
+    /// configuration, the gateway's data, keys.
     pub private_paths: Vec<PathBuf>,
     /// Where a command's versions of protected files are kept when these are put back; none: beside where they were.
     pub set_aside: Option<PathBuf>,

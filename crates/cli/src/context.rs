@@ -35,6 +35,8 @@ pub(crate) struct Context {
     /// The flags that a later command needs to reach the same gateway, such as ` --data DIR`.
     pub(crate) repeated_flags: String,
     pub(crate) configuration: Configuration,
+    /// The machine's file and the user's, or the one that was named instead, whether or not they are there.
+    pub(crate) configuration_files: [PathBuf; 2],
 }
 
 impl Context {
@@ -46,6 +48,8 @@ impl Context {
         // What is wrong with the file is for the command to say.
         let session =
             session_file(&arguments.command).and_then(|path| SessionFile::peek(path).ok().flatten());
+        let user_file = globals.config.as_ref().map(|named| here.join(named));
+        let configuration_files = [system_file(), user_file.unwrap_or_else(|| directories.user_file())];
         let sources = Sources {
             system: system_file(),
             user: directories.user_file(),
@@ -68,7 +72,7 @@ impl Context {
         } else {
             String::new()
         };
-        Ok(Self { output, directories, repeated_flags, configuration })
+        Ok(Self { output, directories, repeated_flags, configuration, configuration_files })
     }
 
     /// Which gateway to talk to, and with which token.

@@ -19,7 +19,7 @@ use crate::budget::{self, BudgetRequest, Limit, Share};
 use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
-use crate::file::{BLOCK, Bounds, Content, Found, Inside, Stamp};
+use crate::file::{BLOCK, Bounds, Content, Found, Stamp};
 use crate::profile::{
     Blank, DanglingLink, FrontMatterRule, NameChoice, Profile, Rendering, RuleFolder, RuleFolderPlace,
     Unreadable,
@@ -102,6 +102,9 @@ impl Chosen {
     }
 }
 
+/// Why a file that is there is none of the project's.
+const KEPT_PRIVATE: &str = "it is among the keys, tokens and data that are kept from every project";
+
 /// The work of one resolution.
 pub(crate) struct Chain<'a> {
     pub(crate) request: Request<'a>,
@@ -118,7 +121,7 @@ pub(crate) struct Chain<'a> {
     pub(crate) winning: usize,
     pub(crate) added: usize,
     place: Place,
-    pub(crate) bounds: Bounds,
+    pub(crate) bounds: Bounds<'a>,
     pub(crate) max_file_bytes: u64,
     pub(crate) decisions: Vec<Decision>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -129,7 +132,7 @@ pub(crate) struct Chain<'a> {
     seen: HashMap<(u64, u64), usize>,
     /// Paths of files, by rules that go by those.
     seen_paths: HashSet<PathBuf>,
-    imports: imports::Followed,
+    imports: imports::Followed<'a>,
     /// Rules that a text lists.
     waiting: Vec<Waiting>,
     /// Why no project file is read, if none is.
@@ -226,7 +229,7 @@ impl<'a> Chain<'a> {
             winning,
             added: request.settings.profile.added.len(),
             place: Place::default(),
-            bounds: Bounds::None,
+            bounds: Bounds::default().without(&request.settings.private_paths),
             max_file_bytes: request.settings.max_bytes().saturating_add(BLOCK),
             decisions: Vec::new(),
             diagnostics: Vec::new(),
@@ -262,7 +265,7 @@ impl<'a> Chain<'a> {
                 continue;
             }
             let place = self.winning + self.added + index;
-            let found = self.reader.read(directory, place, &Bounds::None, MAX_HOME_BYTES);
+            let found = self.reader.read(directory, place, &Bounds::default(), MAX_HOME_BYTES);
             self.place = Place { directory: 0, name: index };
             if self.consider_home(&path, found, home.blank) && home.choice != NameChoice::All {
                 winner = Some(path);
@@ -271,7 +274,7 @@ impl<'a> Chain<'a> {
         for name in home.elsewhere {
             let Some(path) = settings.homes.user.as_ref().map(|user| user.join(name)) else { continue };
             if winner.is_none() {
-                let found = self.reader.read_path(&path, &Bounds::None, MAX_HOME_BYTES);
+                let found = self.reader.read_path(&path, &Bounds::default(), MAX_HOME_BYTES);
                 if self.consider_home(&path, found, home.blank) {
                     winner = Some(path);
                 }
@@ -309,11 +312,10 @@ impl<'a> Chain<'a> {
         if self.request.settings.profile.links == crate::profile::Links::InsideRoot
             && !self.request.settings.follow_external_links()
         {
-            self.bounds = Bounds::Root(Inside::new(&self.top));
-            self.reader.bound_by(Some(&self.top));
-        } else {
-            self.reader.bound_by(None);
+            let private_paths = &self.request.settings.private_paths;
+            self.bounds = Bounds::inside(&self.top).without(private_paths);
         }
+        self.bound_project();
         let off = match (self.request.settings.enabled(), effective.distrusted, max_bytes) {
             (false, ..) => Some(SWITCHED_OFF.to_owned()),
             _ if self.request.settings.bounds == ProjectBounds::HomeOnly => {
@@ -340,6 +342,12 @@ impl<'a> Chain<'a> {
             self.lose_chain();
         }
         directories
+    }
+
+    /// Says where the project's files must stay from now on.
+    fn bound_project(&mut self) {
+        let root = self.bounds.have_root().then_some(self.top.as_path());
+        self.reader.bound_by(root, &self.request.settings.private_paths);
     }
 
     fn switched_off(&mut self, directory: &Path, names: &[impl AsRef<Path>], reason: &str) {
@@ -403,6 +411,7 @@ impl<'a> Chain<'a> {
             Found::Outside => Decision::new(path, Outcome::OutsideRoot).because(
                 "it leads out of the project; copy the file, or allow it with agents.follow_external_links",
             ),
+            Found::Private => Decision::new(path, Outcome::OutsideRoot).because(KEPT_PRIVATE),
             Found::Unreadable { reason } => {
                 self.lost |= origin == Origin::Project && profile.unreadable == Unreadable::ChainLost;
                 self.unreadable(path, &reason)

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use crate::beneath::{self, type_name};
 use crate::digest::ContentHash;
 use crate::markup::Markup;
+use crate::private::Private;
 use crate::profile::{FrontMatterRule, Profile};
 
 /// Read past a limit, so that what a cut leaves out can be named.
@@ -108,16 +109,42 @@ pub(crate) enum Found {
     NotAFile { stamp: Stamp, kind: &'static str },
     /// A link that leads out of the project.
     Outside,
+    /// A file that is kept from every project.
+    Private,
     /// The system refused.
     Unreadable { reason: Arc<str> },
 }
 
 /// Where candidates may lead.
-pub(crate) enum Bounds {
-    /// Anywhere.
-    None,
-    /// Inside this directory.
-    Root(Inside),
+#[derive(Default)]
+pub(crate) struct Bounds<'a> {
+    /// Inside this directory; anywhere where there is none.
+    root: Option<Inside>,
+    /// Not there, wherever that is.
+    private_paths: &'a [PathBuf],
+    /// The same, once the first candidate was opened.
+    private: OnceCell<Private>,
+}
+
+impl<'a> Bounds<'a> {
+    pub(crate) fn inside(directory: &Path) -> Self {
+        Self { root: Some(Inside::new(directory)), ..Self::default() }
+    }
+
+    pub(crate) fn without(mut self, private_paths: &'a [PathBuf]) -> Self {
+        self.private_paths = private_paths;
+        self
+    }
+
+    pub(crate) fn have_root(&self) -> bool {
+        self.root.is_some()
+    }
+
+    fn keep_private(&self, opened: &OwnedFd, path: &Path, stamp: Stamp) -> bool {
+        let find = || Private::find(self.private_paths);
+        !self.private_paths.is_empty()
+            && self.private.get_or_init(find).holds(opened, path, (stamp.device, stamp.inode))
+    }
 }
 
 /// A directory that candidates must stay below, opened when the first of them is.
@@ -151,16 +178,16 @@ impl Inside {
 }
 
 /// Opens and reads a candidate, at most `max_bytes` bytes of it.
-pub(crate) fn read(path: &Path, bounds: &Bounds, max_bytes: u64) -> Found {
-    let opened = match bounds {
-        Bounds::None => rustix::fs::open(path, beneath::read_flags(), Mode::empty()),
-        Bounds::Root(root) => match root.relative(path) {
+pub(crate) fn read(path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
+    let opened = match &bounds.root {
+        None => rustix::fs::open(path, beneath::read_flags(), Mode::empty()),
+        Some(root) => match root.relative(path) {
             Some(relative) => root.descriptor().and_then(|fd| beneath::open(fd, &root.path, relative)),
             None => return Found::Outside,
         },
     };
     match opened {
-        Ok(descriptor) => judge(descriptor, max_bytes),
+        Ok(descriptor) => judge(descriptor, path, bounds, max_bytes),
         Err(errno) => refused(errno, path),
     }
 }
@@ -179,7 +206,7 @@ fn refused(errno: Errno, path: &Path) -> Found {
     }
 }
 
-fn judge(descriptor: OwnedFd, max_bytes: u64) -> Found {
+fn judge(descriptor: OwnedFd, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
     let unreadable = |error: io::Error| Found::Unreadable { reason: error.to_string().into() };
     let stat = match rustix::fs::fstat(&descriptor) {
         Ok(stat) => stat,
@@ -187,6 +214,9 @@ fn judge(descriptor: OwnedFd, max_bytes: u64) -> Found {
     };
     if type_name(&stat) != "file" {
         return Found::NotAFile { stamp: Stamp::of(&stat), kind: type_name(&stat) };
+    }
+    if bounds.keep_private(&descriptor, path, Stamp::of(&stat)) {
+        return Found::Private;
     }
     match read_steadily(&descriptor, Stamp::of(&stat), max_bytes) {
         Ok((stamp, content)) => Found::File { stamp, content: Arc::new(content) },

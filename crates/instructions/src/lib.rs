@@ -37,6 +37,7 @@ mod git;
 mod markup;
 mod mentions;
 pub mod path;
+mod private;
 pub mod profile;
 mod reading;
 mod references;
@@ -72,7 +73,7 @@ pub use render::Block;
 pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};
 pub use resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
-pub use safety::{UnsafePart, make_harmless, neutralise, shown_parts, unsafe_parts};
+pub use safety::{UnsafePart, is_invisible, make_harmless, neutralise, shown_parts, skeleton, unsafe_parts};
 pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
 pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{

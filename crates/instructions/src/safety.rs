@@ -11,6 +11,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use self::hidden::{Hidden, is_ignorable};
 use self::scan::{Finding, FindingKind, NEUTRAL, begins_with_name, scan, unfinished, visible};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
@@ -53,6 +55,18 @@ pub fn make_harmless(text: &str) -> (Cow<'_, str>, usize) {
 /// Makes a text harmless that stands alone, such as a tool's output.
 pub fn neutralise(text: &str) -> Cow<'_, str> {
     apply(text, &scan(text))
+}
+
+/// Whether a character cannot be seen by whoever reads a text.
+pub fn is_invisible(character: char) -> bool {
+    is_ignorable(character)
+}
+
+/// A text as people take it who do not look closely: without what cannot be seen and outer blanks, in plain small letters.
+pub fn skeleton(text: &str) -> String {
+    let seen = text.chars().filter(|character| !is_ignorable(*character));
+    let folded: String = seen.nfkc().flat_map(char::to_lowercase).collect();
+    folded.trim().to_owned()
 }
 
 /// A part of a text that [`neutralise`] shows as something else.

@@ -45,6 +45,8 @@ pub struct FileSettings {
     pub homes: HomeDirectories,
     /// What a project's files are bounded by, besides the profile's rules.
     pub bounds: ProjectBounds,
+    /// Directories and files that no project's file may be in or lead to, such as a gateway's keys and data.
+    pub private_paths: Vec<PathBuf>,
     /// Who the files are read for.
     pub audience: Audience,
     /// What is set. For what is not, the methods of this type know the built-in value, or the profile's own.
@@ -87,6 +89,7 @@ impl FileSettings {
             profile,
             homes: HomeDirectories::default(),
             bounds: ProjectBounds::None,
+            private_paths: Vec::new(),
             audience: Audience::Main,
             agents: BUILT_IN,
         }

@@ -353,3 +353,32 @@ fn a_file_that_only_imports_or_repeats_another_says_so() {
     assert!(detail("QWEN.md").ends_with("it repeats docs/rules.md, which is read"));
     assert_eq!(detail("a/AGENTS.md"), "it repeats docs/rules.md");
 }
+
+/// Whatever the root is: what is kept private is not read as an instruction file, not by an import and not through a link.
+#[test]
+fn private_files_are_nobodys_instructions() {
+    let mut project = Project::new(json!({
+        "AGENTS.md": "@data/owner.token @key.txt @other-name.txt @docs/style.md\n",
+        "docs/style.md": "Style.\n",
+        "data/owner.token": "secret\n",
+        "data/AGENTS.md": "inside\n",
+        "key.txt": "key\n",
+        "a/AGENTS.md": { "symlink": "../key.txt" },
+    }));
+    std::fs::hard_link(project.root.join("key.txt"), project.root.join("other-name.txt")).unwrap();
+    project.settings.private_paths = vec![project.root.join("data"), project.root.join("key.txt")];
+    let outside = Outcome::OutsideRoot;
+    let kept = [("data/owner.token", outside), ("key.txt", outside), ("other-name.txt", outside)];
+    let used = ["project AGENTS.md", "import docs/style.md"];
+    let found = project.check("", &used, &kept);
+    assert!(!found.text.unwrap().contains("secret"));
+    let linked = [&[("a/AGENTS.md", outside)], &kept[..]].concat();
+    project.check("a", &used, &linked);
+    let inside = [&[("data/AGENTS.md", outside)], &kept[..]].concat();
+    project.check("data", &used, &inside);
+    // Through a root that is a link, too.
+    let link = project.tree.directory("links").join("root");
+    std::os::unix::fs::symlink(&project.root, &link).unwrap();
+    project.root = link;
+    assert_eq!(project.files(&project.ask("")), used);
+}

@@ -33,6 +33,7 @@ const STARTS_WITHIN: Duration = Duration::from_secs(1);
 pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Failure> {
     let output = context.output;
     let settings = settings(&context, &arguments)?;
+    let limits = settings.limits.clone();
     warn_of_useless_shell(&context).await;
     // From now on, so that a request to end is never missed, and never leaves anything behind.
     let mut stop = StopSignals::listen()?;
@@ -64,7 +65,7 @@ pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Fail
             stop.unless_asked_again(gateway.shutdown()).await
         }
         Started::Beside(endpoint) => {
-            let passed = proxy::run(endpoint, stop.next()).await;
+            let passed = proxy::run(endpoint, &limits, stop.next()).await;
             passed.map(|()| Exit::Done)
         }
     }
@@ -98,7 +99,7 @@ async fn start(context: &Context, settings: GatewaySettings, arguments: &Serve) 
             Err(error) if arguments.stdio && error.is_already_running() => error,
             Err(error) => return Err(failure(&error)),
         };
-        match proxy::connect(&context.directories.data).await {
+        match proxy::connect(&context.directories.data, &settings.limits).await {
             Ok(endpoint) => return Ok(Started::Beside(endpoint)),
             Err(unreachable) if unreachable.is_transient() && looks_left > 0 => {
                 if looks_left == LOOKS {
@@ -144,12 +145,15 @@ fn configured(context: &Context) -> BTreeMap<String, serde_json::Value> {
 /// What the configuration says about prompts and turns.
 pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<AgentSettings, Failure> {
     let sections = context.configuration.sections();
+    let private_paths = private_paths(context);
+    let mut files = Files::new(context)?.settings;
+    files.private_paths.clone_from(&private_paths);
     Ok(AgentSettings {
         home: context.directories.home.clone(),
-        private_paths: private_paths(context),
+        private_paths,
         // The gateway knows its data directory.
         set_aside: None,
-        files: Files::new(context)?.settings,
+        files,
         prompt: sections.prompt.clone(),
         providers,
         default_model: sections.default_model.clone(),
@@ -161,12 +165,13 @@ pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<
     })
 }
 
-/// What no tool may see: our own directories, and secrets that are kept elsewhere.
+/// What no tool may see, and no prompt hold: our own directories, and secrets and settings that are kept elsewhere.
 fn private_paths(context: &Context) -> Vec<PathBuf> {
     let sections = context.configuration.sections();
     let keys = sections.providers.values().filter_map(|provider| provider.api_key_file.clone());
     let secrets = keys.chain(sections.client.token_file.clone());
-    [context.directories.data.clone(), context.directories.home.clone()].into_iter().chain(secrets).collect()
+    let directories = [context.directories.data.clone(), context.directories.home.clone()];
+    directories.into_iter().chain(context.configuration_files.clone()).chain(secrets).collect()
 }
 
 /// A section that nobody knows may be one that a hook brings, or a typing error.

@@ -92,11 +92,11 @@ impl<'a> DirectoryReader<'a> {
         self.names.len()
     }
 
-    /// Says that candidates must stay inside a directory from now on.
-    pub(crate) fn bound_by(&mut self, root: Option<&Path>) {
+    /// Says that candidates must stay inside a directory, and out of others, from now on.
+    pub(crate) fn bound_by(&mut self, root: Option<&Path>, private_paths: &[PathBuf]) {
         if self.cache.is_some() {
             let mut hasher = DefaultHasher::new();
-            root.hash(&mut hasher);
+            (root, private_paths).hash(&mut hasher);
             self.bounds_id = hasher.finish();
         }
     }
@@ -152,7 +152,13 @@ impl<'a> DirectoryReader<'a> {
     }
 
     /// What a candidate is, read from memory where nothing can have changed.
-    pub(crate) fn read(&mut self, directory: &Path, name: usize, bounds: &Bounds, max_bytes: u64) -> Found {
+    pub(crate) fn read(
+        &mut self,
+        directory: &Path,
+        name: usize,
+        bounds: &Bounds<'_>,
+        max_bytes: u64,
+    ) -> Found {
         let path = self.path_of(directory, name);
         let found = match self.cache {
             None => file::read(&path, bounds, max_bytes),
@@ -166,7 +172,7 @@ impl<'a> DirectoryReader<'a> {
     }
 
     /// What a path is that no list of names has, read from memory where nothing can have changed.
-    pub(crate) fn read_path(&mut self, path: &Path, bounds: &Bounds, max_bytes: u64) -> Found {
+    pub(crate) fn read_path(&mut self, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
         let Some(cache) = self.cache else { return file::read(path, bounds, max_bytes) };
         let found = self.read_file(cache, path, bounds, max_bytes);
         match &found {
@@ -200,7 +206,7 @@ impl<'a> DirectoryReader<'a> {
         directory: &Path,
         path: &Path,
         bit: u64,
-        bounds: &Bounds,
+        bounds: &Bounds<'_>,
         max_bytes: u64,
     ) -> Found {
         let known = self.directory(directory);
@@ -230,7 +236,7 @@ impl<'a> DirectoryReader<'a> {
         found
     }
 
-    fn read_file(&self, cache: &Cache, path: &Path, bounds: &Bounds, max_bytes: u64) -> Found {
+    fn read_file(&self, cache: &Cache, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
         if let Some(known) = cache.files.read().unwrap_or_else(PoisonError::into_inner).get(path.as_os_str())
             && known.settled
             && known.bounds == self.bounds_id

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::applicability::Judged;
-use super::{Chain, Chosen, MAX_HOME_BYTES, Origin, Survey};
+use super::{Chain, Chosen, KEPT_PRIVATE, MAX_HOME_BYTES, Origin, Survey};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
-use crate::file::{Bounds, Found, Inside};
+use crate::file::{Bounds, Found};
 use crate::mentions;
 use crate::path;
 use crate::profile::{ImportBounds, ImportPlace, ImportSyntax, Imports};
@@ -27,7 +27,7 @@ pub(super) const MAX_BYTES_IN_PLACE: u64 = 16 * 1024 * 1024;
 
 /// How far the imports of one answer have been followed.
 #[derive(Default)]
-pub(super) struct Followed {
+pub(super) struct Followed<'a> {
     pub(super) looks: usize,
     pub(super) files: usize,
     pub(super) bytes_in_place: u64,
@@ -35,9 +35,9 @@ pub(super) struct Followed {
     home_bytes: u64,
     has_ended: bool,
     /// Where imports of the user's own files must stay.
-    home_bounds: Option<Bounds>,
+    home_bounds: Option<Bounds<'static>>,
     /// Where imports of the project's files must stay, where that is not the root.
-    bounds: Option<Bounds>,
+    bounds: Option<Bounds<'a>>,
 }
 
 /// A file with imports in it.
@@ -88,21 +88,22 @@ impl Chain<'_> {
     fn bound_imports(&mut self, origin: Origin) {
         let settings = self.request.settings;
         if settings.profile.imports.is_some_and(|imports| imports.bounds == ImportBounds::WorkingDirectory) {
-            self.imports.home_bounds = Some(Bounds::None);
-            self.imports.bounds = Some(Bounds::Root(Inside::new(self.request.cwd)));
-            self.reader.bound_by((origin == Origin::Project).then_some(self.request.cwd));
+            self.imports.home_bounds = Some(Bounds::default());
+            self.imports.bounds =
+                Some(Bounds::inside(self.request.cwd).without(&self.request.settings.private_paths));
+            match origin {
+                Origin::Home => self.reader.bound_by(None, &[]),
+                Origin::Project => self.reader.bound_by(Some(self.request.cwd), &settings.private_paths),
+            }
             return;
         }
         match origin {
             Origin::Home => {
                 let home = settings.homes.of(settings.profile);
-                self.reader.bound_by(home);
-                self.imports.home_bounds = home.map(|home| Bounds::Root(Inside::new(home)));
+                self.reader.bound_by(home, &[]);
+                self.imports.home_bounds = home.map(Bounds::inside);
             }
-            Origin::Project => {
-                let is_bounded = matches!(self.bounds, Bounds::Root(_));
-                self.reader.bound_by(is_bounded.then_some(self.top.as_path()));
-            }
+            Origin::Project => self.bound_project(),
         }
     }
 
@@ -178,9 +179,9 @@ impl Chain<'_> {
 
     fn read_import(&mut self, path: &Path, origin: Origin) -> Found {
         let settings = self.request.settings;
-        if let Some(bounds) = &self.imports.bounds {
+        if let (Some(home_bounds), Some(bounds)) = (&self.imports.home_bounds, &self.imports.bounds) {
             let bounds = match origin {
-                Origin::Home => &Bounds::None,
+                Origin::Home => home_bounds,
                 Origin::Project => bounds,
             };
             return self.reader.read_path(path, bounds, self.max_file_bytes);
@@ -254,6 +255,9 @@ impl Chain<'_> {
                 };
                 Decision::new(path, Outcome::OutsideRoot)
                     .because(format!("{via}; it leads out of {whose}: copy the file into it"))
+            }
+            Found::Private => {
+                Decision::new(path, Outcome::OutsideRoot).because(format!("{via}; {KEPT_PRIVATE}"))
             }
             Found::Unreadable { reason } => self.unreadable(path, &reason),
         };

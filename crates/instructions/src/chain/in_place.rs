@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::imports::MAX_BYTES_IN_PLACE;
-use super::{Chain, Chosen, Origin, instruction_file};
+use super::{Chain, Chosen, KEPT_PRIVATE, Origin, instruction_file};
 use crate::cache::Marker;
 use crate::decision::{Decision, Outcome};
-use crate::file::{Bounds, Content, Found, Inside};
+use crate::file::{Bounds, Content, Found};
 use crate::git;
 use crate::mentions::{self, Mention};
 use crate::path;
@@ -235,6 +235,11 @@ impl Chain<'_> {
                 self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
                 return form.outside.map(|pieces| words("", pieces));
             }
+            Found::Private => {
+                let why = format!("{via}; {KEPT_PRIVATE}");
+                self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                return form.outside.map(|pieces| words("", pieces));
+            }
             Found::NotAFile { kind, .. } => {
                 let why = format!("{via}; it is a {kind}, and only regular files are read");
                 self.decisions.push(Decision::new(path, Outcome::NotAFile).because(why));
@@ -295,8 +300,12 @@ impl Chain<'_> {
                 _ => Some(host.inside.as_path()),
             },
         };
-        self.reader.bound_by(root);
-        let bounds = root.map_or(Bounds::None, |root| Bounds::Root(Inside::new(root)));
+        let private_paths: &[PathBuf] = match host.origin {
+            Origin::Home => &[],
+            Origin::Project => &self.request.settings.private_paths,
+        };
+        self.reader.bound_by(root, private_paths);
+        let bounds = root.map_or_else(Bounds::default, Bounds::inside).without(private_paths);
         let left = MAX_BYTES_IN_PLACE.saturating_sub(self.imports.bytes_in_place);
         self.reader.read_path(path, &bounds, self.max_file_bytes.min(left))
     }

@@ -25,8 +25,12 @@ impl Chain<'_> {
         if folder.order == RuleOrder::ByPath {
             paths.sort();
         }
+        let bounds = match origin {
+            Origin::Home => Bounds::default(),
+            Origin::Project => Bounds::default().without(&self.request.settings.private_paths),
+        };
         for path in paths {
-            let found = self.reader.read_path(&path, &Bounds::None, self.max_file_bytes);
+            let found = self.reader.read_path(&path, &bounds, self.max_file_bytes);
             match found {
                 Found::File { stamp, content } => {
                     let file = Chosen {
