@@ -77,6 +77,9 @@ pub enum AgentError {
         "{limit} turns are running on this gateway, and no more may at once; wait for one to end, or cancel one"
     )]
     TooManyTurns { limit: usize },
+    /// As many turns wait for the thread as may.
+    #[error("{limit} turns wait for this thread already, and no more may; wait for one to begin")]
+    QueueFull { limit: usize },
     /// The workspace has used what it may use in a day.
     #[error("the turns of this workspace have used the {limit} tokens that they may use in a day (UTC)")]
     TokensSpent { limit: u64 },

@@ -130,6 +130,9 @@ impl Agent {
             // Whoever keeps no texts wants none of those kept before, either.
             let prompt_texts = if prompt.keep_texts { retention.prompt_texts } else { Some(Duration::ZERO) };
             let mut pruned = Pruned::default();
+            // By the clock that all gateways share: one whose own is ahead would forget what others still keep.
+            let now = self.store.now();
+            let ago = |age| before(now, age);
             if let Some(age) = prompt_texts {
                 pruned.prompt_texts = self.store.prune_prompt_texts(None, ago(age)).await?;
             }
@@ -163,7 +166,7 @@ impl Agent {
     }
 }
 
-fn ago(age: Duration) -> Timestamp {
+fn before(now: Timestamp, age: Duration) -> Timestamp {
     let milliseconds = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_milliseconds(Timestamp::now().milliseconds().saturating_sub(milliseconds))
+    Timestamp::from_milliseconds(now.milliseconds().saturating_sub(milliseconds))
 }

@@ -11,16 +11,38 @@ pub(crate) struct Queues {
     threads: Mutex<HashMap<ThreadId, Weak<tokio::sync::Mutex<()>>>>,
 }
 
+/// Turns that may wait for their thread. Whoever asks over HTTP cannot be told that nobody waits any more, so that they
+/// could otherwise pile up without end.
+pub(crate) const MAX_WAITING: usize = 32;
+
 impl Queues {
-    /// The queue of a thread: its lock is fair.
-    pub(crate) fn of(&self, thread_id: &ThreadId) -> Arc<tokio::sync::Mutex<()>> {
+    /// The queue of a thread: its lock is fair. None when as many wait as may; whoever has it waits for as long as they keep
+    /// it.
+    pub(crate) fn of(&self, thread_id: &ThreadId) -> Option<Arc<tokio::sync::Mutex<()>>> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = threads.get(thread_id).and_then(Weak::upgrade) {
-            return queue;
+            // One of those is ours.
+            return (Arc::strong_count(&queue) <= MAX_WAITING).then_some(queue);
         }
         threads.retain(|_, queue| queue.strong_count() > 0);
         let queue = Arc::default();
         threads.insert(thread_id.clone(), Arc::downgrade(&queue));
-        queue
+        Some(queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_wait_for_a_thread() {
+        let queues = Queues::default();
+        let (thread, other) = (ThreadId::new(), ThreadId::new());
+        let mut waiting: Vec<_> = (0..MAX_WAITING).map(|_| queues.of(&thread).expect("a place")).collect();
+        assert!(queues.of(&thread).is_none());
+        assert!(queues.of(&other).is_some(), "threads do not wait for each other");
+        drop(waiting.pop());
+        assert!(queues.of(&thread).is_some(), "whoever leaves makes room");
     }
 }

@@ -1,36 +1,28 @@
 //! The turns that run in this process: how they are stopped, and what their models have said so far.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::{TokenUsage, TurnId};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::turn::TurnListener;
 
 /// All of them.
-#[derive(Default)]
 pub(crate) struct Running {
     turns: Mutex<HashMap<TurnId, RunningTurn>>,
     ended: Notify,
-    /// Places that are taken, by turns that run and by those that are about to.
-    places: Arc<AtomicUsize>,
+    /// Places for turns that run, and for those that are about to.
+    places: Arc<Semaphore>,
     /// Cancelled when the process stops.
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
 }
 
 /// A turn's place among those that may run at once, given back when dropped.
-pub(crate) struct Place(Arc<AtomicUsize>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
+pub(crate) type Place = OwnedSemaphorePermit;
 
 /// One of them; clones are the same one.
 #[derive(Clone, Default)]
@@ -134,11 +126,20 @@ impl Running {
         Some(turns.get(turn_id)?.watch(watcher))
     }
 
-    /// A place for one more turn; none when `limit` places are taken.
-    pub(crate) fn take_place(&self, limit: usize) -> Option<Place> {
-        let taken = |count: usize| (count < limit).then_some(count + 1);
-        let outcome = self.places.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken);
-        outcome.is_ok().then(|| Place(Arc::clone(&self.places)))
+    /// With places for so many turns at once.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            turns: Mutex::default(),
+            ended: Notify::default(),
+            places: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))),
+            shutdown: CancellationToken::default(),
+            tasks: TaskTracker::default(),
+        }
+    }
+
+    /// A place for one more turn; none when all are taken.
+    pub(crate) fn take_place(&self) -> Option<Place> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
     pub(crate) fn begin(&self, turn_id: &TurnId, asker: Option<u64>) -> RunningTurn {

@@ -16,6 +16,7 @@ use store::{Lease, StoreError, TurnActor};
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
 use crate::preparation::{Agent, PromptRequest, Reach};
+use crate::queue::MAX_WAITING;
 use crate::round::Rounds;
 use crate::running::{Place, Watched};
 use crate::settings::WhenBusy;
@@ -65,6 +66,19 @@ enum Stopped {
     LeaseLost,
 }
 
+/// Ends a turn in this process when dropped, however that comes: a panic in the last of it must not leave it running for
+/// whoever waits for its end.
+struct EndOnDrop {
+    agent: Arc<Agent>,
+    turn_id: TurnId,
+}
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.agent.running.end(&self.turn_id);
+    }
+}
+
 impl Agent {
     /// Begins a turn and answers as soon as it is stored; the turn continues as a task of its own.
     pub fn start_turn(
@@ -94,9 +108,10 @@ impl Agent {
             let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
             // It may have waited, and what it is about may have changed meanwhile.
             let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
+            let ended = EndOnDrop { agent: Arc::clone(self), turn_id: turn.id.clone() };
             self.running.tasks.spawn(async move {
                 held.run(queued).await;
-                drop(place);
+                drop((ended, place));
             });
             Ok(turn)
         })
@@ -142,11 +157,16 @@ impl Agent {
         listener: &dyn TurnListener,
     ) -> Result<(Turn, Place), AgentError> {
         let limits = &self.settings.turns.limits;
-        let queue = self.queues.of(&start.thread_id);
         // In this process, who came first is served first; between gateways it is who asks first.
-        let _place = match self.settings.turns.when_busy {
-            WhenBusy::Queue => Some(queue.lock().await),
+        let queue = match self.settings.turns.when_busy {
+            WhenBusy::Queue => {
+                Some(self.queues.of(&start.thread_id).ok_or(AgentError::QueueFull { limit: MAX_WAITING })?)
+            }
             WhenBusy::Refuse => None,
+        };
+        let _place = match &queue {
+            Some(queue) => Some(queue.lock().await),
+            None => None,
         };
         let is_waiting =
             || self.settings.turns.when_busy == WhenBusy::Queue && !self.running.shutdown.is_cancelled();
@@ -154,7 +174,7 @@ impl Agent {
         self.check_tokens(&start.workspace_id).await?;
         loop {
             // A turn that waits for its thread takes nobody's place.
-            let place = self.running.take_place(limits.running);
+            let place = self.running.take_place();
             let place = place.ok_or(AgentError::TooManyTurns { limit: limits.running })?;
             // With the model that is asked, whoever has chosen it.
             let chosen = TurnStartParams { model: Some(model.to_string()), ..start.clone() };
@@ -242,7 +262,9 @@ impl Agent {
                 return Ok(turn);
             }
             let asked = self.store.request_stop(workspace_id, turn_id, actor).await?;
-            if asked.status != TurnStatus::Running || self.running.stop(turn_id).await {
+            // One that does not end in time, because of a hook or a disk, goes on ending without anybody who waits.
+            let stopping = tokio::time::timeout(STOP_TIME, self.running.stop(turn_id));
+            if asked.status != TurnStatus::Running || stopping.await.unwrap_or(true) {
                 return Ok(self.store.turn(workspace_id, turn_id).await?);
             }
             let ended = async {

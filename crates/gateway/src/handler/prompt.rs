@@ -124,7 +124,9 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         AgentError::UnknownProvider(_)
         | AgentError::NoManifest { .. }
         | AgentError::Rebuild(RebuildError::Missing { .. }) => ErrorKind::NotFound,
-        AgentError::TooManyTurns { .. } | AgentError::TokensSpent { .. } => ErrorKind::LimitReached,
+        AgentError::TooManyTurns { .. } | AgentError::QueueFull { .. } | AgentError::TokensSpent { .. } => {
+            ErrorKind::LimitReached
+        }
         AgentError::Store(_) | AgentError::Rebuild(_) => ErrorKind::InternalError,
     };
     if let AgentError::Store(failure) = failure {
@@ -147,7 +149,7 @@ fn add_details(data: &mut ErrorData, failure: &AgentError) {
             data.phase = Some(phase.name().to_owned());
         }
         AgentError::NoModel | AgentError::NoAnswer => data.retryable = Some(false),
-        AgentError::TooManyTurns { limit } => {
+        AgentError::TooManyTurns { limit } | AgentError::QueueFull { limit } => {
             data.what = Some(ErrorSubject::Turns);
             data.limit = Some(*limit as u64);
         }
