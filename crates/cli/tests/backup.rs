@@ -103,7 +103,7 @@ fn a_restore_never_replaces_a_database_and_never_believes_a_damaged_one() {
         2,
         "",
         "error: ~/data already holds a database\n\
-         hint: move the database away, or restore into another directory with --data\n",
+         hint: move the database away, with its -wal and -shm files, or restore into another directory with --data\n",
     );
     let mut bytes = std::fs::read(machine.root().join("backup.db")).unwrap();
     let middle = bytes.len() / 2;
@@ -123,6 +123,71 @@ fn a_restore_never_replaces_a_database_and_never_believes_a_damaged_one() {
     command.env("FOREWORD_TOKEN", bob);
     assert!(crate::support::finish(command, b"").done().contains("demo"));
     assert!(machine.run("workspace list").done().contains("demo"), "the new owner's token opens it");
+}
+
+/// A killed gateway leaves its log beside the database, and whoever moves only the database away leaves it for the next one.
+#[test]
+fn a_restore_does_not_mix_in_what_a_killed_gateway_left_behind() {
+    let (machine, server) = Machine::with_workspace();
+    machine.write("AGENTS.md", "in the backup\n");
+    machine.run("doc save ../AGENTS.md").done();
+    machine.run("backup ../backup.db").done();
+    for number in 0..20 {
+        machine.write("AGENTS.md", format!("after it, {number}\n"));
+        machine.run("doc save ../AGENTS.md --force").done();
+    }
+    server.kill();
+    let data = machine.data();
+    std::fs::rename(data.join("foreword.db"), machine.root().join("old.db")).unwrap();
+    machine.check_code(
+        "restore ../backup.db",
+        2,
+        "",
+        "error: ~/data/foreword.db-wal was left behind by another database\n\
+         hint: move it to where its database is now, as it may hold the last changes, or delete it\n",
+    );
+    assert!(!data.join("foreword.db").exists());
+
+    // With its log beside it the old database is whole, and restored as it was when the gateway was killed.
+    for suffix in ["-wal", "-shm"] {
+        let left = data.join(format!("foreword.db{suffix}"));
+        std::fs::rename(left, machine.root().join(format!("old.db{suffix}"))).unwrap();
+    }
+    // An earlier restore that was killed is in nobody's way.
+    for suffix in ["", "-wal", "-shm"] {
+        machine.write(&format!("data/restoring.db{suffix}"), "half");
+    }
+    let log = std::fs::read(machine.root().join("old.db-wal")).unwrap();
+    machine.run("restore ../old.db").done();
+    assert_eq!(std::fs::read(machine.root().join("old.db-wal")).unwrap(), log, "it is only read");
+    let restored = machine.serve();
+    assert_eq!(machine.run("doc get").done(), "after it, 19\n");
+    drop(restored);
+
+    let other = Machine::new();
+    other.run(&format!("restore {}", machine.root().join("backup.db").display())).done();
+    let _restored = other.serve();
+    assert_eq!(other.run("doc get").done(), "in the backup\n");
+    let names: Vec<_> = other.data().read_dir().unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().starts_with("restoring")), "{names:?}");
+}
+
+#[test]
+fn a_backup_never_replaces_a_database_in_use() {
+    let (machine, server) = Machine::with_workspace();
+    let refused = "error: ~/data/foreword.db is a database in use\nhint: name another file\n";
+    machine.check_code("backup ../data/foreword.db --force", 2, "", refused);
+    assert_eq!(server.stop("TERM").code(), Some(0));
+    // Nor, when nothing runs, what it is made from.
+    machine.check_code("backup ../data/foreword.db --force", 2, "", refused);
+    // Nor another gateway's.
+    let other = Machine::new();
+    let _running = other.serve();
+    let theirs = other.data().join("foreword.db");
+    let err = machine.run(&format!("backup {} --force", theirs.display())).failed(2);
+    assert!(err.contains("is a database in use"), "{err}");
+    other.run("workspace create demo").done();
+    machine.run("backup ../backup.db").done();
 }
 
 #[test]

@@ -65,6 +65,7 @@ pub(crate) struct Authenticator {
     store: Store,
     cache: Mutex<TokenCache>,
     counts: AccessCounts,
+    flushing: tokio::sync::Mutex<()>,
 }
 
 /// Why a secret opens nothing.
@@ -84,7 +85,12 @@ struct TokenCache {
 
 impl Authenticator {
     pub(crate) fn new(store: Store) -> Self {
-        Self { store, cache: Mutex::default(), counts: AccessCounts::default() }
+        Self {
+            store,
+            cache: Mutex::default(),
+            counts: AccessCounts::default(),
+            flushing: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Who a secret belongs to; none when it opens nothing, or when there is none.
@@ -135,12 +141,12 @@ impl Authenticator {
 
     /// Writes down what was counted.
     pub(crate) async fn flush_counts(&self) -> Result<(), StoreError> {
-        let pending = self.counts.take(self.store.now());
-        let written = self.store.record_audit(pending.clone()).await;
-        if written.is_err() {
-            self.counts.put_back(&pending);
-        }
-        written
+        // One after another: of two at once, the older counts could be written last.
+        let _flushing = self.flushing.lock().await;
+        let pending = self.counts.take_to_write(self.store.now());
+        self.store.record_audit(pending.entries.clone()).await?;
+        pending.written();
+        Ok(())
     }
 
     /// Forgets all tokens: they may have changed.

@@ -91,8 +91,13 @@ impl AccessCounts {
         }
     }
 
+    /// What is to be written down, until [`Unwritten::written`] says that it is.
+    pub(crate) fn take_to_write(&self, now: Timestamp) -> Unwritten<'_> {
+        Unwritten { counts: self, entries: self.take(now) }
+    }
+
     /// What is to be written down; what is and cannot grow any more is forgotten.
-    pub(crate) fn take(&self, now: Timestamp) -> Vec<AuditEntry> {
+    fn take(&self, now: Timestamp) -> Vec<AuditEntry> {
         let mut counts = self.lock();
         counts.retain(|key, counted| key.period >= period(now) || !counted.is_written);
         let pending = counts.values_mut().filter(|counted| !counted.is_written);
@@ -105,7 +110,7 @@ impl AccessCounts {
     }
 
     /// They could not be written down.
-    pub(crate) fn put_back(&self, entries: &[AuditEntry]) {
+    fn put_back(&self, entries: &[AuditEntry]) {
         let mut counts = self.lock();
         for counted in counts.values_mut().filter(|it| entries.iter().any(|entry| entry.id == it.entry.id)) {
             counted.is_written = false;
@@ -114,6 +119,25 @@ impl AccessCounts {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Counted>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Entries that are being written. Whatever becomes of that, an error or the end of the task that writes them, they are
+/// written again unless it is said that they are.
+pub(crate) struct Unwritten<'a> {
+    counts: &'a AccessCounts,
+    pub(crate) entries: Vec<AuditEntry>,
+}
+
+impl Unwritten<'_> {
+    pub(crate) fn written(mut self) {
+        self.entries.clear();
+    }
+}
+
+impl Drop for Unwritten<'_> {
+    fn drop(&mut self) {
+        self.counts.put_back(&self.entries);
     }
 }
 
@@ -218,7 +242,12 @@ mod tests {
         counts.came_in(&token("ci"), at(0));
         let pending = counts.take(at(0));
         counts.put_back(&pending);
-        assert_eq!(counts.take(at(120_000)), pending);
+        // A task that is stopped while it writes says nothing more.
+        drop(counts.take_to_write(at(60_000)));
+        let again = counts.take_to_write(at(120_000));
+        assert_eq!(again.entries, pending);
+        again.written();
+        assert_eq!(counts.take(at(180_000)), []);
     }
 
     #[test]

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use agent::blocking;
 use protocol::Hint;
-use store::{Database, RestoredTokens, Store, StoreError, check_sqlite, copy_sqlite};
+use store::{
+    Database, RestoredTokens, Store, StoreError, check_sqlite, copy_backup, copy_sqlite, sqlite_files_beside,
+};
 
 use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::database_file;
 use crate::known_databases::KnownDatabases;
 use crate::owner::{self, OwnerError};
-use crate::private_file;
-use crate::start::GATEWAY;
+use crate::upkeep::GATEWAY;
 
 /// Where a copy is made ready before it becomes the database.
 const RESTORING_FILE: &str = "restoring.db";
@@ -24,8 +26,14 @@ pub enum BackupError {
     NoDatabase { path: PathBuf },
     #[error("{} is already there", path.display())]
     Exists { path: PathBuf },
+    /// Nobody means to replace what a gateway is writing to.
+    #[error("{} is a database in use", path.display())]
+    InUse { path: PathBuf },
     #[error("{} already holds a database", path.display())]
     NotEmpty { path: PathBuf },
+    /// A log or journal without its database; SQLite would take it for a part of what is put in its place.
+    #[error("{} was left behind by another database", path.display())]
+    LeftBehind { path: PathBuf },
     /// What is wrong with the file, a line each.
     #[error("{} cannot be restored: {}", path.display(), problems.join("; "))]
     Damaged { path: PathBuf, problems: Vec<String> },
@@ -53,8 +61,12 @@ impl Hint for BackupError {
     fn hint(&self) -> Option<std::borrow::Cow<'_, str>> {
         let hint = match self {
             BackupError::Exists { .. } => "name another file, or overwrite this one with --force",
+            BackupError::InUse { .. } => "name another file",
             BackupError::NotEmpty { .. } => {
-                "move the database away, or restore into another directory with --data"
+                "move the database away, with its -wal and -shm files, or restore into another directory with --data"
+            }
+            BackupError::LeftBehind { .. } => {
+                "move it to where its database is now, as it may hold the last changes, or delete it"
             }
             BackupError::DataDirectory(DataDirectoryError::Locked { .. }) => "stop the gateway first",
             BackupError::Damaged { .. } => "use an older backup",
@@ -73,24 +85,32 @@ pub enum Existing {
 
 /// Copies a database file as it is at one moment, while a gateway may write to it.
 pub async fn back_up(database: &Path, to: &Path, existing: Existing) -> Result<(), BackupError> {
-    if !database.is_file() {
-        return Err(BackupError::NoDatabase { path: database.to_owned() });
-    }
-    if existing == Existing::Refused && to.symlink_metadata().is_ok() {
-        return Err(BackupError::Exists { path: to.to_owned() });
-    }
+    let (from, place) = (database.to_owned(), to.to_owned());
+    blocking(move || {
+        if !from.is_file() {
+            return Err(BackupError::NoDatabase { path: from });
+        }
+        if existing == Existing::Refused && place.symlink_metadata().is_ok() {
+            return Err(BackupError::Exists { path: place });
+        }
+        if database_file::resolve(&from) == database_file::resolve(&place) || database_file::is_in_use(&place)
+        {
+            return Err(BackupError::InUse { path: place });
+        }
+        check_nothing_beside(&place)
+    })
+    .await?;
     let mut beside = to.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
     let beside = PathBuf::from(beside);
-    let copied = copy_sqlite(database.to_owned(), beside.clone()).await;
-    let finished = copied
-        .map_err(|source| BackupError::Database { action: "write a backup to", path: to.to_owned(), source })
-        .and_then(|()| {
-            let renamed = std::fs::rename(&beside, to);
-            renamed.map_err(|source| BackupError::Io { action: "write", path: to.to_owned(), source })
-        });
+    let finished = match copy_sqlite(database.to_owned(), beside.clone()).await {
+        Ok(()) => rename(&beside, to).await,
+        Err(source) => {
+            Err(BackupError::Database { action: "write a backup to", path: to.to_owned(), source })
+        }
+    };
     if finished.is_err() {
-        let _ = std::fs::remove_file(&beside);
+        blocking(move || drop(std::fs::remove_file(beside))).await;
     }
     finished
 }
@@ -99,7 +119,8 @@ pub async fn back_up(database: &Path, to: &Path, existing: Existing) -> Result<(
 pub async fn restore(backup: &Path, data: &Path, tokens: RestoredTokens) -> Result<(), BackupError> {
     let unreadable =
         |source| BackupError::Database { action: "read the backup", path: backup.to_owned(), source };
-    if !backup.is_file() {
+    let path = backup.to_owned();
+    if !blocking(move || path.is_file()).await {
         return Err(BackupError::NoDatabase { path: backup.to_owned() });
     }
     let problems = check_sqlite(backup.to_owned()).await.map_err(unreadable)?.problems;
@@ -107,15 +128,25 @@ pub async fn restore(backup: &Path, data: &Path, tokens: RestoredTokens) -> Resu
         return Err(BackupError::Damaged { path: backup.to_owned(), problems });
     }
     let path = data.to_owned();
-    let directory = Arc::new(blocking(move || DataDirectory::lock(&path)).await?);
-    let place = directory.database();
-    if place.symlink_metadata().is_ok() {
-        return Err(BackupError::NotEmpty { path: data.to_owned() });
-    }
     let ready = data.join(RESTORING_FILE);
-    let restored = prepare(backup, &ready, &place, &directory, tokens).await;
+    // The lock is held from here on, so that what an earlier restore has not finished is nobody's.
+    let directory = blocking({
+        let ready = ready.clone();
+        move || {
+            let directory = DataDirectory::lock(&path)?;
+            let place = directory.database();
+            if place.symlink_metadata().is_ok() {
+                return Err(BackupError::NotEmpty { path });
+            }
+            check_nothing_beside(&place)?;
+            remove_database(&ready);
+            Ok(Arc::new(directory))
+        }
+    })
+    .await?;
+    let restored = prepare(backup, &ready, &directory, tokens).await;
     if restored.is_err() {
-        let _ = std::fs::remove_file(&ready);
+        blocking(move || remove_database(&ready)).await;
     }
     restored
 }
@@ -123,34 +154,45 @@ pub async fn restore(backup: &Path, data: &Path, tokens: RestoredTokens) -> Resu
 async fn prepare(
     backup: &Path,
     ready: &Path,
-    place: &Path,
     directory: &Arc<DataDirectory>,
     tokens: RestoredTokens,
 ) -> Result<(), BackupError> {
     let failed = |source| BackupError::Database { action: "restore into", path: ready.to_owned(), source };
-    let (from, to) = (backup.to_owned(), ready.to_owned());
-    blocking(move || copy(&from, &to)).await.map_err(|source| BackupError::Io {
-        action: "copy the backup to",
-        path: ready.to_owned(),
-        source,
-    })?;
+    copy_backup(backup.to_owned(), ready.to_owned()).await.map_err(failed)?;
     let store = Store::open(&Database::Sqlite(ready.to_owned())).await.map_err(failed)?;
     let instance = store.become_restored(tokens, GATEWAY).await.map_err(failed)?;
     // The token first: a database that is in its place must never be without one that opens it.
     owner::renew(directory, &store).await?;
     store.close().await;
-    std::fs::rename(ready, place).map_err(|source| BackupError::Io {
-        action: "write",
-        path: place.to_owned(),
-        source,
-    })?;
-    let database = Database::Sqlite(place.to_owned());
-    Ok(KnownDatabases::read(directory.path()).remember(directory, &database, &instance)?)
+    let place = directory.database();
+    rename(ready, &place).await?;
+    let directory = Arc::clone(directory);
+    let remembered = blocking(move || {
+        KnownDatabases::read(directory.path()).remember(&directory, &Database::Sqlite(place), &instance)
+    });
+    Ok(remembered.await?)
 }
 
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let mut copy = private_file::open(to)?;
-    copy.set_len(0)?;
-    io::copy(&mut std::fs::File::open(from)?, &mut copy)?;
-    copy.sync_all()
+/// Refuses a place where something would be taken for a part of the database that is put there.
+fn check_nothing_beside(place: &Path) -> Result<(), BackupError> {
+    let left = sqlite_files_beside(place).into_iter().find(|path| path.symlink_metadata().is_ok());
+    left.map_or(Ok(()), |path| Err(BackupError::LeftBehind { path }))
+}
+
+async fn rename(from: &Path, to: &Path) -> Result<(), BackupError> {
+    let (from, to) = (from.to_owned(), to.to_owned());
+    blocking(move || {
+        // A log that its own connection did not fold into it would be left behind.
+        check_nothing_beside(&from)?;
+        let renamed = std::fs::rename(from, &to);
+        renamed.map_err(|source| BackupError::Io { action: "write", path: to, source })
+    })
+    .await
+}
+
+/// Removes what is there of a database that nobody has opened.
+fn remove_database(path: &Path) {
+    for path in sqlite_files_beside(path).iter().map(PathBuf::as_path).chain([path]) {
+        let _ = std::fs::remove_file(path);
+    }
 }

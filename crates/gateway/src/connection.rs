@@ -1,13 +1,13 @@
 //! The open connections, so that a revoked token can be shown the door.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use protocol::Timestamp;
+use protocol::{Timestamp, TokenId};
 use rpc::{CloseReason, Outgoing};
 
-use crate::access::{Actor, Authenticator};
+use crate::access::Actor;
 
 type Open = Mutex<HashMap<u64, (Arc<Actor>, Outgoing)>>;
 
@@ -45,13 +45,18 @@ impl Connections {
         }
     }
 
-    /// Closes the connections whose token is no longer valid.
-    pub(crate) async fn close_revoked(&self, access: &Authenticator) {
-        let open: Vec<(Arc<Actor>, Outgoing)> =
-            self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        for (actor, outgoing) in open {
-            // A database that does not answer now revokes nothing; the next request asks again.
-            if let Ok(false) = access.is_still_valid(&actor).await {
+    /// The tokens with which connections were opened, each once.
+    pub(crate) fn tokens(&self) -> Vec<TokenId> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let tokens: HashSet<&TokenId> =
+            open.values().filter_map(|(actor, _)| actor.token_id.as_ref()).collect();
+        tokens.into_iter().cloned().collect()
+    }
+
+    /// Closes the connections that were opened with one of these tokens.
+    pub(crate) fn close_with(&self, tokens: &HashSet<TokenId>) {
+        for (actor, outgoing) in self.open.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            if actor.token_id.as_ref().is_some_and(|token| tokens.contains(token)) {
                 outgoing.close(CloseReason::Unauthenticated);
             }
         }

@@ -18,6 +18,13 @@ pub enum DatabaseFileError {
     /// Another gateway uses the file.
     #[error("another gateway uses the database {}", path.display())]
     InUse { path: PathBuf },
+    /// The file has other names, under which another gateway could open it.
+    #[error("the database {} has {links} names", path.display())]
+    Linked {
+        path: PathBuf,
+        /// How many hard links lead to it.
+        links: u64,
+    },
     /// The data directory remembers a database that is not there.
     #[error("the database {database} is gone: it was used from {} before, and is missing or empty now", data.display())]
     Missing { database: String, data: PathBuf },
@@ -39,17 +46,42 @@ impl LockedDatabase {
     /// by closing any other handle of that file.
     pub(crate) fn lock(path: &Path) -> Result<Self, DatabaseFileError> {
         let path = resolve(path);
-        let mut lock_path = path.clone().into_os_string();
-        lock_path.push(".lock");
-        let lock_path = PathBuf::from(lock_path);
+        let lock_path = lock_path(&path);
         let failed = |source| DatabaseFileError::Lock { path: lock_path.clone(), source };
         let lock = private_file::open(&lock_path).map_err(failed)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { _lock: lock }),
+            // Under another name it would have another lock, and what is worse, another log: SQLite names both after it.
+            Ok(()) => match links(&path) {
+                0 | 1 => Ok(Self { _lock: lock }),
+                links => Err(DatabaseFileError::Linked { path, links }),
+            },
             Err(TryLockError::WouldBlock) => Err(DatabaseFileError::InUse { path }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
+}
+
+/// Whether a gateway uses a database file. Nothing is made beside one that none has used.
+pub(crate) fn is_in_use(path: &Path) -> bool {
+    lock_path(&resolve(path)).exists()
+        && matches!(LockedDatabase::lock(path), Err(DatabaseFileError::InUse { .. }))
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    let mut lock_path = path.as_os_str().to_owned();
+    lock_path.push(".lock");
+    lock_path.into()
+}
+
+/// How many names a file has.
+#[cfg(unix)]
+fn links(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| std::os::unix::fs::MetadataExt::nlink(&metadata))
+}
+
+#[cfg(not(unix))]
+fn links(_: &Path) -> u64 {
+    1
 }
 
 /// The one name of a file that several links may lead to.

@@ -44,8 +44,11 @@ struct Feed {
 /// The changes after `floor`, without a gap.
 struct Recent {
     floor: Sequence,
-    frames: VecDeque<(Sequence, Frame)>,
+    frames: VecDeque<Sent>,
 }
+
+/// A change as it is sent; one that cannot be read has its number only, so that whoever follows gets past it.
+type Sent = (Sequence, Option<Frame>);
 
 impl Feeds {
     pub(crate) fn new(store: Store, metrics: Arc<Metrics>) -> Self {
@@ -87,11 +90,13 @@ impl Feeds {
                 };
                 let nothing_new = frames.is_empty();
                 for (seq, frame) in frames {
-                    if !subscription.send(frame).await {
-                        return;
+                    if let Some(frame) = frame {
+                        if !subscription.send(frame).await {
+                            return;
+                        }
+                        self.metrics.notifications.inc();
                     }
                     cursor = seq;
-                    self.metrics.notifications.inc();
                 }
                 if nothing_new && head.wait_for(|head| *head > cursor).await.is_err() {
                     return;
@@ -104,13 +109,9 @@ impl Feeds {
         }
     }
 
-    async fn read(
-        &self,
-        workspace_id: &WorkspaceId,
-        cursor: Sequence,
-    ) -> Result<Vec<(Sequence, Frame)>, StoreError> {
+    async fn read(&self, workspace_id: &WorkspaceId, cursor: Sequence) -> Result<Vec<Sent>, StoreError> {
         let changes = self.store.changes_after(workspace_id, cursor, BATCH).await?;
-        Ok(changes.into_iter().filter_map(serialise).collect())
+        Ok(changes.into_iter().map(serialise).collect())
     }
 
     /// The workspace's feed, started if nobody followed the workspace before.
@@ -158,7 +159,7 @@ impl Feed {
     fn push(&self, changes: Vec<Change>) {
         let Some(newest) = changes.last().map(|change| change.seq) else { return };
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.frames.extend(changes.into_iter().filter_map(serialise));
+        recent.frames.extend(changes.into_iter().map(serialise));
         while recent.frames.len() > REMEMBERED {
             if let Some((seq, _)) = recent.frames.pop_front() {
                 recent.floor = seq;
@@ -169,7 +170,7 @@ impl Feed {
     }
 
     /// Some of the changes after a cursor, or none when the feed no longer remembers them.
-    fn after(&self, cursor: Sequence) -> Option<Vec<(Sequence, Frame)>> {
+    fn after(&self, cursor: Sequence) -> Option<Vec<Sent>> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if cursor < recent.floor {
             return None;
@@ -190,17 +191,45 @@ fn with_origin(mut params: String, origin: &ChangeOrigin) -> serde_json::Result<
     Ok(params)
 }
 
-/// A change as it is sent. One that is not JSON is left out: whoever waited for it would wait for ever.
-fn serialise(change: Change) -> Option<(Sequence, Frame)> {
+fn serialise(change: Change) -> Sent {
     let Change { seq, origin, method, params } = change;
     let frame = with_origin(params, &origin)
         .and_then(RawValue::from_string)
         .and_then(|params| rpc::notification(&method, &params));
-    match frame {
-        Ok(frame) => Some((seq, frame)),
-        Err(error) => {
-            tracing::error!(%seq, method, %error, "a change in the log cannot be read, and is not sent");
-            None
-        }
+    if let Err(error) = &frame {
+        tracing::error!(%seq, method, %error, "a change in the log cannot be read, and is not sent");
+    }
+    (seq, frame.ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_change_that_cannot_be_read_keeps_its_number() {
+        let feed = Feed {
+            workspace_id: WorkspaceId::new(),
+            wake: Notify::new(),
+            head: watch::channel(Sequence(0)).0,
+            recent: Mutex::new(Recent { floor: Sequence(0), frames: VecDeque::new() }),
+        };
+        let change = |seq, params: &str| Change {
+            seq: Sequence(seq),
+            origin: ChangeOrigin { changed_at: Timestamp::from_milliseconds(0), changed_by: None },
+            method: "thread/tree/changed".into(),
+            params: params.into(),
+        };
+        feed.push(vec![change(1, r#"{"a":1}"#), change(2, "{ no JSON"), change(3, r#"{"a":1}"#), change(4, "neither")]);
+        let after = |cursor| -> Vec<(u64, bool)> {
+            let frames = feed.after(Sequence(cursor)).unwrap();
+            frames.into_iter().map(|(seq, frame)| (seq.0, frame.is_some())).collect()
+        };
+        assert_eq!(after(0), [(1, true), (2, false), (3, true), (4, false)]);
+        // Otherwise whoever has the third would be told for ever that there is a fourth, and get nothing.
+        assert_eq!((after(3), *feed.head.borrow()), (vec![(4, false)], Sequence(4)));
+        assert_eq!(after(4), []);
     }
 }

@@ -184,7 +184,7 @@ async fn authenticate(
 ) -> Result<Arc<Actor>, Response> {
     let secret = secret(headers);
     match state.service.shared.access.authenticate(secret, slot.source).await {
-        Ok(Some(actor)) if slot.mark_authenticated(actor.role) => Ok(Arc::new(actor)),
+        Ok(Some(actor)) if slot.mark_authenticated(actor.role, actor.reach()) => Ok(Arc::new(actor)),
         Ok(Some(_)) => {
             let limit = state.service.shared.settings.listener.connections as u64;
             let refused = error(

@@ -29,6 +29,7 @@ mod service;
 mod settings;
 mod start;
 mod subscription;
+mod upkeep;
 
 pub use backup::{BackupError, Existing, back_up, restore};
 pub use data_directory::DataDirectory;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use agent::Reach;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use http_body_util::BodyExt as _;
@@ -229,6 +230,8 @@ impl Drop for InProgress {
 struct ConnectionPool {
     limits: ListenerLimits,
     slots: Mutex<Slots>,
+    evicted: Throttle,
+    turned_away: Throttle,
 }
 
 #[derive(Default)]
@@ -265,7 +268,12 @@ impl ConnectionPool {
         }
         // Somebody with a token must find a place beside all that have none.
         limits.unauthenticated = limits.unauthenticated.min(limits.connections / 2).max(1);
-        Self { limits, slots: Mutex::default() }
+        Self {
+            limits,
+            slots: Mutex::default(),
+            evicted: Throttle::default(),
+            turned_away: Throttle::default(),
+        }
     }
 
     /// A place for a new connection, that of the oldest without a token where there is no other; none when all have shown
@@ -278,6 +286,10 @@ impl ConnectionPool {
         {
             let (_, oldest) = slots.unauthenticated.pop_first()?;
             oldest.cancel();
+            if let Some(times) = self.evicted.pass() {
+                let limit = self.limits.unauthenticated;
+                tracing::warn!(%source, times, limit, "closed connections without a token, to make room for others");
+            }
         }
         let number = slots.next;
         slots.next += 1;
@@ -311,16 +323,22 @@ impl ConnectionPool {
 }
 
 impl ConnectionSlot {
-    /// Its token was good. False when the places that are left are those of owners and of whoever comes next: a token
-    /// must not be able to keep everybody else out.
-    pub(crate) fn mark_authenticated(&self, role: Role) -> bool {
+    /// Its token was good. False when the places that are left are those of owners of everything and of whoever comes
+    /// next: nobody else must be able to keep everybody out, not even the owner of one workspace.
+    pub(crate) fn mark_authenticated(&self, role: Role, reach: Reach) -> bool {
         if !self.is_unauthenticated() {
             return true;
         }
         let mut slots = self.pool.lock();
         let known = slots.count - slots.unauthenticated.len();
         let limits = &self.pool.limits;
-        if role < Role::Owner && known >= limits.connections.saturating_sub(limits.unauthenticated) {
+        let may_take_last = role == Role::Owner && reach == Reach::Everything;
+        if !may_take_last && known >= limits.connections.saturating_sub(limits.unauthenticated) {
+            drop(slots);
+            if let Some(times) = self.pool.turned_away.pass() {
+                let (source, limit) = (self.source, limits.connections);
+                tracing::warn!(%source, times, limit, "refused a token: only places for owners are left");
+            }
             return false;
         }
         slots.unauthenticated.remove(&self.number);
@@ -400,11 +418,49 @@ mod tests {
         let pool = pool(8, 2);
         let slots: Vec<_> = (0..7)
             .map(|_| pool.admit(HERE).unwrap())
-            .map(|slot| (slot.mark_authenticated(Role::Reader), slot))
+            .map(|slot| (slot.mark_authenticated(Role::Reader, Reach::Everything), slot))
             .collect();
         let let_in: Vec<bool> = slots.iter().map(|(let_in, _)| *let_in).collect();
         assert_eq!(let_in, [true, true, true, true, true, true, false]);
-        assert!(pool.admit(HERE).unwrap().mark_authenticated(Role::Owner));
+        let owner_of_one = pool.admit(HERE).unwrap();
+        assert!(!owner_of_one.mark_authenticated(Role::Owner, Reach::Workspace));
+        drop(owner_of_one);
+        assert!(pool.admit(HERE).unwrap().mark_authenticated(Role::Owner, Reach::Everything));
+    }
+
+    /// Whoever looks at the log of a gateway that is flooded sees it.
+    #[test]
+    fn a_flood_is_logged_once_in_a_while() {
+        #[derive(Clone, Default)]
+        struct Log(Arc<Mutex<Vec<u8>>>);
+        impl io::Write for Log {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::WARN)
+            .with_writer(move || writer.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let pool = pool(8, 2);
+            let _silent: Vec<_> = (0..100).map(|_| pool.admit(HERE).unwrap()).collect();
+            let known: Vec<_> = (0..7).map(|_| pool.admit(HERE).unwrap()).collect();
+            let reader =
+                |slot: &Arc<ConnectionSlot>| slot.mark_authenticated(Role::Reader, Reach::Everything);
+            assert_eq!(known.iter().filter(|slot| reader(slot)).count(), 6);
+        });
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert!(lines[0].contains("closed connections without a token"), "{text}");
+        assert!(lines[1].contains("only places for owners are left"), "{text}");
     }
 
     #[test]
@@ -412,7 +468,7 @@ mod tests {
         let pool = pool(3, 1);
         let known: Vec<_> = (0..3)
             .map(|_| pool.admit(HERE).unwrap())
-            .inspect(|known| assert!(known.mark_authenticated(Role::Owner)))
+            .inspect(|known| assert!(known.mark_authenticated(Role::Owner, Reach::Everything)))
             .collect();
         assert!(pool.admit(HERE).is_none(), "all have shown a token");
         assert!(known.iter().all(|slot| !slot.leave.is_cancelled()));

@@ -4,9 +4,19 @@ use std::path::{Path, PathBuf};
 
 use rpc::Error;
 
-/// Refuses a root that holds a private directory, or that one holds.
+/// Where the system shows itself as files: nobody's project.
+const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Refuses a root that holds a private directory, or that one holds, and the system's own.
 pub(crate) fn check(root_path: &str, private: &[PathBuf]) -> Result<(), Error> {
     let root = real(Path::new(root_path));
+    // What is for everybody to write into may be somebody's directory.
+    if SYSTEM.iter().any(|system| root.starts_with(system)) && !root.starts_with("/dev/shm") {
+        return Err(Error::invalid_params(format!(
+            "`root_path` {root_path} is in a directory where the system shows itself as files; choose a directory of a \
+             project"
+        )));
+    }
     for directory in private {
         let place = real(directory);
         let relation = if root == place {
@@ -60,6 +70,9 @@ mod tests {
             ["share/data", "share", "", "link", "link/data", "share/data/new/one", "not", "project/../share"]
         {
             assert!(refused(root), "{root}");
+        }
+        for root in ["/proc", "/proc/self", "/sys/kernel", "/dev"] {
+            assert!(check(root, &[]).is_err(), "{root}");
         }
         for root in ["project", "share/database", "project/new", "other"] {
             assert!(!refused(root), "{root}");

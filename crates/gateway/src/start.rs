@@ -12,10 +12,9 @@ use hooks::{HookPackage, RegistrationError};
 use prompt::{BootstrapError, create_bootstrap_files};
 use protocol::{AuditEntry, AuditEntryId, AuditEvent, Hint, InstanceId, Timestamp};
 use rpc::Endpoint;
-use store::{Database, Store, StoreError, Wake};
+use store::{Database, Store, StoreError, sqlite_files_beside};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -29,20 +28,13 @@ use crate::owner::{self, OwnerError};
 use crate::peer::Peer;
 use crate::service::{Service, Shared};
 use crate::settings::GatewaySettings;
+use crate::upkeep::{self, GATEWAY};
 
 /// How long open connections and their requests are waited for at shutdown.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
 /// How long background hooks are waited for at shutdown.
 const HOOK_TIME: Duration = Duration::from_secs(5);
-/// Who cancels a turn whose token is no longer valid, revokes the tokens of a backup, and starts a gateway.
-pub(crate) const GATEWAY: &str = "gateway";
-/// How often turns of gateways that are gone are looked for.
-const SWEEP_EVERY: Duration = Duration::from_secs(5);
-/// How often what was counted for the audit is written down.
-const FLUSH_EVERY: Duration = Duration::from_secs(5);
-/// How often texts of past prompts that are old enough are forgotten.
-const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +96,10 @@ impl Hint for StartError {
             }
             StartError::DatabaseFile(DatabaseFileError::InUse { .. }) => {
                 "use that gateway, stop it first, or start this one with another --database"
+            }
+            StartError::DatabaseFile(DatabaseFileError::Linked { .. }) => {
+                "remove all but one of its hard links (`find -samefile` finds them): SQLite keeps a log for each name, and \
+                 two of them destroy the database"
             }
             StartError::DatabaseFile(
                 DatabaseFileError::Missing { .. } | DatabaseFileError::Replaced { .. },
@@ -198,14 +194,9 @@ impl Gateway {
             sandbox,
             settings: settings.configured.clone(),
         };
-        store.record_audit(vec![by_gateway(start)]).await.map_err(failed)?;
+        store.record_audit(vec![by_gateway(start, store.now())]).await.map_err(failed)?;
         let shared = Arc::new(Shared::new(settings, store, agent, instance));
-        let background = vec![
-            tokio::spawn(listen_for_changes(Arc::clone(&shared))),
-            tokio::spawn(apply_retention(Arc::clone(&shared))),
-            tokio::spawn(look_after_turns(Arc::clone(&shared))),
-            tokio::spawn(write_counts(Arc::clone(&shared))),
-        ];
+        let background = upkeep::start(&shared);
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
         let tasks = TaskTracker::new();
@@ -319,12 +310,9 @@ impl Gateway {
 fn private_files(database: &Database) -> Vec<PathBuf> {
     let Database::Sqlite(path) = database else { return Vec::new() };
     let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let beside = ["", "-wal", "-shm", "-journal"].map(|suffix| {
-        let mut name = path.clone().into_os_string();
-        name.push(suffix);
-        PathBuf::from(name)
-    });
-    beside.into()
+    let mut files = sqlite_files_beside(&path).to_vec();
+    files.push(path);
+    files
 }
 
 /// Locks the embedded database, and refuses to make an empty one where one is known.
@@ -383,110 +371,7 @@ async fn resolve(settings: &GatewaySettings) -> Result<SocketAddr, StartError> {
     Ok(address)
 }
 
-/// Forgets what was kept long enough.
-async fn apply_retention(shared: Arc<Shared>) {
-    loop {
-        match shared.agent.prune().await {
-            Ok(pruned) if pruned == agent::Pruned::default() => {}
-            Ok(agent::Pruned {
-                prompt_texts,
-                hook_runs,
-                manifests,
-                changes,
-                undone_files,
-                audit_entries,
-            }) => {
-                tracing::info!(
-                    prompt_texts,
-                    hook_runs,
-                    manifests,
-                    changes,
-                    undone_files,
-                    audit_entries,
-                    "forgot what was kept long enough"
-                );
-            }
-            Err(error) => tracing::warn!(%error, "what was kept long enough could not be forgotten"),
-        }
-        tokio::time::sleep(FORGET_EVERY).await;
-    }
-}
-
 /// An entry of the audit about what the gateway itself does.
-fn by_gateway(event: AuditEvent) -> AuditEntry {
-    AuditEntry {
-        id: AuditEntryId::new(),
-        at: Timestamp::now(),
-        actor: Some(GATEWAY.to_owned()),
-        workspace_id: None,
-        event,
-    }
-}
-
-/// Writes down what was counted for the audit.
-async fn write_counts(shared: Arc<Shared>) {
-    loop {
-        tokio::time::sleep(FLUSH_EVERY).await;
-        if let Err(error) = shared.access.flush_counts().await {
-            tracing::warn!(%error, "what was counted for the audit could not be written, and is tried again");
-        }
-    }
-}
-
-/// Cancels turns whose token was revoked, or whose token's time is over, wherever they run.
-async fn cancel_turns_of_invalid_tokens(shared: &Arc<Shared>) {
-    match shared.store.turns_of_invalid_tokens(shared.store.now()).await {
-        Ok(turns) => {
-            for (workspace_id, turn_id) in turns {
-                let agent = Arc::clone(&shared.agent);
-                // On its own: it waits for the end of a turn, and nobody waits for that here.
-                tokio::spawn(async move {
-                    tracing::info!(turn = %turn_id, "cancelling a turn whose token is no longer valid");
-                    if let Err(error) = agent.cancel_turn(&workspace_id, &turn_id, Some(GATEWAY)).await {
-                        tracing::warn!(%error, turn = %turn_id, "a turn could not be cancelled");
-                    }
-                });
-            }
-        }
-        Err(error) => tracing::warn!(%error, "turns of invalid tokens could not be looked for"),
-    }
-}
-
-/// Looks after turns and connections: turns whose gateway is gone are failed, this one's, if it was killed, and those of
-/// others; what a token no longer allows is ended.
-async fn look_after_turns(shared: Arc<Shared>) {
-    loop {
-        match shared.agent.fail_dead_turns().await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "failed turns whose gateway is gone"),
-            Err(error) => tracing::warn!(%error, "turns of gateways that are gone could not be failed"),
-        }
-        shared.connections.close_expired(shared.store.now());
-        cancel_turns_of_invalid_tokens(&shared).await;
-        tokio::time::sleep(SWEEP_EVERY).await;
-    }
-}
-
-/// Wakes feeds, and closes connections of revoked tokens, until the store is gone.
-async fn listen_for_changes(shared: Arc<Shared>) {
-    let mut wakes = shared.store.wakes();
-    loop {
-        let tokens_changed = match wakes.recv().await {
-            Ok(Wake::Workspace(workspace_id)) => {
-                shared.feeds.wake(Some(&workspace_id));
-                false
-            }
-            Ok(Wake::Tokens) => true,
-            Ok(Wake::Everything) | Err(RecvError::Lagged(_)) => {
-                shared.feeds.wake(None);
-                true
-            }
-            Err(RecvError::Closed) => return,
-        };
-        if tokens_changed {
-            shared.access.forget();
-            shared.connections.close_revoked(&shared.access).await;
-            cancel_turns_of_invalid_tokens(&shared).await;
-        }
-    }
+fn by_gateway(event: AuditEvent, at: Timestamp) -> AuditEntry {
+    AuditEntry { id: AuditEntryId::new(), at, actor: Some(GATEWAY.to_owned()), workspace_id: None, event }
 }

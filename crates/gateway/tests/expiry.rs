@@ -3,6 +3,7 @@
 use protocol::Timestamp;
 use scripted_model::Answer;
 use serde_json::json;
+use store::{Database, Store};
 
 use crate::support::{Socket, Stage, id, post, until};
 
@@ -29,6 +30,24 @@ async fn a_token_expires_with_its_connections() {
     // It says nothing, and is closed all the same.
     let (code, reason) = short.closed().await.unwrap();
     assert_eq!((code, reason.as_str()), (1008, "the token is no longer valid"));
+}
+
+/// Nobody told the gateway, or it could not ask at that moment.
+#[tokio::test]
+async fn a_revoked_token_loses_its_connections_although_the_wake_was_lost() {
+    let mut stage = Stage::chat().await;
+    let made = stage.socket.ok("token/create", json!({ "name": "listener" })).await;
+    let mut listener = Socket::connect(&stage.gateway, made["secret"].as_str().unwrap()).await;
+    listener.ok("events/subscribe", stage.with(json!({}))).await;
+    // From beside it, as another program would: this store wakes only whoever listens to it.
+    let database = Database::Sqlite(stage.gateway.data().join("foreword.db"));
+    let beside = Store::open(&database).await.unwrap();
+    let token = made["token"]["id"].as_str().unwrap().parse().unwrap();
+    beside.revoke_token(&token, None).await.unwrap();
+    beside.close().await;
+    let (code, reason) = listener.closed().await.unwrap();
+    assert_eq!((code, reason.as_str()), (1008, "the token is no longer valid"));
+    stage.socket.ok("workspace/list", json!({})).await;
 }
 
 #[tokio::test]

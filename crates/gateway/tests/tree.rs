@@ -38,6 +38,14 @@ async fn a_client_learns_what_the_gateway_can_do() {
 }
 
 #[tokio::test]
+async fn a_client_learns_the_limit_that_is_configured() {
+    let gateway = TestGateway::start_with(|settings| settings.limits.message_bytes = 4096).await.unwrap();
+    let mut socket = Socket::owner(&gateway).await;
+    let capabilities = socket.ok("initialize", json!({})).await["capabilities"].clone();
+    assert_eq!(capabilities["max_message_bytes"], 4096);
+}
+
+#[tokio::test]
 async fn a_workspace_is_made_changed_and_listed() {
     let (_gateway, world, mut socket) = start().await;
     let made = socket.ok("workspace/create", json!({ "name": "second" })).await["workspace"].clone();

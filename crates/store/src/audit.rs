@@ -35,7 +35,7 @@ pub(crate) async fn record(
 ) -> Result<(), StoreError> {
     let entry = AuditEntry {
         id: AuditEntryId::new(),
-        at: Timestamp::now(),
+        at: on.now(),
         actor: actor.map(str::to_owned),
         workspace_id: workspace_id.cloned(),
         event,

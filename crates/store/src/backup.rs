@@ -8,7 +8,7 @@ use protocol::InstanceId;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::on::On;
-use crate::sqlite::{connect, make_private_file};
+use crate::sqlite::{BUSY_TIME, connect, make_private_file};
 use crate::{Store, StoreError, instance, migration, token};
 
 /// What happens to the access tokens of a copy that is restored.
@@ -21,13 +21,29 @@ pub enum RestoredTokens {
 
 /// Copies a database as it is at one moment into a new file for this user alone. Others may write to it meanwhile.
 pub fn copy_sqlite(from: PathBuf, to: PathBuf) -> BoxFuture<'static, Result<(), StoreError>> {
-    Box::pin(run_blocking(move || {
-        let connection = connect(&from, OpenFlags::empty())?;
-        // SQLite writes into an empty file, and leaves its mode as it is.
-        make_private_file(&to)?;
-        connection.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
-        File::open(&to).and_then(|file| file.sync_all()).map_err(StoreError::unavailable)
-    }))
+    Box::pin(run_blocking(move || copy_into(&connect(&from, OpenFlags::empty())?, &to)))
+}
+
+/// Copies a backup into a new file for this user alone, with what is still in the write-ahead log beside it. The backup
+/// is only read: closing a connection that writes would fold that log into it.
+pub fn copy_backup(from: PathBuf, to: PathBuf) -> BoxFuture<'static, Result<(), StoreError>> {
+    Box::pin(run_blocking(move || copy_into(&connect_read_only(&from)?, &to)))
+}
+
+fn copy_into(connection: &Connection, to: &Path) -> Result<(), StoreError> {
+    // SQLite writes into an empty file, and leaves its mode as it is.
+    make_private_file(to)?;
+    connection.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
+    File::open(to).and_then(|file| file.sync_all()).map_err(StoreError::unavailable)
+}
+
+/// The files that SQLite may have made beside a database, and reads as part of whatever is in its place.
+pub fn sqlite_files_beside(database: &Path) -> [PathBuf; 3] {
+    ["-wal", "-shm", "-journal"].map(|suffix| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(suffix);
+        name.into()
+    })
 }
 
 /// What is found in a file.
@@ -50,10 +66,15 @@ async fn run_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(job).await.map_err(StoreError::unavailable)?
 }
 
-fn check(path: &Path) -> Result<SqliteReport, StoreError> {
+fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(crate::sqlite::BUSY_TIME)?;
+    connection.busy_timeout(BUSY_TIME)?;
+    Ok(connection)
+}
+
+fn check(path: &Path) -> Result<SqliteReport, StoreError> {
+    let connection = connect_read_only(path)?;
     let mut found: Vec<String> = connection
         .prepare("PRAGMA integrity_check(20)")?
         .query_map([], |row| row.get(0))?

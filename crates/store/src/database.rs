@@ -114,7 +114,7 @@ struct Inner {
     counter: Arc<Counter>,
 }
 
-enum Engine {
+pub(crate) enum Engine {
     Sqlite(Sqlite),
     Postgres(Postgres),
 }
@@ -177,17 +177,23 @@ impl Store {
         self.inner.counter.now()
     }
 
+    #[cfg(test)]
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
     pub(crate) fn is_postgres(&self) -> bool {
         matches!(self.inner.engine, Engine::Postgres(_))
     }
 
     /// A place among the writers of a workspace, where those share connections with the writers of others.
-    pub(crate) async fn workspace_permit(&self, workspace_id: &WorkspaceId) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn workspace_permit(
+        &self,
+        workspace_id: &WorkspaceId,
+    ) -> Result<Option<OwnedSemaphorePermit>, StoreError> {
         match &self.inner.engine {
-            Engine::Sqlite(_) => None,
-            Engine::Postgres(postgres) => {
-                postgres.workspace_writers.of(workspace_id).acquire_owned().await.ok()
-            }
+            Engine::Sqlite(_) => Ok(None),
+            Engine::Postgres(postgres) => postgres.workspace_permit(workspace_id).await.map(Some),
         }
     }
 

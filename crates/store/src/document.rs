@@ -204,7 +204,7 @@ impl Store {
             return Ok(None);
         }
         let (actor, cause) = (actor.map(str::to_owned), cause.clone());
-        let document = next_version(live, text.clone(), Timestamp::now(), actor.clone());
+        let document = next_version(live, text.clone(), self.now(), actor.clone());
         let told = DocumentChanged {
             seq: Sequence(0),
             workspace_id: scope.workspace_id.clone(),
@@ -214,7 +214,7 @@ impl Store {
         };
         let told = to_json(&told)?;
         let Some(told) = told.strip_prefix(r#"{"seq":0"#).map(str::to_owned) else { return Ok(None) };
-        let _permit = self.workspace_permit(&scope.workspace_id).await;
+        let _permit = self.workspace_permit(&scope.workspace_id).await?;
         self.write(async move |on: &mut On<'_>| {
             let (revision, status) = (DocumentId::new(), enum_str(document.status));
             let reason = enum_str(cause.reason);

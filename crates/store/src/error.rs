@@ -190,10 +190,11 @@ impl From<sqlx::Error> for StoreError {
                     // disk_full
                     "53100" => StoreError::DiskFull,
                     // Connection exceptions, operator intervention, too many connections; a lock that another holds
-                    // for too long, and a transaction that was idle for too long because this process was frozen.
+                    // for too long, a transaction that was idle for too long because this process was frozen, a statement
+                    // that took too long.
                     code if code.starts_with("08")
                         || code.starts_with("57P")
-                        || matches!(code, "53300" | "55P03" | "25P03") =>
+                        || matches!(code, "53300" | "55P03" | "25P03" | "57014") =>
                     {
                         StoreError::unavailable(error)
                     }

@@ -1,8 +1,8 @@
 //! Which database this is, and whether it can be written.
 
 use futures_util::future::BoxFuture;
+use protocol::InstanceId;
 use protocol::limits::MAX_DOCUMENT_BYTES;
-use protocol::{InstanceId, Timestamp};
 
 use crate::column::values;
 use crate::on::On;
@@ -61,6 +61,6 @@ pub(crate) async fn renew(on: &mut On<'_>) -> Result<InstanceId, StoreError> {
 async fn insert(on: &mut On<'_>) -> Result<InstanceId, StoreError> {
     let id = InstanceId::new();
     let insert = "INSERT INTO instance (id, created_at) VALUES ($1, $2)";
-    on.execute(insert, values![&id, Timestamp::now()]).await?;
+    on.execute(insert, values![&id, on.now()]).await?;
     Ok(id)
 }

@@ -58,7 +58,7 @@ mod write;
 
 pub use approval::ApprovalAnswer;
 pub use audit::AuditFilter;
-pub use backup::{RestoredTokens, SqliteReport, check_sqlite, copy_sqlite};
+pub use backup::{RestoredTokens, SqliteReport, check_sqlite, copy_backup, copy_sqlite, sqlite_files_beside};
 pub use change::{Change, Wake};
 pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};

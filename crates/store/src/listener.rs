@@ -6,12 +6,15 @@
 use std::time::Duration;
 
 use protocol::WorkspaceId;
-use sqlx::PgPool;
 use sqlx::postgres::PgListener;
+use sqlx::{Executor as _, PgPool};
 use tokio::sync::broadcast;
 
 use crate::change::Wake;
 
+/// How often a connection that says nothing is asked whether it is still there, and how long that may take.
+const ASK_EVERY: Duration = Duration::from_secs(30);
+const ANSWER_TIME: Duration = Duration::from_secs(10);
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 pub(crate) const CHANGE: &str = "foreword_change";
 const TOKEN: &str = "foreword_token";
@@ -30,8 +33,18 @@ async fn listen_once(pool: &PgPool, wakes: &broadcast::Sender<Wake>) -> Result<(
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen_all([CHANGE, TOKEN]).await?;
     let _ = wakes.send(Wake::Everything);
-    // `None` says that the connection was lost, so notifications may have been too.
-    while let Some(notification) = listener.try_recv().await? {
+    loop {
+        let received = match tokio::time::timeout(ASK_EVERY, listener.try_recv()).await {
+            Ok(received) => received?,
+            // Nothing happens, or nothing is left of the connection but this end.
+            Err(_) => {
+                let asked = tokio::time::timeout(ANSWER_TIME, listener.execute("SELECT 1")).await;
+                asked.map_err(|_| sqlx::Error::PoolTimedOut)??;
+                continue;
+            }
+        };
+        // `None` says that the connection was lost, so notifications may have been too.
+        let Some(notification) = received else { return Ok(()) };
         let wake = match notification.channel() {
             CHANGE => match notification.payload().parse::<WorkspaceId>() {
                 Ok(workspace_id) => Wake::Workspace(workspace_id),
@@ -41,5 +54,4 @@ async fn listen_once(pool: &PgPool, wakes: &broadcast::Sender<Wake>) -> Result<(
         };
         let _ = wakes.send(wake);
     }
-    Ok(())
 }

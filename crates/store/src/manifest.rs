@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 
 use protocol::prompt::{PromptManifest, RoundManifest};
-use protocol::{Timestamp, TurnId, WorkspaceId};
+use protocol::{TurnId, WorkspaceId};
 
 use crate::column::{from_json, to_json, values};
 use crate::on::{Columns, On};
@@ -108,7 +108,7 @@ pub(crate) async fn insert(
         ON CONFLICT (turn_id, round) DO NOTHING";
     let RoundManifest { round, manifest } = &row.manifest;
     let fingerprint = &manifest.fingerprints.full;
-    let values = values![workspace_id, turn_id, *round, &row.text, fingerprint, Timestamp::now()];
+    let values = values![workspace_id, turn_id, *round, &row.text, fingerprint, on.now()];
     if on.execute(INSERT, values).await? == 1 {
         return Ok(Inserted::New);
     }

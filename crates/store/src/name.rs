@@ -1,5 +1,6 @@
 //! What workspaces, folders, threads and tokens may be called.
 
+use instructions::{is_invisible, skeleton};
 use protocol::limits::{MAX_NAME_CHARACTERS, MAX_PATH_BYTES};
 
 use crate::StoreError;
@@ -16,6 +17,30 @@ pub(crate) fn check(field: &'static str, name: &str) -> Result<(), StoreError> {
     if characters > MAX_NAME_CHARACTERS {
         let reason = format!("has {characters} characters, at most {MAX_NAME_CHARACTERS} are allowed");
         return Err(StoreError::invalid(field, reason));
+    }
+    Ok(())
+}
+
+/// Names under which something else than a token acts.
+const RESERVED_NAMES: [&str; 2] = ["gateway", "stdio"];
+
+/// Checks the name of a token. Whatever is done with it is signed with the name, so that it must not look like another.
+pub(crate) fn check_signature(name: &str) -> Result<(), StoreError> {
+    check("name", name)?;
+    if name.trim() != name {
+        return Err(StoreError::invalid("name", "must not begin or end with a blank"));
+    }
+    if let Some(character) = name.chars().find(|character| is_invisible(*character)) {
+        let reason = format!(
+            "must not contain characters that cannot be seen, such as U+{:04X}",
+            u32::from(character)
+        );
+        return Err(StoreError::invalid("name", reason));
+    }
+    let looks_like = skeleton(name);
+    if let Some(reserved) = RESERVED_NAMES.iter().find(|reserved| **reserved == looks_like) {
+        let reason = format!("must not be `{reserved}`: what the gateway itself does is signed with it");
+        return Err(StoreError::invalid("name", reason));
     }
     Ok(())
 }

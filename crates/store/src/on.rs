@@ -8,12 +8,14 @@ use std::borrow::Cow;
 
 use futures_util::TryStreamExt as _;
 use futures_util::future::BoxFuture;
+use protocol::Timestamp;
 use rusqlite::types::{FromSql, ToSql, ToSqlOutput, ValueRef};
 use serde::de::DeserializeOwned;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::{Arguments as _, AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
 
 use crate::change::Wake;
+use crate::clock::DatabaseClock;
 use crate::column::{FromColumn, Value, from_json};
 use crate::{StoreError, listener};
 
@@ -22,6 +24,7 @@ use crate::{StoreError, listener};
 /// On SQLite nothing here ever waits: a job that awaits anything but this is refused.
 pub(crate) struct On<'c> {
     connection: Connection<'c>,
+    clock: Option<&'c DatabaseClock>,
     left: Left,
 }
 
@@ -43,8 +46,14 @@ pub(crate) struct Left {
 }
 
 impl<'c> On<'c> {
-    pub(crate) fn new(connection: Connection<'c>) -> Self {
-        Self { connection, left: Left::default() }
+    /// With the database's clock, where that is another one than the machine's.
+    pub(crate) fn new(connection: Connection<'c>, clock: Option<&'c DatabaseClock>) -> Self {
+        Self { connection, clock, left: Left::default() }
+    }
+
+    /// The time that all gateways of the database agree on, as [`crate::Store::now`].
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.map_or_else(Timestamp::now, DatabaseClock::now)
     }
 
     pub(crate) fn into_left(self) -> Left {

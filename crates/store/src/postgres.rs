@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use protocol::Timestamp;
+use protocol::{Timestamp, WorkspaceId};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection as _, Executor as _, PgConnection, PgPool};
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::change::Wake;
@@ -28,13 +28,21 @@ const WRITERS: usize = 12;
 ///
 /// A gateway that is frozen in the middle of a transaction keeps the rows that it has locked. The server ends such a
 /// transaction after a while, and whoever waits for its locks gives up, and tries again, soon enough to be answered.
-const SESSION: &str = "SET idle_in_transaction_session_timeout = '4s'; SET lock_timeout = '3s'";
+///
+/// A statement ends before whoever waits for it gives up, so that nothing runs on for nobody, and the server notices a
+/// gateway whose machine is gone.
+const SESSION: &str = "SET idle_in_transaction_session_timeout = '4s'; SET lock_timeout = '3s';
+    SET statement_timeout = '20s'; SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5;
+    SET tcp_keepalives_count = 3";
 /// How long the reason is looked for why nobody could connect.
 const LOOK_TIME: Duration = Duration::from_secs(2);
 /// How often the database is asked for its time.
 const ASK_TIME_EVERY: Duration = Duration::from_secs(10);
 /// How long a request waits for a connection before the database counts as unavailable.
 const ACQUIRE_TIME: Duration = Duration::from_secs(5);
+/// How long a transaction, or a read, may take from its first statement to its last, and how long a writer waits for its
+/// turn. A server that is frozen, or cut off without a word, says nothing by itself for a quarter of an hour.
+const WORK_TIME: Duration = Duration::from_secs(30);
 /// A connection that was idle for longer is tried before it is used.
 const TRUSTED_IDLE_TIME: Duration = Duration::from_millis(500);
 /// How often a transaction that deadlocked or could not be serialised is run in all.
@@ -45,7 +53,7 @@ const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 pub(crate) struct Postgres {
     pool: PgPool,
     writers: Semaphore,
-    pub(crate) workspace_writers: WorkspaceWriters,
+    workspace_writers: WorkspaceWriters,
     pub(crate) clock: Arc<DatabaseClock>,
     wakes: broadcast::Sender<Wake>,
     background: [AbortOnDropHandle<()>; 2],
@@ -79,8 +87,10 @@ impl Postgres {
         };
         let mut transaction = pool.begin().await?;
         // Another gateway may be migrating, and that may take as long as it takes.
-        sqlx::raw_sql("SET LOCAL lock_timeout = 0").execute(&mut *transaction).await?;
-        migration::migrate(&mut On::new(Connection::Postgres(&mut transaction))).await?;
+        sqlx::raw_sql("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
+            .execute(&mut *transaction)
+            .await?;
+        migration::migrate(&mut On::new(Connection::Postgres(&mut transaction), None)).await?;
         transaction.commit().await?;
         let (time, at) = ask_time(&pool).await?;
         let clock = Arc::new(DatabaseClock::new(time, at));
@@ -101,6 +111,15 @@ impl Postgres {
     /// The time of the database's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// A place among the writers of a workspace.
+    pub(crate) async fn workspace_permit(
+        &self,
+        workspace_id: &WorkspaceId,
+    ) -> Result<OwnedSemaphorePermit, StoreError> {
+        let writers = self.workspace_writers.of(workspace_id);
+        in_time(WORK_TIME, writers.acquire_owned()).await?.map_err(StoreError::unavailable)
     }
 
     /// Runs a change in a transaction. One that was given up because of others beside it left no trace, and is run again
@@ -125,12 +144,18 @@ impl Postgres {
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {
-        let _writer = self.writers.acquire().await;
-        let mut transaction = self.begin(None).await?;
-        let (outcome, left) = run_job(&mut transaction, counter, change).await;
-        // After a failed statement a commit would succeed too, and undo everything: never get there with an error.
-        let value = outcome?;
-        end(transaction, if left.discarded { End::Rollback } else { End::Commit }).await?;
+        let _writer = in_time(WORK_TIME, self.writers.acquire()).await?;
+        let mut connection = self.acquire().await?;
+        let work = async {
+            let mut transaction = begin(&mut connection.inner, None).await?;
+            let (outcome, left) = run_job(&mut transaction, counter, &self.clock, change).await;
+            // After a failed statement a commit would succeed too, and undo everything: never get there with an error.
+            let value = outcome?;
+            end(transaction, if left.discarded { End::Rollback } else { End::Commit }).await?;
+            Ok((value, left))
+        };
+        let done = in_time(WORK_TIME, work).await;
+        let (value, left) = connection.unless_late(done)?;
         if left.discarded {
             return Ok(value);
         }
@@ -146,32 +171,28 @@ impl Postgres {
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {
         let mut connection = self.acquire().await?;
-        run_job(&mut connection, counter, job).await.0
+        let work = run_job(&mut connection.inner, counter, &self.clock, job);
+        let done = in_time(WORK_TIME, async { work.await.0 }).await;
+        connection.unless_late(done)
     }
 
     pub(crate) async fn read_snapshot<T, F>(&self, counter: &Counter, job: F) -> Result<T, StoreError>
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {
-        let mut transaction = self.begin(Some(BEGIN_SNAPSHOT)).await?;
-        let value = run_job(&mut transaction, counter, job).await.0?;
-        end(transaction, End::Commit).await?;
-        Ok(value)
+        let mut connection = self.acquire().await?;
+        let work = async {
+            let mut transaction = begin(&mut connection.inner, Some(BEGIN_SNAPSHOT)).await?;
+            let value = run_job(&mut transaction, counter, &self.clock, job).await.0?;
+            end(transaction, End::Commit).await?;
+            Ok(value)
+        };
+        let done = in_time(WORK_TIME, work).await;
+        connection.unless_late(done)
     }
 
-    // Boxed, like `end` below, so that the driver's futures are not part of every function of the store.
-
-    fn acquire(&self) -> BoxFuture<'_, Result<PoolConnection<sqlx::Postgres>, StoreError>> {
-        Box::pin(async { Ok(self.pool.acquire().await?) })
-    }
-
-    fn begin(&self, statement: Option<&'static str>) -> BoxFuture<'_, Result<Transaction, StoreError>> {
-        Box::pin(async move {
-            Ok(match statement {
-                Some(statement) => self.pool.begin_with(statement).await?,
-                None => self.pool.begin().await?,
-            })
-        })
+    fn acquire(&self) -> BoxFuture<'_, Result<Borrowed, StoreError>> {
+        Box::pin(Borrowed::acquire(&self.pool))
     }
 
     pub(crate) async fn close(&self) {
@@ -180,14 +201,28 @@ impl Postgres {
     }
 }
 
-type Transaction = sqlx::Transaction<'static, sqlx::Postgres>;
+type Transaction<'c> = sqlx::Transaction<'c, sqlx::Postgres>;
 
 enum End {
     Commit,
     Rollback,
 }
 
-fn end(transaction: Transaction, end: End) -> BoxFuture<'static, Result<(), StoreError>> {
+// Boxed, like `end` below, so that the driver's futures are not part of every function of the store.
+
+fn begin<'c>(
+    connection: &'c mut PgConnection,
+    statement: Option<&'static str>,
+) -> BoxFuture<'c, Result<Transaction<'c>, StoreError>> {
+    Box::pin(async move {
+        Ok(match statement {
+            Some(statement) => connection.begin_with(statement).await?,
+            None => connection.begin().await?,
+        })
+    })
+}
+
+fn end(transaction: Transaction<'_>, end: End) -> BoxFuture<'_, Result<(), StoreError>> {
     Box::pin(async move {
         match end {
             End::Commit => transaction.commit().await?,
@@ -205,12 +240,57 @@ async fn why_unreachable(options: &PgConnectOptions) -> StoreError {
     }
 }
 
+/// Waits no longer than that.
+async fn in_time<T>(time: Duration, waiting: impl Future<Output = T>) -> Result<T, StoreError> {
+    tokio::time::timeout(time, waiting).await.map_err(|_| {
+        let message = format!("the database did not answer within {} s", time.as_secs());
+        StoreError::unavailable(std::io::Error::new(std::io::ErrorKind::TimedOut, message))
+    })
+}
+
+/// A connection of the pool. Nothing that is done with it waits for ever, and neither does giving it back: a connection
+/// that says nothing is closed, so that its place in the pool is free for another.
+struct Borrowed {
+    inner: PoolConnection<sqlx::Postgres>,
+    is_late: bool,
+}
+
+impl Borrowed {
+    async fn acquire(pool: &PgPool) -> Result<Self, StoreError> {
+        Ok(Self { inner: pool.acquire().await?, is_late: false })
+    }
+
+    /// What was done in time; a connection that did nothing in that time is not used again.
+    fn unless_late<T>(&mut self, done: Result<Result<T, StoreError>, StoreError>) -> Result<T, StoreError> {
+        if done.is_err() {
+            self.inner.close_on_drop();
+            self.is_late = true;
+        }
+        done?
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if self.is_late {
+            return;
+        }
+        // The pool tries a connection that it gets back, for as long as that takes.
+        let returning = self.inner.return_to_pool();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(tokio::time::timeout(ACQUIRE_TIME, returning));
+        }
+    }
+}
+
 /// The database's time, and when it had it as far as can be known from here.
-async fn ask_time(pool: &PgPool) -> Result<(Timestamp, Duration), sqlx::Error> {
-    let mut connection = pool.acquire().await?;
+async fn ask_time(pool: &PgPool) -> Result<(Timestamp, Duration), StoreError> {
+    let mut connection = Borrowed::acquire(pool).await?;
     let asked = up_time();
     let text = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-    let milliseconds: i64 = sqlx::query_scalar(text).fetch_one(&mut *connection).await?;
+    let ask = async { Ok(sqlx::query_scalar(text).fetch_one(&mut *connection.inner).await?) };
+    let done = in_time(WORK_TIME, ask).await;
+    let milliseconds: i64 = connection.unless_late(done)?;
     Ok((Timestamp::from_milliseconds(milliseconds), asked + up_time().saturating_sub(asked) / 2))
 }
 
@@ -228,12 +308,13 @@ async fn follow_clock(pool: PgPool, clock: Arc<DatabaseClock>) {
 async fn run_job<T, F>(
     connection: &mut PgConnection,
     counter: &Counter,
+    clock: &DatabaseClock,
     job: F,
 ) -> (Result<T, StoreError>, Left)
 where
     F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
 {
-    let mut on = On::new(Connection::Postgres(connection));
+    let mut on = On::new(Connection::Postgres(connection), Some(clock));
     let outcome = job(&mut on).await;
     let left = on.into_left();
     counter.count(left.statements);

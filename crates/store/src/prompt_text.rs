@@ -100,7 +100,7 @@ pub(crate) async fn put(
     // Compared with the new mark, which is bound: a time in the text would make every statement a new one.
     const USED: &str = "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at
         WHERE prompt_text.last_used_at < excluded.last_used_at - 3600000";
-    let now = Timestamp::now();
+    let now = on.now();
     let mut rows: Vec<Value<'_>> = Vec::with_capacity(texts.len() * 5);
     for (sha256, content) in texts {
         let characters = content.chars().count() as u64;

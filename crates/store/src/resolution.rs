@@ -73,7 +73,7 @@ impl Store {
                 if rows.is_empty() {
                     return Err(on.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await);
                 }
-                Ok(resolved(rows))
+                Ok(resolved(rows, on.now()))
             })
             .await
         })
@@ -102,7 +102,7 @@ pub(crate) async fn resolve_for_scope(
     };
     match (&scope.folder_id, &first.subject) {
         (Some(folder_id), None) => Err(StoreError::not_found(ErrorSubject::Folder, folder_id)),
-        _ => Ok(resolved(rows)),
+        _ => Ok(resolved(rows, on.now())),
     }
 }
 
@@ -120,7 +120,7 @@ fn read_ancestor(mut row: Columns<'_>) -> Result<Ancestor, StoreError> {
     Ok(Ancestor { subject, name, document })
 }
 
-fn resolved(rows: Vec<Ancestor>) -> Option<ResolvedDocument> {
+fn resolved(rows: Vec<Ancestor>, resolved_at: Timestamp) -> Option<ResolvedDocument> {
     let mut source_path = Vec::with_capacity(rows.len());
     let mut last = None;
     for row in rows {
@@ -133,7 +133,7 @@ fn resolved(rows: Vec<Ancestor>) -> Option<ResolvedDocument> {
         source_path,
         inherited: doc.folder_id != subject,
         resolved_for_folder_id: subject,
-        resolved_at: Timestamp::now(),
+        resolved_at,
         doc,
     })
 }

@@ -54,22 +54,24 @@ impl Store {
         workspace_id: WorkspaceId,
         older_than: Timestamp,
     ) -> Result<u64, StoreError> {
-        // Numbers grow with time, so that only what goes is looked at, up to the first that stays.
-        const STAYS: &str =
-            "SELECT seq FROM change_log WHERE workspace_id = $1 AND changed_at >= $2 ORDER BY seq LIMIT 1";
+        // Numbers grow with time, so that only what goes is looked at, up to the first that stays. Where nothing stays,
+        // all that had been given out by then goes: what is committed from now on has been read by nobody.
+        const BEFORE: &str = "SELECT coalesce((SELECT seq FROM change_log
+                WHERE workspace_id = w.id AND changed_at >= $2 ORDER BY seq LIMIT 1), w.seq + 1)
+            FROM workspace w WHERE w.id = $1";
         let of = workspace_id.clone();
-        let stays: Option<i64> = self
+        let before: Option<i64> = self
             .read(async move |on: &mut On<'_>| {
-                on.one_by_key(STAYS, values![&of, older_than], |mut row| row.next()).await
+                on.one_by_key(BEFORE, values![&of, older_than], |mut row| row.next()).await
             })
             .await?;
+        let Some(before) = before else { return Ok(0) };
         // The oldest first, and none is left out: whoever follows believes that nothing is missing after the oldest.
         let lock = if self.is_postgres() { " FOR UPDATE" } else { "" };
         let sql = format!(
             "DELETE FROM change_log WHERE workspace_id = $1 AND seq IN (SELECT seq FROM change_log
                 WHERE workspace_id = $1 AND seq < $2 ORDER BY seq LIMIT {BATCH}{lock})"
         );
-        let before = stays.unwrap_or(i64::MAX);
         let mut pruned = 0;
         loop {
             let (sql, of) = (sql.clone(), workspace_id.clone());

@@ -61,7 +61,7 @@ pub(crate) async fn write(
         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (thread_id) DO NOTHING";
     const REPLACE: &str = "UPDATE session SET state = $1, version = $2, updated_at = $3
         WHERE thread_id = $4 AND version = $5";
-    let (version, updated_at) = (expected.next(), Timestamp::now());
+    let (version, updated_at) = (expected.next(), on.now());
     let written = if expected == Version(0) {
         on.execute(INSERT, values![thread_id, workspace_id, text, version, updated_at]).await?
     } else {

@@ -166,7 +166,7 @@ where
         Ok(connection) => connection,
         Err(error) => return (Err(error.for_another()), on::Left::default()),
     };
-    let mut on = On::new(on::Connection::Sqlite(connection));
+    let mut on = On::new(on::Connection::Sqlite(connection), None);
     let outcome = catch_unwind(AssertUnwindSafe(|| job(&mut on).now_or_never()));
     let left = on.into_left();
     counter.count(left.statements);

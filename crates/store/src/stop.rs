@@ -1,7 +1,7 @@
 //! Stops: a turn is asked to end, and whoever runs it hears of that.
 
 use futures_util::future::BoxFuture;
-use protocol::{ThreadId, Timestamp, Turn, TurnId, TurnStatus, WorkspaceId};
+use protocol::{ThreadId, Turn, TurnId, TurnStatus, WorkspaceId};
 
 use crate::column::values;
 use crate::on::On;
@@ -36,7 +36,7 @@ impl Store {
                         return Ok((turn, false));
                     }
                     let stop = "UPDATE turn SET stop_requested_at = $1, stop_requested_by = $2 WHERE id = $3";
-                    on.execute(stop, values![Timestamp::now(), &stopped_by, &id]).await?;
+                    on.execute(stop, values![on.now(), &stopped_by, &id]).await?;
                     on.wake_everywhere(&workspace_id).await?;
                     Ok((turn, true))
                 })

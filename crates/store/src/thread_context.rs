@@ -46,7 +46,7 @@ impl Store {
             // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
             self.write(async move |on: &mut On<'_>| {
                 thread::find_or_missing(on, &workspace_id, &thread_id).await?;
-                let (version, updated_at) = (expected.next(), Timestamp::now());
+                let (version, updated_at) = (expected.next(), on.now());
                 let written = if expected == Version(0) {
                     let values = values![&thread_id, &workspace_id, through, &summary, version, updated_at];
                     on.execute(INSERT, values).await?

@@ -1,5 +1,7 @@
 //! Access tokens: digests of random secrets, with a name, a role and perhaps a workspace.
 
+use std::collections::HashSet;
+
 use futures_util::future::BoxFuture;
 use protocol::{
     AccessToken, AuditEvent, ContentHash, ErrorSubject, Role, Timestamp, TokenId, TurnId, WorkspaceId,
@@ -7,8 +9,8 @@ use protocol::{
 use subtle::ConstantTimeEq as _;
 
 use crate::change::Wake;
-use crate::column::{enum_str, values};
-use crate::on::{Columns, On};
+use crate::column::{Value, enum_str, values};
+use crate::on::{Columns, MAX_ROWS, On, numbered};
 use crate::{Store, StoreError, audit, name};
 
 /// The columns that [`read_token`] reads.
@@ -30,9 +32,6 @@ fn read_token(row: &mut Columns<'_>) -> Result<AccessToken, StoreError> {
         revoked_at: row.next()?,
     })
 }
-
-/// Names under which something else than a token acts.
-const RESERVED_NAMES: [&str; 2] = ["gateway", "stdio"];
 
 /// What a new token has.
 #[derive(Debug, Clone)]
@@ -64,12 +63,7 @@ impl Store {
                 "INSERT INTO access_token (id, name, role, workspace_id, secret_sha256, created_at,
             created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING";
-            name::check("name", &new.name)?;
-            if RESERVED_NAMES.contains(&new.name.as_str()) {
-                let reason =
-                    format!("must not be `{}`: what the gateway itself does is signed with it", new.name);
-                return Err(StoreError::InvalidValue { field: "name", reason });
-            }
+            name::check_signature(&new.name)?;
             if new.expires_at.is_some_and(|at| at <= self.now()) {
                 let reason = "must be a time to come".to_owned();
                 return Err(StoreError::InvalidValue { field: "expires_at", reason });
@@ -84,7 +78,7 @@ impl Store {
                     name: new.name,
                     role: new.role,
                     workspace_id: new.workspace_id,
-                    created_at: Timestamp::now(),
+                    created_at: on.now(),
                     created_by: actor,
                     expires_at: new.expires_at,
                     revoked_at: None,
@@ -168,6 +162,31 @@ impl Store {
         })
     }
 
+    /// Those of some tokens that open nothing any more: revoked, expired at `now`, or not there at all.
+    pub fn invalid_tokens(
+        &self,
+        tokens: Vec<TokenId>,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<HashSet<TokenId>, StoreError>> {
+        let read = async move |on: &mut On<'_>| {
+            let mut invalid: HashSet<TokenId> = tokens.iter().cloned().collect();
+            for some in tokens.chunks(MAX_ROWS) {
+                let sql = format!(
+                    "SELECT id FROM access_token WHERE revoked_at IS NULL
+                        AND (expires_at IS NULL OR expires_at > $1) AND id IN ({})",
+                    numbered(2, some.len())
+                );
+                let mut values: Vec<Value<'_>> = vec![now.into()];
+                values.extend(some.iter().map(Value::from));
+                for valid in on.all(sql, &values, |mut row| row.next::<TokenId>()).await? {
+                    invalid.remove(&valid);
+                }
+            }
+            Ok(invalid)
+        };
+        Box::pin(self.read(read))
+    }
+
     /// Running turns that were begun with a token that is no longer valid at `now`, of all workspaces.
     pub fn turns_of_invalid_tokens(
         &self,
@@ -208,7 +227,7 @@ impl Store {
 
 /// Revokes a token that is valid, with its entry in the audit.
 async fn revoke(on: &mut On<'_>, token: AccessToken, actor: Option<&str>) -> Result<AccessToken, StoreError> {
-    let revoked_at = Some(Timestamp::now());
+    let revoked_at = Some(on.now());
     let revoke = "UPDATE access_token SET revoked_at = $1, revoked_by = $2 WHERE id = $3";
     on.execute(revoke, values![revoked_at, actor, &token.id]).await?;
     let event = AuditEvent::TokenRevoked { token_id: token.id.clone(), name: token.name.clone() };

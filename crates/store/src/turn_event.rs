@@ -83,7 +83,7 @@ impl Store {
         T: Send + 'static,
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
-        let _permit = self.workspace_permit(workspace_id).await;
+        let _permit = self.workspace_permit(workspace_id).await?;
         let (workspace_id, turn_id, owner) = (workspace_id.clone(), turn_id.clone(), owner.to_owned());
         self.write(async move |on: &mut On<'_>| {
             if events.is_empty() {

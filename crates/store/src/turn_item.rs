@@ -185,7 +185,7 @@ pub(crate) async fn insert(
     turn_id: &TurnId,
     rows: &[ItemRow],
 ) -> Result<(), StoreError> {
-    let created_at = Timestamp::now();
+    let created_at = on.now();
     for batch in rows.chunks(MAX_ROWS) {
         let mut values = values![workspace_id, turn_id, created_at].to_vec();
         for (number, row) in (1_u64..).zip(batch) {

@@ -48,7 +48,7 @@ impl Store {
         T: Send + 'static,
         F: AsyncFnOnce(&mut WorkspaceWrite<'_, '_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
-        let _permit = self.workspace_permit(workspace_id).await;
+        let _permit = self.workspace_permit(workspace_id).await?;
         let (workspace_id, actor) = (workspace_id.clone(), actor.map(str::to_owned));
         self.write(async move |on: &mut On<'_>| {
             let mut write = WorkspaceWrite::begin(on, workspace_id, actor).await?;
@@ -78,7 +78,7 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         actor: Option<String>,
         taken: Sequence,
     ) -> Self {
-        Self { on, workspace_id, actor, now: Timestamp::now(), taken, changes: Vec::new() }
+        Self { now: on.now(), on, workspace_id, actor, taken, changes: Vec::new() }
     }
 
     /// Logs that a document changed.

@@ -36,7 +36,11 @@ pub(crate) async fn restore(context: &Context, file: &Path, tokens: RestoredToke
         Database::Sqlite(path) if path == place => {}
         Database::Sqlite(path) => {
             let message = format!("gateway.database names {}, not the data directory's own", path.display());
-            let hint = format!("copy the backup to {}, and start once with --new-database", path.display());
+            let hint = format!(
+                "move what is at {0}, {0}-wal and {0}-shm away, copy the backup to {0}, and start once with \
+                 --new-database",
+                path.display()
+            );
             return Err(Failure::usage(message).hint(hint));
         }
         database @ Database::Postgres(_) => {
@@ -71,9 +75,11 @@ fn on_postgres(command: &str, database: &Database) -> Failure {
 
 fn failure(error: &BackupError) -> Failure {
     let exit = match error {
-        BackupError::Exists { .. } | BackupError::NotEmpty { .. } | BackupError::NoDatabase { .. } => {
-            Exit::Usage
-        }
+        BackupError::Exists { .. }
+        | BackupError::InUse { .. }
+        | BackupError::NotEmpty { .. }
+        | BackupError::LeftBehind { .. }
+        | BackupError::NoDatabase { .. } => Exit::Usage,
         _ => Exit::Failed,
     };
     Failure::new(exit, error.to_string()).hints(error.hint().as_deref())

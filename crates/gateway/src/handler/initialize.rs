@@ -1,6 +1,6 @@
 //! `initialize`.
 
-use protocol::limits::{MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES};
+use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::method::{
     Capabilities, InitializeParams, InitializeResult, METHODS, PROTOCOL_VERSION, Program,
 };
@@ -19,7 +19,7 @@ pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Re
         capabilities: Capabilities {
             methods: METHODS.iter().map(|method| method.name.to_owned()).collect(),
             events: context.peer.outgoing().is_some(),
-            max_message_bytes: MAX_MESSAGE_BYTES as u64,
+            max_message_bytes: context.shared.settings.limits.message_bytes as u64,
             max_document_bytes: MAX_DOCUMENT_BYTES as u64,
         },
     }))

@@ -10,7 +10,8 @@ use test_postgres::{TestDatabase, test_database};
 use super::{CONNECTIONS, Postgres};
 use crate::clock::up_time;
 use crate::column::values;
-use crate::{Database, Store};
+use crate::database::Engine;
+use crate::{Database, Store, StoreError};
 
 /// How long others may be held up by a gateway that is frozen.
 const MAX_STALL: Duration = Duration::from_secs(10);
@@ -87,6 +88,69 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
     let stall = started.elapsed();
     assert!(stall < MAX_STALL, "others were held up for {stall:?}");
     drop(frozen);
+}
+
+/// A server that has accepted a connection and says nothing more, as one that is frozen or cut off.
+#[tokio::test]
+async fn whoever_waits_for_a_silent_database_is_told_and_its_place_is_free_again() {
+    let given = given().await;
+    let Engine::Postgres(postgres) = given.store.engine() else { panic!() };
+    let begun = Instant::now();
+    let waiting: Vec<_> = (0..CONNECTIONS)
+        .map(|_| async {
+            let mut connection = postgres.acquire().await.unwrap();
+            let sleep = async {
+                sqlx::query("SELECT pg_sleep(15)").execute(&mut *connection.inner).await?;
+                Ok(())
+            };
+            let done = super::in_time(Duration::from_millis(300), sleep).await;
+            connection.unless_late(done)
+        })
+        .collect();
+    for waited in futures_util::future::join_all(waiting).await {
+        let error = waited.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        assert!(error.to_string().contains("did not answer within"), "{error}");
+    }
+    // Every connection was taken by somebody who gave up.
+    given.store.workspaces().await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_statement_that_takes_too_long_says_that_the_database_is_unavailable() {
+    let given = given().await;
+    let slow = async |on: &mut crate::on::On<'_>| {
+        on.script("SET statement_timeout = '100ms'; SELECT pg_sleep(10)").await
+    };
+    let error = given.store.read(slow).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+}
+
+/// What is told by time, and forgotten by it, is timed by the clock that all gateways share.
+#[tokio::test]
+async fn changes_and_the_audit_have_the_databases_time() {
+    let given = given().await;
+    let Engine::Postgres(postgres) = given.store.engine() else { panic!() };
+    let year = 365 * 24 * 60 * 60 * 1000;
+    let earlier = Timestamp::from_milliseconds(given.store.now().milliseconds() - year);
+    postgres.clock.set(earlier, up_time());
+    workspace(&given.store, "demo").await;
+    let token = crate::NewToken {
+        name: "ci".to_owned(),
+        role: protocol::Role::Reader,
+        workspace_id: None,
+        expires_at: None,
+        secret_sha256: crate::hash_secret("secret"),
+    };
+    let created = given.store.create_token(token, None).await.unwrap().created_at;
+    let changed: i64 =
+        sqlx::query_scalar("SELECT max(changed_at) FROM change_log").fetch_one(&given.other).await.unwrap();
+    let filter = crate::AuditFilter { limit: 1, ..crate::AuditFilter::default() };
+    let audited = given.store.audit_entries(filter).await.unwrap()[0].at;
+    for time in [created.milliseconds(), changed, audited.milliseconds()] {
+        assert!((time - earlier.milliseconds()).abs() < 60_000, "{time} is not near {earlier:?}");
+    }
 }
 
 #[tokio::test]

@@ -61,6 +61,8 @@ both_databases!(names_of_200_characters_are_kept_as_they_are, async |given| {
     let new = ThreadCreateParams { mode: ThreadMode::Agent, ..new_thread(workspace, None, &longest) };
     let thread = store.create_thread(new, None).await.unwrap();
     assert_eq!(store.thread(workspace, &thread.id).await.unwrap().title, longest);
+    // A token's name signs what is done with it, and begins with no blank.
+    let longest = "\u{1f600}".repeat(200);
     store.create_token(new_token(&longest), None).await.unwrap();
     assert_eq!(store.token_by_name(&longest).await.unwrap().name, longest);
 });
@@ -72,4 +74,29 @@ both_databases!(names_of_folders_and_threads_may_repeat, async |given| {
     let one = given.thread(None, "same").await;
     let two = given.thread(None, "same").await;
     assert_ne!(one, two);
+});
+
+// What is done with a token is signed with its name, in the history and in the audit.
+both_databases!(a_tokens_name_looks_like_no_others, async |given| {
+    let alike = [
+        "gateway",
+        "Gateway",
+        " gateway",
+        "gateway\u{200b}",
+        "gate\u{ad}way",
+        "ｇａｔｅｗａｙ",
+        "STDIO",
+        "owner ",
+        "ow\u{200b}ner",
+        "x\u{202e}y",
+        "a\u{2060}b",
+        "\u{feff}a",
+    ];
+    for name in alike {
+        assert_invalid(given.store.create_token(new_token(name), None).await, "name");
+    }
+    assert_eq!(given.store.tokens().await.unwrap(), []);
+    for name in ["ci", "Ольга", "名前", "build bot 2", "gateway-2"] {
+        given.store.create_token(new_token(name), None).await.unwrap();
+    }
 });

@@ -43,6 +43,19 @@ both_databases!(a_number_that_was_never_given_out_is_refused, async |given| {
     assert_not_found(given.store.check_since(&unknown, seq).await, "workspace", "unknown");
 });
 
+both_databases!(a_change_that_is_made_meanwhile_is_not_forgotten, async |given| {
+    for number in 0..40 {
+        let seq = given.seq().await;
+        age_changes(given, seq).await;
+        let (name, an_hour_ago) = (format!("folder {number}"), from_now(-1_800_000));
+        let (pruned, _) =
+            tokio::join!(given.store.prune_changes(None, an_hour_ago), given.folder(None, &name));
+        pruned.unwrap();
+        let left: Vec<_> = given.told_after(seq).await.iter().map(|told| told.seq()).collect();
+        assert_eq!(left, [seq.next()], "round {number}");
+    }
+});
+
 both_databases!(old_changes_are_forgotten_and_whoever_needs_them_is_told, async |given| {
     for name in ["a", "b", "c", "d"] {
         given.folder(None, name).await;
