@@ -95,3 +95,24 @@ pub(crate) fn resolve(path: &Path) -> PathBuf {
         _ => absolute,
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_with_two_names_is_refused_under_both() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, two) = (directory.path().join("foreword.db"), directory.path().join("hard.db"));
+        std::fs::write(&one, "a database").unwrap();
+        drop(LockedDatabase::lock(&one).unwrap());
+        std::fs::hard_link(&one, &two).unwrap();
+        for path in [&one, &two] {
+            let locked = LockedDatabase::lock(path);
+            assert!(matches!(locked, Err(DatabaseFileError::Linked { links: 2, .. })), "{locked:?}");
+        }
+        std::fs::remove_file(&two).unwrap();
+        LockedDatabase::lock(&one).unwrap();
+        LockedDatabase::lock(&directory.path().join("new.db")).unwrap();
+    }
+}

@@ -222,7 +222,12 @@ mod tests {
             method: "thread/tree/changed".into(),
             params: params.into(),
         };
-        feed.push(vec![change(1, r#"{"a":1}"#), change(2, "{ no JSON"), change(3, r#"{"a":1}"#), change(4, "neither")]);
+        feed.push(vec![
+            change(1, r#"{"a":1}"#),
+            change(2, "{ no JSON"),
+            change(3, r#"{"a":1}"#),
+            change(4, "neither"),
+        ]);
         let after = |cursor| -> Vec<(u64, bool)> {
             let frames = feed.after(Sequence(cursor)).unwrap();
             frames.into_iter().map(|(seq, frame)| (seq.0, frame.is_some())).collect()

@@ -310,9 +310,8 @@ impl Gateway {
 fn private_files(database: &Database) -> Vec<PathBuf> {
     let Database::Sqlite(path) = database else { return Vec::new() };
     let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let mut files = sqlite_files_beside(&path).to_vec();
-    files.push(path);
-    files
+    let beside = sqlite_files_beside(&path);
+    [path].into_iter().chain(beside).collect()
 }
 
 /// Locks the embedded database, and refuses to make an empty one where one is known.

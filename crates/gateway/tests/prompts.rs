@@ -136,6 +136,20 @@ async fn a_directory_must_be_inside_the_workspaces() {
     assert!(!sections(&prompt).contains(&"agents_context"));
 }
 
+/// A root that is fine when it is set may lead elsewhere later. Nothing of the gateway's own comes into a prompt that way.
+#[tokio::test]
+async fn a_root_that_became_a_link_to_the_gateways_data_tells_nothing_of_it() {
+    let mut prompts = Prompts::start().await;
+    let (data, root) = (prompts.gateway.data().to_owned(), prompts.project.path().join("repo"));
+    fs::write(data.join("AGENTS.md"), "Instructions of nobody: @owner.token\n").unwrap();
+    fs::rename(&root, prompts.project.path().join("before")).unwrap();
+    std::os::unix::fs::symlink(&data, &root).unwrap();
+    let secret = prompts.gateway.owner_secret().unwrap();
+    let prompt = prompts.preview(json!({})).await.to_string();
+    assert!(prompt.contains("AGENTS.md"), "{prompt}");
+    assert!(!prompt.contains("Instructions of nobody") && !prompt.contains(secret.trim()), "{prompt}");
+}
+
 #[tokio::test]
 async fn a_marker_above_the_workspace_is_not_searched_for() {
     let mut prompts = Prompts::start().await;

@@ -14,8 +14,9 @@ const MAX_BLOCKS: usize = 4096;
 
 /// More bytes than any token has on the average; the longest are rows of blanks.
 const TOKEN_BYTES: usize = 128;
-/// What an answer may have in any case.
-const LEAST_BYTES: usize = 64 * 1024;
+/// What an answer may have in any case: some servers do not know the limit that they are told, and what they write is cut
+/// where it is used.
+const LEAST_BYTES: usize = 4 << 20;
 
 /// What has arrived so far. Pieces name their block by a number that the adapter chooses; blocks are in the order
 /// in which they began.

@@ -148,17 +148,19 @@ async fn events_and_answers_are_bounded() {
 #[tokio::test]
 async fn an_answer_ends_far_beyond_what_was_asked_for() {
     for &kind in KINDS {
-        let answer = Answer::text(&"x".repeat(1 << 20)).in_deltas(64);
-        let stage = Stage::with(kind, [answer.clone(), answer]).await;
+        let long = |bytes: usize| Answer::text(&"x".repeat(bytes)).in_deltas(64);
+        let stage = Stage::with(kind, [long(6 << 20), long(1 << 20)]).await;
         let provider = Provider::new(stage.config()).unwrap();
-        let outcome = outcome(&provider, &ChatRequest { max_output_tokens: 1_000, ..hello() }).await;
-        let error = outcome.error();
+        let request = ChatRequest { max_output_tokens: 1_000, ..hello() };
+        let ended = outcome(&provider, &request).await;
+        let error = ended.error();
         let expected = "the answer goes on far beyond the 1000 tokens that were asked for";
         assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Malformed, expected), "{kind:?}");
         let kept = error.partial.as_ref().unwrap().message.text().len();
-        assert!((64_000..=128_000).contains(&kept), "{kept}");
-        // A megabyte is far less than what 16,000 tokens may have.
-        assert_eq!(stage.ask().await.response().message.text().len(), 1 << 20);
+        assert!((3 << 20..=4 << 20).contains(&kept), "{kept}");
+        // Some servers do not know the limit, and write more.
+        let whole = outcome(&provider, &request).await;
+        assert_eq!(whole.response().message.text().len(), 1 << 20);
     }
 }
 
