@@ -34,9 +34,12 @@ const RECORDED: &[(&str, &[&str])] = &[
         "claude-code",
         &[include_str!("cases/agents/claude.json"), include_str!("cases/agents/more-claude.json")],
     ),
-    ("gemini-cli", &[include_str!("cases/agents/gemini.json")]),
+    (
+        "gemini-cli",
+        &[include_str!("cases/agents/gemini.json"), include_str!("cases/agents/more-gemini.json")],
+    ),
     ("opencode", &[include_str!("cases/agents/opencode.json")]),
-    ("qwen-code", &[include_str!("cases/agents/qwen.json")]),
+    ("qwen-code", &[include_str!("cases/agents/qwen.json"), include_str!("cases/agents/more-qwen.json")]),
     ("pi", &[include_str!("cases/agents/pi.json")]),
     ("copilot", &[include_str!("cases/agents/copilot.json"), include_str!("cases/agents/more-copilot.json")]),
 ];

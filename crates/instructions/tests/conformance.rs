@@ -194,11 +194,13 @@ fn recorded_from_opencode() {
 #[test]
 fn recorded_from_gemini_cli() {
     run(include_str!("cases/agents/gemini.json"), check_recorded);
+    run(include_str!("cases/agents/more-gemini.json"), check_recorded);
 }
 
 #[test]
 fn recorded_from_qwen_code() {
     run(include_str!("cases/agents/qwen.json"), check_recorded);
+    run(include_str!("cases/agents/more-qwen.json"), check_recorded);
 }
 
 #[test]

@@ -56,11 +56,11 @@ pub static GEMINI_CLI: Profile = Profile {
                 "up to the nearest directory with any `.git`, else the working directory alone",
             ),
             Rule::observed("order", "root first"),
-            Rule::source(
+            Rule::observed(
                 "order of equals",
                 "by the bytes of the paths: `B/GEMINI.md` stands before `GEMINI.md`",
             ),
-            Rule::source("same file twice", "is passed on once"),
+            Rule::observed("same file twice", "is passed on once"),
             Rule::observed("your own file", "~/.gemini/GEMINI.md, in the system prompt"),
             Rule::source("variables", "GEMINI_CLI_HOME names the directory above .gemini"),
             Rule::observed("size", "no limit seen up to 200 KB"),

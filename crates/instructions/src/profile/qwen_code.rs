@@ -37,14 +37,14 @@ pub static QWEN_CODE: Profile = Profile {
         version: Some("0.24.4"),
         rules: &[
             Rule::observed("names", "QWEN.md and AGENTS.md"),
-            Rule::source("names in the root", ".qwen/QWEN.local.md, behind all others"),
+            Rule::observed("names in the root", ".qwen/QWEN.local.md, behind all others"),
             Rule::observed("blank files", "count as if they were not there"),
             Rule::source(
                 "walk",
                 "up to the directory above the one with `.git`; without one up to the directory above your home directory",
             ),
             Rule::observed("order", "all QWEN.md, root first, then all AGENTS.md"),
-            Rule::source("same file twice", "is passed on once"),
+            Rule::observed("same file twice", "is passed on once"),
             Rule::observed(
                 "your own files",
                 "~/.qwen/QWEN.md and ~/.qwen/AGENTS.md, each before the others of its name",
@@ -59,7 +59,7 @@ pub static QWEN_CODE: Profile = Profile {
                 "imports",
                 "`@path` behind white space and outside code, in place, five deep, by its path inside the repository; a missing file stays as it is written",
             ),
-            Rule::source("code in lists", "does not protect an import"),
+            Rule::observed("code in lists", "does not protect an import"),
             Rule::observed("front matter and comments", "are text, but go from rules"),
             Rule::observed("byte order mark and white space around a text", "go"),
             Rule::observed("role", "system prompt"),
