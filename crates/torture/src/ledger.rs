@@ -1,6 +1,7 @@
 //! What was sent and acknowledged, and the check of what is there.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 use client::Client;
@@ -24,11 +25,27 @@ pub(crate) struct Log {
     acknowledged: BTreeMap<Version, ContentHash>,
     /// Times that the writer got no answer, or was told to try again.
     pub(crate) interruptions: u64,
+    /// Calls that were answered in whatever way, and when the last one was.
+    pub(crate) answers: u64,
+    pub(crate) last_answer: Option<Instant>,
 }
 
 impl Log {
     pub(crate) fn new(place: Place, kind: Kind) -> Self {
-        Self { place, kind, sent: HashSet::new(), acknowledged: BTreeMap::new(), interruptions: 0 }
+        Self {
+            place,
+            kind,
+            sent: HashSet::new(),
+            acknowledged: BTreeMap::new(),
+            interruptions: 0,
+            answers: 0,
+            last_answer: None,
+        }
+    }
+
+    pub(crate) fn count_answer(&mut self) {
+        self.answers += 1;
+        self.last_answer = Some(Instant::now());
     }
 
     /// A gateway said that a text became a version.

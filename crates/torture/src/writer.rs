@@ -1,7 +1,7 @@
 //! Clients that save without a pause and log every answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use client::{Client, ClientError, Target};
@@ -71,9 +71,18 @@ impl Writer {
             };
             let batch = self.batch(&connected, node, &mut number, &log);
             let answered = match self.kind {
-                Kind::Sharing => tokio::time::timeout(PATIENCE, batch)
-                    .await
-                    .with_context(|| format!("{}: a call was never answered", self.name))?,
+                Kind::Sharing => {
+                    let (before, sent) = (lock(&log).answers, Instant::now());
+                    tokio::time::timeout(PATIENCE, batch).await.with_context(|| {
+                        let log = lock(&log);
+                        let since = log.last_answer.map_or_else(|| sent.elapsed(), |last| last.elapsed());
+                        let (name, answered) = (&self.name, log.answers - before);
+                        format!(
+                            "{name}: {answered} of {BATCH} calls were answered, the last {} s ago",
+                            since.as_secs()
+                        )
+                    })?
+                }
                 Kind::Owning => tokio::time::timeout(IMPATIENCE, batch).await.unwrap_or(Ok(Outcome::Failed)),
             };
             match answered? {
@@ -155,7 +164,9 @@ impl Writer {
             save_reason: Some(SaveReason::Autosave),
             message: None,
         };
-        match client.call::<DocumentSave>(&params).await {
+        let answer = client.call::<DocumentSave>(&params).await;
+        lock(log).count_answer();
+        match answer {
             Ok(saved) => {
                 self.progress.acknowledge(node);
                 lock(log).acknowledge(saved.doc.version, hash)?;
