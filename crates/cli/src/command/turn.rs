@@ -44,9 +44,9 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             Ok(Exit::Done)
         }
         Turn::Show(named) => {
-            let (client, params) = find(&context, &named).await?;
+            let (client, params, root) = find_with_root(&context, &named).await?;
             let result = client.call::<TurnGet>(&params).await?;
-            output.data(&result, || fit(&shown(&steps::describe(&result))))?;
+            output.data(&result, || fit(&shown(&steps::describe(&result, root.as_deref()))))?;
             Ok(Exit::Done)
         }
         Turn::Explain(named) => {
@@ -57,8 +57,8 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
         }
         Turn::Watch(named) => {
             let stop = StopSignals::listen()?;
-            let (client, params) = find(&context, &named).await?;
-            Live::watch(&context, client, stop, params).await
+            let (client, params, root) = find_with_root(&context, &named).await?;
+            Live::watch(&context, client, stop, params, root).await
         }
         Turn::Cancel(named) => {
             let (client, params) = find(&context, &named).await?;
@@ -92,18 +92,25 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
 }
 
 /// A connection, and the turn that was named.
-async fn find(
+async fn find(context: &Context, named: &NamedTurn) -> Result<(Client, TurnGetParams), Failure> {
+    let (client, params, _) = find_with_root(context, named).await?;
+    Ok((client, params))
+}
+
+/// The same, and the directory of its workspace.
+async fn find_with_root(
     context: &Context,
     NamedTurn { turn, thread, scope }: &NamedTurn,
-) -> Result<(Client, TurnGetParams), Failure> {
+) -> Result<(Client, TurnGetParams, Option<String>), Failure> {
     let client = context.connect().await?;
-    let workspace_id = context.workspace(&client, scope).await?.id;
+    let workspace = context.workspace(&client, scope).await?;
+    let workspace_id = workspace.id;
     let thread_id = match thread {
         Some(thread) => Some(find_thread(&client, &workspace_id, thread).await?),
         None => None,
     };
     let turn_id = find_turn(&client, &workspace_id, thread_id.as_ref(), turn).await?;
-    Ok((client, TurnGetParams { workspace_id, turn_id }))
+    Ok((client, TurnGetParams { workspace_id, turn_id }, workspace.root_path))
 }
 
 /// Prints the conversation of a thread, oldest first.

@@ -60,6 +60,8 @@ pub(super) struct Live<'a> {
     patience: Duration,
     /// What is shown while nothing is heard.
     progress: Progress,
+    /// The workspace's directory, from which paths count.
+    root: Option<String>,
 }
 
 /// What a notification is about, as far as it says.
@@ -115,10 +117,12 @@ impl<'a> Live<'a> {
         client: Client,
         stop: StopSignals,
         params: TurnGetParams,
+        root: Option<String>,
     ) -> Result<Exit, Failure> {
         let workspace_id = params.workspace_id.clone();
         // Whoever asked is asked what asks; here it is only told.
         let mut live = Self::new(context, client, stop, Policy::Elsewhere, workspace_id.clone());
+        live.root = root;
         live.turn_id = params.turn_id.clone();
         live.interest = Interest::Watches;
         // Before the turn is looked at, so that its end is not missed.
@@ -140,6 +144,11 @@ impl<'a> Live<'a> {
             print(&shown(&live.answer.join(&text, next_index)))?;
         }
         live.follow().await
+    }
+
+    /// Lets paths count from the workspace's directory.
+    pub(super) fn below(self, root: Option<String>) -> Self {
+        Self { root, ..self }
     }
 
     fn new(
@@ -167,6 +176,7 @@ impl<'a> Live<'a> {
             told: HashSet::new(),
             patience: connection::PATIENCE,
             progress: Progress::paused(context.output, WAITING),
+            root: None,
         }
     }
 

@@ -28,16 +28,16 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
     let mut stop = StopSignals::listen()?;
     let begin = async {
         let client = context.connect().await?;
-        let workspace_id = context.workspace(&client, &arguments.scope).await?.id;
-        let thread_id = find_thread(&client, &workspace_id, &arguments.thread).await?;
-        Ok::<_, Failure>((client, workspace_id, thread_id))
+        let workspace = context.workspace(&client, &arguments.scope).await?;
+        let thread_id = find_thread(&client, &workspace.id, &arguments.thread).await?;
+        Ok::<_, Failure>((client, workspace, thread_id))
     };
-    let (client, workspace_id, thread_id) = tokio::select! {
+    let (client, workspace, thread_id) = tokio::select! {
         begun = begin => begun?,
         () = stop.next() => return Err(Failure::new(Exit::Failed, "stopped before the turn began")),
     };
     let params = TurnStartParams {
-        workspace_id,
+        workspace_id: workspace.id,
         thread_id,
         input,
         cwd: arguments.cwd.clone(),
@@ -45,7 +45,8 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         skills: Vec::new(),
         mcp: Vec::new(),
     };
-    Live::start(&context, client, stop, policy, params).await?.follow().await
+    let live = Live::start(&context, client, stop, policy, params).await?;
+    live.below(workspace.root_path).follow().await
 }
 
 /// A name without a provider cannot be meant, whatever the gateway has. Which providers it has, it says itself.

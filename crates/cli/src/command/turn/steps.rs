@@ -24,8 +24,8 @@ const RESULT_LINES: usize = 8;
 /// The argument that says most about a call, the first that is there.
 const TELLING_ARGUMENTS: &[&str] = &["path", "command", "pattern"];
 
-/// The turn with all its steps.
-pub(super) fn describe(result: &TurnGetResult) -> String {
+/// The turn with all its steps; paths below the workspace's root count from there.
+pub(super) fn describe(result: &TurnGetResult, root: Option<&str>) -> String {
     let turn = &result.turn;
     let mut text = String::new();
     let mut row = |name: &str, value: Option<String>| {
@@ -46,7 +46,7 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
     row("tokens", describe_spent(turn));
     let tools: HashMap<&str, &str> =
         calls(&result.steps).map(|call| (call.id.as_str(), call.name.as_str())).collect();
-    result.steps.iter().for_each(|step| add_step(&mut text, step, &tools));
+    result.steps.iter().for_each(|step| add_step(&mut text, step, &tools, root));
     if let Some(error) = &turn.error {
         text.push_str(&format!("\n{}\n", status_name(TurnStatus::Failed)));
         add_lines(&mut text, &error.message, usize::MAX);
@@ -72,7 +72,7 @@ pub(super) fn describe(result: &TurnGetResult) -> String {
     text
 }
 
-fn add_step(text: &mut String, step: &TurnStep, tools: &HashMap<&str, &str>) {
+fn add_step(text: &mut String, step: &TurnStep, tools: &HashMap<&str, &str>, root: Option<&str>) {
     text.push_str(match step.role {
         MessageRole::User => "\nuser\n",
         MessageRole::Assistant => "\nmodel\n",
@@ -92,9 +92,9 @@ fn add_step(text: &mut String, step: &TurnStep, tools: &HashMap<&str, &str>) {
         let mut shortened = String::new();
         add_lines(&mut shortened, &result.text, RESULT_LINES);
         shortened.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
-        result.reminders.iter().for_each(|reminder| add_reminder(text, reminder));
+        result.reminders.iter().for_each(|reminder| add_reminder(text, reminder, root));
     }
-    step.reminders.iter().for_each(|reminder| add_reminder(text, reminder));
+    step.reminders.iter().for_each(|reminder| add_reminder(text, reminder, root));
 }
 
 /// How a call ended. One that was denied did not run, so it did not fail.
@@ -109,8 +109,8 @@ pub(super) fn outcome(
     }
 }
 
-fn add_reminder(text: &mut String, reminder: &TurnReminder) {
-    text.push_str(&format!("  reminder {}\n", describe_reminder(reminder)));
+fn add_reminder(text: &mut String, reminder: &TurnReminder, root: Option<&str>) {
+    text.push_str(&format!("  reminder {}\n", describe_reminder(reminder, root)));
 }
 
 /// Some lines of a text, indented, and how many there are more.
@@ -167,12 +167,15 @@ fn telling_argument(arguments: &Map<String, Value>) -> Option<String> {
 }
 
 /// A reminder's type and the files that it names. Only shown: what is in a reminder is decided where it is made.
-pub(super) fn describe_reminder(reminder: &TurnReminder) -> String {
+pub(super) fn describe_reminder(reminder: &TurnReminder, root: Option<&str>) -> String {
+    let below =
+        |path: &'_ str| -> Option<String> { Some(path.strip_prefix(root?)?.strip_prefix('/')?.to_owned()) };
     let named = |line: &str| -> Option<String> {
         let line = line.strip_prefix("- ")?;
         let (path, rest) = line.rsplit_once(" (")?;
+        let path = below(path).unwrap_or_else(|| path.to_owned());
         match rest {
-            _ if rest.starts_with("mtime: ") => Some(path.to_owned()),
+            _ if rest.starts_with("mtime: ") => Some(path),
             _ if rest.starts_with("removed: ") => Some(format!("{path} (removed)")),
             _ => None,
         }
@@ -198,10 +201,12 @@ mod tests {
                     </system-reminder>";
         let reminder =
             TurnReminder { kind: protocol::SystemReminderType::AgentsResolvePaths, text: text.to_owned() };
-        assert_eq!(
-            describe_reminder(&reminder),
-            "agents.resolve.paths  /repo/a/AGENTS.md  /repo/b/AGENTS.md (removed)"
-        );
+        let files = "/repo/a/AGENTS.md  /repo/b/AGENTS.md (removed)";
+        for elsewhere in [None, Some("/rep"), Some("/other")] {
+            assert_eq!(describe_reminder(&reminder, elsewhere), format!("agents.resolve.paths  {files}"));
+        }
+        let below = "agents.resolve.paths  a/AGENTS.md  b/AGENTS.md (removed)";
+        assert_eq!(describe_reminder(&reminder, Some("/repo")), below);
     }
 
     #[test]

@@ -65,10 +65,12 @@ impl Live<'_> {
 
     /// Notifications only say that there are some; what they are about is in the turn's steps.
     pub(super) fn tell_reminders(&mut self, turn: &TurnGetResult, is_meant: impl Fn(&Place) -> bool) {
+        let root = self.root.clone();
         for (place, reminders) in reminders(turn).filter(|(place, _)| is_meant(place)) {
             if self.told.insert(place) {
                 for reminder in reminders {
-                    self.note(format!("reminder {}", steps::describe_reminder(reminder)));
+                    let reminder = steps::describe_reminder(reminder, root.as_deref());
+                    self.note(format!("reminder {reminder}"));
                 }
             }
         }
