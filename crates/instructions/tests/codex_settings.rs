@@ -1,7 +1,5 @@
 //! What the settings files of a trusted project do to Codex. Each line was tried with the real one, version 0.166.0.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
-
 mod support;
 
 use instructions::{CODEX, FileSettings, HomeDirectories, Request, resolve};
