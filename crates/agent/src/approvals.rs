@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::{Timestamp, TurnId, WorkspaceId};
+use protocol::{HowDecided, Timestamp, TurnApproval, TurnId, WorkspaceId};
 use store::{Store, StoreError, Wake};
 use tokio::sync::broadcast::error::RecvError;
 use tools::{ApprovalRequest, Approvals, Decision};
@@ -25,9 +25,7 @@ impl Approvals for TurnApprovals {
             Ok(decision) => decision,
             Err(error) => {
                 tracing::warn!(%error, turn = %self.turn_id, "nobody could be asked");
-                Decision::Deny {
-                    reason: Some("nobody could be asked, because the database failed".to_owned()),
-                }
+                Decision::Unasked { reason: "nobody could be asked, because the database failed".to_owned() }
             }
         }
     }
@@ -43,13 +41,25 @@ impl TurnApprovals {
         let call_id = request.call_id.clone();
         let (workspace_id, turn_id) = (&self.workspace_id, &self.turn_id);
         self.store.request_approval(workspace_id, turn_id, &self.owner, request, expires_at).await?;
+        let deadline = tokio::time::Instant::now() + self.time;
         loop {
-            let approvals = self.store.approvals(workspace_id, turn_id).await?;
-            let own = approvals.into_iter().find(|approval| approval.request.call_id == call_id);
-            match own.and_then(|approval| approval.decision) {
-                Some(decision) if decision.allowed => return Ok(Decision::Allow),
-                Some(_) => return Ok(Decision::Deny { reason: None }),
-                None => {}
+            match self.look(&call_id).await {
+                Ok(Some(decision)) => return Ok(decision),
+                Ok(None) if tokio::time::Instant::now() >= deadline => {
+                    let expired = self.store.expire_approval(workspace_id, turn_id, &self.owner, &call_id);
+                    match expired.await {
+                        Ok(approval) => return Ok(decided(&approval).unwrap_or(OVERDUE)),
+                        Err(error) if is_transient(&error) => return Ok(OVERDUE),
+                        Err(error) => return Err(error),
+                    }
+                }
+                Ok(None) => {}
+                // The question stands, and somebody may be reading it: only its time decides that nobody answered.
+                Err(error) if is_transient(&error) && tokio::time::Instant::now() < deadline => {
+                    tracing::warn!(%error, turn = %self.turn_id, "the answer to a question could not be looked for");
+                }
+                Err(error) if is_transient(&error) => return Ok(OVERDUE),
+                Err(error) => return Err(error),
             }
             let woken = async {
                 loop {
@@ -61,7 +71,27 @@ impl TurnApprovals {
                     }
                 }
             };
-            let _ = tokio::time::timeout(LOOK_EVERY, woken).await;
+            let next = deadline.min(tokio::time::Instant::now() + LOOK_EVERY);
+            let _ = tokio::time::timeout_at(next, woken).await;
         }
     }
+
+    /// What was decided about a call, if anything yet.
+    async fn look(&self, call_id: &str) -> Result<Option<Decision>, StoreError> {
+        let approvals = self.store.approvals(&self.workspace_id, &self.turn_id).await?;
+        Ok(approvals.iter().find(|approval| approval.request.call_id == call_id).and_then(decided))
+    }
+}
+
+/// What counts when nobody has answered.
+const OVERDUE: Decision = Decision::Deny(HowDecided::Expired);
+
+fn decided(approval: &TurnApproval) -> Option<Decision> {
+    let decision = approval.decision.as_ref()?;
+    Some(if decision.allowed { Decision::Allow } else { Decision::Deny(decision.how) })
+}
+
+/// Whether the store may answer later.
+fn is_transient(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(_) | StoreError::DiskFull)
 }

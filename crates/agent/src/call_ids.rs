@@ -1,4 +1,5 @@
-//! Ids of calls: a decision, a result and a reminder belong to one call of a turn, so no two may have the same.
+//! Ids of calls: a decision, a result and a reminder belong to one call, so no two that a
+//! provider sees in one request may have the same.
 //!
 //! Some servers number the calls of every answer anew, or give all of them one id. A person who allows a call must not
 //! have allowed another.
@@ -12,9 +13,9 @@ use protocol::message::TurnMessage;
 /// Most characters of an id that is kept.
 const MAX_CHARS: usize = 64;
 
-/// Gives the calls of an answer ids that no other call of the turn has; those that are so already stay.
-pub(crate) fn make_unique(message: &mut Message, earlier: &[TurnMessage]) {
-    let calls = earlier.iter().flat_map(|entry| entry.message.tool_calls());
+/// Gives the calls of an answer ids that no other call of the request has; those that are so already stay.
+pub(crate) fn make_unique<'a>(message: &mut Message, earlier: impl Iterator<Item = &'a TurnMessage>) {
+    let calls = earlier.flat_map(|entry| entry.message.tool_calls());
     let mut taken: HashSet<String> = calls.map(|call| call.id.clone()).collect();
     for block in &mut message.blocks {
         let Block::ToolCall(call) = block else { continue };
@@ -51,10 +52,10 @@ mod tests {
     }
 
     #[test]
-    fn no_two_calls_of_a_turn_have_the_same_id() {
+    fn no_two_calls_of_a_request_have_the_same_id() {
         let earlier = [TurnMessage::new(answer(&["a", "b_2"]))];
         let mut message = answer(&["a", "b", "b", "", "with space", "c", &"x".repeat(100)]);
-        make_unique(&mut message, &earlier);
+        make_unique(&mut message, earlier.iter());
         let ids: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
         assert_eq!(ids, ["a_2", "b", "b_3", "call_2", "call_3", "c", "call_4"]);
     }

@@ -58,6 +58,14 @@ pub enum AgentError {
     /// A provider ended without an answer.
     #[error("the model ended without an answer")]
     NoAnswer,
+    /// The last answer was cut off in the middle of a call.
+    #[error(
+        "the model's answer was cut off at its maximum length inside a call of `{tool}`, which did not run"
+    )]
+    CutCall {
+        /// The tool that it called.
+        tool: String,
+    },
     /// Another gateway took a turn for dead.
     #[error("the turn was given up by another gateway")]
     LeaseLost,
@@ -113,7 +121,7 @@ pub enum AgentError {
     /// There is nothing to compare or rebuild.
     #[error("turn `{turn_id}` has no manifest{}", round.map_or_else(String::new, |round| format!(" of round {round}")))]
     NoManifest {
-        turn_id: String,
+        turn_id: protocol::TurnId,
         /// The round, if one was named.
         round: Option<u32>,
     },
@@ -134,7 +142,7 @@ impl AgentError {
             AgentError::LeaseLost | AgentError::ShutDown | AgentError::GatewayGone => {
                 TurnErrorKind::Interrupted
             }
-            AgentError::NoAnswer => TurnErrorKind::NoAnswer,
+            AgentError::NoAnswer | AgentError::CutCall { .. } => TurnErrorKind::NoAnswer,
             AgentError::Refused => TurnErrorKind::Refused,
             AgentError::OnlyCalls => TurnErrorKind::ToolBudgetSpent,
             AgentError::TooLong { .. } => TurnErrorKind::TooLong,
@@ -174,6 +182,7 @@ impl Hint for AgentError {
             }
             AgentError::TooManyTurns { .. } => "raise limits.turns to allow more at once",
             AgentError::TokensSpent { .. } => "wait for tomorrow, or raise limits.tokens_per_day",
+            AgentError::CutCall { .. } => "ask for less at once",
             AgentError::Refused => "ask differently, or ask another model with --model",
             AgentError::OnlyCalls => {
                 "ask for less at once, or raise turns.max_rounds and turns.max_tool_calls"

@@ -213,8 +213,8 @@ impl HeldTurn {
         Ok(())
     }
 
-    /// Waits until calls that were stopped have put back what they must, and tells what they did.
-    async fn settle_calls(&self) {
+    /// Waits until calls that were stopped have put back what they must, and says what they did.
+    async fn settle_calls(&self) -> (Option<TurnItem>, Vec<TurnEvent>) {
         let settling = self.untold.settle(SETTLE_FOR);
         tokio::pin!(settling);
         let calls = loop {
@@ -227,7 +227,7 @@ impl HeldTurn {
         };
         let calls = self.without_stored(calls).await;
         if calls.is_empty() {
-            return;
+            return (None, Vec::new());
         }
         for UntoldCall { effects, .. } in &calls {
             for change in &effects.protected_changes {
@@ -249,9 +249,7 @@ impl HeldTurn {
             reminders: Vec::new(),
             effects,
         });
-        if let Err(error) = self.add(vec![TurnItem::Message(entry)], events.collect()).await {
-            tracing::error!(%error, turn = %self.id(), "what a stopped call did could not be written");
-        }
+        (Some(TurnItem::Message(entry)), events.collect())
     }
 
     /// Those of some calls whose effects are not stored: a turn may be stopped while an answer is being written.
@@ -276,18 +274,19 @@ impl HeldTurn {
     /// Writes the end, and tries again while the database is away. Whoever could fail the turn needs the database too, so
     /// an answer that somebody has read is given up late.
     pub(crate) async fn finish(&self, outcome: &Outcome) {
-        self.settle_calls().await;
+        let (effects, events) = self.settle_calls().await;
         let mut last = self.pending.lock().await;
         if !matches!(outcome, Outcome::Completed(_)) {
             let text = self.pending_text(&last).await;
             last.extend(text);
         }
+        last.extend(effects);
         let end = match outcome {
             Outcome::Completed(session) => TurnEnd::Completed { session: session.clone() },
             Outcome::Failed(error) => TurnEnd::Failed(turn_error(error)),
             Outcome::Cancelled => TurnEnd::Cancelled,
         };
-        let finish = FinishTurn { end, usage: Some(self.running.usage()), items: last.clone() };
+        let finish = FinishTurn { end, usage: Some(self.running.usage()), items: last.clone(), events };
         let (agent, actor) = (&self.agent, self.subject.request.actor.as_deref());
         let deadline = tokio::time::Instant::now() + WRITE_FOR;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();

@@ -84,7 +84,7 @@ impl Agent {
                 Some(round) => manifests.into_iter().find(|manifest| manifest.round == round),
                 None => manifests.into_iter().next_back(),
             };
-            let missing = || AgentError::NoManifest { turn_id: turn_id.to_string(), round };
+            let missing = || AgentError::NoManifest { turn_id: turn_id.clone(), round };
             Ok(found.ok_or_else(missing)?.manifest)
         })
     }

@@ -1,6 +1,7 @@
 //! Planning a turn: everything that is known before a model is asked for the first time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use instructions::Resolver;
 use prompt::CompiledPrompt;
@@ -20,6 +21,9 @@ use crate::task::blocking;
 use crate::thread_session::ThreadSession;
 use crate::turn_message::{message_tokens, sent_tokens};
 use crate::turn_notes::{mark_said, turn_sections, unsafe_input};
+
+/// How long it may take to write down that nobody has answered a question.
+const APPROVAL_MARGIN: Duration = Duration::from_secs(30);
 
 /// What a turn's first round is asked with.
 pub(crate) struct TurnPlan {
@@ -62,7 +66,7 @@ impl HeldTurn {
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
         tools.protect(session.iter().flat_map(ThreadSession::instructing_files).collect()).await;
-        let notes = self.turn_notes(&prepared.compiled, &history).await?;
+        let notes = self.turn_notes(&prepared.compiled, &history, &tools).await?;
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
         mark_said(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));
         prepared.compiled.manifest.diagnostics.extend(unsafe_input(&self.stored.input));
@@ -102,15 +106,7 @@ impl HeldTurn {
 
     /// Tokens that are left for earlier turns.
     fn history_budget(&self, compiled: &CompiledPrompt, tools: &[ToolSpec]) -> Result<usize, AgentError> {
-        let agent = &self.agent;
-        let fixed = usize::try_from(compiled.manifest.prefix_tokens()).unwrap_or(usize::MAX)
-            + agent.tool_tokens(tools)
-            + sent_tokens(
-                &agent.counter,
-                &TurnMessage::opening(&self.stored.input, None, turn_sections(compiled)),
-            );
-        let settings = &agent.settings.turns;
-        let room = settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens);
+        let (fixed, room) = self.agent.fixed_tokens(compiled, tools, &self.stored.input);
         room.checked_sub(fixed).ok_or(AgentError::TooLong { tokens: fixed, room })
     }
 
@@ -148,7 +144,9 @@ impl HeldTurn {
             Reach::Everything => context,
             Reach::Workspace => context.bound_to_workspace(),
         };
-        let limits = ToolLimits { approval_time: settings.approval_time, ..ToolLimits::default() };
+        // Longer than a question stands: that it is over is kept before the call is denied.
+        let approval_time = settings.approval_time + APPROVAL_MARGIN;
+        let limits = ToolLimits { approval_time, ..ToolLimits::default() };
         Ok(context
             .with_permissions(settings.permissions)
             .with_approvals(approvals)
@@ -160,6 +158,21 @@ impl HeldTurn {
 }
 
 impl Agent {
+    /// Tokens of a request without earlier turns, and how many a request may have.
+    pub(crate) fn fixed_tokens(
+        &self,
+        compiled: &CompiledPrompt,
+        tools: &[ToolSpec],
+        input: &str,
+    ) -> (usize, usize) {
+        let opening = TurnMessage::opening(input, None, turn_sections(compiled));
+        let fixed = usize::try_from(compiled.manifest.prefix_tokens()).unwrap_or(usize::MAX)
+            + self.tool_tokens(tools)
+            + sent_tokens(&self.counter, &opening);
+        let settings = &self.settings.turns;
+        (fixed, settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens))
+    }
+
     /// Tokens of the tools' descriptions, an estimate.
     pub(crate) fn tool_tokens(&self, tools: &[ToolSpec]) -> usize {
         tools.iter().map(|tool| tool_tokens(&self.counter, tool)).sum()

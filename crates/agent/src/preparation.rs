@@ -261,6 +261,8 @@ pub(crate) fn add_files(
     input.agents_guidance = files.map(|files| guidance(files, settings)).unwrap_or_default();
     input.environment = Some(environment(files));
     let has_tools = files.is_some_and(|files| files.file_tools == FileTools::Present);
+    // There is nothing to recover where nothing can be called.
+    input.include_tool_recovery_policy &= has_tools;
     let permissions = settings.turns.permissions;
     input.can_evolve = has_tools && permissions.write.min(permissions.identity) != Permission::Deny;
 }

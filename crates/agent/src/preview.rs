@@ -27,8 +27,7 @@ use crate::settings::{AgentSettings, TurnSettings};
 use crate::subject::Subject;
 use crate::task::blocking;
 use crate::thread_session::{file_reader, file_tools};
-use crate::turn_message::sent_tokens;
-use crate::turn_notes::turn_sections;
+use crate::turn_notes::{mark_said, unsaid};
 use crate::view::shown;
 
 /// A prompt that nobody was asked with.
@@ -38,13 +37,15 @@ pub struct Preview {
     pub compiled: CompiledPrompt,
     /// How big the request would be.
     pub sizes: PromptSizes,
+    /// The tools of its first round.
+    pub tools: Vec<ToolSpec>,
     /// How the thread's frozen start differs from the disk, where it does.
     pub frozen: Option<FrozenStart>,
 }
 
 impl From<Preview> for PromptResult {
     fn from(preview: Preview) -> Self {
-        let Preview { compiled, sizes, frozen } = preview;
+        let Preview { compiled, sizes, tools, frozen } = preview;
         Self {
             stable_text: compiled.stable_text,
             session_text: compiled.session_text,
@@ -53,6 +54,7 @@ impl From<Preview> for PromptResult {
             full_text: compiled.full_text,
             manifest: compiled.manifest,
             sizes: Some(sizes),
+            tools,
             frozen,
         }
     }
@@ -86,26 +88,21 @@ impl Agent {
             tools.refresh(&subject.round_context(TurnId::new(), 1)).await;
             let specs = tools.specs();
             let mut compiled = prepared.compiled;
+            let notes = unsaid(&compiled, history.entries());
+            mark_said(&mut compiled.manifest, &[TurnMessage::of_notes(notes)]);
+            compiled.leave_out_said();
             add_request(&mut compiled, subject.thread.mode, &tools);
             let mut sizes = sizes(&self.settings.turns, &self.counter, &compiled, &specs);
             if start == SessionStart::Thread {
-                let budget = self.history_room(&compiled, &specs, subject.request.input.as_deref());
+                let input = subject.request.input.as_deref().unwrap_or_default();
+                let (fixed, room) = self.fixed_tokens(&compiled, &specs, input);
+                let budget = room.saturating_sub(fixed);
                 let history = self.explained_history(&history, budget);
                 sizes.request_tokens += history.tokens;
                 sizes.history = Some(history);
             }
-            Ok(Preview { compiled, sizes, frozen })
+            Ok(Preview { compiled, sizes, tools: specs, frozen })
         })
-    }
-
-    /// Tokens that earlier turns may have, by the same sum as in a turn.
-    fn history_room(&self, compiled: &CompiledPrompt, specs: &[ToolSpec], input: Option<&str>) -> usize {
-        let opening = TurnMessage::opening(input.unwrap_or_default(), None, turn_sections(compiled));
-        let fixed = usize::try_from(compiled.manifest.prefix_tokens()).unwrap_or(usize::MAX)
-            + self.tool_tokens(specs)
-            + sent_tokens(&self.counter, &opening);
-        let settings = &self.settings.turns;
-        settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens).saturating_sub(fixed)
     }
 
     /// How the frozen start of a thread differs from the disk; none when it does not.
@@ -168,8 +165,9 @@ pub fn directory_preview<'a>(
         };
         tools.refresh(&round).await;
         add_request(&mut compiled, mode, &tools);
-        let sizes = sizes(&settings.turns, &counter, &compiled, &tools.specs());
-        Ok(Preview { compiled, sizes, frozen: None })
+        let tools = tools.specs();
+        let sizes = sizes(&settings.turns, &counter, &compiled, &tools);
+        Ok(Preview { compiled, sizes, tools, frozen: None })
     })
 }
 
@@ -191,7 +189,7 @@ fn sizes(
         |spec: &ToolSpec| ToolSize { name: spec.name.clone(), tokens: tool_tokens(counter, spec) as u64 };
     let tools: Vec<ToolSize> = specs.iter().map(size).collect();
     let tool_tokens: u64 = tools.iter().map(|tool| tool.tokens).sum();
-    let prompt_tokens: u64 = compiled.manifest.sections.iter().map(|section| section.tokens).sum();
+    let prompt_tokens = compiled.manifest.sent_tokens();
     PromptSizes {
         prompt_tokens,
         tools,

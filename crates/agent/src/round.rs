@@ -83,8 +83,11 @@ impl<'a> Rounds<'a> {
             let kind = self.open_round().await?;
             let mut response = self.ask().await?;
             self.turn.running.spend(response.usage);
-            self.keep_outcome(response.usage, std::mem::take(&mut response.cache_marks)).await;
-            call_ids::make_unique(&mut response.message, &self.entries);
+            let marks = std::mem::take(&mut response.cache_marks);
+            self.keep_outcome(response.usage, marks, is_cut(&response.stop)).await;
+            self.notes.clear();
+            let earlier = self.plan.history.entries().chain(&self.entries);
+            call_ids::make_unique(&mut response.message, earlier);
             let calls: Vec<ToolCall> = response.message.tool_calls().cloned().collect();
             let next = match (kind, calls.is_empty()) {
                 (_, true) => self.end_or_continue(kind, response).await?,
@@ -115,20 +118,24 @@ impl<'a> Rounds<'a> {
             let more = agent.tool_tokens(&self.request.tools).saturating_sub(before);
             self.plan.budget = self.plan.budget.saturating_sub(more);
         }
-        let request = self.round_request();
-        let TurnPlan { prepared, tools, .. } = &self.plan;
-        self.turn.record(round, &prepared.compiled, request, tools.diagnostics()).await?;
+        let history = self.turn.agent.history_tokens(&self.plan.history);
+        if !self.plan.history.turns.is_empty() && self.own_tokens() + history > self.plan.budget {
+            self.shorten().await?;
+        }
+        self.record_round().await?;
         Ok(kind)
     }
 
-    /// What the round's record says besides its prompt.
-    fn round_request(&mut self) -> RoundRequest {
-        RoundRequest {
+    /// Records what the model is asked with now.
+    async fn record_round(&self) -> Result<(), AgentError> {
+        let request = RoundRequest {
             mode: self.turn.subject.thread.mode,
             tools: shown_tools(&self.request.tools),
             tool_choice: self.request.tool_choice,
-            notes: std::mem::take(&mut self.notes),
-        }
+            notes: self.notes.clone(),
+        };
+        let TurnPlan { prepared, tools, .. } = &self.plan;
+        self.turn.record(self.spent.rounds, &prepared.compiled, request, tools.diagnostics()).await
     }
 
     /// Stores the model's calls, runs them, and stores their results for the next round.
@@ -160,9 +167,9 @@ impl<'a> Rounds<'a> {
         } else if !response.unfinished_calls.is_empty() {
             self.notes.push(RoundNote::Continuation);
             batch.entry.notes.push(continuation(&response.unfinished_calls));
-        } else if batch.recoverable {
+        } else if batch.partly_failed {
             self.notes.push(RoundNote::Retry);
-            batch.entry.notes.push(note(RETRY_INSTRUCTION, notes::retry_instruction(batch.denied)));
+            batch.entry.notes.push(note(RETRY_INSTRUCTION, notes::retry_instruction()));
         }
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
@@ -173,7 +180,14 @@ impl<'a> Rounds<'a> {
 
     /// What follows an answer without calls: usually nothing.
     async fn end_or_continue(&mut self, kind: RoundKind, response: ChatResponse) -> Result<Next, AgentError> {
-        let can_continue = self.spent.continuations < MAX_CONTINUATIONS && !self.are_tokens_spent().await?;
+        // Asked only where the answer is not the last: one that is finished needs nothing more of the database.
+        let wants_more = match response.stop {
+            StopReason::MaxOutputTokens | StopReason::ContextFull => true,
+            StopReason::EndTurn => response.message.text().trim().is_empty() && self.has_unanswered_results(),
+            _ => false,
+        };
+        let can_continue =
+            wants_more && self.spent.continuations < MAX_CONTINUATIONS && !self.are_tokens_spent().await?;
         match response.stop {
             StopReason::Paused if kind == RoundKind::Open => {
                 self.push(response.message, Vec::new()).await?;
@@ -181,18 +195,16 @@ impl<'a> Rounds<'a> {
             }
             StopReason::MaxOutputTokens | StopReason::ContextFull if can_continue => {
                 self.spent.continuations += 1;
-                self.push(response.message, Vec::new()).await?;
+                let cut = response.unfinished_calls.is_empty();
+                self.push_entry(TurnMessage { cut, ..TurnMessage::new(response.message) }, Vec::new())
+                    .await?;
                 self.notes.push(RoundNote::Continuation);
                 let hint = continuation(&response.unfinished_calls);
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
                 Ok(Next::Ask)
             }
             // Some models end like this after the results of tools; what they said before is no answer to those.
-            StopReason::EndTurn
-                if can_continue
-                    && response.message.text().trim().is_empty()
-                    && self.has_unanswered_results() =>
-            {
+            StopReason::EndTurn if can_continue => {
                 self.spent.continuations = MAX_CONTINUATIONS;
                 self.push(response.message, Vec::new()).await?;
                 self.notes.push(RoundNote::Continuation);
@@ -201,7 +213,12 @@ impl<'a> Rounds<'a> {
                 Ok(Next::Ask)
             }
             stop => {
-                self.push_last(response.message).await?;
+                let unfinished = response.unfinished_calls.last().map(|call| call.name.clone());
+                let cut = is_cut(&stop) && unfinished.is_none();
+                self.push_last(TurnMessage { cut, ..TurnMessage::new(response.message) }).await?;
+                if let Some(tool) = unfinished {
+                    return Err(AgentError::CutCall { tool });
+                }
                 match stop {
                     StopReason::EndTurn if self.has_unanswered_results() => Err(AgentError::NoAnswer),
                     StopReason::Refused if self.has_no_answer() => Err(AgentError::Refused),
@@ -219,7 +236,7 @@ impl<'a> Rounds<'a> {
         if message.text().trim().is_empty() {
             return Err(AgentError::OnlyCalls);
         }
-        self.push_last(message).await?;
+        self.push_last(TurnMessage::new(message)).await?;
         Ok(Next::End)
     }
 
@@ -258,10 +275,6 @@ impl<'a> Rounds<'a> {
 
     /// Asks once; once in a turn a request that is too long is shortened and sent again.
     async fn ask(&mut self) -> Result<ChatResponse, AgentError> {
-        let history = self.turn.agent.history_tokens(&self.plan.history);
-        if !self.plan.history.turns.is_empty() && self.own_tokens() + history > self.plan.budget {
-            self.shorten().await?;
-        }
         loop {
             let earlier = self.plan.history.messages().into_iter();
             self.request.messages = earlier.chain(self.entries.iter().map(TurnMessage::as_sent)).collect();
@@ -269,13 +282,19 @@ impl<'a> Rounds<'a> {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            if error.kind == ErrorKind::ContextTooLong && !self.shortened && self.shorten().await? {
-                self.shortened = true;
-                continue;
+            if error.kind == ErrorKind::ContextTooLong && !self.shortened {
+                // What was refused is a round as well: the shorter request says other things, and has a record of its own.
+                self.keep_outcome(TokenUsage::default(), Vec::new(), false).await;
+                if self.shorten().await? {
+                    self.shortened = true;
+                    self.spent.rounds += 1;
+                    self.record_round().await?;
+                    continue;
+                }
             }
             if let Some(partial) = &error.partial {
                 self.turn.running.spend(partial.usage);
-                self.keep_outcome(partial.usage, Vec::new()).await;
+                self.keep_outcome(partial.usage, Vec::new(), true).await;
                 self.keep_partial(partial.message.clone()).await?;
             }
             return Err(AgentError::Provider(Box::new(error)));
@@ -303,7 +322,7 @@ impl<'a> Rounds<'a> {
         let (turn, provider) = (self.turn, &self.turn.model.provider);
         let mut stream = provider.chat(&self.request);
         // All pieces together are the answer, which parts what was said in different rounds.
-        let mut joint = if self.has_no_answer() { "" } else { turn_message::JOINT };
+        let mut joint = turn_message::joint_after(&self.entries);
         while let Some(event) = stream.next().await {
             match event? {
                 ChatEvent::TextDelta { text } if text.is_empty() => {}
@@ -320,13 +339,14 @@ impl<'a> Rounds<'a> {
                 _ => {}
             }
         }
-        // The provider's stream ends with an end or an error; if not, that is its fault.
-        provider.complete(&self.request).await
+        // The provider's stream ends with an end or an error; if not, that is its fault. Some of the answer may have
+        // been told, so it is not asked for again.
+        Err(provider.ended_early(&self.request))
     }
 
     /// Keeps what a round has cost, in its place before the answer.
-    async fn keep_outcome(&self, usage: TokenUsage, cache_marks: Vec<CacheMark>) {
-        let outcome = RoundOutcome { round: self.spent.rounds, usage, cache_marks };
+    async fn keep_outcome(&self, usage: TokenUsage, cache_marks: Vec<CacheMark>, cut: bool) {
+        let outcome = RoundOutcome { round: self.spent.rounds, usage, cache_marks, cut };
         self.turn.add_later([TurnItem::Round(outcome)]).await;
     }
 
@@ -338,18 +358,21 @@ impl<'a> Rounds<'a> {
 
     /// Stores what the model has said.
     async fn push(&mut self, message: Message, events: Vec<TurnEvent>) -> Result<(), AgentError> {
+        self.push_entry(TurnMessage::new(message), events).await
+    }
+
+    async fn push_entry(&mut self, entry: TurnMessage, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         // A message without anything in it is one that no provider takes back.
-        if !message.blocks.is_empty() {
-            self.add(TurnMessage::new(message), events).await?;
+        if !entry.message.blocks.is_empty() {
+            self.add(entry, events).await?;
         }
         self.turn.running.text_stored();
         Ok(())
     }
 
     /// Takes the model's last words, which are stored with the turn's end. Until then they count as pending text.
-    async fn push_last(&mut self, message: Message) -> Result<(), AgentError> {
-        if !message.blocks.is_empty() {
-            let entry = TurnMessage::new(message);
+    async fn push_last(&mut self, entry: TurnMessage) -> Result<(), AgentError> {
+        if !entry.message.blocks.is_empty() {
             self.turn.add_later([TurnItem::Message(entry.clone())]).await;
             self.entries.push(entry);
         }
@@ -362,6 +385,11 @@ impl<'a> Rounds<'a> {
         self.entries.push(entry);
         Ok(())
     }
+}
+
+/// Whether an answer reached its limit of length.
+fn is_cut(stop: &StopReason) -> bool {
+    matches!(stop, StopReason::MaxOutputTokens | StopReason::ContextFull)
 }
 
 /// What a model is told whose answer reached its limit of length: in the middle of its text, or of a call.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, RoundTool};
-use protocol::{ContentHash, ToolSpec};
-use tools::{RoundContext, Router, ToolContext, ToolSource, Toolbox};
+use protocol::{ContentHash, ToolCall, ToolSpec};
+use tools::{Needs, RoundContext, Router, ToolContext, ToolSource, Toolbox};
 
 use crate::task::blocking;
 
@@ -78,6 +78,11 @@ impl RoundTools {
     pub(crate) async fn protect(&self, paths: Vec<PathBuf>) {
         let context = self.context.clone();
         blocking(move || context.protect(paths)).await;
+    }
+
+    /// What a call of this or an earlier turn needs; none where nobody knows. Tools for files are known everywhere.
+    pub(crate) fn needs(&self, call: &ToolCall) -> Option<Needs> {
+        self.toolbox.needs(call).or_else(|| Toolbox::files().needs(call))
     }
 
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {

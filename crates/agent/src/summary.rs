@@ -3,6 +3,7 @@
 //! A model may fail, say nothing, say far too much, or say what only we may say. Whatever it does, the earlier summary and
 //! the turns it was given are only replaced by a text that is bounded and harmless.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ use crate::history::PastTurn;
 
 /// Most characters of a tool's result or arguments that a summary is made from.
 const MAX_TOOL_CHARS: usize = 2_000;
+/// Most characters of what somebody said that a summary is made from: more than a model says at once, and few enough
+/// that no message alone takes many requests.
+const MAX_SAID_CHARS: usize = 400_000;
 /// Tokens that the request itself needs besides what it quotes.
 const OVERHEAD_TOKENS: usize = 500;
 /// A request that quotes less than this is not worth making: something else is too long.
@@ -206,8 +210,8 @@ fn position(text: &str, characters: usize) -> usize {
 fn lines(message: &Message) -> Vec<String> {
     let said = message.blocks.iter().enumerate().filter_map(|(index, block)| match (message.role, block) {
         // What follows a user's own words is of one turn, and instructions are delivered again.
-        (MessageRole::User, Block::Text { text }) if index == 0 => Some(format!("User: {text}")),
-        (MessageRole::Assistant, Block::Text { text }) => Some(format!("Assistant: {text}")),
+        (MessageRole::User, Block::Text { text }) if index == 0 => Some(format!("User: {}", bounded(text))),
+        (MessageRole::Assistant, Block::Text { text }) => Some(format!("Assistant: {}", bounded(text))),
         (_, Block::ToolCall(call)) => {
             Some(format!("Assistant calls {}: {}", call.name, shortened(&call.arguments)))
         }
@@ -218,6 +222,17 @@ fn lines(message: &Message) -> Vec<String> {
         _ => None,
     });
     said.collect()
+}
+
+/// What was said, without the middle of what is far too long.
+fn bounded(text: &str) -> Cow<'_, str> {
+    let length = text.chars().count();
+    if length <= MAX_SAID_CHARS {
+        return Cow::Borrowed(text);
+    }
+    let beginning = &text[..position(text, MAX_SAID_CHARS / 2)];
+    let end = &text[position(text, length - MAX_SAID_CHARS / 2)..];
+    Cow::Owned(prompt::notes::cut_message(beginning, length - MAX_SAID_CHARS, end))
 }
 
 fn shortened(text: &str) -> String {

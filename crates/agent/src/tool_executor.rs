@@ -10,7 +10,6 @@ use instructions::{
     Announcement, FileRead, InlineRoom, Purpose, Reminder, ReminderFile, Resolver, SystemReminderType,
     make_harmless,
 };
-use prompt::notes::DeniedCalls;
 use protocol::message::{AttachedEffects, AttachedReminder, TurnMessage};
 use protocol::{CallEffects, Hint, ToolCall};
 use provider::{Message, ToolResult};
@@ -34,10 +33,8 @@ pub(crate) struct ToolBatch {
     /// All results in one message, in the order of the calls.
     pub(crate) entry: TurnMessage,
     pub(crate) events: Vec<TurnEvent>,
-    /// Whether a call failed that the model could make better.
-    pub(crate) recoverable: bool,
-    /// Whether one was denied.
-    pub(crate) denied: DeniedCalls,
+    /// Whether a call failed that the model could make better, beside others that did not fail.
+    pub(crate) partly_failed: bool,
     /// The paths that calls touched.
     pub(crate) touched: Vec<PathBuf>,
     /// The places whose instructions the model was given if it did not have them: those of calls that were held back
@@ -274,15 +271,15 @@ async fn protect(router: &Router, paths: Vec<PathBuf>) {
 
 /// One message of all answers, and what is logged about them.
 fn collect(answers: Vec<Answered>) -> ToolBatch {
-    let (mut results, mut reminders, mut events, mut recoverable) = (vec![], vec![], vec![], false);
-    let (mut effects, mut denied) = (Vec::new(), DeniedCalls::Absent);
+    let (mut results, mut reminders, mut events, mut effects) = (vec![], vec![], vec![], vec![]);
+    let (mut has_failed, mut has_succeeded) = (false, false);
     for Answered { call, output, is_held_back } in answers {
         let was_denied =
             output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
-        if was_denied {
-            denied = DeniedCalls::Present;
-        }
-        recoverable |= output.is_error && !was_denied && !is_held_back;
+        // A command that ran says itself how it ended, and that may be what it was run for.
+        let has_run = output.effects.sandbox.is_some();
+        has_failed |= output.is_error && !was_denied && !is_held_back && !has_run;
+        has_succeeded |= !output.is_error || has_run;
         events.push(TurnEvent::ToolFinished {
             call_id: call.id.clone(),
             tool: call.name,
@@ -301,7 +298,8 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
     }
     let entry = TurnMessage { reminders, effects, ..TurnMessage::new(Message::results(results)) };
     let (touched, places, announcements) = (Vec::new(), Vec::new(), Vec::new());
-    ToolBatch { entry, events, recoverable, denied, touched, places, announcements }
+    let partly_failed = has_failed && has_succeeded;
+    ToolBatch { entry, events, partly_failed, touched, places, announcements }
 }
 
 /// Characters that each of some calls may answer with, so that all fit: a token has three or more.

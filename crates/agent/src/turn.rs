@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hooks::{Phase, TurnContext};
-use protocol::method::{TurnStartParams, TurnWatchResult};
+use protocol::method::{TurnGetResult, TurnStartParams, TurnWatchResult};
 use protocol::{Hint as _, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
 use store::{Lease, StoreError, TurnActor};
@@ -20,10 +20,13 @@ use crate::queue::MAX_WAITING;
 use crate::round::Rounds;
 use crate::running::{Place, Watched};
 use crate::settings::WhenBusy;
+use crate::subject::Subject;
 use crate::summary::Summariser;
 
 /// How long a turn counts as alive after its last sign of life.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
+/// No lease that is given ends later than this from then, and not by the differences between clocks either.
+const LONGEST_LEASE: Duration = Duration::from_secs(75);
 /// How often a running turn says that it is alive.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(5);
 /// How often a running turn looks whether another gateway was told to stop it.
@@ -227,24 +230,26 @@ impl Agent {
         watcher: Arc<dyn TurnListener>,
     ) -> BoxFuture<'a, Result<TurnWatchResult, AgentError>> {
         Box::pin(async move {
-            let ended = |turn: Turn| {
+            let unheard = |TurnGetResult { turn, approvals, .. }| {
                 let text = turn.answer.clone().unwrap_or_default();
-                TurnWatchResult { turn, text, next_index: None }
+                TurnWatchResult { turn, text, next_index: None, approvals }
             };
             // Before anybody listens: a turn of another workspace is not there.
-            let turn = self.turn_view(workspace_id, turn_id).await?.turn;
-            if turn.status != TurnStatus::Running {
-                return Ok(ended(turn));
+            let view = self.turn_view(workspace_id, turn_id).await?;
+            if view.turn.status != TurnStatus::Running {
+                return Ok(unheard(view));
             }
             let watched = self.running.watch(turn_id, watcher);
             // It may have ended since it was looked at; its hooks run a little longer.
-            let turn = self.turn_view(workspace_id, turn_id).await?.turn;
-            Ok(match watched.filter(|_| turn.status == TurnStatus::Running) {
+            let view = self.turn_view(workspace_id, turn_id).await?;
+            Ok(match watched.filter(|_| view.turn.status == TurnStatus::Running) {
                 Some(Watched { text, next_index }) => {
                     let answer = (!text.is_empty()).then(|| text.clone());
-                    TurnWatchResult { turn: Turn { answer, ..turn }, text, next_index: Some(next_index) }
+                    let TurnGetResult { turn, approvals, .. } = view;
+                    let (turn, next_index) = (Turn { answer, ..turn }, Some(next_index));
+                    TurnWatchResult { turn, text, next_index, approvals }
                 }
-                None => ended(turn),
+                None => unheard(view),
             })
         })
     }
@@ -261,6 +266,8 @@ impl Agent {
             if turn.status != TurnStatus::Running {
                 return Ok(turn);
             }
+            // Perhaps its gateway is gone and nobody has noticed yet.
+            self.fail_dead_turns().await?;
             let asked = self.store.request_stop(workspace_id, turn_id, actor).await?;
             // One that does not end in time, because of a hook or a disk, goes on ending without anybody who waits.
             let stopping = tokio::time::timeout(STOP_TIME, self.running.stop(turn_id));
@@ -279,7 +286,10 @@ impl Agent {
             match tokio::time::timeout(STOP_TIME, ended).await {
                 Ok(turn) => turn,
                 // Its gateway is gone, or very busy: the turn ends with its lease.
-                Err(_) => Ok(self.store.turn(workspace_id, turn_id).await?),
+                Err(_) => {
+                    self.fail_dead_turns().await?;
+                    Ok(self.store.turn(workspace_id, turn_id).await?)
+                }
             }
         })
     }
@@ -288,8 +298,13 @@ impl Agent {
     pub fn fail_dead_turns(&self) -> BoxFuture<'_, Result<usize, AgentError>> {
         Box::pin(async move {
             let error = turn_error(&AgentError::GatewayGone);
-            let living = self.running.ids();
-            Ok(self.store.fail_expired_turns(self.store.now(), SWEEP, &living, &error).await?.len())
+            let (now, living) = (self.store.now(), self.running.ids());
+            let expired = self.store.fail_expired_turns(now, SWEEP, &living, &error).await?;
+            // A lease from before the clock was set back would hold its thread until the clock is there again.
+            let longest = i64::try_from(LONGEST_LEASE.as_millis()).unwrap_or(i64::MAX);
+            let latest = Timestamp::from_milliseconds(now.milliseconds().saturating_add(longest));
+            let misdated = self.store.fail_turns_leased_beyond(latest, SWEEP, &living, &error).await?;
+            Ok(expired.len() + misdated.len())
         })
     }
 
@@ -303,19 +318,15 @@ impl Agent {
 impl HeldTurn {
     /// Runs the turn to its end, whatever that is; one that was queued is loaded again before.
     async fn run(mut self, queued: Option<PromptRequest>) {
-        let loaded = AssertUnwindSafe(self.load_again(queued)).catch_unwind().await;
-        let loaded = loaded.unwrap_or(Err(AgentError::Panicked));
-        let outcome = tokio::select! {
-            answered = AssertUnwindSafe(self.answer(loaded)).catch_unwind() => match answered {
-                Ok(Ok(session)) => Outcome::Completed(session),
-                Ok(Err(error)) => Outcome::Failed(error),
-                Err(_) => Outcome::Failed(AgentError::Panicked),
-            },
-            stopped = self.stopped() => match stopped {
-                Stopped::BySomebody => Outcome::Cancelled,
-                Stopped::ByShutdown => Outcome::Failed(AgentError::ShutDown),
-                Stopped::LeaseLost => Outcome::Failed(AgentError::LeaseLost),
-            },
+        let outcome = match self.unless_stopped(self.load_again(queued)).await {
+            Ok(loaded) => {
+                if let Some(subject) = loaded {
+                    self.subject = subject;
+                }
+                let answered = self.unless_stopped(self.answer()).await;
+                answered.map_or_else(|outcome| outcome, Outcome::Completed)
+            }
+            Err(outcome) => outcome,
         };
         self.finish(&outcome).await;
         self.agent.records.release(self.id());
@@ -326,17 +337,34 @@ impl HeldTurn {
         self.agent.running.end(self.id());
     }
 
-    async fn load_again(&mut self, queued: Option<PromptRequest>) -> Result<(), AgentError> {
-        if let Some(request) = queued {
-            let request = PromptRequest { turn_id: Some(self.stored.id.clone()), ..request };
-            self.subject = self.agent.load(&request).await?;
+    /// Does a part of the turn, and keeps the lease meanwhile; how the turn ends if it fails, panics or must stop.
+    async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, AgentError>>,
+    ) -> Result<T, Outcome> {
+        tokio::select! {
+            done = AssertUnwindSafe(work).catch_unwind() => match done {
+                Ok(Ok(value)) => Ok(value),
+                Ok(Err(error)) => Err(Outcome::Failed(error)),
+                Err(_) => Err(Outcome::Failed(AgentError::Panicked)),
+            },
+            stopped = self.stopped() => Err(match stopped {
+                Stopped::BySomebody => Outcome::Cancelled,
+                Stopped::ByShutdown => Outcome::Failed(AgentError::ShutDown),
+                Stopped::LeaseLost => Outcome::Failed(AgentError::LeaseLost),
+            }),
         }
-        Ok(())
+    }
+
+    /// What the turn is about now, if it had to wait.
+    async fn load_again(&self, queued: Option<PromptRequest>) -> Result<Option<Subject>, AgentError> {
+        let Some(request) = queued else { return Ok(None) };
+        let request = PromptRequest { turn_id: Some(self.stored.id.clone()), ..request };
+        Ok(Some(self.agent.load(&request).await?))
     }
 
     /// Plans the turn and goes through its rounds.
-    async fn answer(&self, loaded: Result<(), AgentError>) -> Result<SessionAfter, AgentError> {
-        loaded?;
+    async fn answer(&self) -> Result<SessionAfter, AgentError> {
         let plan = self.plan().await?;
         Ok(Rounds::new(self, plan).run().await?.session_after())
     }

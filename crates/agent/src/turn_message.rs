@@ -39,13 +39,27 @@ pub(crate) fn message_tokens(counter: &Counter, message: &Message) -> usize {
     blocks.sum::<usize>() + TOKENS_A_MESSAGE
 }
 
-/// What a turn's model has said, one text a message.
+/// What a turn's model has said, one text a message; one that was cut off goes on in the next.
 pub(crate) fn answer<'a>(messages: impl IntoIterator<Item = &'a TurnMessage>) -> Option<String> {
-    let texts: Vec<String> = messages
-        .into_iter()
-        .filter(|own| own.message.role == MessageRole::Assistant)
-        .map(|own| own.message.text())
-        .filter(|text| !text.is_empty())
-        .collect();
-    (!texts.is_empty()).then(|| texts.join(JOINT))
+    let mut whole = String::new();
+    let mut joint = "";
+    for own in messages.into_iter().filter(|own| is_spoken(own)) {
+        whole += joint;
+        whole += &own.message.text();
+        joint = if own.cut { "" } else { JOINT };
+    }
+    (!whole.is_empty()).then_some(whole)
+}
+
+/// What stands between what was said so far and what is said next.
+pub(crate) fn joint_after<'a>(messages: impl IntoIterator<Item = &'a TurnMessage>) -> &'static str {
+    match messages.into_iter().filter(|own| is_spoken(own)).last() {
+        Some(last) if !last.cut => JOINT,
+        _ => "",
+    }
+}
+
+/// Whether a model says something. White space alone answers nobody.
+fn is_spoken(own: &TurnMessage) -> bool {
+    own.message.role == MessageRole::Assistant && !own.message.text().trim().is_empty()
 }

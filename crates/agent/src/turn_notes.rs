@@ -12,6 +12,7 @@ use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptManifest, S
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::history::History;
+use crate::round_tools::RoundTools;
 
 impl HeldTurn {
     /// What the turn's opening says of this turn alone.
@@ -19,9 +20,10 @@ impl HeldTurn {
         &self,
         compiled: &CompiledPrompt,
         history: &History,
+        tools: &RoundTools,
     ) -> Result<Vec<MessageNote>, AgentError> {
         let mut notes = unsaid(compiled, history.entries());
-        notes.extend(self.unanswered_note(history).await?);
+        notes.extend(self.unanswered_note(history, tools).await?);
         Ok(notes)
     }
 }

@@ -7,31 +7,34 @@ use instructions::make_harmless;
 use instructions::path::normalise;
 use prompt::notes::HalfDone;
 use protocol::message::{Block, MessageNote, TurnMessage};
-use protocol::{ToolCall, Turn, TurnErrorKind, TurnStatus};
+use protocol::{ToolCall, Turn, TurnApproval, TurnErrorKind, TurnStatus};
 use store::UnansweredTurn;
+use tools::{Access, Needs};
 
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::history::History;
+use crate::round_tools::RoundTools;
 use crate::turn_message::messages;
 
 /// The id of the note about them.
 const NOTE: &str = "unanswered_turns";
-/// How many of them are told of, newest first.
-const MAX_TURNS: u64 = 3;
+/// How many of them are told of whatever they did, newest first.
+const MAX_TURNS: usize = 3;
+/// How many are looked at; of those before the newest, the ones that may have changed something are told of too.
+const MAX_LOOKED_AT: u64 = 50;
 /// How many files of each are named.
 const MAX_FILES: usize = 20;
 /// Most characters of a name or a path.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Tools that write one file, which their argument `path` names.
-const WRITING: &[&str] = &["write_file", "edit_file"];
-/// Tools that change nothing; whatever else was called may have.
-const READING: &[&str] = &["read_file", "list_dir", "search", "read_skill"];
-
 impl HeldTurn {
     /// What the model is told of turns since the last one in its history that ended without an answer.
-    pub(crate) async fn unanswered_note(&self, history: &History) -> Result<Option<MessageNote>, AgentError> {
+    pub(crate) async fn unanswered_note(
+        &self,
+        history: &History,
+        tools: &RoundTools,
+    ) -> Result<Option<MessageNote>, AgentError> {
         let stored = &self.stored;
         let last = history.turns.last().map_or(history.through, |turn| turn.ordinal);
         if last + 1 >= stored.ordinal {
@@ -39,18 +42,34 @@ impl HeldTurn {
         }
         let store = &self.agent.store;
         let found = store
-            .unanswered_turns(&stored.workspace_id, &stored.thread_id, last, stored.ordinal, MAX_TURNS)
+            .unanswered_turns(&stored.workspace_id, &stored.thread_id, last, stored.ordinal, MAX_LOOKED_AT)
             .await?;
         let (mut sentences, mut half_done) = (Vec::new(), HalfDone::Nothing);
-        for unanswered in &found {
+        let mut is_gap = false;
+        for (index, unanswered) in found.iter().enumerate() {
             let items = store.turn_items(&stored.workspace_id, &unanswered.turn.id).await?;
             let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
-            let name = if sentences.is_empty() { "The turn before this one" } else { "The one before that" };
             let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
-            let done = Done::of(&calls, &entries, &|path| self.shown_path(&unanswered.turn, path));
+            let approvals = store.approvals(&stored.workspace_id, &unanswered.turn.id).await?;
+            let shown_path = |path: &Path| self.shown_path(&unanswered.turn, path);
+            let mut done = Done::default();
+            for call in &calls {
+                if let Some(fate) = Fate::of(call, &entries, &approvals) {
+                    done.add(call, fate, tools.needs(call), &shown_path);
+                }
+            }
+            done.perhaps.retain(|path| !done.changed.contains(path));
             if !done.is_nothing() {
                 half_done = HalfDone::Something;
+            } else if index >= MAX_TURNS {
+                is_gap = true;
+                continue;
             }
+            let name = match index {
+                0 => "The turn before this one",
+                _ if is_gap => "An earlier one",
+                _ => "The one before that",
+            };
             sentences.push(describe(name, unanswered, calls.len(), &done));
         }
         let text = || prompt::notes::unanswered_turns(&sentences.join("\n"), half_done);
@@ -60,12 +79,12 @@ impl HeldTurn {
 
 impl HeldTurn {
     /// A path of another turn's call, so that it is right in this one: each counts from its own turn's directory.
-    fn shown_path(&self, other: &Turn, path: &str) -> String {
+    fn shown_path(&self, other: &Turn, path: &Path) -> String {
         let (Some(root), false) = (&self.subject.workspace.root_path, other.cwd == self.stored.cwd) else {
-            return path.to_owned();
+            return path.to_string_lossy().into_owned();
         };
         let directory = normalise(Path::new(other.cwd.as_deref().unwrap_or(".")), Path::new(root));
-        normalise(Path::new(path), &directory).to_string_lossy().into_owned()
+        normalise(path, &directory).to_string_lossy().into_owned()
     }
 }
 
@@ -124,33 +143,58 @@ struct Done {
     others: BTreeSet<String>,
 }
 
-impl Done {
-    fn of(calls: &[&ToolCall], entries: &[TurnMessage], shown_path: &dyn Fn(&str) -> String) -> Self {
-        let mut done = Self::default();
-        for call in calls {
-            let blocks = entries.iter().flat_map(|entry| &entry.message.blocks);
-            let has_failed = blocks.into_iter().find_map(|block| match block {
-                Block::ToolResult(result) if result.call_id == call.id => Some(result.is_error),
-                _ => None,
-            });
-            if WRITING.contains(&call.name.as_str()) {
-                let path = call.input().ok().and_then(|input| Some(input.get("path")?.as_str()?.to_owned()));
-                let Some(path) = path.map(|path| shown_path(&path)) else { continue };
-                match has_failed {
-                    Some(true) => {}
-                    Some(false) => _ = done.changed.insert(path),
-                    None => _ = done.perhaps.insert(path),
-                }
-            } else if !READING.contains(&call.name.as_str()) {
-                // A command that failed has run all the same, and says so by its effects; a call that was refused has none.
+/// What became of a call that may have done something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It has answered, and not with an error.
+    Succeeded,
+    /// It began, and has no result or one that does not tell.
+    Unknown,
+}
+
+impl Fate {
+    /// None for a call that has done nothing.
+    fn of(call: &ToolCall, entries: &[TurnMessage], approvals: &[TurnApproval]) -> Option<Self> {
+        let mut blocks = entries.iter().flat_map(|entry| &entry.message.blocks);
+        let has_failed = blocks.find_map(|block| match block {
+            Block::ToolResult(result) if result.call_id == call.id => Some(result.is_error),
+            _ => None,
+        });
+        let mut asked = approvals.iter().filter(|approval| approval.request.call_id == call.id);
+        let is_allowed = |it: &TurnApproval| it.decision.as_ref().is_some_and(|decision| decision.allowed);
+        match has_failed {
+            Some(false) => Some(Self::Succeeded),
+            // A command that failed has run all the same, and says so by its effects; a call that was refused has none.
+            Some(true) => {
                 let mut effects = entries.iter().flat_map(|entry| &entry.effects);
-                if has_failed != Some(true) || effects.any(|it| it.call_id == call.id) {
-                    done.others.insert(call.name.clone());
-                }
+                effects.any(|attached| attached.call_id == call.id).then_some(Self::Unknown)
             }
+            // Stopped at any point, unless that was before anybody had allowed it.
+            None => asked.all(is_allowed).then_some(Self::Unknown),
         }
-        done.perhaps.retain(|path| !done.changed.contains(path));
-        done
+    }
+}
+
+impl Done {
+    fn add(
+        &mut self,
+        call: &ToolCall,
+        fate: Fate,
+        needs: Option<Needs>,
+        shown_path: &dyn Fn(&Path) -> String,
+    ) {
+        let touches = match needs {
+            Some(Needs::Nothing) => return,
+            Some(Needs::Paths(touches)) if !touches.is_empty() => touches,
+            Some(Needs::Paths(_) | Needs::Undeclared) | None => Vec::new(),
+        };
+        if touches.is_empty() || touches.iter().any(|touch| touch.access == Access::Run) {
+            self.others.insert(call.name.clone());
+            return;
+        }
+        let written = touches.iter().filter(|touch| touch.access == Access::Write);
+        let files = if fate == Fate::Succeeded { &mut self.changed } else { &mut self.perhaps };
+        files.extend(written.map(|touch| shown_path(&touch.path)));
     }
 
     fn is_nothing(&self) -> bool {

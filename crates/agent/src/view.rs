@@ -9,7 +9,7 @@ use protocol::{MessageRole, Timestamp, TurnApproval, TurnId, TurnStatus, Workspa
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
-use crate::turn_message::{JOINT, answer, messages};
+use crate::turn_message::{answer, joint_after, messages};
 
 impl Agent {
     /// Shows a turn as it is now.
@@ -27,7 +27,8 @@ impl Agent {
             let pending = self.running.pending_text(turn_id).filter(|text| last.as_ref() != Some(text));
             if let Some(text) = pending {
                 // A model that is being listened to here has said more than is stored.
-                let before = turn.answer.take().map(|before| before + JOINT).unwrap_or_default();
+                let before = turn.answer.take().unwrap_or_default()
+                    + joint_after(entries.iter().map(|(entry, _)| entry));
                 turn.answer = Some(before + &text);
             }
             let (decided, open): (Vec<TurnApproval>, Vec<_>) = self
@@ -79,6 +80,7 @@ fn step(entry: &TurnMessage, created_at: Timestamp) -> TurnStep {
         calls: entry.message.tool_calls().cloned().collect(),
         results: results.collect(),
         reminders: reminders_of(None),
+        cut: entry.cut,
         created_at,
     }
 }

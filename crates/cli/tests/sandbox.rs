@@ -88,12 +88,12 @@ fn a_command_is_isolated_and_everybody_is_told() {
         "{sent}"
     );
     assert!(sent.contains("Read-only file system"), "{sent}");
-    assert!(said.err.contains("sandbox isolated, protected CLAUDE.local.md new (put back), protected sub/AGENTS.md new (put back)"), "{}", said.err);
+    assert!(said.err.contains("sandbox isolated, protected CLAUDE.local.md new (removed again), protected sub/AGENTS.md new (removed again)"), "{}", said.err);
     let turns = talk.machine.run(&format!("turn list {} --format json", talk.thread)).object();
     let turn = turns["turns"][0]["id"].as_str().unwrap();
     let explained = talk.machine.run(&format!("turn explain {turn}"));
     assert!(
-        explained.out.contains("sandbox isolated, protected CLAUDE.local.md new (put back), protected sub/AGENTS.md new (put back)"),
+        explained.out.contains("sandbox isolated, protected CLAUDE.local.md new (removed again), protected sub/AGENTS.md new (removed again)"),
         "{explained:?}"
     );
 }
@@ -122,7 +122,10 @@ fn cancelling_a_command_puts_protected_files_back_at_every_level() {
             "{level}"
         );
         let explained = talk.machine.run(&format!("turn explain {turn}")).out;
-        assert!(explained.contains("protected AGENTS.override.md new (put back)"), "{level}: {explained}");
+        assert!(
+            explained.contains("protected AGENTS.override.md new (removed again)"),
+            "{level}: {explained}"
+        );
         assert_eq!(explained.contains("AGENTS.md changed (put back)"), changed, "{level}: {explained}");
         asking.wait().unwrap();
     }

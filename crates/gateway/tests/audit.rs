@@ -121,7 +121,7 @@ async fn who_approved_what_is_audited() {
     let turn = stage.start("write it").await;
     let asked = stage.until(&turn, |answer| answer["approvals"] != json!([])).await["approvals"][0].clone();
     let operator = stage.gateway.token("op", Role::Operator, None).await.unwrap();
-    let no = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false }));
+    let no = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false, "how": "flag" }));
     Socket::connect(&stage.gateway, &operator).await.ok("turn/approve", no).await;
     stage.ended(&turn).await;
     let decided = entries(&mut stage.socket, "approval_decided").await;
@@ -129,7 +129,7 @@ async fn who_approved_what_is_audited() {
     assert_eq!((&decided["actor"], &decided["workspace_id"]), (&json!("op"), &json!(stage.workspace)));
     let event = json!({
         "kind": "approval_decided", "turn_id": turn, "call_id": "call_1", "tool": "write_file",
-        "digest": asked["digest"], "allowed": false, "standing": false, "identity": false,
+        "digest": asked["digest"], "allowed": false, "how": "flag", "identity": false,
     });
     assert_eq!(decided["event"], event);
 }

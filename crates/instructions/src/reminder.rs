@@ -164,7 +164,9 @@ impl Reminder {
 
     /// The reminder as the model reads it.
     pub fn render(&self) -> String {
-        format!("<system-reminder type=\"{}\">\n{}\n</system-reminder>", self.kind(), self.body())
+        // Not every database and not every provider takes a zero byte; in a prompt it is shown like this too.
+        let body = self.body().replace('\0', "\u{fffd}");
+        format!("<system-reminder type=\"{}\">\n{body}\n</system-reminder>", self.kind())
     }
 
     fn body(&self) -> String {

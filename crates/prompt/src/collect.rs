@@ -12,7 +12,7 @@ use protocol::prompt::{
 };
 
 use crate::cut::{Cut, Rest, cut};
-use crate::input::{ContributedSection, PromptCompileInput};
+use crate::input::{ContributedSection, FileTools, PromptCompileInput};
 use crate::section::{AGENTS_MD, FIRST_AFTER_UNKNOWN, FilledBy, SECTIONS, SectionKind};
 use crate::texts;
 
@@ -74,7 +74,10 @@ fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
         "identity" => texts::IDENTITY,
         "safety" => texts::SAFETY,
         "tool_recovery_policy" if input.include_tool_recovery_policy => texts::TOOL_RECOVERY,
-        "agents_guidance" => return texts::agents_guidance(input.agents_guidance).map(Cow::Owned),
+        "agents_guidance" => {
+            let file_tools = input.environment.as_ref().map_or(FileTools::Absent, |it| it.file_tools);
+            return texts::agents_guidance(input.agents_guidance, file_tools).map(Cow::Owned);
+        }
         "environment" => return input.environment.as_ref().map(texts::environment).map(Cow::Owned),
         _ => return None,
     };
@@ -254,6 +257,8 @@ impl<'a> Collected<'a> {
     fn share_bootstrap(&mut self, input: &'a PromptCompileInput) {
         let limits = &input.limits;
         let mut left = limits.bootstrap_total;
+        // Whether a text before says that it may be changed.
+        let mut evolving = false;
         let Self { drafts, diagnostics, .. } = self;
         for file in &input.bootstrap.files {
             let Some(draft) = drafts.iter_mut().find(|draft| draft.id == file.kind.section_id) else {
@@ -282,7 +287,9 @@ impl<'a> Collected<'a> {
             }
             left = left.saturating_sub(kept);
             if input.can_evolve && file.kind.evolves() && !draft.content.trim().is_empty() {
-                let reminder = texts::EVOLVES.replace("{path}", &file.path.to_string_lossy());
+                let text = if evolving { texts::EVOLVES_TOO } else { texts::EVOLVES };
+                evolving = true;
+                let reminder = text.replace("{path}", &file.path.to_string_lossy());
                 draft.content = Cow::Owned(format!("{}\n\n{reminder}", draft.content.trim_end()));
             }
         }

@@ -36,6 +36,17 @@ pub struct CompiledPrompt {
     pub manifest: PromptManifest,
 }
 
+impl CompiledPrompt {
+    /// Takes out of the texts what the manifest says an earlier turn has said. The fingerprints are those of the sections,
+    /// and stay.
+    pub fn leave_out_said(&mut self) {
+        let own = self.manifest.sections.iter().zip(&self.sections);
+        let parts = Parts::of(own.map(|(section, text)| (section, &*text.text)));
+        self.turn_text = parts.turn_text;
+        self.full_text = parts.full_text;
+    }
+}
+
 /// One section's text, heading included, and its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionText {

@@ -21,19 +21,9 @@ pub fn empty_answer() -> String {
     section(heading(RECOVERY_CONTINUATION), texts::EMPTY_ANSWER)
 }
 
-/// Whether some of the calls that a note is about were denied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeniedCalls {
-    /// None was.
-    Absent,
-    /// At least one was.
-    Present,
-}
-
-/// Tells a model what to do about tools that failed.
-pub fn retry_instruction(denied: DeniedCalls) -> String {
-    let rest = if denied == DeniedCalls::Present { texts::RETRY_BUT_DENIED } else { "" };
-    section(heading(RETRY_INSTRUCTION), &format!("{}{rest}", texts::RETRY_INSTRUCTION))
+/// Tells a model that some of its calls failed, where others did not.
+pub fn retry_instruction() -> String {
+    section(heading(RETRY_INSTRUCTION), texts::RETRY_INSTRUCTION)
 }
 
 /// Tells a model that it has spent its budget of tools and must answer.
@@ -57,6 +47,11 @@ pub fn earlier_summary(text: &str) -> String {
 /// What is left of a summary that is far too long.
 pub fn cut_summary(beginning: &str, left_out: usize, end: &str) -> String {
     format!("{beginning}\n[foreword: {left_out} characters of this summary are left out here]\n{end}")
+}
+
+/// What is left of a message that is far too long for a summary.
+pub fn cut_message(beginning: &str, left_out: usize, end: &str) -> String {
+    format!("{beginning}\n[foreword: {left_out} characters of this message are left out here]\n{end}")
 }
 
 /// A summary in place of what it summarises.

@@ -4,7 +4,7 @@ use protocol::prompt::{PromptManifestSection, PromptRole, Stability};
 
 use crate::join;
 
-/// A prompt's sections, joined by where they are sent.
+/// A prompt's sections, joined by where they are sent; those that an earlier turn has said are not sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub(crate) stable_text: String,
@@ -22,6 +22,7 @@ impl Parts {
         let part = |stability: Stability, role: PromptRole| {
             let own = sections.clone();
             let own = own.filter(|(section, _)| section.stability == stability && section.role == role);
+            let own = own.filter(|(section, _)| !section.said_earlier);
             join(own.map(|(_, text)| text))
         };
         let stable_text = part(Stability::Stable, PromptRole::System);

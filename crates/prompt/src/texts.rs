@@ -7,19 +7,19 @@ use instructions::make_harmless;
 use crate::input::{AgentsGuidance, Environment, EnvironmentDirectory, FileTools};
 
 /// Counts the changes of any text here.
-pub const TEXTS_VERSION: u64 = 5;
+pub const TEXTS_VERSION: u64 = 6;
 
 /// Who the model is, and a reason for each line:
 ///
 /// 1. the name stands in reminders and marks, and would be a riddle there;
 /// 2. models like to improve what nobody asked about;
 /// 3. an answer that does not say what is left undone is taken for success;
-/// 4. a user, files and documents disagree sooner or later.
+/// 4. a user, files and documents disagree sooner or later; a file is about the very place where the work is.
 pub(crate) const IDENTITY: &str = "\
 You are an assistant in Foreword, the program that gives you your instructions and the history of this thread.
 Do what the user asks, and no more.
 Say what you did, what you left undone, and what you are not sure of.
-Where instructions disagree, the user's message comes first, then the nearest instruction file, then those above it.";
+Where instructions disagree, the user's message comes first, then the nearest instruction file, then those above it, then the thread's AGENTS.md document.";
 
 /// What is safe, and a reason for each line:
 ///
@@ -47,14 +47,19 @@ pub(crate) const TOOL_RECOVERY: &str = "\
 - When a call is denied, respect that: do not reach the same end with another tool.";
 
 /// How to treat AGENTS files, as far as there are any to treat.
-pub(crate) fn agents_guidance(holds: AgentsGuidance) -> Option<String> {
+pub(crate) fn agents_guidance(holds: AgentsGuidance, file_tools: FileTools) -> Option<String> {
     if !holds.files_apply {
         return None;
     }
     let mut lines = Vec::new();
     if holds.has_initial_text {
         // True also after a change of directory: what applies there comes with the reminder about it.
-        lines.push("- The instruction files that applied when this thread began are already here. Do not look for them again.");
+        lines.push(match file_tools {
+            FileTools::Present => {
+                "- The instruction files that applied when this thread began are already here. Do not look for them again."
+            }
+            FileTools::Absent => "- The instruction files that applied when this thread began are already here.",
+        });
     }
     if holds.follows_tools {
         // Models go looking for instruction files in every directory when nobody says that they come by themselves.
@@ -70,6 +75,8 @@ pub(crate) fn agents_guidance(holds: AgentsGuidance) -> Option<String> {
     // Without this a model answers first and mentions the change at the end.
     lines
         .push("- If a `session.resume.diff` reminder is there, deal with what changed before anything else.");
+    // The start is frozen, so both texts are in the request.
+    lines.push("- Where a reminder brings a file's text that you had before, only the newer text holds.");
     if holds.nested_scopes {
         lines.extend(NESTED_SCOPES);
     }
@@ -128,14 +135,10 @@ put a long text into several calls.";
 pub(crate) const EMPTY_ANSWER: &str = "\
 Your answer was empty. Continue the work, or tell the user what came of it.";
 
-/// What to do about tools that failed. How is in the stable part; here it is said that there are some, because between
-/// results that are fine a failed one is overlooked.
+/// What to know where some calls failed and others did not: between results that are fine a failed one is overlooked. What to
+/// do about it is in the stable part.
 pub(crate) const RETRY_INSTRUCTION: &str = "\
-Some of these calls failed. Correct what was wrong before you call again; if it cannot be done, say so.";
-
-/// Follows it where a call was denied as well: that one must not be made again.
-pub(crate) const RETRY_BUT_DENIED: &str =
-    " This does not hold for a call that was denied: do not make it again.";
+Some of these calls failed, others did not. Do not go on as if all had succeeded.";
 
 /// How to end when no tool may be called any more. The tools are still listed, so it has to be said.
 pub(crate) const FINAL_ANSWER: &str = "\
@@ -162,6 +165,9 @@ pub(crate) const EARLIER_SUMMARY: &str = "Earlier summary: ";
 /// Stands after a bootstrap file that the model may change, in turns that could: nothing else tells it that it may.
 pub(crate) const EVOLVES: &str = "\
 (This text is yours to evolve: when you learn something lasting about who you are, edit {path} and tell the user.)";
+
+/// Stands after the second such file: the first says the rest.
+pub(crate) const EVOLVES_TOO: &str = "(This text is yours to evolve too, in {path}.)";
 
 /// What `SOUL.md` says at first.
 pub(crate) const SOUL: &str = "\

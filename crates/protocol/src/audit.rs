@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AuditEntryId, ContentHash, Role, SandboxLevel, Timestamp, TokenId, TurnId, WorkspaceId};
+use crate::{
+    AuditEntryId, ContentHash, HowDecided, Role, SandboxLevel, Timestamp, TokenId, TurnId, WorkspaceId,
+};
 
 /// Something that matters to whoever is responsible for a gateway.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -97,8 +99,9 @@ pub enum AuditEvent {
         digest: Option<ContentHash>,
         /// Whether it may run.
         allowed: bool,
-        /// Whether it was decided in advance, for every call of the tool in the turn.
-        standing: bool,
+        /// How the decision came about.
+        #[serde(default, alias = "standing", deserialize_with = "crate::tool::how_or_standing")]
+        how: HowDecided,
         /// Whether it changes who the model is.
         identity: bool,
     },
@@ -161,5 +164,21 @@ mod tests {
         let json = serde_json::to_value(&entry).unwrap();
         assert_eq!(json["event"]["kind"], event.kind());
         assert_eq!(serde_json::from_value::<AuditEntry>(json).unwrap(), entry);
+    }
+
+    #[test]
+    fn decisions_kept_by_earlier_versions_can_be_read() {
+        let kept = |how: &str| {
+            let text = format!(
+                r#"{{"kind":"approval_decided","turn_id":"t","call_id":"c","tool":"f","allowed":true,{how}"identity":false}}"#
+            );
+            match serde_json::from_str(&text).unwrap() {
+                AuditEvent::ApprovalDecided { how, .. } => how,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(kept(r#""standing":true,"#), HowDecided::Standing);
+        assert_eq!(kept(r#""standing":false,"#), HowDecided::Asked);
+        assert_eq!(kept(r#""how":"flag","#), HowDecided::Flag);
     }
 }

@@ -76,7 +76,9 @@ pub use sandbox::{CallEffects, FileChange, ProtectedChange, SandboxLevel};
 pub use session::ThreadSession;
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
-pub use tool::{ApprovalDecision, ApprovalRequest, MalformedArguments, ToolCall, ToolSpec, TurnApproval};
+pub use tool::{
+    ApprovalDecision, ApprovalRequest, HowDecided, MalformedArguments, ToolCall, ToolSpec, TurnApproval,
+};
 pub use tree::{DeletedFolder, Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
 pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStatus};
 

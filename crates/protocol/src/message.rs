@@ -160,6 +160,9 @@ pub struct TurnMessage {
     /// What its calls did besides answering, of those that did anything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<AttachedEffects>,
+    /// Whether the text of an answer reached its maximum length before its end; the next answer goes on with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// What a call did besides answering.
@@ -194,7 +197,8 @@ pub struct AttachedReminder {
 impl TurnMessage {
     /// A message that carries no reminders.
     pub fn new(message: Message) -> Self {
-        Self { message, reminders: Vec::new(), notes: Vec::new(), reads: Vec::new(), effects: Vec::new() }
+        let (reminders, notes, reads, effects) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { message, reminders, notes, reads, effects, cut: false }
     }
 
     /// The message that opens a turn: what the user says, reminders, and what is of this turn alone.

@@ -410,6 +410,11 @@ pub struct RoundManifest {
 }
 
 impl PromptManifest {
+    /// Tokens of what is sent: all but what an earlier turn in the request says already.
+    pub fn sent_tokens(&self) -> u64 {
+        self.sections.iter().filter(|section| !section.said_earlier).map(|section| section.tokens).sum()
+    }
+
     /// Tokens of the stable and the session's part, which come before the history.
     pub fn prefix_tokens(&self) -> u64 {
         let sections = self.sections.iter();

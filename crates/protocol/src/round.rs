@@ -36,6 +36,9 @@ pub struct RoundOutcome {
     /// Up to where the request could be reused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cache_marks: Vec<CacheMark>,
+    /// Whether the answer broke off, or reached its maximum length before its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// Why a round of a turn went as it did.

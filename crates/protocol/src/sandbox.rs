@@ -75,4 +75,12 @@ impl FileChange {
             Self::Removed => "removed",
         }
     }
+
+    /// What was done to a file that is again as it was: one that was not there before is not put back.
+    pub fn undoing(self) -> &'static str {
+        match self {
+            Self::New => "removed again",
+            Self::Changed | Self::Removed => "put back",
+        }
+    }
 }

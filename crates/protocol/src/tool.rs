@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A tool as a model sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSpec {
     /// What it is called by.
     pub name: String,
@@ -170,9 +170,41 @@ pub struct ApprovalDecision {
     pub decided_by: Option<String>,
     /// When.
     pub decided_at: crate::Timestamp,
-    /// Whether it was decided in advance, for every call of this tool in the turn.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub standing: bool,
+    /// How the decision came about.
+    #[serde(default)]
+    pub how: HowDecided,
+}
+
+/// How a decision about a call came about: behind a name may be a person who has read the call, or a flag of a script.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HowDecided {
+    /// Somebody was shown the call and answered.
+    #[default]
+    Asked,
+    /// Somebody who was asked about an earlier call had answered for all calls of this tool in the turn.
+    Standing,
+    /// A flag of the command that started the turn answered for all calls; nobody was asked.
+    Flag,
+    /// Denied, because nobody was there to be asked.
+    Unattended,
+    /// Denied, because nobody answered in time.
+    Expired,
+}
+
+/// Reads what earlier versions kept in place of [`HowDecided`]: whether the answer was a standing one.
+pub(crate) fn how_or_standing<'de, D: serde::Deserializer<'de>>(from: D) -> Result<HowDecided, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Kept {
+        How(HowDecided),
+        Standing(bool),
+    }
+    Ok(match Kept::deserialize(from)? {
+        Kept::How(how) => how,
+        Kept::Standing(true) => HowDecided::Standing,
+        Kept::Standing(false) => HowDecided::Asked,
+    })
 }
 
 #[cfg(test)]

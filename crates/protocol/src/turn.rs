@@ -166,6 +166,9 @@ pub struct TurnStep {
     /// What the model is told besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<TurnReminder>,
+    /// Whether the text reached its maximum length before its end. The next answer goes on with it, if there is one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// When it was kept.
     pub created_at: Timestamp,
 }

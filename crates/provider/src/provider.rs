@@ -92,8 +92,13 @@ impl Provider {
                 return Ok(response);
             }
         }
+        Err(self.ended_early(request))
+    }
+
+    /// What a stream without an end means: nobody may ask again, because some of it may have been delivered.
+    pub fn ended_early(&self, request: &ChatRequest) -> ProviderError {
         let fault = Fault::new(ErrorKind::Interrupted, "the answer ended without an end");
-        Err(self.shared.error(fault, &request.model, None))
+        self.shared.error(fault, &request.model, None)
     }
 }
 

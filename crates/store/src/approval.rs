@@ -2,11 +2,12 @@
 
 use futures_util::future::BoxFuture;
 use protocol::{
-    ApprovalDecision, ApprovalRequest, AuditEvent, ContentHash, ErrorSubject, Timestamp, TurnApproval,
-    TurnId, TurnStatus, WorkspaceId,
+    ApprovalDecision, ApprovalRequest, AuditEvent, ContentHash, ErrorSubject, HowDecided, Timestamp, Turn,
+    TurnApproval, TurnId, TurnStatus, WorkspaceId,
 };
 
-use crate::column::{to_json, values};
+use crate::audit::GATEWAY;
+use crate::column::{enum_str, to_json, values};
 use crate::lease::{self, TurnHold};
 use crate::on::{Columns, On};
 use crate::turn_event::TurnEvent;
@@ -16,17 +17,17 @@ use crate::{Store, StoreError, audit, name, turn};
 /// The columns that [`read_approval`] reads.
 macro_rules! approval_columns {
     () => {
-        "request, requested_at, expires_at, allowed, decided_by, decided_at, standing"
+        "request, requested_at, expires_at, allowed, decided_by, decided_at, how"
     };
 }
 
 fn read_approval(mut row: Columns<'_>) -> Result<TurnApproval, StoreError> {
     let (request, requested_at, expires_at) = (row.json("approval")?, row.next()?, row.next()?);
     let (allowed, decided_by): (Option<bool>, _) = (row.next()?, row.next()?);
-    let (decided_at, standing): (Option<Timestamp>, bool) = (row.next()?, row.next()?);
+    let (decided_at, how): (Option<Timestamp>, _) = (row.next()?, row.next()?);
     let decision = allowed.zip(decided_at);
     let decision =
-        decision.map(|(allowed, decided_at)| ApprovalDecision { allowed, decided_by, decided_at, standing });
+        decision.map(|(allowed, decided_at)| ApprovalDecision { allowed, decided_by, decided_at, how });
     Ok(TurnApproval { request, requested_at, expires_at, decision })
 }
 
@@ -37,8 +38,8 @@ pub struct ApprovalAnswer {
     pub allow: bool,
     /// What the answer is about; absent: whatever the call is about now.
     pub digest: Option<ContentHash>,
-    /// Whether it was given in advance, for every call of the tool in the turn.
-    pub standing: bool,
+    /// How the answer came about.
+    pub how: HowDecided,
     /// Who answers.
     pub actor: Option<String>,
 }
@@ -60,7 +61,7 @@ impl Store {
             expires_at) VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT (turn_id, call_id) DO UPDATE SET request = excluded.request,
                 requested_at = excluded.requested_at, expires_at = excluded.expires_at, allowed = NULL,
-                decided_at = NULL, decided_by = NULL, standing = 0";
+                decided_at = NULL, decided_by = NULL, how = 'asked'";
             name::check("call_id", &request.call_id)?;
             let event = TurnEvent::ApprovalRequested {
                 call_id: request.call_id.clone(),
@@ -90,17 +91,9 @@ impl Store {
         answer: ApprovalAnswer,
     ) -> BoxFuture<'a, Result<TurnApproval, StoreError>> {
         Box::pin(async move {
-            const PRESENT: &str = concat!(
-                "SELECT ",
-                approval_columns!(),
-                " FROM turn_approval WHERE turn_id = $1 AND call_id = $2"
-            );
-            const DECIDE: &str =
-                "UPDATE turn_approval SET allowed = $1, decided_at = $2, decided_by = $3, standing = $4
-            WHERE turn_id = $5 AND call_id = $6";
             name::check("call_id", call_id)?;
             let (turn_id, call_id) = (turn_id.clone(), call_id.to_owned());
-            let ApprovalAnswer { allow, digest, standing, actor } = answer;
+            let ApprovalAnswer { allow, digest, how, actor } = answer;
             let now = self.now();
             let decided_by = actor.clone();
             self.write_workspace(
@@ -109,10 +102,7 @@ impl Store {
                 async move |write: &mut WorkspaceWrite<'_, '_>| {
                     let (turn, hold) =
                         lease::lock_turn_of_locked(write.on, &write.workspace_id, &turn_id).await?;
-                    let present =
-                        write.on.one_by_key(PRESENT, values![&turn_id, &call_id], read_approval).await?;
-                    let present =
-                        present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, &call_id))?;
+                    let present = question(write, &turn_id, &call_id).await?;
                     if digest.is_some() && digest != present.request.digest {
                         return Err(about_another_call(&call_id));
                     }
@@ -122,27 +112,38 @@ impl Store {
                         None => {}
                     }
                     check_waits(&turn_id, &hold, &present, now)?;
-                    let values =
-                        values![i64::from(allow), now, &decided_by, i64::from(standing), &turn_id, &call_id];
-                    write.on.execute(DECIDE, values).await?;
-                    let decision = ApprovalDecision { allowed: allow, decided_by, decided_at: now, standing };
-                    let tool = present.request.tool.clone();
-                    let event = TurnEvent::ApprovalDecided { call_id, tool, decision: decision.clone() };
-                    write.turn_event(&turn, event)?;
-                    let event = AuditEvent::ApprovalDecided {
-                        turn_id,
-                        call_id: present.request.call_id.clone(),
-                        tool: present.request.tool.clone(),
-                        digest: present.request.digest.clone(),
-                        allowed: allow,
-                        standing,
-                        identity: present.request.identity,
-                    };
-                    let by = decision.decided_by.as_deref();
-                    audit::record(write.on, by, Some(&write.workspace_id), event).await?;
-                    Ok(TurnApproval { decision: Some(decision), ..present })
+                    let decision = ApprovalDecision { allowed: allow, decided_by, decided_at: now, how };
+                    decide(write, &turn, present, decision).await
                 },
             )
+            .await
+        })
+    }
+
+    /// Denies a call of a turn that `owner` runs because its time is over, unless somebody has decided; answers with what
+    /// counts.
+    pub fn expire_approval<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        owner: &'a str,
+        call_id: &'a str,
+    ) -> BoxFuture<'a, Result<TurnApproval, StoreError>> {
+        Box::pin(async move {
+            let (turn_id, call_id, owner) = (turn_id.clone(), call_id.to_owned(), owner.to_owned());
+            let now = self.now();
+            self.write_workspace(workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                let (turn, hold) =
+                    lease::lock_turn_of_locked(write.on, &write.workspace_id, &turn_id).await?;
+                lease::check_held(&turn_id, &hold, &owner)?;
+                let present = question(write, &turn_id, &call_id).await?;
+                if present.decision.is_some() {
+                    return Ok(present);
+                }
+                let how = HowDecided::Expired;
+                let decision = ApprovalDecision { allowed: false, decided_by: None, decided_at: now, how };
+                decide(write, &turn, present, decision).await
+            })
             .await
         })
     }
@@ -170,6 +171,45 @@ impl Store {
             .await
         })
     }
+}
+
+async fn question(
+    write: &mut WorkspaceWrite<'_, '_>,
+    turn_id: &TurnId,
+    call_id: &str,
+) -> Result<TurnApproval, StoreError> {
+    const PRESENT: &str =
+        concat!("SELECT ", approval_columns!(), " FROM turn_approval WHERE turn_id = $1 AND call_id = $2");
+    let present = write.on.one_by_key(PRESENT, values![turn_id, call_id], read_approval).await?;
+    present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, call_id))
+}
+
+/// Writes a decision with its event and its entry in the audit.
+async fn decide(
+    write: &mut WorkspaceWrite<'_, '_>,
+    turn: &Turn,
+    asked: TurnApproval,
+    decision: ApprovalDecision,
+) -> Result<TurnApproval, StoreError> {
+    const DECIDE: &str = "UPDATE turn_approval SET allowed = $1, decided_at = $2, decided_by = $3, how = $4
+        WHERE turn_id = $5 AND call_id = $6";
+    let ApprovalRequest { call_id, tool, digest, identity, .. } = asked.request.clone();
+    let ApprovalDecision { allowed, decided_by, decided_at, how } = &decision;
+    let word = enum_str(how);
+    let values = values![i64::from(*allowed), *decided_at, decided_by, &word, &turn.id, &call_id];
+    write.on.execute(DECIDE, values).await?;
+    let event = TurnEvent::ApprovalDecided {
+        call_id: call_id.clone(),
+        tool: tool.clone(),
+        decision: decision.clone(),
+    };
+    write.turn_event(turn, event)?;
+    let (turn_id, allowed, how) = (turn.id.clone(), *allowed, *how);
+    let event = AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, how, identity };
+    // Nobody decides what expires; then it is the gateway that says no.
+    let by = if how == HowDecided::Expired { Some(GATEWAY) } else { decided_by.as_deref() };
+    audit::record(write.on, by, Some(&write.workspace_id), event).await?;
+    Ok(TurnApproval { decision: Some(decision), ..asked })
 }
 
 fn check_waits(

@@ -266,6 +266,7 @@ macro_rules! enum_columns {
 
 enum_columns!(
     protocol::DocumentStatus,
+    protocol::HowDecided,
     protocol::RevisionReason,
     protocol::Role,
     protocol::ThreadMode,

@@ -124,24 +124,55 @@ impl Store {
             let mut failed = Vec::new();
             for expired in self.expired_turns(now, limit).await? {
                 if !living.contains(&expired.id) {
-                    failed.extend(self.fail_expired_turn(expired, now, error.clone()).await?);
+                    failed.extend(self.fail_turn(expired, EndGuard::ExpiredAt(now), error.clone()).await?);
                 }
             }
             Ok(failed)
         })
     }
 
-    async fn fail_expired_turn(
+    /// Fails running turns whose lease ends after `latest`, and so later than any that could have been given by now: the
+    /// clock was set back since, and whoever ran them is gone. Only in an SQLite file, which has one gateway at a time.
+    pub fn fail_turns_leased_beyond<'a>(
+        &'a self,
+        latest: Timestamp,
+        limit: u64,
+        living: &'a [TurnId],
+        error: &'a TurnError,
+    ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
+        Box::pin(async move {
+            const BEYOND: &str = concat!(
+                "SELECT ",
+                turn_columns!(),
+                " FROM turn WHERE turn.status = 'running' AND lease_expires_at > $1 ORDER BY id LIMIT $2"
+            );
+            let mut failed = Vec::new();
+            if self.is_postgres() {
+                return Ok(failed);
+            }
+            let found = self
+                .read(async move |on: &mut On<'_>| {
+                    on.all(BEYOND, values![latest, limit], |mut row| read_turn(&mut row)).await
+                })
+                .await?;
+            for turn in found.into_iter().filter(|turn| !living.contains(&turn.id)) {
+                failed.extend(self.fail_turn(turn, EndGuard::LeasedBeyond(latest), error.clone()).await?);
+            }
+            Ok(failed)
+        })
+    }
+
+    async fn fail_turn(
         &self,
         expired: Turn,
-        now: Timestamp,
+        guard: EndGuard,
         error: TurnError,
     ) -> Result<Option<Turn>, StoreError> {
         let end = EndTurn::new(FinishTurn::new(TurnEnd::Failed(error)))?;
         // A renewal does not wait for the workspace: whether the lease is over is asked again by the statement.
         let workspace_id = expired.workspace_id.clone();
         self.write_workspace(&workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            write.end_turn(&expired.id, &end, &EndGuard::ExpiredAt(now)).await
+            write.end_turn(&expired.id, &end, &guard).await
         })
         .await
     }

@@ -86,6 +86,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "m0013_how_decided",
+        both: include_str!("migration/m0013_how_decided.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

@@ -22,7 +22,7 @@ pub(crate) fn check(field: &'static str, name: &str) -> Result<(), StoreError> {
 }
 
 /// Names under which something else than a token acts.
-const RESERVED_NAMES: [&str; 2] = ["gateway", "stdio"];
+const RESERVED_NAMES: [&str; 2] = [crate::audit::GATEWAY, "stdio"];
 
 /// Checks the name of a token. Whatever is done with it is signed with the name, so that it must not look like another.
 pub(crate) fn check_signature(name: &str) -> Result<(), StoreError> {

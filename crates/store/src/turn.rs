@@ -13,6 +13,7 @@ use crate::column::{enum_str, to_json, values};
 use crate::lease::{self, Lease};
 use crate::on::{Columns, On};
 use crate::session;
+use crate::turn_event::TurnEvent;
 use crate::turn_item;
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError, name, thread};
@@ -104,12 +105,14 @@ pub struct FinishTurn {
     pub usage: Option<TokenUsage>,
     /// The turn's last items: they are added with the end, or not at all.
     pub items: Vec<TurnItem>,
+    /// What happened last, which is told before the end.
+    pub events: Vec<TurnEvent>,
 }
 
 impl FinishTurn {
     /// An end without costs and last words.
     pub fn new(end: TurnEnd) -> Self {
-        Self { end, usage: None, items: Vec::new() }
+        Self { end, usage: None, items: Vec::new(), events: Vec::new() }
     }
 }
 
@@ -300,11 +303,14 @@ impl Store {
 }
 
 /// What must still be true of a turn when it is ended. It is asked again in the statement itself.
+#[derive(Clone)]
 pub(crate) enum EndGuard {
     /// This gateway runs it.
     Owner(String),
     /// Its lease is over at this moment.
     ExpiredAt(Timestamp),
+    /// Its lease ends after this moment, and so later than any that could have been given by now.
+    LeasedBeyond(Timestamp),
 }
 
 impl WorkspaceWrite<'_, '_> {
@@ -364,32 +370,53 @@ impl WorkspaceWrite<'_, '_> {
         const END: &str = concat!(
             "UPDATE turn SET status = $1, error = $2, usage = $3, lease_expires_at = NULL, finished_at = $4
             WHERE id = $5 AND workspace_id = $6 AND turn.status = 'running'
-                AND (lease_owner = $7 OR lease_expires_at <= $8)
+                AND (lease_owner = $7 OR lease_expires_at <= $8 OR lease_expires_at > $9)
             RETURNING ",
             turn_columns!()
         );
-        let (owner, expired_at) = match guard {
-            EndGuard::Owner(owner) => (Some(owner.as_str()), None),
-            EndGuard::ExpiredAt(now) => (None, Some(*now)),
+        let (owner, expired_at, leased_beyond) = match guard {
+            EndGuard::Owner(owner) => (Some(owner.as_str()), None, None),
+            EndGuard::ExpiredAt(now) => (None, Some(*now), None),
+            EndGuard::LeasedBeyond(latest) => (None, None, Some(*latest)),
         };
         let status = enum_str(end.finish.end.status());
+        // Whoever ran it cannot say any more what it has cost; its rounds can.
+        let usage = match (guard, &end.usage) {
+            (EndGuard::Owner(_), usage) | (_, usage @ Some(_)) => usage.clone(),
+            _ => self.rounds_usage(turn_id).await?.as_ref().map(to_json).transpose()?,
+        };
         let values = values![
             &status,
             &end.error,
-            &end.usage,
+            &usage,
             self.now,
             turn_id,
             &self.workspace_id,
             owner,
-            expired_at
+            expired_at,
+            leased_beyond
         ];
         let ended = self.on.one_by_key(END, values, |mut row| read_turn(&mut row)).await?;
         let Some(turn) = ended else { return Ok(None) };
         if let (Some((_, expected)), Some(text)) = (end.finish.end.session(), &end.session) {
             session::write(self.on, &self.workspace_id, &turn.thread_id, text, *expected).await?;
         }
+        for event in &end.finish.events {
+            self.turn_event(&turn, event.clone())?;
+        }
         self.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
         Ok(Some(turn))
+    }
+
+    /// What the rounds of a turn have cost together, as far as they were kept; none where there are none.
+    async fn rounds_usage(&mut self, turn_id: &TurnId) -> Result<Option<TokenUsage>, StoreError> {
+        const ROUNDS: &str = "SELECT content FROM turn_item WHERE turn_id = $1 AND kind = 'round'";
+        let read = |mut row: Columns<'_>| row.json::<RoundOutcome>("round of a turn");
+        let rounds = self.on.all(ROUNDS, values![turn_id], read).await?;
+        Ok(rounds.into_iter().map(|round| round.usage).reduce(|mut total, usage| {
+            total += usage;
+            total
+        }))
     }
 
     /// The turn if it was ended like this before, or why it cannot be ended now.

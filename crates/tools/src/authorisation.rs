@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use instructions::Reminder;
+use protocol::HowDecided;
 
 use crate::question::{Target, question};
 use crate::tool::AnyTool;
@@ -81,7 +82,7 @@ pub(crate) async fn authorise(
     }
     match rule.permission {
         Permission::Allow => Ok(real_paths(targets)),
-        Permission::Deny => Err(denial(call, arguments, rule.text, rule.allowed, None)),
+        Permission::Deny => Err(denial(call, arguments, rule, "the rules do not allow it")),
         Permission::Ask => ask(context, call, arguments, rule, targets, tool).await,
     }
 }
@@ -132,7 +133,7 @@ async fn ask(
     let mut request = current().await?;
     loop {
         let allowed = request.digest.clone();
-        let (rule_text, reason) = match tokio::time::timeout(time, context.approvals().ask(request)).await {
+        let why = match tokio::time::timeout(time, context.approvals().ask(request)).await {
             Ok(Decision::Allow) => {
                 request = current().await?;
                 if request.digest == allowed {
@@ -140,31 +141,35 @@ async fn ask(
                 }
                 continue;
             }
-            Ok(Decision::Deny { reason }) => (format!("{}, and the answer was no", rule.text), reason),
-            Err(_) => (format!("{}, and nobody answered within {time:?}", rule.text), None),
+            Ok(Decision::Deny(how)) => why_denied(how).to_owned(),
+            Ok(Decision::Unasked { reason }) => shortened(&reason),
+            Err(_) => why_denied(HowDecided::Expired).to_owned(),
         };
-        return Err(denial(call, arguments, rule_text, rule.allowed, reason));
+        return Err(denial(call, arguments, rule, &why));
     }
 }
 
-fn denial(
-    call: &ToolCall,
-    arguments: &Arguments,
-    rule: String,
-    allowed: String,
-    reason: Option<String>,
-) -> Box<ToolOutput> {
+/// How a model is told that nobody allowed its call. Only one of these is an answer to it.
+fn why_denied(how: HowDecided) -> &'static str {
+    match how {
+        HowDecided::Asked => "somebody was asked, and said no",
+        HowDecided::Standing | HowDecided::Flag => {
+            "calls like this were refused for the whole turn in advance"
+        }
+        HowDecided::Unattended => "nobody was there to be asked",
+        HowDecided::Expired => "somebody was asked, and did not answer in time",
+    }
+}
+
+fn denial(call: &ToolCall, arguments: &Arguments, rule: Rule, why: &str) -> Box<ToolOutput> {
     let what = arguments.text("path").or_else(|| arguments.text("command"));
     let shown = match what {
         Some(what) => shortened(&format!("{}({what:?})", call.name)),
         None => call.name.clone(),
     };
-    // The reminder below it names the call and says what is allowed; `turn show` has this text alone.
-    let mut text = format!("this call was not allowed and did not run ({rule})");
-    if let Some(reason) = reason {
-        text.push_str(&format!("\nreason: {}", shortened(&reason)));
-    }
-    let reminder = Reminder::PermissionDecision { call: shown, rule, allowed };
+    // The reminder below it names the call and the rule, and says what is allowed; `turn show` has this text alone.
+    let text = format!("this call was denied and did not run: {why}; do not make it again");
+    let reminder = Reminder::PermissionDecision { call: shown, rule: rule.text, allowed: rule.allowed };
     Box::new(ToolOutput::error(text).with_reminder(reminder))
 }
 

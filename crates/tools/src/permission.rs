@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use protocol::ApprovalRequest;
+use protocol::{ApprovalRequest, HowDecided};
 use serde::{Deserialize, Serialize};
 
 /// What happens to a call that writes.
@@ -54,10 +54,12 @@ impl Default for Permissions {
 pub enum Decision {
     /// The call runs.
     Allow,
-    /// The call does not run.
-    Deny {
+    /// The call does not run, and how that came about.
+    Deny(HowDecided),
+    /// The call does not run, because nobody could be asked.
+    Unasked {
         /// Why, for the model.
-        reason: Option<String>,
+        reason: String,
     },
 }
 
@@ -73,7 +75,7 @@ pub struct Nobody;
 
 impl Approvals for Nobody {
     async fn ask(&self, _: ApprovalRequest) -> Decision {
-        Decision::Deny { reason: Some("nobody can be asked here".to_owned()) }
+        Decision::Deny(HowDecided::Unattended)
     }
 }
 

@@ -73,6 +73,10 @@ pub(crate) struct Place {
 impl Place {
     /// Its path, without links.
     pub(crate) fn real(&self) -> PathBuf {
+        // To join nothing would add a slash, which `pwd` then shows.
+        if self.followed.below.as_os_str().is_empty() {
+            return self.root.real.clone();
+        }
         self.root.real.join(&self.followed.below)
     }
 
@@ -132,4 +136,20 @@ impl Place {
 /// A pipe or device must neither block nor become a terminal, and a link that appears now is not followed.
 pub(crate) fn read_flags() -> OFlags {
     beneath::read_flags() | OFlags::NOFOLLOW
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::ToolContext;
+
+    /// A command that runs at the root is told where it is, and compares that with what the prompt says.
+    #[test]
+    fn the_root_has_no_slash_at_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let context = ToolContext::open(directory.path(), directory.path()).unwrap();
+        let real = context.find(Path::new(".")).unwrap().real();
+        assert_eq!(real.as_os_str(), directory.path().canonicalize().unwrap().as_os_str());
+    }
 }

@@ -134,13 +134,13 @@ impl Shell {
         let weakest = self.settings.sandbox.name();
         let text = with_hint(
             format!(
-                "the command was not run: permissions.shell_sandbox is {weakest}, and this machine cannot give that: {reason}"
+                "the command did not run: no sandbox of this machine is as strong as the settings ask ({reason})"
             ),
             Some("the user can mend that, or accept a weaker level in permissions.shell_sandbox"),
         );
         ToolOutput::error(text).with_reminder(Reminder::PermissionDecision {
             call: format!("shell({shown:?})"),
-            rule: format!("permissions.shell_sandbox = {weakest} (this machine cannot give that)"),
+            rule: format!("permissions.shell_sandbox = {weakest}"),
             allowed: "the file tools.".to_owned(),
         })
     }
@@ -266,16 +266,13 @@ mod tests {
         let arguments = r#"{"command":"touch ran"}"#.to_owned();
         let call = ToolCall { id: "1".into(), name: "shell".into(), arguments };
         let output = Router::all(&toolbox, context).call(call).await;
-        let text = "the command was not run: permissions.shell_sandbox is isolated, and this machine cannot give \
-                    that: bubblewrap is not installed";
+        let text = "the command did not run: no sandbox of this machine is as strong as the settings ask \
+                    (bubblewrap is not installed)";
         assert!(output.is_error && output.text.starts_with(text), "{}", output.text);
         let [Reminder::PermissionDecision { call, rule, .. }] = &output.reminders[..] else {
             panic!("{output:?}")
         };
-        assert_eq!(
-            (&**call, &**rule),
-            ("shell(\"touch ran\")", "permissions.shell_sandbox = isolated (this machine cannot give that)")
-        );
+        assert_eq!((&**call, &**rule), ("shell(\"touch ran\")", "permissions.shell_sandbox = isolated"));
         assert!(!directory.path().join("ran").exists());
     }
 

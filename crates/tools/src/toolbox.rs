@@ -7,7 +7,7 @@ use protocol::Hint;
 
 use crate::arguments::ArgumentSchema;
 use crate::tool::AnyTool;
-use crate::{EditFile, ListDir, ReadFile, Search, Tool, ToolSpec, WriteFile};
+use crate::{Arguments, EditFile, ListDir, Needs, ReadFile, Search, Tool, ToolCall, ToolSpec, WriteFile};
 
 /// Most characters of a tool's name.
 pub const MAX_NAME_CHARS: usize = 64;
@@ -111,6 +111,14 @@ impl Toolbox {
     /// How the tools are described, in their order.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|entry| &entry.spec)
+    }
+
+    /// What a call needs, as its tool declares it; none where the tool is not here. A call whose arguments do not fit
+    /// cannot run, so it needs nothing.
+    pub fn needs(&self, call: &ToolCall) -> Option<Needs> {
+        let entry = self.find(&call.name)?;
+        let arguments = Arguments::parse(&call.arguments, &entry.schema);
+        Some(arguments.map_or(Needs::Nothing, |arguments| entry.tool.needs(&arguments)))
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<OfferedTool>> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use protocol::HowDecided;
 use serde_json::Value;
 use tools::{
     ApprovalRequest, Approvals, Decision, Permission, Permissions, Router, ToolCall, ToolContext, ToolLimits,
@@ -122,8 +123,8 @@ impl Answers {
         Self::with(Some(Decision::Allow))
     }
 
-    pub(crate) fn deny(reason: &str) -> Arc<Self> {
-        Self::with(Some(Decision::Deny { reason: Some(reason.to_owned()) }))
+    pub(crate) fn deny(how: HowDecided) -> Arc<Self> {
+        Self::with(Some(Decision::Deny(how)))
     }
 
     pub(crate) fn never() -> Arc<Self> {

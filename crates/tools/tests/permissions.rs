@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use instructions::{PROFILES, Reminder};
+use protocol::HowDecided;
 use serde_json::{Value, json};
 use tools::{
     ApprovalRequest, Approvals, Arguments, Decision, Needs, Permission, Router, Tool, ToolContext,
@@ -38,7 +39,8 @@ async fn writes_are_denied_where_the_rule_says_so() {
         decision(&output),
         ("write_file(\"new\")", "permissions.write = deny", "reading, with read_file, list_dir and search.")
     );
-    assert!(output.text.contains("was not allowed and did not run"), "{}", output.text);
+    let told = "this call was denied and did not run: the rules do not allow it; do not make it again";
+    assert_eq!(output.text, told);
     assert!(!wrote(&bench));
     assert_eq!(bench.text("read_file", json!({ "path": "file" })).await, "text\n");
 }
@@ -73,19 +75,30 @@ async fn somebody_is_asked() {
 }
 
 #[tokio::test]
-async fn the_answer_can_be_no() {
-    let bench =
-        bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&Answers::deny("not now"));
-    let output = bench.call("write_file", new_file()).await;
-    assert_eq!(decision(&output).1, "permissions.write = ask, and the answer was no");
-    assert!(output.text.ends_with("reason: not now") && !wrote(&bench), "{}", output.text);
+async fn a_model_is_told_how_it_was_denied() {
+    use HowDecided::{Asked, Expired, Flag, Unattended};
+    for (how, told) in [
+        (Asked, "somebody was asked, and said no"),
+        (Flag, "calls like this were refused for the whole turn in advance"),
+        (Unattended, "nobody was there to be asked"),
+        (Expired, "somebody was asked, and did not answer in time"),
+    ] {
+        let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&Answers::deny(how));
+        let output = bench.call("write_file", new_file()).await;
+        assert_eq!(decision(&output).1, "permissions.write = ask");
+        assert_eq!(
+            output.text,
+            format!("this call was denied and did not run: {told}; do not make it again")
+        );
+        assert!(!wrote(&bench));
+    }
 }
 
 #[tokio::test]
 async fn by_default_nobody_can_be_asked() {
     let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny);
     let output = bench.call("write_file", new_file()).await;
-    assert!(output.text.ends_with("reason: nobody can be asked here") && !wrote(&bench), "{}", output.text);
+    assert!(output.text.contains("nobody was there to be asked") && !wrote(&bench), "{}", output.text);
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,11 +107,13 @@ async fn no_answer_is_a_denial() {
     let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
     let begin = tokio::time::Instant::now();
     let output = bench.call("write_file", new_file()).await;
-    assert_eq!(decision(&output).1, "permissions.write = ask, and nobody answered within 600s");
+    assert!(output.text.contains("did not answer in time"), "{}", output.text);
     assert!(begin.elapsed() >= Duration::from_secs(600) && !wrote(&bench));
     let bench = bench.limits(|limits| limits.approval_time = Duration::from_secs(3));
+    let begin = tokio::time::Instant::now();
     let output = bench.call("write_file", new_file()).await;
-    assert!(decision(&output).1.ends_with("within 3s"));
+    assert!(output.text.contains("did not answer in time"), "{}", output.text);
+    assert!(begin.elapsed() < Duration::from_secs(4));
     assert_eq!(answers.asked().len(), 2);
 }
 
@@ -292,7 +307,7 @@ async fn without_a_directory_tools_run_and_files_do_not_exist() {
 
 #[tokio::test]
 async fn permission_to_write_is_none_to_change_the_identity_of_every_workspace() {
-    let answers = Answers::deny("not now");
+    let answers = Answers::deny(HowDecided::Asked);
     let mut bench = bench(&[]).permissions(Permission::Allow, Permission::Allow).approvals(&answers);
     let home = bench.directory.path().join("home");
     fs::create_dir(&home).unwrap();
@@ -300,7 +315,7 @@ async fn permission_to_write_is_none_to_change_the_identity_of_every_workspace()
     bench.context = bench.context.with_home(&home).unwrap();
     let write = json!({ "path": home.join("SOUL.md"), "content": "evil\n" });
     let output = bench.call("write_file", write.clone()).await;
-    assert_eq!(decision(&output).1, "permissions.identity = ask (SOUL.md), and the answer was no");
+    assert_eq!(decision(&output).1, "permissions.identity = ask (SOUL.md)");
     let asked = &answers.asked()[0];
     assert!(asked.identity && asked.diff.as_ref().unwrap().ends_with("-old\n+evil\n"), "{asked:?}");
     // Whoever has one workspace cannot even ask.

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use instructions::Reminder;
-use protocol::{FileChange, ProtectedChange, SandboxLevel};
+use protocol::{FileChange, HowDecided, ProtectedChange, SandboxLevel};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
 use tools::{Permission, Program, Shell, ShellSettings};
@@ -76,17 +76,14 @@ async fn a_shell_is_there_only_when_it_was_added() {
 
 #[tokio::test]
 async fn commands_ask_like_writes() {
-    let answers = Answers::deny("no commands");
+    let answers = Answers::deny(HowDecided::Asked);
     let bench = unconfined(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
     let output = bench.call("shell", json!({ "command": "touch ran" })).await;
-    assert!(output.is_error && output.text.contains("reason: no commands"));
+    assert!(output.is_error && output.text.contains("somebody was asked, and said no"));
     let [Reminder::PermissionDecision { call, rule, .. }] = &output.reminders[..] else {
         panic!("{output:?}")
     };
-    assert_eq!(
-        (&**call, &**rule),
-        ("shell(\"touch ran\")", "permissions.write = ask, and the answer was no")
-    );
+    assert_eq!((&**call, &**rule), ("shell(\"touch ran\")", "permissions.write = ask"));
     assert!(!bench.path("ran").exists());
     let asked = &answers.asked()[0];
     assert_eq!((&asked.arguments["command"], asked.sandbox), (&json!("touch ran"), Some(SandboxLevel::Off)));
@@ -225,8 +222,8 @@ async fn changes_of_protected_files_are_undone_and_reported() {
     let (put_back, aside) = output.text.split_once(". The command's versions are in ").unwrap();
     assert_eq!(
         put_back,
-        "[foreword: protected files were changed and have been put back: .git/hooks/pre-commit (new), \
-         AGENTS.md (changed), c/.agents (new), a/b/AGENTS.md (removed)"
+        "[foreword: the command changed protected files, and that was undone: .git/hooks/pre-commit (new, removed \
+         again), AGENTS.md (changed, put back), c/.agents (new, removed again), a/b/AGENTS.md (removed, put back)"
     );
     let (aside, rest) = aside.split_once(". ").unwrap();
     assert_eq!(
@@ -245,7 +242,7 @@ async fn changes_of_protected_files_are_undone_and_reported() {
     }
     let times = bench.call("shell", json!({ "command": "touch -r file AGENTS.md" })).await;
     assert!(
-        times.text.contains("AGENTS.md (changed)"),
+        times.text.contains("AGENTS.md (changed"),
         "a time that was set does not hide it: {}",
         times.text
     );

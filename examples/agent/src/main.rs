@@ -15,7 +15,7 @@ use protocol::notification::{
     Notification as _, TurnApprovalRequested, TurnCancelled, TurnCompleted, TurnDelta, TurnFailed,
     TurnToolStarted,
 };
-use protocol::{ThreadMode, TurnId, WorkspaceId};
+use protocol::{HowDecided, ThreadMode, TurnId, WorkspaceId};
 use serde_json::Value;
 
 #[tokio::main]
@@ -91,7 +91,7 @@ async fn decide(client: &Client, workspace: &WorkspaceId, turn: &TurnId) -> anyh
         call_id: call.request.call_id,
         allow: answer.trim() == "yes",
         digest: call.request.digest,
-        standing: false,
+        how: HowDecided::Asked,
     };
     client.call::<TurnApprove>(&decision).await?;
     Ok(())

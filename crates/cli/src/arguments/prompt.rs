@@ -13,6 +13,9 @@ pub(crate) enum Prompt {
         /// Print only this section
         #[arg(long, value_name = "ID")]
         section: Option<String>,
+        /// Print the tools of the request instead, as the model reads them
+        #[arg(long, conflicts_with_all = ["section", "turn"])]
+        tools: bool,
         #[command(flatten)]
         subject: PromptSubject,
     },

@@ -2,7 +2,7 @@
 
 use client::Client;
 use protocol::method::{AuditList, AuditListParams, AuditListResult};
-use protocol::{AuditEntry, AuditEvent, Timestamp};
+use protocol::{AuditEntry, AuditEvent, HowDecided, Timestamp};
 
 use crate::context::Context;
 use crate::expiry::Since;
@@ -71,12 +71,18 @@ fn describe(entry: &AuditEntry) -> String {
             None => format!("{name}, {role}"),
         },
         AuditEvent::TokenRevoked { name, .. } => name.clone(),
-        AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, standing, identity } => {
+        AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, how, identity } => {
             let decision = if *allowed { "allowed" } else { "denied" };
-            let standing = if *standing { ", standing" } else { "" };
+            let how = match how {
+                HowDecided::Asked => "",
+                HowDecided::Standing => ", by a standing answer",
+                HowDecided::Flag => ", by a flag, nobody was asked",
+                HowDecided::Unattended => ", because nobody was there to be asked",
+                HowDecided::Expired => ", because nobody answered in time",
+            };
             let identity = if *identity { ", about the model's identity" } else { "" };
             let digest = digest.as_ref().map_or(String::new(), |digest| format!(", digest {digest}"));
-            format!("{decision} {tool} ({call_id} of turn {turn_id}){standing}{identity}{digest}")
+            format!("{decision} {tool} ({call_id} of turn {turn_id}){how}{identity}{digest}")
         }
     };
     if let Some(workspace_id) = &entry.workspace_id {

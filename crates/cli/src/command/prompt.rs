@@ -26,8 +26,10 @@ use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::{Output, print, shown};
 
-use describe::{chart, describe_blame, describe_diagnostic, describe_frozen, details};
-pub(crate) use describe::{describe_source, hash, list};
+use describe::{
+    Between, chart, describe_blame, describe_diagnostic, describe_frozen, describe_tools, details,
+};
+pub(crate) use describe::{describe_remark, describe_source, hash, list};
 
 /// Turns that are looked through for one to compare with.
 const RECENT: u32 = 50;
@@ -35,7 +37,14 @@ const RECENT: u32 = 50;
 pub(crate) async fn run(context: Context, command: Prompt) -> Result<Exit, Failure> {
     let output = context.output;
     match command {
-        Prompt::Show { subject, section } => {
+        Prompt::Show { subject, tools: true, .. } => {
+            let result = load(&context, &subject).await?;
+            output.data(&json!({ "tools": result.tools }), || describe_tools(&result.tools))?;
+            if result.tools.is_empty() {
+                output.note("the request has no tools");
+            }
+        }
+        Prompt::Show { subject, section, tools: false } => {
             let result = load(&context, &subject).await?;
             print_prompt(output, &result, section.as_deref())?;
         }
@@ -64,13 +73,13 @@ pub(crate) async fn run(context: Context, command: Prompt) -> Result<Exit, Failu
             }
         }
         Prompt::Diff(arguments) => {
-            let result = match &arguments.thread {
-                Some(thread) => thread_difference(&context, thread, &arguments).await?,
-                None => directory_difference(&context, &arguments).await?,
+            let (result, between) = match &arguments.thread {
+                Some(thread) => (thread_difference(&context, thread, &arguments).await?, Between::Turns),
+                None => (directory_difference(&context, &arguments).await?, Between::Directories),
             };
             output.data(&result, || {
                 let frozen = result.frozen.as_ref().map_or_else(String::new, describe_frozen);
-                describe_blame(&result.blame) + &frozen
+                describe_blame(&result.blame, between) + &frozen
             })?;
         }
     }
@@ -239,7 +248,8 @@ async fn directory_difference(
     let before: PromptResult = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("{file} holds no prompt: {error}")).hint(made_by))?;
     let after = directory_prompt(context, arguments.cwd.as_deref(), arguments.mode).await?;
-    let texts: HashMap<&ContentHash, &str> = [&before, &after].into_iter().flat_map(sections).collect();
+    let texts = [&before, &after].into_iter().flat_map(sections);
+    let texts: HashMap<&ContentHash, &str> = texts.map(|(section, text)| (&section.sha256, text)).collect();
     let text_of = |sha256: &ContentHash| texts.get(sha256).map(|text| (*text).to_owned());
     let blame = prompt::blame(&before.manifest, &after.manifest, text_of);
     Ok(PromptDiffResult { blame, frozen: None })
@@ -252,8 +262,8 @@ const FROZEN_SECTIONS: &[&str] = &["agents_guidance", "environment", "agents_con
 fn print_prompt(output: Output, result: &PromptResult, section: Option<&str>) -> Result<(), Failure> {
     let manifest = &result.manifest;
     if let Some(id) = section {
-        let found = manifest.sections.iter().zip(sections(result)).find(|(section, _)| section.id == id);
-        let (_, (_, text)) = found.ok_or_else(|| no_section(manifest, id))?;
+        let found = sections(result).find(|(section, _)| section.id == id);
+        let (_, text) = found.ok_or_else(|| no_section(manifest, id))?;
         print_text(output, &json!({ "id": id, "text": text }), text)?;
         let about = |diagnostic: &&PromptDiagnostic| diagnostic.section_id.as_deref() == Some(id);
         if let Some(frozen) = result.frozen.as_ref().filter(|_| FROZEN_SECTIONS.contains(&id)) {
@@ -297,6 +307,10 @@ fn warn<'a>(output: Output, diagnostics: impl Iterator<Item = &'a PromptDiagnost
 }
 
 fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
+    if manifest.sections.iter().any(|section| section.id == id && section.said_earlier) {
+        let failure = Failure::usage(format!("section `{id}` is not sent again: an earlier turn says it"));
+        return failure.hint("`--fresh` shows the prompt of a new thread");
+    }
     let known: Vec<&str> = manifest.sections.iter().map(|section| section.id.as_str()).collect();
     let failure = Failure::usage(format!("the prompt has no section `{id}`"));
     if known.is_empty() {
@@ -306,15 +320,16 @@ fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
     }
 }
 
-/// The sections' texts with their digests, found by the characters of those before them.
-fn sections(result: &PromptResult) -> impl Iterator<Item = (&ContentHash, &str)> {
+/// The sections that are sent with their texts, found by the characters of those before them.
+fn sections(result: &PromptResult) -> impl Iterator<Item = (&PromptManifestSection, &str)> {
     const JOINT: usize = 2;
     let mut rest = result.full_text.as_str();
-    result.manifest.sections.iter().map_while(move |section| {
+    let sent = result.manifest.sections.iter().filter(|section| !section.said_earlier);
+    sent.map_while(move |section| {
         let chars = usize::try_from(section.chars).ok()?;
         let end = rest.char_indices().nth(chars).map_or(rest.len(), |(index, _)| index);
         let text = &rest[..end];
         rest = rest.get(end + JOINT..).unwrap_or_default();
-        Some((&section.sha256, text))
+        Some((section, text))
     })
 }

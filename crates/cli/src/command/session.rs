@@ -55,10 +55,15 @@ pub(super) fn describe(session: &Stored) -> String {
         count(session.initial.files.len() as u64, "file"),
     );
     let rows = session.loaded_versions.iter().map(|(path, version)| {
-        let loaded = match (session.initial.files.contains(path), session.announced.contains(path)) {
-            (_, true) => "only pointed to",
-            (true, _) => "at the start",
-            (false, _) => "on the way",
+        let initial = &session.initial;
+        // A file of the start may have come again with a later text.
+        let is_initial_text = initial.versions.get(path).is_none_or(|begun| begun.sha256 == version.sha256);
+        let loaded = if session.announced.contains(path) {
+            "only pointed to"
+        } else if initial.files.contains(path) && is_initial_text {
+            "at the start"
+        } else {
+            "on the way"
         };
         vec![shown_path(path), version.size.to_string(), hash(&version.sha256).to_owned(), loaded.to_owned()]
     });

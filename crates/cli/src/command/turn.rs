@@ -14,7 +14,7 @@ use protocol::method::{
     TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnList, TurnListParams,
 };
 use protocol::turn::TokenUsage;
-use protocol::{ContentHash, ThreadId, Turn as Record, TurnStatus, WorkspaceId};
+use protocol::{ContentHash, HowDecided, ThreadId, Turn as Record, TurnStatus, WorkspaceId};
 use serde_json::json;
 
 use crate::arguments::{NamedTurn, Turn};
@@ -67,7 +67,11 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             if result.turn.status == TurnStatus::Cancelled {
                 return Ok(Exit::Done);
             }
-            output.note("the turn had ended before");
+            if result.turn.status == TurnStatus::Running {
+                let message = "the turn still runs: whoever runs it has not answered";
+                return Err(Failure::new(Exit::Failed, message).hint("it is asked to stop; look again later"));
+            }
+            output.note("the turn had ended before, or by itself");
             Ok(Exit::CheckFailed)
         }
         Turn::Approve { named, call, deny, digest } => {
@@ -82,8 +86,14 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             let digest = digest.or_else(|| asked.and_then(|asked| asked.request.digest));
             let TurnGetParams { workspace_id, turn_id } = params;
             let allow = !deny;
-            let params =
-                TurnApproveParams { workspace_id, turn_id, call_id: call, allow, digest, standing: false };
+            let params = TurnApproveParams {
+                workspace_id,
+                turn_id,
+                call_id: call,
+                allow,
+                digest,
+                how: HowDecided::Asked,
+            };
             let result = client.call::<TurnApprove>(&params).await?;
             output.data(&result, || format!("{}\n", if result.allowed { "allowed" } else { "refused" }))?;
             Ok(Exit::Done)

@@ -241,6 +241,8 @@ fn a_flag_answers_what_asks() {
         for words in ["turn show last", "turn explain last"] {
             let shown = talk.machine.run(words).done();
             assert!(shown.contains(&format!("write_file {outcome}  (")), "{words}: {shown}");
+            let verb = if written { "allowed" } else { "denied" };
+            assert!(shown.contains(&format!("{verb} by {flag} of owner at ")), "{words}: {shown}");
         }
         assert_eq!(file.exists(), written);
     }
@@ -328,6 +330,10 @@ fn without_a_terminal_what_asks_is_denied_at_once() {
     );
     assert_eq!(said.done(), "Then not.\n");
     assert!(!talk.machine.project().join("made.txt").exists());
+    let shown = talk.machine.run("turn show last").done();
+    assert!(shown.contains(": nobody was there to be asked, for owner\n"), "{shown}");
+    let audited = talk.machine.run("audit").done();
+    assert!(audited.contains(", because nobody was there to be asked"), "{audited}");
 }
 
 #[test]

@@ -87,6 +87,7 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
         turn_text: rebuilt.turn_text,
         full_text: rebuilt.full_text,
         sizes: None,
+        tools: Vec::new(),
         frozen: None,
     })
 }
@@ -113,6 +114,7 @@ pub(crate) fn from_agent(failure: AgentError) -> Error {
         | AgentError::ShutDown
         | AgentError::Refused
         | AgentError::OnlyCalls
+        | AgentError::CutCall { .. }
         | AgentError::Withdrawn
         | AgentError::Panicked
         | AgentError::TooLong { .. } => ErrorKind::InvalidState,
@@ -168,7 +170,7 @@ fn add_details(data: &mut ErrorData, failure: &AgentError) {
         }
         AgentError::NoManifest { turn_id, .. } => {
             data.what = Some(ErrorSubject::Manifest);
-            data.id = Some(turn_id.clone());
+            data.id = Some(turn_id.to_string());
         }
         AgentError::Rebuild(RebuildError::Missing { sha256, .. }) => {
             data.what = Some(ErrorSubject::PromptText);

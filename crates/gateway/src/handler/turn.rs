@@ -14,7 +14,7 @@ use protocol::method::{
     TurnResult, TurnStart, TurnStartParams,
 };
 use protocol::notification::{TurnDelta, TurnRetrying};
-use protocol::{Method as _, Role, TurnId};
+use protocol::{HowDecided, Method as _, Role, TurnId};
 use rpc::{Error, Outgoing};
 use serde::Serialize;
 use store::{ApprovalAnswer, TurnActor};
@@ -78,7 +78,7 @@ pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<Tu
 }
 
 pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Result<TurnApproveResult, Error> {
-    let TurnApproveParams { workspace_id, turn_id, call_id, allow, digest, standing } = params;
+    let TurnApproveParams { workspace_id, turn_id, call_id, allow, digest, how } = params;
     let agent = &context.shared.agent;
     let actor = context.actor().map(str::to_owned);
     let is_unbound_owner =
@@ -89,7 +89,16 @@ pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Resu
         let message = "only an owner whose token is for all workspaces decides about the model's identity";
         return Err(error(ErrorKind::Forbidden, message.to_owned(), |_| {}));
     }
-    let answer = ApprovalAnswer { allow, digest, standing, actor };
+    let is_possible = match how {
+        HowDecided::Asked | HowDecided::Standing | HowDecided::Flag => true,
+        HowDecided::Unattended => !allow,
+        HowDecided::Expired => false,
+    };
+    if !is_possible {
+        let message = "`how` does not fit: `unattended` is a denial, and `expired` is the gateway's own";
+        return Err(Error::invalid_params(message.to_owned()));
+    }
+    let answer = ApprovalAnswer { allow, digest, how, actor };
     let allowed = agent.approve(&workspace_id, &turn_id, &call_id, answer).await;
     Ok(TurnApproveResult { allowed: allowed.map_err(from_agent)? })
 }

@@ -83,6 +83,30 @@ async fn after_a_no_the_model_is_told_the_rule() {
     assert_eq!(stage.read("a.txt"), "old");
     let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap());
     assert!(told.last().unwrap().starts_with("<system-reminder type=\"permission.decision\">"), "{told:?}");
+    assert!(told[0].contains("somebody was asked, and said no"), "{told:?}");
+}
+
+#[tokio::test]
+async fn how_a_decision_came_about_is_kept_and_told_to_the_model() {
+    let mut stage = asking().await;
+    stage.model.answer(write("new"));
+    stage.model.answer(Answer::text("Then not."));
+    let turn = stage.start("write it").await;
+    waiting(&mut stage, &turn).await;
+    let say =
+        |allow: bool, how: &str| json!({ "turn_id": turn, "call_id": "call_1", "allow": allow, "how": how });
+    // What only the gateway can know, and what contradicts itself.
+    for (allow, how) in [(false, "expired"), (true, "unattended")] {
+        let params = stage.with(say(allow, how));
+        stage.socket.refused(-32602, "turn/approve", params).await;
+    }
+    let params = stage.with(say(false, "unattended"));
+    stage.socket.ok("turn/approve", params).await;
+    let ended = stage.ended(&turn).await;
+    let decision = &ended["decided"][0]["decision"];
+    assert_eq!((&decision["how"], &decision["decided_by"]), (&json!("unattended"), &json!("owner")));
+    let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap());
+    assert!(told[0].contains("nobody was there to be asked"), "{told:?}");
 }
 
 #[tokio::test]
@@ -96,6 +120,11 @@ async fn nobody_answering_is_a_no() {
     assert_eq!(stage.read("a.txt"), "old");
     let late = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));
     stage.socket.refused(-32011, "turn/approve", late).await;
+    let decision = stage.get(turn.as_str().unwrap()).await["decided"][0]["decision"].clone();
+    assert_eq!((&decision["allowed"], &decision["how"]), (&json!(false), &json!("expired")));
+    assert_eq!(decision["decided_by"], Value::Null);
+    let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap());
+    assert!(told[0].contains("did not answer in time"), "{told:?}");
 }
 
 #[tokio::test]
@@ -185,7 +214,7 @@ async fn a_file_that_changed_between_question_and_run_asks_again() {
     let turn = stage.start("write it").await;
     let first = waiting(&mut stage, &turn).await;
     std::fs::write(stage.path("a.txt"), "by somebody else").unwrap();
-    let decide = |approval: &Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": approval["digest"], "standing": true });
+    let decide = |approval: &Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": approval["digest"], "how": "standing" });
     let params = stage.with(decide(&first));
     stage.socket.ok("turn/approve", params).await;
     let is_new = |answer: &Value| {
@@ -200,5 +229,5 @@ async fn a_file_that_changed_between_question_and_run_asks_again() {
     stage.socket.ok("turn/approve", params).await;
     let ended = stage.ended(&turn).await;
     assert_eq!(stage.read("a.txt"), "new");
-    assert_eq!(ended["decided"][0]["decision"]["standing"], json!(true));
+    assert_eq!(ended["decided"][0]["decision"]["how"], "standing");
 }

@@ -145,6 +145,8 @@ async fn home_instructions_reach_a_thread_without_a_directory() {
     stage.ask("first").await;
     let first = system(&stage.last_body());
     assert!(first.contains("RULE-HOME-1") && first.contains("\nThere is no working directory.\n"), "{first}");
+    // Nothing can be called or looked for, so nothing is said about that.
+    assert!(!first.contains("Tool Recovery Policy") && !first.contains("Do not look for them"), "{first}");
     std::fs::write(&home, format!("RULE-HOME-2\n{}", "Mind the gap. ".repeat(500))).unwrap();
     stage.model.answer(Answer::text("two"));
     stage.ask("second").await;

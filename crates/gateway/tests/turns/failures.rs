@@ -170,10 +170,10 @@ async fn an_empty_answer_after_results_is_asked_for_once_more() {
 #[tokio::test]
 async fn a_cut_answer_is_continued() {
     let mut stage = Stage::chat().await;
-    stage.model.answer(Answer::text("The first half").stop(Stop::MaxOutputTokens));
+    stage.model.answer(Answer::text("The first half ").stop(Stop::MaxOutputTokens));
     stage.model.answer(Answer::text("and the second."));
     let answer = stage.ask("tell me").await;
-    assert_eq!(answer["turn"]["answer"], "The first half\n\nand the second.");
+    assert_eq!(answer["turn"]["answer"], "The first half and the second.");
     let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
     assert!(texts(&last).concat().contains("Continue exactly where it stopped"), "{last}");
     // A model that is cut again and again is not asked for ever.

@@ -337,7 +337,7 @@ async fn past_turn(store: &store::Store, workspace: &WorkspaceId, thread: &Threa
     let items = [Message::user(input), Message::assistant(vec![Block::text("ok")])];
     let items = items.map(|message| TurnItem::Message(TurnMessage::new(message))).to_vec();
     let end = store::TurnEnd::Completed { session: None };
-    let finish = store::FinishTurn { end, usage: None, items };
+    let finish = store::FinishTurn { items, ..store::FinishTurn::new(end) };
     store.finish_turn(workspace, &turn.id, "test", finish, None).await.unwrap();
 }
 

@@ -59,7 +59,10 @@ async fn a_model_whose_calls_are_always_cut_off_is_not_asked_for_ever() {
     stage.model.answer_by(|_| {
         Answer::empty().tool_call("c", "write_file", r#"{"path":"a.txt","con"#).stop(Stop::MaxOutputTokens)
     });
-    assert_eq!(stage.fail("write").await["kind"], "no_answer");
+    let error = stage.fail("write").await;
+    let message = error["message"].as_str().unwrap();
+    assert_eq!(error["kind"], "no_answer");
+    assert!(message.contains("inside a call of `write_file`, which did not run"), "{message}");
     assert_eq!(stage.bodies().len(), 4);
     assert!(!stage.path("a.txt").exists());
 }
@@ -106,4 +109,42 @@ async fn after_a_failure_the_next_turn_knows_why() {
     }
     let body = stage.last_body();
     assert!(!json!(body["messages"]).to_string().contains("word word"), "what broke off is not replayed");
+}
+
+#[tokio::test]
+async fn an_answer_that_stays_cut_off_is_said_to_be() {
+    let mut stage = Stage::chat().await;
+    for part in ["The total is 12", "34", "56", "78"] {
+        stage.model.answer(Answer::text(part).stop(Stop::MaxOutputTokens));
+    }
+    let answer = stage.ask("How much?").await;
+    assert_eq!(answer["turn"]["answer"], "The total is 12345678");
+    let last = answer["steps"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["cut"], true, "{last}");
+    let params = stage.with(json!({ "turn_id": answer["turn"]["id"] }));
+    let explained = stage.socket.ok("turn/explain", params).await;
+    assert_eq!(explained["explanation"]["rounds"][3]["outcome"]["cut"], true, "{explained}");
+}
+
+#[tokio::test]
+async fn white_space_is_no_answer() {
+    let mut stage = Stage::chat().await;
+    stage.model.answer(Answer::text("  \n"));
+    let failed = stage.fail("Say something.").await;
+    assert_eq!(failed["kind"], "no_answer", "{failed}");
+}
+
+#[tokio::test]
+async fn calls_of_different_turns_have_different_ids_in_one_request() {
+    let mut stage = Stage::agent(&[("a.txt", "text\n")]).await;
+    for _ in 0..2 {
+        stage.model.answer(Answer::empty().tool_call("same", "read_file", r#"{"path":"a.txt"}"#));
+        stage.model.answer(Answer::text("Read."));
+        stage.ask("Read a.txt.").await;
+    }
+    let body = stage.last_body();
+    let blocks = body["messages"].as_array().unwrap().iter().flat_map(|it| it["content"].as_array().unwrap());
+    let calls: Vec<&str> =
+        blocks.filter(|block| block["type"] == "tool_use").filter_map(|block| block["id"].as_str()).collect();
+    assert_eq!(calls, ["same", "same_2"]);
 }

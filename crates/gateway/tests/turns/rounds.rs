@@ -85,7 +85,7 @@ async fn mistakes_of_a_model_are_answers_that_it_can_act_on() {
         ("read_file", r#"{"path":"missing"}"#, "missing"),
         ("edit_file", r#"{"path":"twice.txt","old_text":"same","new_text":"x"}"#, "2"),
         ("edit_file", r#"{"path":"huge.bin","old_text":"a","new_text":"x"}"#, "huge.bin"),
-        ("write_file", r#"{"path":"AGENTS.md","content":"mine"}"#, "not allowed"),
+        ("write_file", r#"{"path":"AGENTS.md","content":"mine"}"#, "the rules do not allow it"),
         ("shell", r#"{"command":"true"}"#, "there is no tool `shell`"),
     ];
     for (name, arguments, expected) in mistakes {
@@ -104,12 +104,24 @@ async fn mistakes_of_a_model_are_answers_that_it_can_act_on() {
 }
 
 #[tokio::test]
-async fn after_a_failure_the_model_is_told_to_correct_it() {
-    let mut stage = Stage::agent(&[]).await;
-    stage.model.answer(call("read_file", json!({ "path": "missing" })));
-    stage.model.answer(Answer::text("It is not there."));
-    stage.ask("read it").await;
-    assert!(results(&stage).last().unwrap().starts_with("## Retry Instruction\n"));
+async fn a_failure_among_results_that_are_fine_is_pointed_out() {
+    let mut turns = writing();
+    turns.shell = Some(unconfined_shell());
+    let files = &[("a.txt", "text\n")];
+    let mut stage = Stage::set(Setting { mode: "agent", turns, files, ..Setting::default() }).await;
+    let (there, missing, exits) = (r#"{"path":"a.txt"}"#, r#"{"path":"missing"}"#, r#"{"command":"exit 3"}"#);
+    let mut told = async |calls: &[(&str, &str)]| {
+        let answer = calls.iter().zip(["1", "2"]);
+        stage.model.answer(answer.fold(Answer::empty(), |it, (call, id)| it.tool_call(id, call.0, call.1)));
+        stage.model.answer(Answer::text("It is not there."));
+        stage.ask("read it").await;
+        results(&stage).last().unwrap().starts_with("## Retry Instruction\n")
+    };
+    assert!(told(&[("read_file", there), ("read_file", missing)]).await);
+    // What stands alone is not overlooked, and how a command ends may be what was asked.
+    assert!(!told(&[("read_file", missing)]).await);
+    assert!(!told(&[("read_file", missing), ("read_file", missing)]).await);
+    assert!(!told(&[("read_file", there), ("shell", exits)]).await);
 }
 
 #[tokio::test]

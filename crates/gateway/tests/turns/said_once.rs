@@ -41,6 +41,28 @@ async fn transcript_of_what_is_said_once() {
     };
     assert_eq!(texts(&first), ["What does missing.txt say?", "It is not there,", "so I cannot say."]);
     assert_eq!(texts(&second), ["And a.txt?", "It says text."]);
+    // What was cut off goes on where it stopped.
+    assert_eq!(first["turn"]["answer"], "It is not there,so I cannot say.");
+
+    // A past prompt and the next one have what their requests have: the date stands in the first turn.
+    let section = |prompt: &Value| {
+        let text = prompt["full_text"].as_str().unwrap();
+        (text.contains("## Current Context"), prompt["turn_text"].as_str().unwrap().contains("Date: "))
+    };
+    for (answer, is_said) in [(&first, true), (&second, false)] {
+        let params = stage.with(json!({ "turn_id": answer["turn"]["id"] }));
+        let rebuilt = stage.socket.ok("prompt/rebuild", params).await;
+        assert_eq!(section(&rebuilt), (is_said, is_said), "{rebuilt}");
+    }
+    let params = stage.with(json!({ "thread_id": stage.thread }));
+    let next = stage.socket.ok("prompt/preview", &params).await;
+    assert_eq!(section(&next), (false, false), "{next}");
+    let sections = next["manifest"]["sections"].as_array().unwrap().iter();
+    let sent = sections.filter(|section| section["said_earlier"] != true);
+    let tokens: u64 = sent.map(|section| section["tokens"].as_u64().unwrap()).sum();
+    assert_eq!(next["sizes"]["prompt_tokens"], tokens);
+    assert_eq!(next["tools"][0]["name"], "read_file");
+    assert!(next["tools"][0]["description"].is_string() && next["tools"][0]["schema"].is_object());
     transcript::check(&stage, "13-said-once", SystemText::Headings);
 }
 
@@ -60,7 +82,7 @@ async fn past_turn(stage: &Stage, date: &str) {
     let answer = TurnMessage::new(Message::assistant(vec![Block::text("hi")]));
     let items = [opening, answer].map(TurnItem::Message).to_vec();
     let end = store::TurnEnd::Completed { session: None };
-    let finish = store::FinishTurn { end, usage: None, items };
+    let finish = store::FinishTurn { items, ..store::FinishTurn::new(end) };
     store.finish_turn(&workspace, &turn.id, "test", finish, None).await.unwrap();
 }
 

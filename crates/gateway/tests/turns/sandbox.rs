@@ -45,7 +45,8 @@ async fn a_protected_file_that_a_command_changed_is_told_to_everybody() {
     assert_eq!(stage.read("AGENTS.md"), "be brief");
     assert!(!stage.path(".git/hooks/pre-commit").exists());
     assert!(
-        last_result(&stage).contains("put back: .git/hooks/pre-commit (new), AGENTS.md (changed)"),
+        last_result(&stage)
+            .contains("undone: .git/hooks/pre-commit (new, removed again), AGENTS.md (changed, put back)"),
         "{}",
         last_result(&stage)
     );
@@ -84,7 +85,7 @@ async fn a_machine_without_a_sandbox_lists_the_shell_and_asks_nobody() {
     let listed = stage.last_body()["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "shell");
     assert!(listed && !stage.path("ran").exists());
     let result = last_result(&stage);
-    let expected = "permissions.shell_sandbox is isolated, and this machine cannot give that: not `isolated`: the \
+    let expected = "no sandbox of this machine is as strong as the settings ask (not `isolated`: the \
                     gateway runs as root";
     assert!(result.contains(expected), "{result}");
 }
@@ -241,7 +242,9 @@ async fn a_lost_lease_puts_back_what_a_command_did_to_protected_files() {
     let store = stage.gateway.gateway().store().clone();
     let later = protocol::Timestamp::from_milliseconds(protocol::Timestamp::now().milliseconds() + 60_000);
     assert_eq!(store.fail_expired_turns(later, 10, &[], &gateway_gone()).await.unwrap().len(), 1);
-    while stage.read("AGENTS.md") != "be brief" || stage.path("AGENTS.override.md").exists() {
+    // While it is put back, it may not be there.
+    let text = || std::fs::read_to_string(stage.path("AGENTS.md")).ok();
+    while text().as_deref() != Some("be brief") || stage.path("AGENTS.override.md").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
@@ -276,8 +279,8 @@ async fn a_file_that_instructions_import_is_protected_like_them() {
     assert_eq!(stage.read("docs/other.md"), "evil\n", "nothing else is");
     let sent = stage.last_body()["messages"].to_string();
     let rule = "permissions.protected = deny (files that instruction files import)";
-    assert_eq!(sent.matches(&format!("did not run ({rule})")).count(), 2, "{sent}");
-    assert!(sent.contains("have been put back: docs/style.md (removed)"), "{sent}");
+    assert_eq!(sent.matches(&format!("was not allowed by the rule {rule}")).count(), 2, "{sent}");
+    assert!(sent.contains("that was undone: docs/style.md (removed, put back)"), "{sent}");
 }
 
 /// A database may be kept anywhere, and has the documents of every workspace in it.

@@ -78,11 +78,8 @@ async fn a_call_without_a_result_may_have_changed_its_file() {
     let arguments = json!({ "path": "b.txt", "content": "x" }).to_string();
     let call = ToolCall { id: "call_1".to_owned(), name: "write_file".to_owned(), arguments };
     let message = TurnMessage::new(Message::assistant(vec![Block::ToolCall(call)]));
-    let finish = store::FinishTurn {
-        end: store::TurnEnd::Cancelled,
-        usage: None,
-        items: vec![TurnItem::Message(message)],
-    };
+    let items = vec![TurnItem::Message(message)];
+    let finish = store::FinishTurn { items, ..store::FinishTurn::new(store::TurnEnd::Cancelled) };
     store.finish_turn(&workspace, &turn.id, "test", finish, None).await.unwrap();
     stage.model.answer(Answer::text("done"));
     stage.ask("Go on.").await;
@@ -90,6 +87,36 @@ async fn a_call_without_a_result_may_have_changed_its_file() {
     let line =
         "The turn before this one was cancelled after one tool call; files it may have changed: b.txt.";
     assert!(text.contains(line), "{text}");
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_had_allowed_has_changed_nothing() {
+    let mut stage = Stage::set(Setting { mode: "agent", ..Setting::default() }).await;
+    stage.model.answer(write("call_1", "notes.md"));
+    let turn = stage.start("Write.").await;
+    stage.until(&turn, |answer| answer["approvals"] != json!([])).await;
+    let params = stage.with(json!({ "turn_id": turn }));
+    stage.socket.ok("turn/cancel", params).await;
+    stage.model.answer(Answer::text("done"));
+    stage.ask("Go on.").await;
+    let text = stage.last_body()["messages"].to_string();
+    let line = "The turn before this one was cancelled by owner after one tool call; it changed no files.";
+    assert!(text.contains(line) && !text.contains("Look at what is there"), "{text}");
+}
+
+#[tokio::test]
+async fn what_a_turn_has_changed_is_told_however_many_have_failed_since() {
+    let mut stage = Stage::agent(&[]).await;
+    stage.model.answer(write("call_1", "f1.txt"));
+    for _ in 0..5 {
+        stage.model.answer(Answer::wrong_key());
+        stage.fail("Write.").await;
+    }
+    stage.model.answer(Answer::text("done"));
+    stage.ask("Go on.").await;
+    let text = stage.last_body()["messages"].to_string();
+    assert!(text.contains("An earlier one failed (the model's provider failed) after one tool call; files it changed: f1.txt."), "{text}");
+    assert_eq!(text.matches("before it called a tool").count(), 3, "{text}");
 }
 
 /// How a turn ends without an answer whose model made these calls, and what the next one is told, in another directory.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use scripted_model::Answer;
 use serde_json::{Value, json};
 
-use crate::support::{Socket, Stage, post};
+use crate::support::{Setting, Socket, Stage, post};
 
 /// An answer that takes a while to be said.
 fn slow(words: usize) -> (String, Answer) {
@@ -128,4 +128,16 @@ async fn a_reader_may_watch_but_not_without_a_connection() {
     let answer: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(answer["error"]["code"], -32011, "{answer}");
     assert_eq!(stage.ended(&turn).await["turn"]["status"], "completed");
+}
+
+#[tokio::test]
+async fn whoever_comes_later_is_told_what_waits() {
+    let mut stage = Stage::set(Setting { mode: "agent", ..Setting::default() }).await;
+    let arguments = json!({ "path": "a.txt", "content": "new" }).to_string();
+    stage.model.answer(Answer::text("I write.").tool_call("call_1", "write_file", &arguments));
+    let turn = stage.start("Write.").await;
+    let waiting = stage.until(&turn, |answer| answer["approvals"] != json!([])).await;
+    let params = stage.with(json!({ "turn_id": turn }));
+    let watched = Socket::owner(&stage.gateway).await.ok("turn/watch", params).await;
+    assert_eq!(watched["approvals"], waiting["approvals"]);
 }

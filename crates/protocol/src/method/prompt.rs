@@ -7,7 +7,7 @@ use crate::preview::{FrozenStart, PromptSizes};
 pub use crate::prompt::RoundManifest;
 use crate::prompt::{PromptBlame, PromptManifest};
 use crate::round::ExplainedRound;
-use crate::{ThreadId, TurnId, WorkspaceId};
+use crate::{ThreadId, ToolSpec, TurnId, WorkspaceId};
 
 /// Takes a thread, and where and with what its next turn would begin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct PromptResult {
     /// What is the same for this session and sent as the first user message; absent in profiles that have none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub user_text: String,
-    /// What is of this turn.
+    /// What is of this turn, without what an earlier turn in the request says already.
     pub turn_text: String,
     /// The parts joined by a blank line.
     pub full_text: String,
@@ -47,6 +47,9 @@ pub struct PromptResult {
     /// How big the request would be; absent for a past prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<PromptSizes>,
+    /// The tools of the first round as a model reads them; absent when there are none, and for a past prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolSpec>,
     /// How the thread's frozen start differs from the disk; absent when it does not, and for a past prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<FrozenStart>,

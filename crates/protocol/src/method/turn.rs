@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tool::TurnApproval;
 use crate::turn::{TurnExplanation, TurnReminder, TurnStep};
-use crate::{ContentHash, ThreadId, ThreadSession, Turn, TurnId, WorkspaceId};
+use crate::{ContentHash, HowDecided, ThreadId, ThreadSession, Turn, TurnId, WorkspaceId};
 
 /// Takes what a thread is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -113,6 +113,9 @@ pub struct TurnWatchResult {
     /// another gateway runs it: then `turn/get` has more from time to time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_index: Option<u64>,
+    /// Calls that wait for a decision now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<TurnApproval>,
 }
 
 /// Answers a call that waits for somebody to decide.
@@ -131,9 +134,9 @@ pub struct TurnApproveParams {
     /// refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<ContentHash>,
-    /// Whether it was decided in advance, for every call of this tool in the turn; only kept and shown.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub standing: bool,
+    /// How the answer came about, which is kept and shown, and told to the model; `expired` is the gateway's own.
+    #[serde(default)]
+    pub how: HowDecided,
 }
 
 /// Answers that the decision was taken.

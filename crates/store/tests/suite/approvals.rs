@@ -1,7 +1,7 @@
 //! Approvals: asked for by who runs the turn, decided once, by anybody, in time.
 
 use protocol::notification::TurnStarted;
-use protocol::{ApprovalRequest, ContentHash, Timestamp, Turn, TurnApproval};
+use protocol::{ApprovalRequest, ContentHash, HowDecided, Timestamp, Turn, TurnApproval};
 use serde_json::{Map, json};
 use store::{ApprovalAnswer, StoreError, TurnEnd, TurnEvent, Wake};
 
@@ -129,19 +129,38 @@ both_databases!(a_decision_is_kept_and_told_with_who_decided, async |given| {
 both_databases!(an_answer_about_something_else_than_what_is_asked_is_refused, async |given| {
     let turn = begin(given).await;
     request(given, &turn, approval("call", 60_000)).await;
-    let about = async |digest: &str, standing: bool| {
+    let about = async |digest: &str, how: HowDecided| {
         let digest = Some(ContentHash::of(digest));
-        let answer = ApprovalAnswer { digest, standing, ..said(true, Some("ada")) };
+        let answer = ApprovalAnswer { digest, how, ..said(true, Some("ada")) };
         given.store.answer_approval(&given.workspace, &turn.id, "call", answer).await
     };
-    assert_invalid_state(about("another", false).await);
+    assert_invalid_state(about("another", HowDecided::Asked).await);
     assert_eq!(approvals(given, &turn).await[0].decision, None);
-    assert!(about("call", true).await.unwrap().decision.unwrap().standing);
-    assert!(approvals(given, &turn).await[0].decision.as_ref().unwrap().standing);
+    let kept = about("call", HowDecided::Standing).await.unwrap().decision.unwrap();
+    assert_eq!(kept.how, HowDecided::Standing);
+    assert_eq!(approvals(given, &turn).await[0].decision, Some(kept));
     // A decision stands for what it was about, and for nothing else.
-    assert_invalid_state(about("another", true).await);
+    assert_invalid_state(about("another", HowDecided::Standing).await);
     request(given, &turn, approval("call", 60_000)).await;
-    assert!(!about("call", false).await.unwrap().decision.unwrap().standing);
+    assert_eq!(about("call", HowDecided::Flag).await.unwrap().decision.unwrap().how, HowDecided::Flag);
+});
+
+both_databases!(a_question_that_nobody_answers_is_denied_once, async |given| {
+    let turn = begin(given).await;
+    request(given, &turn, approval("late", 0)).await;
+    let expire = |call| given.store.expire_approval(&given.workspace, &turn.id, OWNER, call);
+    let expired = expire("late").await.unwrap();
+    let decision = expired.decision.clone().unwrap();
+    assert_eq!((decision.allowed, decision.decided_by, decision.how), (false, None, HowDecided::Expired));
+    assert_eq!(expire("late").await.unwrap(), expired);
+    assert_invalid_state(answer(given, &turn, "late", true).await);
+    let filter = store::AuditFilter { limit: 9, ..store::AuditFilter::default() };
+    let audited = given.store.audit_entries(filter).await.unwrap();
+    assert_eq!(audited.iter().map(|entry| entry.actor.as_deref()).collect::<Vec<_>>(), [Some("gateway")]);
+    // Whoever was in time is heard.
+    request(given, &turn, approval("answered", 60_000)).await;
+    answer(given, &turn, "answered", true).await.unwrap();
+    assert!(is_allowed(&expire("answered").await.unwrap()));
 });
 
 both_databases!(a_decision_stands, async |given| {

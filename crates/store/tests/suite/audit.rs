@@ -5,7 +5,7 @@ use protocol::round::RoundOutcome;
 use protocol::{AuditEntry, AuditEntryId, Role, Timestamp, TokenUsage};
 use store::{AuditFilter, FinishTurn, NewToken, TurnEnd, hash_secret};
 
-use crate::fixture::OWNER;
+use crate::fixture::{OWNER, failure, from_now};
 
 both_databases!(entries_are_listed_newest_first_and_filtered, async |given| {
     let token = |name: &str| NewToken {
@@ -47,7 +47,7 @@ both_databases!(running_turns_count_with_those_that_have_ended, async |given| {
     let ended = given.turn(&given.thread(None, "ended").await).await;
     let running = given.turn(&given.thread(None, "running").await).await;
     for (turn, input) in [(&ended, 5), (&running, 7)] {
-        let outcome = RoundOutcome { round: 1, usage: used(input), cache_marks: Vec::new() };
+        let outcome = RoundOutcome { round: 1, usage: used(input), cache_marks: Vec::new(), cut: false };
         let items = [TurnItem::Round(outcome)];
         let added = given.store.add_turn_items(&given.workspace, &turn.id, OWNER, &items, Vec::new()).await;
         added.unwrap();
@@ -59,6 +59,9 @@ both_databases!(running_turns_count_with_those_that_have_ended, async |given| {
     let end = FinishTurn { usage: Some(used(5)), ..FinishTurn::new(TurnEnd::Cancelled) };
     given.store.finish_turn(&given.workspace, &ended.id, OWNER, end, None).await.unwrap();
     assert_eq!(usage().await.input, 12, "a turn that has ended is counted once");
+    let failed = given.store.fail_expired_turns(from_now(3_600_000), 9, &[], &failure("abandoned")).await;
+    assert_eq!(failed.unwrap()[0].usage, Some(used(7)), "and one whose gateway died as far as it had come");
+    assert_eq!(usage().await.input, 12);
     let elsewhere = given.another_workspace().await;
     assert_eq!(given.store.running_turns(Some(&elsewhere)).await.unwrap(), 0);
 });

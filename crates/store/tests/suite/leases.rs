@@ -156,3 +156,15 @@ both_databases!(adding_to_a_turn_and_failing_it_never_wait_for_each_other, async
     }
     another.close().await;
 });
+
+both_databases!(a_lease_from_before_the_clock_was_set_back_holds_no_sqlite_turn, async |given| {
+    let turn = begin(given, 15_000).await;
+    let (past, failed) = (from_now(-3_600_000), failure("abandoned"));
+    let fail = |living: Vec<_>| {
+        let (store, failed) = (given.store.clone(), failed.clone());
+        async move { store.fail_turns_leased_beyond(past, 10, &living, &failed).await.unwrap().len() }
+    };
+    assert_eq!(fail(vec![turn.id.clone()]).await, 0, "a turn that runs here goes on");
+    // PostgreSQL has other gateways, whose clock is the database's own.
+    assert_eq!(fail(Vec::new()).await, usize::from(matches!(given.database, store::Database::Sqlite(_))));
+});

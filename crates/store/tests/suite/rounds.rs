@@ -97,7 +97,7 @@ both_databases!(the_last_items_are_added_with_the_end_once, async |given| {
     let turn = given.turn(&thread).await;
     let usage = Some(TokenUsage { output: 1, ..TokenUsage::default() });
     let end = |end: TurnEnd| {
-        let finish = FinishTurn { end, usage, items: vec![message("answer")] };
+        let finish = FinishTurn { usage, items: vec![message("answer")], ..FinishTurn::new(end) };
         given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, Some("ada"))
     };
     let first = end(completed()).await.unwrap();

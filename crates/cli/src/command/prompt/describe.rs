@@ -2,10 +2,10 @@
 
 use protocol::preview::{FrozenStart, PromptSizes};
 use protocol::prompt::{
-    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptSource, PromptSourceKind,
-    PromptTruncation, Stability,
+    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptManifestSection, PromptRole,
+    PromptSource, PromptSourceKind, PromptTruncation, Stability,
 };
-use protocol::{ContentHash, FrozenChange, FrozenFile};
+use protocol::{ContentHash, FrozenChange, FrozenFile, ToolSpec};
 
 use crate::output::shown_path;
 use crate::words::{count, enum_str};
@@ -35,11 +35,7 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>) -> S
             stability: section.stability.name(),
             name: &section.id,
             tokens: section.tokens,
-            rest: format!(
-                "{:>char_width$} characters{}",
-                section.chars,
-                if section.truncated { ", cut" } else { "" }
-            ),
+            rest: format!("{:>char_width$} characters{}", section.chars, describe_remark(section)),
         })
         .collect();
     let mut text = String::new();
@@ -71,7 +67,8 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>) -> S
         ));
     }
     let of = |stability: Stability| -> u64 {
-        let sections = sections.iter().filter(|section| section.stability == stability);
+        let sections =
+            sections.iter().filter(|section| section.stability == stability && !section.said_earlier);
         sections.map(|section| section.tokens).sum()
     };
     let (stable, session, turn) = (of(Stability::Stable), of(Stability::Session), of(Stability::Turn));
@@ -85,6 +82,21 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>) -> S
         text.push_str(&describe_window(sizes));
     }
     text
+}
+
+/// What is special about a section, behind its size.
+pub(crate) fn describe_remark(section: &PromptManifestSection) -> String {
+    let mut remark = String::new();
+    for (holds, words) in [
+        (section.truncated, ", cut"),
+        (section.role == PromptRole::User, ", sent as the first user message"),
+        (section.said_earlier, ", not sent again: an earlier turn says it"),
+    ] {
+        if holds {
+            remark.push_str(words);
+        }
+    }
+    remark
 }
 
 /// The share of the model's window that a request takes.
@@ -111,7 +123,9 @@ pub(super) fn describe_frozen(frozen: &FrozenStart) -> String {
     }
     if let Some(asked) = &frozen.asked_cwd {
         let cwd = &frozen.cwd;
-        text.push_str(&format!("the thread works in {cwd}; {asked} changes nothing of its prompt\n"));
+        text.push_str(&format!(
+            "the thread has worked in {cwd}; its next turn works in {asked}, with the prompt it has\n"
+        ));
     }
     match &frozen.reminder {
         Some(reminder) => {
@@ -131,6 +145,19 @@ fn describe_frozen_file(file: &FrozenFile) -> String {
     let line = file.line.map_or_else(String::new, |line| format!(", from line {line} on"));
     let change = enum_str::<FrozenChange>(&file.change);
     format!("{change:<7}  {}{line}", shown_path(&file.path))
+}
+
+/// Tools as a model reads them.
+pub(super) fn describe_tools(tools: &[ToolSpec]) -> String {
+    let described = tools.iter().map(|ToolSpec { name, description, schema }| {
+        let schema = serde_json::to_string_pretty(schema).unwrap_or_default();
+        format!("{name}\n{}\n{}\n", indented(description), indented(&schema))
+    });
+    described.collect::<Vec<_>>().join("\n")
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 /// Where every section came from, what went otherwise than asked, and the fingerprints.
@@ -207,8 +234,15 @@ pub(crate) fn hash(sha256: &ContentHash) -> &str {
     sha256.as_str().get(..HASH).unwrap_or(sha256.as_str())
 }
 
+/// What a difference is between: only turns have a history that it may cost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Between {
+    Turns,
+    Directories,
+}
+
 /// What is to blame, in words.
-pub(super) fn describe_blame(blame: &PromptBlame) -> String {
+pub(super) fn describe_blame(blame: &PromptBlame, between: Between) -> String {
     let Some(first) = &blame.first_difference else {
         return format!("nothing differs: all {} tokens can be reused\n", blame.kept_tokens);
     };
@@ -224,10 +258,17 @@ pub(super) fn describe_blame(blame: &PromptBlame) -> String {
             text.push_str(&format!("  {label:<6}  {}\n", describe_source(source)));
         }
     }
+    let PromptBlame { kept_tokens, tokens_before, tokens_after, lost_tokens, lost_prefix_tokens, .. } = blame;
     text.push_str(&format!(
-        "{} of {} tokens can be reused, {} cannot; {} of those are before the history\n",
-        blame.kept_tokens, blame.tokens_before, blame.lost_tokens, blame.lost_prefix_tokens
+        "{kept_tokens} of the {tokens_after} tokens can be reused, {} are new",
+        tokens_after.saturating_sub(*kept_tokens)
     ));
+    text.push_str(&match between {
+        Between::Turns => format!(
+            "; of the {tokens_before} before, {lost_tokens} are lost, {lost_prefix_tokens} of them before the history\n"
+        ),
+        Between::Directories => format!("; before there were {tokens_before}\n"),
+    });
     if blame.changed_sections.len() > 1 {
         text.push_str(&format!("all that differ: {}\n", blame.changed_sections.join(", ")));
     }

@@ -45,11 +45,37 @@ pub(super) struct Questions {
 /// How a question was settled.
 pub(super) enum Reply {
     /// Somebody said yes or no.
-    Decided { approval: Box<TurnApproval>, allow: bool, standing: bool },
+    Decided { approval: Box<TurnApproval>, answer: Answer },
     /// Somebody wants to see more before.
     More(More),
     /// Nobody is at the terminal any more.
     NobodyThere(Vec<TurnApproval>),
+}
+
+/// What somebody at the terminal says to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    Deny,
+    Allow,
+    /// This call, and every later one of its tool in the turn.
+    AllowAll,
+}
+
+impl Answer {
+    /// What it says to the call that was asked about.
+    pub(super) fn verdict(self) -> Verdict {
+        match self {
+            Self::Deny => Verdict::Deny,
+            Self::Allow | Self::AllowAll => Verdict::Allow,
+        }
+    }
+}
+
+/// Whether a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Allow,
+    Deny,
 }
 
 /// What somebody wants to see.
@@ -93,16 +119,15 @@ impl Questions {
             Some(line) => {
                 // Ctrl-D ends what was typed, and not the line.
                 self.is_line_open = !line.ends_with('\n');
-                let decided =
-                    |allow, standing| Reply::Decided { approval: Box::new(first.clone()), allow, standing };
+                let decided = |answer| Reply::Decided { approval: Box::new(first.clone()), answer };
                 match line.trim().to_lowercase().as_str() {
                     "v" => Reply::More(More::All),
-                    "n" | "no" => decided(false, false),
+                    "n" | "no" => decided(Answer::Deny),
                     // Nobody can allow what was not on the screen.
                     _ if !self.unseen.is_empty() => Reply::More(More::Page),
-                    "y" | "yes" => decided(true, false),
-                    "a" => decided(true, true),
-                    _ => decided(false, false),
+                    "y" | "yes" => decided(Answer::Allow),
+                    "a" => decided(Answer::AllowAll),
+                    _ => decided(Answer::Deny),
                 }
             }
             None => Reply::NobodyThere(self.waiting.drain(..).collect()),

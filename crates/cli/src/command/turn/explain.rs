@@ -3,11 +3,11 @@
 use protocol::hook::HookRun;
 use protocol::round::ExplainedRound;
 use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDelivery, TurnExplanation};
-use protocol::{CallEffects, ProtectedChange, TurnApproval};
+use protocol::{ApprovalDecision, CallEffects, HowDecided, ProtectedChange, TurnApproval, TurnStatus};
 
 use super::steps::outcome;
 use super::{describe_spent, describe_usage, status_name};
-use crate::command::prompt::{describe_source, hash, list};
+use crate::command::prompt::{describe_remark, describe_source, hash, list};
 use crate::output::{one_line, shown_path};
 use crate::words::{count, enum_str};
 
@@ -26,8 +26,8 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     );
     let width = explanation.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
     let sections = explanation.sections.iter().map(|section| {
-        let cut = if section.truncated { ", cut" } else { "" };
-        format!("{:<7}  {:<width$}  {} tokens{cut}", section.stability.name(), section.id, section.tokens)
+        let remark = describe_remark(section);
+        format!("{:<7}  {:<width$}  {} tokens{remark}", section.stability.name(), section.id, section.tokens)
     });
     list(&mut text, "sections", sections);
     let sources = explanation.sources.iter();
@@ -39,10 +39,10 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     list(&mut text, "files", explanation.files.iter().map(describe_file));
     list(&mut text, "hooks", explanation.hooks.iter().map(describe_hook));
     list(&mut text, "tools", explanation.tools.iter().map(describe_tool));
-    list(&mut text, "decisions", explanation.approvals.iter().map(describe_decision));
+    list(&mut text, "decisions", explanation.approvals.iter().map(|it| describe_decision(it, turn.status)));
     list(&mut text, "history", explanation.history.iter().map(describe_history));
     let several = explanation.rounds.iter();
-    list(&mut text, "rounds", several.flat_map(describe_round));
+    list(&mut text, "rounds", several.flat_map(|round| describe_round(round, turn.status)));
     let model = turn.model.iter().map(|model| format!("asked   {model}"));
     let usage = describe_spent(turn).map(|spent| format!("tokens  {spent}"));
     list(&mut text, "model", model.chain(usage));
@@ -100,7 +100,7 @@ pub(super) fn describe_effects(effects: &CallEffects) -> String {
         words.push_str(&format!(", sandbox {}", level.name()));
     }
     for ProtectedChange { path, change, undone } in &effects.protected_changes {
-        let outcome = if *undone { "put back" } else { "not put back" };
+        let outcome = if *undone { change.undoing() } else { "left as it is" };
         words.push_str(&format!(", protected {} {} ({outcome})", one_line(path, WIDTH), change.name()));
     }
     if effects.unwatched {
@@ -110,27 +110,39 @@ pub(super) fn describe_effects(effects: &CallEffects) -> String {
 }
 
 /// Who decided about a call, and how.
-pub(super) fn describe_decision(approval: &TurnApproval) -> String {
+pub(super) fn describe_decision(approval: &TurnApproval, status: TurnStatus) -> String {
     let call = one_line(&approval.request.call_id, WIDTH);
     let tool = one_line(&approval.request.tool, WIDTH);
     let outcome = match &approval.decision {
-        Some(decision) => {
-            let what = if decision.allowed { "allowed" } else { "denied" };
-            let who = decision.decided_by.as_deref().unwrap_or("somebody without a name");
-            let how = if decision.standing { " (standing)" } else { "" };
-            format!("{what} by {} at {}{how}", one_line(who, WIDTH), decision.decided_at)
+        Some(decision) => describe_verdict(decision),
+        None if status == TurnStatus::Running => {
+            format!("undecided; a denial from {} on", approval.expires_at)
         }
-        None => format!("undecided; a denial from {} on", approval.expires_at),
+        None => "undecided when the turn ended; it did not run".to_owned(),
     };
     format!("{tool} ({call})  {outcome}")
 }
 
+fn describe_verdict(decision: &ApprovalDecision) -> String {
+    let ApprovalDecision { allowed, decided_by, decided_at, how } = decision;
+    let who = one_line(decided_by.as_deref().unwrap_or("somebody without a name"), WIDTH);
+    let (verb, flag) = if *allowed { ("allowed", "--allow-writes") } else { ("denied", "--deny-writes") };
+    match how {
+        HowDecided::Asked => format!("{verb} by {who} at {decided_at}"),
+        HowDecided::Standing => format!("{verb} by {who} at {decided_at} (standing)"),
+        HowDecided::Flag => format!("{verb} by {flag} of {who} at {decided_at}; nobody was asked"),
+        HowDecided::Unattended => format!("{verb} at {decided_at}: nobody was there to be asked, for {who}"),
+        HowDecided::Expired => format!("{verb} at {decided_at}: nobody answered in time"),
+    }
+}
+
 /// A round in lines: its number, what it was asked with, then what it was told, called and cost.
-fn describe_round(round: &ExplainedRound) -> Vec<String> {
-    let tokens: u64 = round.sections.iter().map(|section| section.tokens).sum();
+fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
+    let sent = round.sections.iter().filter(|section| !section.said_earlier);
+    let (sections, tokens) = sent.fold((0, 0), |(count, sum), section| (count + 1, sum + section.tokens));
     let prompt = match round.same_as {
         Some(same) => format!("the manifest of round {same}"),
-        None => format!("{} of {tokens} tokens", count(round.sections.len() as u64, "section")),
+        None => format!("{} of {tokens} tokens", count(sections, "section")),
     };
     let mut lines = vec![format!("{:<3} {prompt}", round.round)];
     let mut add = |label: &str, text: String| lines.push(format!("    {label:<9} {text}"));
@@ -157,12 +169,15 @@ fn describe_round(round: &ExplainedRound) -> Vec<String> {
         add("called", describe_tool(call));
     }
     for approval in &round.approvals {
-        add("decided", describe_decision(approval));
+        add("decided", describe_decision(approval, status));
     }
     if let Some(outcome) = &round.outcome {
         let marks: Vec<&str> = outcome.cache_marks.iter().map(enum_str).collect();
         if !marks.is_empty() {
             add("cache", format!("marked after {}", marks.join(", ").replace('_', " ")));
+        }
+        if outcome.cut {
+            add("answer", "cut off before its end".to_owned());
         }
         add("tokens", describe_usage(&outcome.usage));
     }

@@ -16,7 +16,7 @@ use protocol::notification::{
     ContextCompressed, ContextCompressing, Notification as _, TurnApprovalRequested, TurnCancelled,
     TurnCompleted, TurnDelta, TurnFailed, TurnManifestKept, TurnRetrying, TurnToolFinished, TurnToolStarted,
 };
-use protocol::{Method, Sequence, TurnError, TurnId, TurnStatus, WorkspaceId};
+use protocol::{MessageRole, Method, Sequence, TurnError, TurnId, TurnStatus, WorkspaceId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -128,7 +128,7 @@ impl<'a> Live<'a> {
         // Before the turn is looked at, so that its end is not missed.
         let subscription = EventsSubscribeParams { workspace_id, since: None };
         live.cursor = live.call::<EventsSubscribe>(&subscription).await?.seq;
-        let TurnWatchResult { turn, text, next_index } = live.call::<TurnWatch>(&params).await?;
+        let TurnWatchResult { turn, text, next_index, approvals } = live.call::<TurnWatch>(&params).await?;
         let end = match turn.status {
             TurnStatus::Running => None,
             TurnStatus::Completed => Some(TurnCompleted::NAME),
@@ -139,9 +139,16 @@ impl<'a> Live<'a> {
             return live.end(method).await;
         }
         if live.output.is_json() {
-            live.output.json(&json!({ "event": TurnWatch::NAME, "turn": turn, "text": text }))?;
+            let waiting =
+                json!({ "event": TurnWatch::NAME, "turn": turn, "text": text, "approvals": approvals });
+            live.output.json(&waiting)?;
         } else {
+            // What came before is told before, or left out: later it would seem to belong to what happens then.
+            live.tell_so_far().await?;
             print(&shown(&live.answer.join(&text, next_index)))?;
+        }
+        for approval in &approvals {
+            live.tell_how_to_approve(approval);
         }
         live.follow().await
     }
@@ -384,6 +391,12 @@ impl<'a> Live<'a> {
             self.questions.break_line(self.output);
             print(&shown(&self.answer.end(turn.answer.as_deref())))?;
             self.tell_reminders(&result, |_| true);
+        }
+        let is_cut =
+            result.steps.iter().rfind(|step| step.role == MessageRole::Assistant).is_some_and(|it| it.cut);
+        if is_cut && turn.status == TurnStatus::Completed {
+            self.speak();
+            self.output.warning("the answer was cut off at its maximum length", Some("ask to go on with it"));
         }
         let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
         self.note(format!("turn {}{spent}", turn.ordinal));

@@ -2,8 +2,8 @@
 
 use std::io::{IsTerminal as _, Read as _};
 
-use protocol::Hint as _;
-use protocol::method::TurnStartParams;
+use protocol::method::{ThreadGet, ThreadGetParams, TurnStartParams};
+use protocol::{Hint as _, ThreadMode};
 use provider::ModelName;
 
 use super::approval::{Policy, is_attended};
@@ -30,6 +30,16 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         let client = context.connect().await?;
         let workspace = context.workspace(&client, &arguments.scope).await?;
         let thread_id = find_thread(&client, &workspace.id, &arguments.thread).await?;
+        if workspace.root_path.is_none() {
+            let params = ThreadGetParams { workspace_id: workspace.id.clone(), thread_id: thread_id.clone() };
+            let is_agent = client.call::<ThreadGet>(&params).await?.thread.mode == ThreadMode::Agent;
+            let hint = format!("`foreword workspace update {} --root DIR` gives it one", workspace.name);
+            if is_agent {
+                let message =
+                    "the workspace has no directory, so the model has no tools for files and commands";
+                context.output.warning(message, Some(&hint));
+            }
+        }
         Ok::<_, Failure>((client, workspace, thread_id))
     };
     let (client, workspace, thread_id) = tokio::select! {

@@ -67,7 +67,10 @@ pub(super) fn describe(result: &TurnGetResult, root: Option<&str>) -> String {
     }
     if !result.decided.is_empty() {
         text.push_str("\ndecisions\n");
-        result.decided.iter().for_each(|it| text.push_str(&format!("  {}\n", describe_decision(it))));
+        result
+            .decided
+            .iter()
+            .for_each(|it| text.push_str(&format!("  {}\n", describe_decision(it, result.turn.status))));
     }
     text
 }

@@ -42,7 +42,7 @@ impl Changes {
     pub(in crate::shell) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(named) = self.named(true) {
-            let mut note = format!("protected files were changed and have been put back: {named}.");
+            let mut note = format!("the command changed protected files, and that was undone: {named}.");
             if !self.set_aside.is_empty() {
                 let places = self.set_aside.iter().take(MAX_NAMED).map(|place| one_line(place.as_os_str()));
                 let places = places.collect::<Vec<_>>().join(", ");
@@ -61,10 +61,14 @@ impl Changes {
 
     fn named(&self, undone: bool) -> Option<String> {
         let changes: Vec<_> = self.changes.iter().filter(|change| change.2 == undone).collect();
-        let named = changes
-            .iter()
-            .take(MAX_NAMED)
-            .map(|(path, change, _)| format!("{} ({})", one_line(path.as_os_str()), change.name()));
+        let named = changes.iter().take(MAX_NAMED).map(|(path, change, undone)| {
+            let path = one_line(path.as_os_str());
+            if *undone {
+                format!("{path} ({}, {})", change.name(), change.undoing())
+            } else {
+                format!("{path} ({})", change.name())
+            }
+        });
         let mut named = named.collect::<Vec<_>>().join(", ");
         if changes.len() > MAX_NAMED {
             named.push_str(&format!(" and {} more", changes.len() - MAX_NAMED));

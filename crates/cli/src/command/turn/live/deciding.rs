@@ -1,12 +1,12 @@
 //! What is done about calls that ask.
 
 use client::ClientError;
-use protocol::TurnApproval;
 use protocol::method::{TurnApprove, TurnApproveParams};
 use protocol::notification::TurnApprovalRequested;
+use protocol::{HowDecided, TurnApproval};
 
 use super::Live;
-use crate::command::turn::approval::{Policy, Reply, is_attended};
+use crate::command::turn::approval::{Answer, Policy, Reply, Verdict, is_attended};
 use crate::command::turn::question_view::{Screen, rows};
 use crate::command::turn::steps;
 use crate::failure::Failure;
@@ -30,10 +30,13 @@ impl Live<'_> {
                 Ok(())
             }
             Policy::Allow | Policy::Deny => {
-                let allow = self.policy == Policy::Allow;
-                let (word, flag) = if allow { ("allowed", "allow") } else { ("refused", "deny") };
+                let (verdict, word, flag) = if self.policy == Policy::Allow {
+                    (Verdict::Allow, "allowed", "allow")
+                } else {
+                    (Verdict::Deny, "refused", "deny")
+                };
                 self.note(format!("{word} {} (--{flag}-writes)", steps::describe_approval(&approval)));
-                self.approve(&approval, allow, false).await
+                self.approve(&approval, verdict, HowDecided::Flag).await
             }
             Policy::Nobody => self.deny_unasked(&approval).await,
             Policy::Terminal
@@ -59,7 +62,7 @@ impl Live<'_> {
         rows(approval, Screen::here().columns).iter().for_each(|row| self.note(row));
     }
 
-    fn tell_how_to_approve(&mut self, approval: &TurnApproval) {
+    pub(super) fn tell_how_to_approve(&mut self, approval: &TurnApproval) {
         self.show_whole(approval);
         let digest = approval.request.digest.as_ref();
         let message = format!(
@@ -78,7 +81,7 @@ impl Live<'_> {
         self.note(
             "denied, because nobody is at a terminal to be asked; --wait lets a call wait for `foreword turn approve`",
         );
-        self.approve(approval, false, false).await
+        self.approve(approval, Verdict::Deny, HowDecided::Unattended).await
     }
 
     async fn allow_standing(&mut self, approval: &TurnApproval) -> Result<(), Failure> {
@@ -87,15 +90,15 @@ impl Live<'_> {
             "standing: allowed with all calls of {} in this turn",
             one_line(&approval.request.tool, usize::MAX)
         ));
-        self.approve(approval, true, true).await
+        self.approve(approval, Verdict::Allow, HowDecided::Standing).await
     }
 
     pub(super) async fn reply(&mut self, reply: Reply) -> Result<(), Failure> {
         match reply {
             Reply::More(more) => self.questions.show_more(self.output, more),
-            Reply::Decided { approval, allow, standing } => {
-                self.approve(&approval, allow, standing).await?;
-                if standing {
+            Reply::Decided { approval, answer } => {
+                self.approve(&approval, answer.verdict(), HowDecided::Asked).await?;
+                if answer == Answer::AllowAll {
                     let tool = &approval.request.tool;
                     self.standing.insert(tool.clone());
                     for other in self.questions.take_others(tool) {
@@ -115,14 +118,19 @@ impl Live<'_> {
     }
 
     /// Decides about exactly what was shown.
-    async fn approve(&mut self, shown: &TurnApproval, allow: bool, standing: bool) -> Result<(), Failure> {
+    async fn approve(
+        &mut self,
+        shown: &TurnApproval,
+        verdict: Verdict,
+        how: HowDecided,
+    ) -> Result<(), Failure> {
         let params = TurnApproveParams {
             workspace_id: self.workspace_id.clone(),
             turn_id: self.turn_id.clone(),
             call_id: shown.request.call_id.clone(),
-            allow,
+            allow: verdict == Verdict::Allow,
             digest: shown.request.digest.clone(),
-            standing,
+            how,
         };
         loop {
             return match self.call::<TurnApprove>(&params).await {

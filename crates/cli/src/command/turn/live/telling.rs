@@ -54,6 +54,15 @@ impl Live<'_> {
         Ok(())
     }
 
+    /// What the model was reminded of beside the question, for somebody who comes later. What its calls have reminded it of
+    /// is not told without them.
+    pub(super) async fn tell_so_far(&mut self) -> Result<(), Failure> {
+        let turn = self.get().await?;
+        self.tell_reminders(&turn, |(_, call_id)| call_id.is_none());
+        self.told.extend(reminders(&turn).map(|(place, _)| place));
+        Ok(())
+    }
+
     /// What the model is reminded of beside the question.
     pub(super) async fn tell_opening(&mut self) -> Result<(), Failure> {
         if !self.output.is_json() {
