@@ -33,7 +33,9 @@ pub(crate) fn reason(path: &Path, more_names: &[String]) -> Option<String> {
 
 fn is_instruction_file(name: &str, more_names: &[String]) -> bool {
     let of_profiles = PROFILES.iter().any(|profile| {
-        let at_home = profile.home.iter().flat_map(|home| home.names.iter().copied());
+        // What an agent reads only in a directory of its own may have any meaning elsewhere.
+        let home = profile.home.iter().filter(|_| profile.home_directory.is_none());
+        let at_home = home.flat_map(|home| home.names.iter().copied());
         profile.known_names().chain(at_home).any(|known| known.eq_ignore_ascii_case(name))
     });
     of_profiles || more_names.iter().any(|known| known.eq_ignore_ascii_case(name))
