@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use super::finish::instruction_file;
 use super::imports::MAX_BYTES_IN_PLACE;
-use super::{Chain, Chosen, KEPT_PRIVATE, Origin, instruction_file};
+use super::{Chain, Chosen, KEPT_PRIVATE, Origin};
 use crate::cache::Marker;
 use crate::decision::{Decision, Outcome};
 use crate::file::{Bounds, Content, Found};
