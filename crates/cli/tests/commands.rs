@@ -28,6 +28,7 @@ mod session;
 mod show;
 mod threads;
 mod tokens;
+mod turn_failures;
 pub(crate) mod turns;
 mod watch;
 mod widths;

@@ -14,7 +14,7 @@ pub(crate) struct Talk {
     pub(crate) machine: Machine,
     pub(crate) model: ScriptedModel,
     pub(super) thread: String,
-    server: Option<Server>,
+    pub(super) server: Option<Server>,
     _runtime: Runtime,
 }
 
@@ -23,7 +23,7 @@ impl Talk {
         Self::with(mode, "")
     }
 
-    fn with(mode: &str, settings: &str) -> Self {
+    pub(super) fn with(mode: &str, settings: &str) -> Self {
         let machine = Machine::new();
         let runtime = Runtime::new().unwrap();
         let model = runtime.block_on(ScriptedModel::start()).unwrap();
@@ -41,11 +41,11 @@ impl Talk {
     }
 
     #[track_caller]
-    fn ask(&self, words: &str) -> Said {
+    pub(super) fn ask(&self, words: &str) -> Said {
         self.machine.run(&format!("turn start {} {words}", self.thread))
     }
 
-    fn begin(&self, words: &str) -> Child {
+    pub(super) fn begin(&self, words: &str) -> Child {
         start(self.machine.command(&format!("turn start {} {words}", self.thread)))
     }
 
@@ -72,7 +72,7 @@ pub(super) fn ended(mut child: Child) -> Said {
     Said { code: status.code(), out, err }
 }
 
-fn lines(text: &str) -> Vec<Value> {
+pub(super) fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -337,41 +337,6 @@ fn without_a_terminal_what_asks_is_denied_at_once() {
 }
 
 #[test]
-fn without_a_model_it_says_how_to_get_one() {
-    let (machine, _server) = Machine::with_workspace();
-    let thread = machine.run("thread create Talk").word();
-    let error = machine.run(&format!("turn start {thread} Hi")).failed(3);
-    assert!(error.starts_with("error: ") && error.contains("model") && error.contains("\nhint: "), "{error}");
-    let error = machine.run(&format!("turn start {thread} Hi --format json")).error(3);
-    assert_eq!(error["data"]["kind"], "provider_failed", "{error}");
-    assert!(error["hint"].is_string() && !error["message"].as_str().unwrap().contains("hint:"), "{error}");
-}
-
-#[test]
-fn a_missing_key_is_said_before_a_turn_begins() {
-    let machine = Machine::new();
-    machine.write("home/config.toml", "[model]\ndefault = 'anthropic/claude-test'\n");
-    let _server = machine.serve();
-    machine.run("workspace create demo").done();
-    machine.run("thread create Talk").done();
-    machine.check_code(
-        "turn start Talk Hi",
-        3,
-        "",
-        "error: provider `anthropic`: there is no key: ANTHROPIC_API_KEY is not set\n\
-         hint: set ANTHROPIC_API_KEY where the gateway runs, and start the gateway again\n",
-    );
-    machine.check_code(
-        "turn start Talk Hi --model openai/gpt-test",
-        3,
-        "",
-        "error: provider `openai`: there is no key: OPENAI_API_KEY is not set\n\
-         hint: set OPENAI_API_KEY where the gateway runs, and start the gateway again\n",
-    );
-    assert_eq!(machine.run("turn list Talk --format json").object()["turns"], serde_json::json!([]));
-}
-
-#[test]
 fn whoever_may_only_read_sees_prompts_and_turns_but_starts_none() {
     let talk = Talk::new("chat");
     talk.model.answer(Answer::text("Yes."));
@@ -401,35 +366,6 @@ fn whoever_may_only_read_sees_prompts_and_turns_but_starts_none() {
         "error: `turn/start` needs the role operator, this token has reader\n\
          hint: use a token with a stronger role, or ask an owner for one\n"
     );
-}
-
-#[test]
-fn a_provider_that_fails_is_an_error_with_its_hint() {
-    let talk = Talk::new("chat");
-    talk.model.answer(Answer::wrong_key());
-    let error = talk.ask("Hi").failed(3);
-    assert!(error.contains("error: provider `anthropic`: HTTP 401: "), "{error}");
-    assert!(error.contains("\nhint: there is no key; set ANTHROPIC_API_KEY\n"), "{error}");
-    assert!(!error.contains("tokens:") && !error.contains("ask again"), "{error}");
-    let shown = talk.machine.run(&format!("turn show {}", talk.newest())).done();
-    assert!(!shown.contains("\ntokens"), "{shown}");
-    talk.model.answer(Answer::wrong_key());
-    let said = talk.ask("Hi --format json");
-    assert_eq!(said.code, Some(3));
-    let last = lines(&said.out).pop().unwrap();
-    assert_eq!((&last["event"], &last["turn"]["status"]), (&"turn/failed".into(), &"failed".into()));
-    assert!(said.err.starts_with(r#"{"error":{"#), "{}", said.err);
-}
-
-#[test]
-fn an_answer_that_breaks_off_is_printed_as_far_as_it_came() {
-    let talk = Talk::new("chat");
-    talk.model.answer_by(|_| Answer::text("Once upon a time").in_deltas(4).cut_after_events(4));
-    let said = talk.ask("'Tell a story.'");
-    assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.out.starts_with("Once") && said.out.ends_with('\n'), "{said:?}");
-    assert!(said.err.contains("error: "), "{}", said.err);
-    assert!(said.err.ends_with("\nhint: the same question may succeed later: ask again\n"), "{}", said.err);
 }
 
 #[test]
@@ -625,32 +561,4 @@ fn what_is_kept_can_be_looked_at() {
     let object = talk.machine.run(&format!("thread history {thread} --format json")).object();
     assert_eq!(object["turns"][0]["id"], turns[1]["id"]);
     assert_eq!(object["turns"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn a_gateway_that_is_killed_in_the_middle_of_a_round_leaves_a_turn_that_has_failed() {
-    let mut talk = Talk::new("agent");
-    talk.machine.write("project/a.txt", "text\n");
-    talk.model.answer(Answer::text("Let me look.").tool_call("call_1", "read_file", r#"{"path":"a.txt"}"#));
-    talk.model.answer(Answer::text(&"and so on ".repeat(50)).in_deltas(50).stall_after_events(10));
-    let child = talk.begin("Hi");
-    eventually("the second round", || (talk.model.requests().len() == 2).then_some(()));
-    let turn = talk.newest();
-    talk.server.take().unwrap().kill();
-    talk.server = Some(talk.machine.serve());
-    // Until the lease is over nobody may take the turn for dead.
-    let error = eventually("the turn to be failed", || {
-        let turn = talk.machine.run(&format!("turn show {turn} --format json")).object()["turn"].clone();
-        (turn["status"] == "failed").then(|| turn["error"].clone())
-    });
-    assert_eq!((&error["kind"], &error["retryable"]), (&"interrupted".into(), &true.into()), "{error}");
-    // Who asked has found the gateway again, and is told.
-    let said = ended(child);
-    assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.err.ends_with("error: the gateway that ran this turn is gone\nhint: the same question may succeed later: ask again\n"), "{}", said.err);
-    talk.model.answer(Answer::text("Here again."));
-    assert_eq!(talk.ask("'Still there?'").done(), "Here again.\n");
-    // What was said in a turn that failed is shown, and not sent again.
-    assert!(talk.machine.run(&format!("turn show {turn}")).done().contains("Let me look."));
-    assert!(!talk.model.requests().last().unwrap().body.to_string().contains("Let me look."));
 }
