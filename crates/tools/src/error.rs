@@ -41,6 +41,9 @@ pub(crate) enum FileError {
     TooSlow(Duration),
     #[error("this turn has no directory, so no file can be used")]
     NoDirectory,
+    /// What was opened when the turn began is not what its path leads to now.
+    #[error("{} was moved, removed or replaced since this turn began, so no file in it can be used", root.display())]
+    RootMoved { root: PathBuf },
     #[error("cancelled")]
     Cancelled,
     #[error("{} leads elsewhere than when the call was allowed; nothing was written", path.display())]
@@ -60,6 +63,7 @@ pub(crate) enum FileError {
 impl Hint for FileError {
     fn hint(&self) -> Option<Cow<'_, str>> {
         let hint = match self {
+            Self::RootMoved { .. } => "tell the user; the next turn works with what is there then",
             Self::Outside { .. } => "use a path below it, and no link that leads out",
             Self::Hidden { .. } => "do without it, or ask the user",
             Self::Absent { .. } | Self::ThroughFile { .. } => "list_dir shows what is in a directory",

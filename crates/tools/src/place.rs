@@ -51,8 +51,18 @@ impl Root {
         real.strip_prefix(&self.real).ok().map(|below| self.given.join(below))
     }
 
+    /// Whether its path still leads to what was opened: people and instructions go by the path.
+    fn is_in_place(&self) -> bool {
+        let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
+        let opened = rustix::fs::fstat(&self.descriptor).map(identity);
+        opened.is_ok() && opened == rustix::fs::stat(&self.real).map(identity)
+    }
+
     /// Follows a relative path. `shown` is what errors call it.
     pub(crate) fn find(self: &Arc<Self>, relative: &Path, shown: &Path) -> Result<Place, FileError> {
+        if !self.is_in_place() {
+            return Err(FileError::RootMoved { root: self.real.clone() });
+        }
         match beneath::follow(self.descriptor(), &[&self.given, &self.real], relative) {
             Ok(followed) => Ok(Place { root: self.clone(), shown: shown.to_owned(), followed }),
             Err(Errno::XDEV) => Err(FileError::Outside { path: shown.to_owned(), root: self.real.clone() }),

@@ -508,6 +508,9 @@ async fn a_root_that_vanishes_in_the_middle_ends_in_answers_and_a_clear_error() 
     });
     let answer = stage.ask("go").await;
     assert_eq!(answer["turn"]["answer"], "I could not.");
+    let told = last_message(&stage.last_body());
+    assert!(told.contains("was moved, removed or replaced since this turn began"), "{told}");
+    assert_eq!(std::fs::read_to_string(aside.join("services/a/main.rs")).unwrap(), "old a");
     let params = stage.with(json!({ "thread_id": stage.thread, "input": "still there?" }));
     let refused = stage.socket.call("turn/start", params).await.unwrap_err();
     assert!(refused["message"].as_str().unwrap().contains(&*root.to_string_lossy()), "{refused}");
