@@ -41,7 +41,7 @@ impl Files {
                 Exit::Failed
             }
             // The agent's own files are no mistake of whoever asks.
-            ResolveError::SettingsFile(_) => Exit::Failed,
+            ResolveError::SettingsFile(_) => Exit::CheckFailed,
             _ => Exit::Usage,
         };
         let failure = Failure::new(exit, error.to_string());

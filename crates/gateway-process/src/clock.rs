@@ -1,9 +1,39 @@
 //! A clock that is wrong: libfaketime shifts the one that people set. Those that only go forward stay as they are, or every
 //! time limit would be wrong.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context as _;
+use client::Target;
 
 use crate::Launch;
+
+/// How far a shifted clock may be from where it should be: it is told in whole seconds, and a busy machine is slow.
+const TOLERANCE: Duration = Duration::from_secs(20);
+
+/// Asks a gateway for its time, which every answer over HTTP has, and fails where that is not so many seconds from ours:
+/// what it writes down has the database's, and would not tell.
+pub fn check_clock(target: &Target, seconds: i64) -> anyhow::Result<()> {
+    let url = target.locate()?.url;
+    let address = url.split("//").nth(1).and_then(|rest| rest.split('/').next()).context("no address")?;
+    let mut socket = TcpStream::connect(address)?;
+    socket.set_read_timeout(Some(TOLERANCE))?;
+    write!(socket, "GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer)?;
+    let date =
+        answer.lines().find_map(|line| line.strip_prefix("date: ")).context("an answer without a date")?;
+    let shift = Duration::from_secs(seconds.unsigned_abs());
+    let now = SystemTime::now();
+    let expected = if seconds < 0 { now - shift } else { now + shift };
+    let told = httpdate::parse_http_date(date)?;
+    let apart = told.duration_since(expected).unwrap_or_else(|earlier| earlier.duration());
+    anyhow::ensure!(apart < TOLERANCE, "a clock should be {seconds} seconds from ours and says {date}");
+    Ok(())
+}
 
 /// The library, where Debian's package `faketime` puts it.
 #[derive(Debug, Clone)]

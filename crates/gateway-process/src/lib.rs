@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail, ensure};
 use client::Target;
 use protocol::local::{GATEWAY_FILE, GatewayFile};
 
-pub use crate::clock::ClockShift;
+pub use crate::clock::{ClockShift, check_clock};
 use crate::watchdog::Watchdog;
 
 /// How long a gateway may take to start; a busy machine is slow.

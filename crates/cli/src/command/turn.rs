@@ -71,7 +71,7 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
                 let message = "the turn still runs: whoever runs it has not answered";
                 return Err(Failure::new(Exit::Failed, message).hint("it is asked to stop; look again later"));
             }
-            output.note("the turn had ended before, or by itself");
+            output.note("the turn had ended before");
             Ok(Exit::CheckFailed)
         }
         Turn::Approve { named, call, deny, digest } => {

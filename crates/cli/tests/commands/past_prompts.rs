@@ -88,7 +88,7 @@ fn the_difference_names_section_line_and_cost() {
     assert_eq!(lines[0], "section `agents_md` (session) was edited, from line 6 on");
     assert!(lines[1].starts_with("  before  document / version 1 sha256 "), "{text}");
     assert!(lines[2].starts_with("  after   document / version 2 sha256 "), "{text}");
-    assert!(lines[3].ends_with(" of those are before the history"), "{text}");
+    assert!(lines[3].ends_with(" of them before the history"), "{text}");
     assert_eq!(past.diff("").done(), text, "the last turn is the one to compare with");
     let later = past.turn();
     assert_eq!(past.diff(&format!("--since {turn} --until {later}")).done(), text);

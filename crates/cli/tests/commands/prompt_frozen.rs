@@ -93,7 +93,7 @@ fn a_directory_that_changes_nothing_is_said_to() {
     let said = frozen.prompt("show", "--cwd a");
     assert_eq!(said.out, before);
     let notice = "  added    ~/project/a/AGENTS.md\n\
-                  the thread works in ~/project; ~/project/a changes nothing of its prompt\n\
+                  the thread has worked in ~/project; its next turn works in ~/project/a, with the prompt it has\n\
                   the next turn will be told:\n";
     assert!(said.err.contains(notice), "{}", said.err);
     assert!(said.err.contains("  - cwd: ~/project -> ~/project/a\n"), "{}", said.err);
