@@ -56,10 +56,10 @@ that number, so a client that was away misses nothing. Notifications carry no co
 whom the change was made, in the fields of [ChangeOrigin](#changeorigin).
 A client that does not read is disconnected with close code 1013; reconnect and subscribe with the last `seq` you saw.
 
-Contents: [a turn, step by step](#a-turn-step-by-step) · [methods](#methods) · [notifications](#notifications) · [errors](#errors) · [limits](#limits) · [calls](#calls) ·
+Contents: [a turn step by step](#a-turn-step-by-step) · [methods](#methods) · [notifications](#notifications) · [errors](#errors) · [limits](#limits) · [calls](#calls) ·
 [types](#types)
 
-## A turn, step by step
+## A turn step by step
 
 What a program does that asks a model, on one WebSocket; [examples](../examples) has it in Python and in Rust.
 
