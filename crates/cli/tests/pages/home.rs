@@ -271,7 +271,9 @@ fn answer(request: &RecordedRequest) -> Answer {
         () if was_called && question.contains("note") => Answer::text("Done: the note is in notes.md."),
         () if question.contains("note") => {
             let note = json!({ "path": "notes.md", "content": "Totals are sums of cents.\n" }).to_string();
-            Answer::empty().tool_call("call_1", "write_file", &note)
+            // A page names the call that it decides about, and an id that came before would get another one.
+            let id = if question.contains("another") { "call_note" } else { "call_1" };
+            Answer::empty().tool_call(id, "write_file", &note)
         }
         () if was_called => {
             Answer::text("In billing/total.py, by adding up the lines of the invoice, in cents.")
