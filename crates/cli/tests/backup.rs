@@ -155,7 +155,7 @@ fn a_restore_does_not_mix_in_what_a_killed_gateway_left_behind() {
     }
     // An earlier restore that was killed is in nobody's way.
     for suffix in ["", "-wal", "-shm"] {
-        machine.write(&format!("data/restoring.db{suffix}"), "half");
+        machine.write(format!("data/restoring.db{suffix}"), "half");
     }
     let log = std::fs::read(machine.root().join("old.db-wal")).unwrap();
     machine.run("restore ../old.db").done();
