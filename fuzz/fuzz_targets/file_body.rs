@@ -1,4 +1,4 @@
-//! Any bytes as the text of an AGENTS.md file, by every profile and with any limit.
+//! Any bytes as the text of an AGENTS.md file, by every profile with a wrapper of ours and with any limit.
 #![no_main]
 
 use std::path::Path;
@@ -43,7 +43,9 @@ fuzz_target!(|input: Input<'_>| {
     });
     let homes = HomeDirectories::of_user(Some(top.clone()));
     let homes = homes.with(&FOREWORD, &home).with(&CODEX, &home);
-    for profile in PROFILES.iter().copied() {
+    // What the forms of other agents promise is held against recordings of them.
+    let wrapped = PROFILES.iter().filter(|profile| !matches!(profile.rendering, Rendering::Forms(_)));
+    for profile in wrapped.copied() {
         let settings = FileSettings { profile, homes: homes.clone(), ..settings.clone() };
         let request = Request { cwd: &cwd, settings: &settings };
         let found = instructions::resolve(&request, None).expect("an answer");
@@ -86,6 +88,7 @@ fn check(profile: &Profile, settings: &FileSettings, cwd: &Path, found: &Resolut
                 if project().next().is_some() { format!(" for {}", cwd.display()) } else { String::new() };
             (format!("# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n"), "\n</INSTRUCTIONS>")
         }
+        Rendering::Forms(_) => return,
     };
     let body = text.strip_prefix(opening.as_str()).and_then(|rest| rest.strip_suffix(closing));
     let body = body.unwrap_or_else(|| panic!("{}: no wrapper around {text:?}", profile.name));
