@@ -8,7 +8,9 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
+use crate::endpoint::CLOSING_TIME;
 use crate::{CloseReason, Endpoint, Error, Frame, Inbound, Outgoing};
 
 /// Why a call has no result.
@@ -44,6 +46,8 @@ pub struct Caller {
     outgoing: Outgoing,
     waiting: Waiting,
     next: Arc<AtomicU64>,
+    /// Ends when everything that arrived was handed on.
+    heard: CancellationToken,
     _connection: Arc<Hangup>,
 }
 
@@ -78,6 +82,8 @@ impl Caller {
         let answers = Arc::clone(&waiting);
         let Endpoint { mut incoming, outgoing } = endpoint;
         let hearing = outgoing.clone();
+        let heard = CancellationToken::new();
+        let ended = heard.clone().drop_guard();
         tokio::spawn(async move {
             while let Some(inbound) = incoming.recv().await {
                 let Inbound::Text(frame) = inbound else { continue };
@@ -91,9 +97,11 @@ impl Caller {
             }
             // Dropping the senders tells every waiting call that the connection is lost.
             lock(&answers).clear();
+            drop(ended);
         });
         let hangup = Arc::new(Hangup(outgoing.clone()));
-        (Self { outgoing, waiting, next: Arc::new(AtomicU64::new(1)), _connection: hangup }, notifications)
+        let next = Arc::new(AtomicU64::new(1));
+        (Self { outgoing, waiting, next, heard, _connection: hangup }, notifications)
     }
 
     /// Makes a request and waits for its answer.
@@ -126,22 +134,26 @@ impl Caller {
     }
 
     async fn send_and_wait(&self, id: u64, text: String) -> Result<Box<RawValue>, CallError> {
-        let (sender, answer) = oneshot::channel();
+        let (sender, mut answer) = oneshot::channel();
         lock(&self.waiting).insert(id, sender);
         if !self.outgoing.send(Frame::from(text)).await {
             lock(&self.waiting).remove(&id);
             return Err(CallError::ConnectionLost);
         }
-        tokio::select! {
-            // An answer that came is an answer, although the connection may have ended right after it.
+        let answered = tokio::select! {
             biased;
-            answered = answer => match answered {
-                Ok(answered) => answered.map_err(CallError::Answered),
-                Err(_) => Err(CallError::ConnectionLost),
-            },
+            answered = &mut answer => answered.ok(),
             // A request queued after the transport stopped would otherwise wait for ever.
-            () = self.outgoing.gone() => Err(CallError::ConnectionLost),
-        }
+            () = self.lost() => answer.try_recv().ok(),
+        };
+        answered.map_or(Err(CallError::ConnectionLost), |answered| answered.map_err(CallError::Answered))
+    }
+
+    /// Resolves when no answer can come any more. An answer that arrived is one, although the transport may have
+    /// stopped right after it and before it was handed on.
+    async fn lost(&self) {
+        self.outgoing.gone().await;
+        let _ = tokio::time::timeout(CLOSING_TIME, self.heard.cancelled()).await;
     }
 }
 

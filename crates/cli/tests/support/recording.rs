@@ -84,7 +84,7 @@ const COUNTED: &[&str] = &["tokens", "characters", "%", "ms"];
 const VALUES: &[&str] = &["sha256", "(mtime:", "digest"];
 
 /// Words after a number of tokens that is not said to be one.
-const SHARES: &[&str] = &["stable", "of", "cannot;"];
+const SHARES: &[&str] = &["stable", "of", "cannot;", "before"];
 
 /// A line without figures that differ from machine to machine. Bars, which show such figures, lose their length.
 fn stable(line: &str) -> String {
