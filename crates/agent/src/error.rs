@@ -115,9 +115,6 @@ pub enum AgentError {
     /// Tools cannot run in the workspace's directory.
     #[error(transparent)]
     Tools(#[from] tools::ContextError),
-    /// A tool cannot be offered.
-    #[error(transparent)]
-    Toolbox(#[from] tools::ToolboxError),
     /// There is nothing to compare or rebuild.
     #[error("turn `{turn_id}` has no manifest{}", round.map_or_else(String::new, |round| format!(" of round {round}")))]
     NoManifest {
@@ -175,7 +172,6 @@ impl Hint for AgentError {
         let hint = match self {
             AgentError::Provider(error) | AgentError::UnknownProvider(error) => return error.hint(),
             AgentError::ModelName(error) => return error.hint(),
-            AgentError::Toolbox(error) => return error.hint(),
             AgentError::NoModel => MODELS,
             AgentError::TooLong { .. } => {
                 "ask for less, or raise turns.max_context_tokens if the model takes more"

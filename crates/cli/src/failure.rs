@@ -110,7 +110,7 @@ impl From<ClientError> for Failure {
         };
         let mut failure = Failure::new(exit, message(&error)).hints(hint(&error).as_deref());
         if let ClientError::Refused(refused) = error {
-            failure.data = refused.data.map(Box::new);
+            failure.data = refused.data;
         }
         failure
     }

@@ -27,7 +27,7 @@ pub enum ClientError {
     Connect(#[from] rpc::websocket::ConnectError),
     /// The gateway answered with an error.
     #[error("{}", .0.message)]
-    Refused(Box<ErrorObject>),
+    Refused(ErrorObject),
     /// The connection ended before the answer came.
     #[error(
         "the connection to the gateway was lost before it answered; whether the change was made is not known"
@@ -45,9 +45,7 @@ impl ClientError {
     /// The gateway's word for what went wrong, if it was the gateway that said no.
     pub fn kind(&self) -> Option<ErrorKind> {
         match self {
-            ClientError::Refused(error) => {
-                error.data.as_ref().map(|data| data.kind).or_else(|| ErrorKind::from_code(error.code))
-            }
+            ClientError::Refused(error) => error.kind(),
             _ => None,
         }
     }
@@ -74,10 +72,7 @@ impl From<rpc::CallError> for ClientError {
         match error {
             rpc::CallError::ConnectionLost => ClientError::Lost,
             rpc::CallError::Unexpected(error) => ClientError::Unexpected(error),
-            rpc::CallError::Answered(error) => {
-                let data = error.data.and_then(|data| serde_json::from_value(data).ok());
-                ClientError::Refused(Box::new(ErrorObject { code: error.code, message: error.message, data }))
-            }
+            rpc::CallError::Answered(error) => ClientError::Refused(error),
         }
     }
 }
@@ -85,12 +80,9 @@ impl From<rpc::CallError> for ClientError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::error::ErrorData;
 
     fn refused(kind: ErrorKind, reason: Option<InternalReason>) -> ClientError {
-        let data = ErrorData { reason, ..ErrorData::new(kind) };
-        let message = "no".to_owned();
-        ClientError::Refused(Box::new(ErrorObject { code: kind.code(), message, data: Some(data) }))
+        ClientError::Refused(ErrorObject::with(kind, "no", |data| data.reason = reason))
     }
 
     #[test]

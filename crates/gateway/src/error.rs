@@ -1,48 +1,44 @@
 //! From what went wrong to what the wire says of it.
 
-use protocol::error::{ErrorData, ErrorKind, ErrorSubject, InternalReason};
+use std::borrow::Cow;
+
+use agent::AgentError;
+use prompt::RebuildError;
+use protocol::error::{ErrorData, ErrorKind, ErrorObject, ErrorSubject, Hint as _, InternalReason};
 use protocol::{Role, WorkspaceId};
-use rpc::Error;
 use store::StoreError;
 
-/// An error of a kind, with what the kind adds.
-pub(crate) fn error(kind: ErrorKind, message: impl Into<String>, fill: impl FnOnce(&mut ErrorData)) -> Error {
-    let mut data = ErrorData::new(kind);
-    fill(&mut data);
-    Error::new(kind.code(), message, serde_json::to_value(data).unwrap_or_default())
-}
-
 /// No token, or one that opens nothing.
-pub(crate) fn unauthenticated() -> Error {
+pub(crate) fn unauthenticated() -> ErrorObject {
     let message = "no valid access token; send one as `Authorization: Bearer TOKEN`";
-    error(ErrorKind::Unauthenticated, message, |_| {})
+    ErrorObject::new(ErrorKind::Unauthenticated, message)
 }
 
 /// The role is too weak.
-pub(crate) fn needs_role(method: &str, needed: Role, has: Role) -> Error {
+pub(crate) fn needs_role(method: &str, needed: Role, has: Role) -> ErrorObject {
     let message = format!("`{method}` needs the role {needed}, this token has {has}");
-    error(ErrorKind::Forbidden, message, |data| data.needed_role = Some(needed))
+    ErrorObject::with(ErrorKind::Forbidden, message, |data| data.needed_role = Some(needed))
 }
 
 /// The token is bound to another workspace.
-pub(crate) fn other_workspace(workspace_id: Option<&WorkspaceId>) -> Error {
+pub(crate) fn other_workspace(workspace_id: Option<&WorkspaceId>) -> ErrorObject {
     let message = match workspace_id {
         Some(id) => format!("this token is bound to another workspace than `{id}`"),
         None => "this token is bound to one workspace and may not do this".to_owned(),
     };
-    error(ErrorKind::Forbidden, message, |_| {})
+    ErrorObject::new(ErrorKind::Forbidden, message)
 }
 
 /// The state does not allow it.
-pub(crate) fn invalid_state(message: impl Into<String>) -> Error {
-    error(ErrorKind::InvalidState, message, |_| {})
+pub(crate) fn invalid_state(message: impl Into<String>) -> ErrorObject {
+    ErrorObject::new(ErrorKind::InvalidState, message)
 }
 
 /// What the store said, for the wire.
-pub(crate) fn from_store(failure: StoreError) -> Error {
+pub(crate) fn from_store(failure: StoreError) -> ErrorObject {
     let message = failure.to_string();
     match failure {
-        StoreError::NotFound { what, id } => error(ErrorKind::NotFound, message, |data| {
+        StoreError::NotFound { what, id } => ErrorObject::with(ErrorKind::NotFound, message, |data| {
             data.what = Some(what);
             data.id = Some(id);
         }),
@@ -54,31 +50,33 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
                 ),
                 None => format!("there is no document in this scope, but version {expected} was expected"),
             };
-            error(ErrorKind::VersionConflict, message, |data| {
+            ErrorObject::with(ErrorKind::VersionConflict, message, |data| {
                 data.expected = Some(expected);
                 data.actual = Some(actual.0);
                 data.current = current;
             })
         }
-        StoreError::AlreadyExists { what, name } => error(ErrorKind::AlreadyExists, message, |data| {
-            data.what = Some(what);
-            data.id = Some(name);
-        }),
+        StoreError::AlreadyExists { what, name } => {
+            ErrorObject::with(ErrorKind::AlreadyExists, message, |data| {
+                data.what = Some(what);
+                data.id = Some(name);
+            })
+        }
         StoreError::InvalidState(_)
         | StoreError::TurnEnded { .. }
         | StoreError::NotHolder { .. }
         | StoreError::SessionChanged { .. }
         | StoreError::TurnRunning { .. } => invalid_state(message),
-        StoreError::TooManyTurns { limit } => error(ErrorKind::LimitReached, message, |data| {
+        StoreError::TooManyTurns { limit } => ErrorObject::with(ErrorKind::LimitReached, message, |data| {
             data.what = Some(ErrorSubject::WorkspaceTurns);
             data.limit = Some(limit);
             data.hint = Some("raise limits.workspace_turns to allow more at once".to_owned());
         }),
-        StoreError::InvalidValue { .. } => Error::invalid_params(message),
+        StoreError::InvalidValue { .. } => invalid_params(message),
         StoreError::LogPruned { oldest, .. } => {
-            error(ErrorKind::LogPruned, message, |data| data.oldest_seq = Some(oldest))
+            ErrorObject::with(ErrorKind::LogPruned, message, |data| data.oldest_seq = Some(oldest))
         }
-        StoreError::TooLarge { limit, actual } => error(ErrorKind::TooLarge, message, |data| {
+        StoreError::TooLarge { limit, actual } => ErrorObject::with(ErrorKind::TooLarge, message, |data| {
             data.limit = Some(limit as u64);
             data.actual = Some(actual as u64);
         }),
@@ -101,6 +99,100 @@ pub(crate) fn from_store(failure: StoreError) -> Error {
     }
 }
 
-pub(crate) fn internal(message: impl Into<String>, reason: InternalReason) -> Error {
-    error(ErrorKind::InternalError, message, |data| data.reason = Some(reason))
+/// A parameter is missing, unknown, of the wrong type or out of range.
+pub(crate) fn invalid_params(message: impl Into<String>) -> ErrorObject {
+    ErrorObject::new(ErrorKind::InvalidParams, message)
+}
+
+/// How many a list may have at most, if that is a number somebody may ask for.
+pub(crate) fn checked_limit(limit: u32, most: u32) -> Result<u32, ErrorObject> {
+    if (1..=most).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(invalid_params(format!("`limit` must be between 1 and {most}, not {limit}")))
+}
+
+pub(crate) fn internal(message: impl Into<String>, reason: InternalReason) -> ErrorObject {
+    ErrorObject::with(ErrorKind::InternalError, message, |data| data.reason = Some(reason))
+}
+
+/// What the agent said, for the wire.
+pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
+    let kind = match &failure {
+        AgentError::Hook(_) => ErrorKind::HookFailed,
+        AgentError::OutsideWorkspace { .. } | AgentError::RootOutsideWorkspace { .. } => ErrorKind::Forbidden,
+        AgentError::Files(_)
+        | AgentError::NoDirectory
+        | AgentError::Directory { .. }
+        | AgentError::Tools(_)
+        | AgentError::LeaseLost
+        | AgentError::GatewayGone
+        | AgentError::ShutDown
+        | AgentError::Refused
+        | AgentError::OnlyCalls
+        | AgentError::CutCall { .. }
+        | AgentError::Withdrawn
+        | AgentError::Panicked
+        | AgentError::TooLong { .. } => ErrorKind::InvalidState,
+        AgentError::NoInput | AgentError::ModelName(_) | AgentError::OtherThread { .. } => {
+            ErrorKind::InvalidParams
+        }
+        AgentError::NoModel | AgentError::NoAnswer | AgentError::Provider(_) => ErrorKind::ProviderFailed,
+        // Named by the caller: with a default model of no provider, no gateway starts.
+        AgentError::UnknownProvider(_)
+        | AgentError::NoManifest { .. }
+        | AgentError::Rebuild(RebuildError::Missing { .. }) => ErrorKind::NotFound,
+        AgentError::TooManyTurns { .. } | AgentError::QueueFull { .. } | AgentError::TokensSpent { .. } => {
+            ErrorKind::LimitReached
+        }
+        AgentError::Store(_) | AgentError::Rebuild(_) => ErrorKind::InternalError,
+    };
+    if let AgentError::Store(failure) = failure {
+        return from_store(failure);
+    }
+    if kind == ErrorKind::InternalError {
+        tracing::error!(error = %failure, "what is stored cannot be used");
+    }
+    ErrorObject::with(kind, failure.to_string(), |data| {
+        data.hint = failure.hint().map(Cow::into_owned);
+        add_details(data, &failure);
+    })
+}
+
+/// What an error's kind adds for programs.
+fn add_details(data: &mut ErrorData, failure: &AgentError) {
+    match failure {
+        AgentError::Hook(hooks::HookError::Failed { hook_id, phase, .. }) => {
+            data.hook_id = Some(hook_id.clone());
+            data.phase = Some(phase.name().to_owned());
+        }
+        AgentError::NoModel | AgentError::NoAnswer => data.retryable = Some(false),
+        AgentError::TooManyTurns { limit } | AgentError::QueueFull { limit } => {
+            data.what = Some(ErrorSubject::Turns);
+            data.limit = Some(*limit as u64);
+        }
+        AgentError::TokensSpent { limit } => {
+            data.what = Some(ErrorSubject::TokensPerDay);
+            data.limit = Some(*limit);
+        }
+        AgentError::UnknownProvider(failure) => {
+            data.what = Some(ErrorSubject::Provider);
+            data.id = Some(failure.provider.clone());
+        }
+        AgentError::Provider(failure) => {
+            data.provider = Some(failure.provider.clone());
+            data.status = failure.status;
+            data.retryable = Some(failure.retryable);
+        }
+        AgentError::NoManifest { turn_id, .. } => {
+            data.what = Some(ErrorSubject::Manifest);
+            data.id = Some(turn_id.to_string());
+        }
+        AgentError::Rebuild(RebuildError::Missing { sha256, .. }) => {
+            data.what = Some(ErrorSubject::PromptText);
+            data.id = Some(sha256.to_string());
+        }
+        AgentError::Rebuild(_) => data.reason = Some(InternalReason::PromptAltered),
+        _ => {}
+    }
 }

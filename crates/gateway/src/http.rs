@@ -10,13 +10,14 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hyper_util::rt::TokioIo;
-use rpc::{CloseReason, Error, websocket};
+use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
+use rpc::{CloseReason, websocket};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
-use crate::error::{error, from_store, unauthenticated};
+use crate::error::{from_store, unauthenticated};
 use crate::front_page;
 use crate::listener::ConnectionSlot;
 use crate::origin;
@@ -48,7 +49,7 @@ pub(crate) fn routes(state: AppState) -> axum::Router {
 async fn check_origin(State(state): State<AppState>, request: Request, next: Next) -> Response {
     match origin::refusal(request.headers(), &state.service.shared.settings) {
         Some(message) => {
-            let refused = error(protocol::ErrorKind::Forbidden, message, |_| {});
+            let refused = ErrorObject::new(ErrorKind::Forbidden, message);
             failure(StatusCode::FORBIDDEN, &refused)
         }
         None => next.run(request).await,
@@ -72,7 +73,7 @@ async fn metrics(
         // The numbers are those of all workspaces together.
         Ok(actor) if actor.workspace_id.is_some() => {
             let message = "metrics are for tokens of all workspaces, and this one is bound to one";
-            failure(StatusCode::FORBIDDEN, &error(protocol::ErrorKind::Forbidden, message, |_| {}))
+            failure(StatusCode::FORBIDDEN, &ErrorObject::new(ErrorKind::Forbidden, message))
         }
         Ok(_) => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -142,7 +143,7 @@ async fn post(
     let read_limit = limit.saturating_mul(READ_FACTOR);
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if let Some(announced) = announced.filter(|announced| *announced > read_limit) {
-        return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, announced));
+        return failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, announced));
     }
     let body_time = state.service.shared.settings.listener.body_time;
     let read = tokio::select! {
@@ -157,13 +158,16 @@ async fn post(
     let Ok(bytes) = read else {
         // How much more there would be is not known where no length was announced.
         let actual = announced.unwrap_or(read_limit.saturating_add(1));
-        return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, actual));
+        return failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, actual));
     };
     if bytes.len() > limit {
-        return failure(StatusCode::PAYLOAD_TOO_LARGE, &Error::too_large(limit, bytes.len()));
+        return failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, bytes.len()));
     }
     let Ok(text) = String::from_utf8(bytes.into()) else {
-        return failure(StatusCode::BAD_REQUEST, &Error::parse("the body is not UTF-8"));
+        return failure(
+            StatusCode::BAD_REQUEST,
+            &ErrorObject::new(ErrorKind::ParseError, "the body is not UTF-8"),
+        );
     };
     // On a task of its own, so that a write is finished even if the client hangs up.
     let service = Arc::clone(&state.service);
@@ -172,7 +176,7 @@ async fn post(
     match answer {
         Ok(Some(frame)) => ([(CONTENT_TYPE, "application/json")], frame.into_bytes()).into_response(),
         Ok(None) => StatusCode::NO_CONTENT.into_response(),
-        Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, &Error::panicked("rpc")),
+        Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, &rpc::panicked("rpc")),
     }
 }
 
@@ -187,11 +191,11 @@ async fn authenticate(
         Ok(Some(actor)) if slot.mark_authenticated(actor.role, actor.reach()) => Ok(Arc::new(actor)),
         Ok(Some(_)) => {
             let limit = state.service.shared.settings.listener.connections as u64;
-            let refused = error(
-                protocol::ErrorKind::LimitReached,
+            let refused = ErrorObject::with(
+                ErrorKind::LimitReached,
                 "the gateway has as many connections as it can",
                 |data| {
-                    data.what = Some(protocol::ErrorSubject::Connections);
+                    data.what = Some(ErrorSubject::Connections);
                     data.limit = Some(limit);
                 },
             );
@@ -221,7 +225,7 @@ fn secret(headers: &HeaderMap) -> Option<&str> {
 
 /// The answer to a request of which only a part is there. What may still come of it is not read.
 fn incomplete(status: StatusCode, message: &str) -> Response {
-    closing(failure(status, &Error::invalid_request(message)))
+    closing(failure(status, &ErrorObject::new(ErrorKind::InvalidRequest, message)))
 }
 
 /// An answer after which the connection is closed.
@@ -231,7 +235,7 @@ fn closing(mut response: Response) -> Response {
 }
 
 /// An error as an HTTP answer of its own, for what happens before any request was read.
-fn failure(status: StatusCode, error: &Error) -> Response {
+fn failure(status: StatusCode, error: &ErrorObject) -> Response {
     let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
     let mut response = (status, [(CONTENT_TYPE, "application/json")], body).into_response();
     if status == StatusCode::UNAUTHORIZED {

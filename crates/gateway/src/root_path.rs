@@ -2,17 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use rpc::Error;
+use protocol::error::ErrorObject;
+
+use crate::error::invalid_params;
 
 /// Where the system shows itself as files: nobody's project.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Refuses a root that holds a private directory, or that one holds, and the system's own.
-pub(crate) fn check(root_path: &str, private: &[PathBuf]) -> Result<(), Error> {
+pub(crate) fn check(root_path: &str, private: &[PathBuf]) -> Result<(), ErrorObject> {
     let root = real(Path::new(root_path));
     // What is for everybody to write into may be somebody's directory.
     if SYSTEM.iter().any(|system| root.starts_with(system)) && !root.starts_with("/dev/shm") {
-        return Err(Error::invalid_params(format!(
+        return Err(invalid_params(format!(
             "`root_path` {root_path} is in a directory where the system shows itself as files; choose a directory of a \
              project"
         )));
@@ -28,7 +30,7 @@ pub(crate) fn check(root_path: &str, private: &[PathBuf]) -> Result<(), Error> {
         } else {
             continue;
         };
-        return Err(Error::invalid_params(format!(
+        return Err(invalid_params(format!(
             "`root_path` {root_path} {relation} {}, where the gateway keeps its own files; choose a directory that \
              neither holds it nor lies in it",
             directory.display()

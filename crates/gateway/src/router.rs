@@ -5,12 +5,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use protocol::error::ErrorObject;
 use protocol::{Method, Params, Role};
-use rpc::{Error, Reply};
+use rpc::Reply;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::error::{needs_role, other_workspace};
+use crate::error::{invalid_params, needs_role, other_workspace};
 use crate::peer::Peer;
 use crate::service::Shared;
 
@@ -28,8 +29,8 @@ impl Context {
     }
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send>>;
-type Handler = Box<dyn Fn(Context, Option<&RawValue>) -> Result<Answering, Error> + Send + Sync>;
+type Answering = Pin<Box<dyn Future<Output = Result<Reply, ErrorObject>> + Send>>;
+type Handler = Box<dyn Fn(Context, Option<&RawValue>) -> Result<Answering, ErrorObject> + Send + Sync>;
 
 /// The handlers by method.
 #[derive(Default)]
@@ -41,7 +42,7 @@ impl Router {
     /// Adds a handler that answers with the method's result.
     pub(crate) fn on<M: Method, F>(self, handler: fn(Context, M::Params) -> F) -> Self
     where
-        F: Future<Output = Result<M::Result, Error>> + Send + 'static,
+        F: Future<Output = Result<M::Result, ErrorObject>> + Send + 'static,
     {
         self.on_reply::<M, _>(move |context, params| {
             let answer = handler(context, params);
@@ -55,7 +56,7 @@ impl Router {
         handler: impl Fn(Context, M::Params) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Result<Reply, Error>> + Send + 'static,
+        F: Future<Output = Result<Reply, ErrorObject>> + Send + 'static,
     {
         let answer = move |context: Context, params: Option<&RawValue>| {
             let params: M::Params = parse(params)?;
@@ -82,8 +83,8 @@ impl Router {
         context: Context,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Reply, Error> {
-        let (needed, handler) = self.handlers.get(method).ok_or_else(|| Error::method_not_found(method))?;
+    ) -> Result<Reply, ErrorObject> {
+        let (needed, handler) = self.handlers.get(method).ok_or_else(|| rpc::no_method(method))?;
         if context.peer.actor.role < *needed {
             return Err(needs_role(method, *needed, context.peer.actor.role));
         }
@@ -92,10 +93,10 @@ impl Router {
 }
 
 /// Reads named parameters; none at all are the same as an empty object.
-fn parse<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, Error> {
+fn parse<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, ErrorObject> {
     let text = params.map_or("{}", RawValue::get);
     if !text.starts_with('{') {
-        return Err(Error::invalid_params("parameters are named: `params` must be an object, not an array"));
+        return Err(invalid_params("parameters are named: `params` must be an object, not an array"));
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
@@ -103,7 +104,7 @@ fn parse<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, Error> {
         let message = error.inner().to_string();
         // Where in the parameters' text it is helps nobody who sent an object.
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-        Error::invalid_params(if path == "." { message.to_owned() } else { format!("`{path}`: {message}") })
+        invalid_params(if path == "." { message.to_owned() } else { format!("`{path}`: {message}") })
     })
 }
 

@@ -8,13 +8,14 @@ use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota};
 use protocol::InstanceId;
 use protocol::error::ErrorKind;
-use rpc::{CloseReason, Error, Reply};
+use protocol::error::ErrorObject;
+use rpc::{CloseReason, Reply};
 use serde_json::value::RawValue;
 use store::Store;
 
 use crate::access::Authenticator;
 use crate::connection::Connections;
-use crate::error::{error, from_store, unauthenticated};
+use crate::error::{from_store, unauthenticated};
 use crate::feed::Feeds;
 use crate::metrics::Metrics;
 use crate::peer::Peer;
@@ -77,7 +78,7 @@ impl Service {
         peer: &Arc<Peer>,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Reply, Error> {
+    ) -> Result<Reply, ErrorObject> {
         if !self.shared.access.may_call(&peer.actor).await.map_err(from_store)? {
             if let Some(outgoing) = peer.outgoing() {
                 outgoing.close(CloseReason::Unauthenticated);
@@ -90,7 +91,7 @@ impl Service {
             let wait = refused.wait_time_from(DefaultClock::default().now());
             let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
             let message = format!("too many requests; try again in {milliseconds} ms");
-            return Err(error(ErrorKind::RateLimited, message, |data| {
+            return Err(ErrorObject::with(ErrorKind::RateLimited, message, |data| {
                 data.retry_after_ms = Some(milliseconds)
             }));
         }
@@ -106,7 +107,12 @@ impl rpc::Service for Service {
         self.shared.settings.batch
     }
 
-    async fn call(&self, peer: &Arc<Peer>, method: &str, params: Option<&RawValue>) -> Result<Reply, Error> {
+    async fn call(
+        &self,
+        peer: &Arc<Peer>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Reply, ErrorObject> {
         let started = Instant::now();
         let answer = self.answer(peer, method, params).await;
         let code = answer.as_ref().err().map(|error| error.code);

@@ -5,6 +5,7 @@ mod socket;
 mod stage;
 mod world;
 
+use protocol::error::ErrorObject;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
@@ -36,7 +37,7 @@ pub(crate) async fn until(what: &str, mut reached: impl AsyncFnMut() -> bool) {
 }
 
 /// Calls a method through the typed client's connection with whatever parameters.
-pub(crate) async fn ask(client: &Client, method: &str, params: impl Serialize) -> Result<Value, rpc::Error> {
+pub(crate) async fn ask(client: &Client, method: &str, params: impl Serialize) -> Result<Value, ErrorObject> {
     match soon(method, client.caller().call(method, &params)).await {
         Ok(result) => Ok(result),
         Err(CallError::Answered(error)) => Err(error),

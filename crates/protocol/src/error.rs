@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr};
 
 use crate::{Document, Role, Sequence, Version};
@@ -203,15 +204,49 @@ pub enum InternalReason {
 }
 
 /// The `error` member of a JSON-RPC response.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[error("{message} (code {code})")]
 pub struct ErrorObject {
     /// One of the codes of the reference.
     pub code: i32,
     /// What happened, and to what.
     pub message: String,
     /// The same for programs, and what to do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<ErrorData>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_data")]
+    pub data: Option<Box<ErrorData>>,
+}
+
+impl ErrorObject {
+    /// An error of a kind with nothing added.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::with(kind, message, |_| {})
+    }
+
+    /// An error of a kind with what the kind adds.
+    pub fn with(kind: ErrorKind, message: impl Into<String>, add: impl FnOnce(&mut ErrorData)) -> Self {
+        let mut data = Box::new(ErrorData::new(kind));
+        add(&mut data);
+        Self { code: kind.code(), message: message.into(), data: Some(data) }
+    }
+
+    /// What went wrong; none where only a newer gateway knows.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        self.data.as_ref().map(|data| data.kind).or_else(|| ErrorKind::from_code(self.code))
+    }
+}
+
+/// Data of a kind that only a newer gateway knows is left out: code and message still say what happened.
+fn known_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<ErrorData>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Data {
+        Known(Box<ErrorData>),
+        Unknown(IgnoredAny),
+    }
+    Ok(match Option::deserialize(deserializer)? {
+        Some(Data::Known(data)) => Some(data),
+        Some(Data::Unknown(IgnoredAny)) | None => None,
+    })
 }
 
 /// The `error.data` member: always a kind, and what that kind adds.
@@ -309,6 +344,13 @@ mod tests {
         let data = r#"{"kind":"internal_error","what":"planet","reason":"eclipse"}"#;
         let data: ErrorData = serde_json::from_str(data).unwrap();
         assert_eq!((data.what, data.reason), (Some(ErrorSubject::Other), Some(InternalReason::Other)));
+    }
+
+    #[test]
+    fn an_error_of_a_kind_that_only_a_newer_gateway_knows_can_be_read() {
+        let error = r#"{"code":-32099,"message":"no","data":{"kind":"eclipse"}}"#;
+        let error: ErrorObject = serde_json::from_str(error).unwrap();
+        assert_eq!((error.message.as_str(), &error.data, error.kind()), ("no", &None, None));
     }
 
     #[test]

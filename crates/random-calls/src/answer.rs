@@ -2,13 +2,14 @@
 
 use anyhow::{Context as _, ensure};
 use protocol::ErrorKind;
+use protocol::error::ErrorObject;
 use serde_json::Value;
 
 use crate::world::SECRET;
 
 /// Every error says what kind it is, by a code that fits, and it is never the gateway's own. Says whether the answer shows the
 /// secret.
-pub(crate) fn check(answer: &Result<Value, rpc::Error>) -> anyhow::Result<bool> {
+pub(crate) fn check(answer: &Result<Value, ErrorObject>) -> anyhow::Result<bool> {
     let error = match answer {
         Ok(result) => return Ok(result.to_string().contains(SECRET)),
         Err(error) => error,
@@ -21,9 +22,8 @@ pub(crate) fn check(answer: &Result<Value, rpc::Error>) -> anyhow::Result<bool> 
 }
 
 /// The kind that an error names.
-pub(crate) fn kind(error: &rpc::Error) -> Option<ErrorKind> {
-    let kind = error.data.as_ref()?.get("kind")?;
-    serde_json::from_value(kind.clone()).ok()
+pub(crate) fn kind(error: &ErrorObject) -> Option<ErrorKind> {
+    error.data.as_ref().map(|data| data.kind)
 }
 
 #[cfg(test)]
@@ -32,8 +32,9 @@ mod tests {
 
     use super::*;
 
-    fn refused(code: i32, message: &str, kind: &str) -> Result<Value, rpc::Error> {
-        Err(rpc::Error { code, message: message.to_owned(), data: Some(json!({ "kind": kind })) })
+    fn refused(code: i32, message: &str, kind: &str) -> Result<Value, ErrorObject> {
+        let error = json!({ "code": code, "message": message, "data": { "kind": kind } });
+        Err(serde_json::from_value(error).unwrap())
     }
 
     #[test]

@@ -12,6 +12,7 @@ use anyhow::{Context as _, ensure};
 use chance::Chance;
 use client::Client;
 use gateway::{Database, GatewaySettings};
+use protocol::error::ErrorObject;
 use protocol::method::METHODS;
 use protocol::{Role, WorkspaceId};
 use provider::{Provider, ProviderConfig, ProviderKind};
@@ -148,7 +149,7 @@ impl Caller {
 }
 
 /// Calls a method; the error is one that no answer is.
-async fn call(client: &Client, method: &str, params: &Value) -> anyhow::Result<Result<Value, rpc::Error>> {
+async fn call(client: &Client, method: &str, params: &Value) -> anyhow::Result<Result<Value, ErrorObject>> {
     let answer = tokio::time::timeout(PATIENCE, client.caller().call(method, params)).await;
     match answer.context("it was not answered in time")? {
         Ok(result) => Ok(Ok(result)),

@@ -1,5 +1,6 @@
 //! What came of it.
 
+use protocol::error::ErrorObject;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -21,7 +22,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn count(&mut self, answer: &Result<Value, rpc::Error>) {
+    pub(crate) fn count(&mut self, answer: &Result<Value, ErrorObject>) {
         self.calls += 1;
         match answer {
             Ok(_) => self.succeeded += 1,

@@ -11,14 +11,15 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::endpoint::CLOSING_TIME;
-use crate::{CloseReason, Endpoint, Error, Frame, Inbound, Outgoing};
+use crate::{CloseReason, Endpoint, Frame, Inbound, Outgoing};
+use protocol::error::ErrorObject;
 
 /// Why a call has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The other side answered with an error.
     #[error(transparent)]
-    Answered(#[from] Error),
+    Answered(#[from] ErrorObject),
     /// The connection ended before the answer came; whether the call took effect is not known.
     #[error("the connection to the gateway was lost")]
     ConnectionLost,
@@ -38,7 +39,7 @@ pub struct Notification {
 /// again, and a reader that never makes any loses its connection.
 const MAX_NOTIFICATIONS: usize = 10_000;
 
-type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Box<RawValue>, Error>>>>>;
+type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Box<RawValue>, ErrorObject>>>>>;
 
 /// Makes requests; clones share the connection.
 #[derive(Clone)]
@@ -71,7 +72,7 @@ struct Arrived {
     #[serde(default)]
     result: Option<Box<RawValue>>,
     #[serde(default)]
-    error: Option<Error>,
+    error: Option<ErrorObject>,
 }
 
 impl Caller {

@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::message::{Call, Id, Malformed, Message, parse};
-use crate::{Error, Frame};
+use crate::{Frame, error};
+use protocol::error::ErrorObject;
 
 /// Bounds of one batch, so that a small message cannot ask for an answer a thousand times its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub trait Service: Send + Sync + 'static {
         peer: &Arc<Self::Peer>,
         method: &str,
         params: Option<&RawValue>,
-    ) -> impl Future<Output = Result<Reply, Error>> + Send;
+    ) -> impl Future<Output = Result<Reply, ErrorObject>> + Send;
 }
 
 /// Something to do once the answer is on its way, such as starting notifications.
@@ -121,7 +122,7 @@ pub async fn dispatch<S: Service>(service: &S, peer: &Arc<S::Peer>, text: &str) 
                     buffer.truncate(answered);
                     buffer.shrink_to(limits.answer_bytes);
                     let left = limits.answer_bytes.saturating_sub(answered);
-                    write_error(&mut buffer, id.as_ref(), &Error::answer_too_large(limits, bytes, left));
+                    write_error(&mut buffer, id.as_ref(), &error::answer_too_large(limits, bytes, left));
                 }
             }
             if !buffer.is_empty() {
@@ -150,7 +151,7 @@ async fn answer<S: Service>(
     let outcome = AssertUnwindSafe(service.call(peer, &call.method, call.params)).catch_unwind().await;
     let outcome = outcome.unwrap_or_else(|_| {
         tracing::error!(method = %call.method, "a method panicked");
-        Err(Error::panicked(&call.method))
+        Err(error::panicked(&call.method))
     });
     match (outcome, &call.id) {
         (Ok(reply), id) => {
@@ -184,24 +185,24 @@ fn write_result(buffer: &mut Vec<u8>, id: &Id, result: Outcome, method: &str) {
         Err(error) => {
             tracing::error!(method, %error, "a result could not be serialised");
             buffer.truncate(start);
-            write_error(buffer, Some(id), &Error::panicked(method));
+            write_error(buffer, Some(id), &error::panicked(method));
         }
     }
 }
 
-fn write_error(buffer: &mut Vec<u8>, id: Option<&Id>, error: &Error) {
+fn write_error(buffer: &mut Vec<u8>, id: Option<&Id>, error: &ErrorObject) {
     #[derive(Serialize)]
     struct Failure<'a> {
         jsonrpc: &'static str,
         id: Option<&'a Id>,
-        error: &'a Error,
+        error: &'a ErrorObject,
     }
     // An error is strings and numbers, which always serialise.
     let _ = serde_json::to_writer(buffer, &Failure { jsonrpc: "2.0", id, error });
 }
 
 /// The text of an error that answers no particular request.
-pub fn error_frame(error: &Error) -> Frame {
+pub fn error_frame(error: &ErrorObject) -> Frame {
     let mut buffer = Vec::new();
     write_error(&mut buffer, None, error);
     Frame::from(String::from_utf8(buffer).unwrap_or_default())
@@ -209,6 +210,8 @@ pub fn error_frame(error: &Error) -> Frame {
 
 #[cfg(test)]
 mod tests {
+    use protocol::ErrorKind;
+
     use super::*;
 
     struct Calculator;
@@ -216,17 +219,22 @@ mod tests {
     impl Service for Calculator {
         type Peer = ();
 
-        async fn call(&self, _: &Arc<()>, method: &str, params: Option<&RawValue>) -> Result<Reply, Error> {
+        async fn call(
+            &self,
+            _: &Arc<()>,
+            method: &str,
+            params: Option<&RawValue>,
+        ) -> Result<Reply, ErrorObject> {
             match method {
                 "sum" => {
                     let numbers: Vec<i64> = serde_json::from_str(params.map_or("[]", RawValue::get))
-                        .map_err(|error| Error::invalid_params(error.to_string()))?;
+                        .map_err(|error| ErrorObject::new(ErrorKind::InvalidParams, error.to_string()))?;
                     Ok(Reply::new(numbers.iter().sum::<i64>()))
                 }
                 "json" => Ok(Reply::from_json(b"[7]".to_vec())),
                 "long" => Ok(Reply::new("x".repeat(600))),
                 "panic" => panic!("on purpose"),
-                other => Err(Error::method_not_found(other)),
+                other => Err(error::no_method(other)),
             }
         }
     }
@@ -246,7 +254,7 @@ mod tests {
             peer: &Arc<()>,
             method: &str,
             params: Option<&RawValue>,
-        ) -> Result<Reply, Error> {
+        ) -> Result<Reply, ErrorObject> {
             Calculator.call(peer, method, params).await
         }
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
-use crate::{Error, Frame};
+use crate::Frame;
+use protocol::error::ErrorObject;
 
 /// What is counted against the outgoing bound: kibibytes, at least one a message.
 const UNIT: usize = 1024;
@@ -84,9 +85,9 @@ impl CloseReason {
 pub enum Inbound {
     Text(Frame),
     /// Something that is no message and is answered with this error.
-    Refused(Error),
+    Refused(ErrorObject),
     /// The same, after which nothing more can be read.
-    Fatal(Error, CloseReason),
+    Fatal(ErrorObject, CloseReason),
 }
 
 /// A connection as a pair of channels.

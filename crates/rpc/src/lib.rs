@@ -7,13 +7,14 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use rpc::{Caller, Error, Reply, Service, memory, serve};
+//! use protocol::error::ErrorObject;
+//! use rpc::{Caller, Reply, Service, memory, serve};
 //! use serde_json::value::RawValue;
 //!
 //! struct Echo;
 //! impl Service for Echo {
 //!     type Peer = ();
-//!     async fn call(&self, _: &Arc<()>, method: &str, _: Option<&RawValue>) -> Result<Reply, Error> {
+//!     async fn call(&self, _: &Arc<()>, method: &str, _: Option<&RawValue>) -> Result<Reply, ErrorObject> {
 //!         Ok(Reply::new(method.to_owned()))
 //!     }
 //! }
@@ -41,7 +42,7 @@ pub mod websocket;
 pub use caller::{CallError, Caller, Notification};
 pub use dispatch::{After, Answer, BatchLimits, Reply, Service, dispatch, error_frame};
 pub use endpoint::{CloseReason, ConnectionLimits, Endpoint, Inbound, Outgoing};
-pub use error::{Error, code};
+pub use error::{no_method, panicked, too_large};
 pub use frame::Frame;
 pub use message::notification;
 pub use serve::serve;

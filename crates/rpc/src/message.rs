@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Error, Frame};
+use crate::{Frame, error};
+use protocol::error::ErrorObject;
 
 /// A request's id, kept as it was written so that it comes back the same.
 #[derive(Debug, Clone, Serialize)]
@@ -24,7 +25,7 @@ pub(crate) struct Call<'a> {
 #[derive(Debug)]
 pub(crate) struct Malformed {
     pub(crate) id: Option<Id>,
-    pub(crate) error: Error,
+    pub(crate) error: ErrorObject,
 }
 
 pub(crate) enum Message<'a> {
@@ -32,8 +33,8 @@ pub(crate) enum Message<'a> {
     Batch(Vec<Result<Call<'a>, Malformed>>),
 }
 
-impl From<Error> for Malformed {
-    fn from(error: Error) -> Self {
+impl From<ErrorObject> for Malformed {
+    fn from(error: ErrorObject) -> Self {
         Self { id: None, error }
     }
 }
@@ -60,7 +61,7 @@ pub(crate) fn parse(text: &str, max_calls: usize) -> Message<'_> {
     let raw: &RawValue = match serde_json::from_str(text) {
         Ok(raw) => raw,
         Err(error) => {
-            return Message::Single(Err(Error::parse(format!("the message is not JSON: {error}")).into()));
+            return Message::Single(Err(error::not_json(format!("the message is not JSON: {error}")).into()));
         }
     };
     if !raw.get().starts_with('[') {
@@ -68,22 +69,22 @@ pub(crate) fn parse(text: &str, max_calls: usize) -> Message<'_> {
     }
     match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
         Ok(elements) if elements.is_empty() => {
-            Message::Single(Err(Error::invalid_request("a batch must not be empty").into()))
+            Message::Single(Err(error::no_request("a batch must not be empty").into()))
         }
         Ok(elements) if elements.len() > max_calls => {
-            Message::Single(Err(Error::batch_too_long(max_calls, elements.len()).into()))
+            Message::Single(Err(error::batch_too_long(max_calls, elements.len()).into()))
         }
         Ok(elements) => Message::Batch(elements.into_iter().map(parse_call).collect()),
-        Err(error) => Message::Single(Err(Error::parse(error.to_string()).into())),
+        Err(error) => Message::Single(Err(error::not_json(error.to_string()).into())),
     }
 }
 
 fn parse_call(raw: &RawValue) -> Result<Call<'_>, Malformed> {
     if !raw.get().starts_with('{') {
-        return Err(Error::invalid_request("a request must be an object").into());
+        return Err(error::no_request("a request must be an object").into());
     }
     let envelope: Envelope<'_> = serde_json::from_str(raw.get())
-        .map_err(|error| Error::invalid_request(format!("not a request: {error}")))?;
+        .map_err(|error| error::no_request(format!("not a request: {error}")))?;
     let id = match envelope.id {
         None => None,
         Some(raw)
@@ -91,9 +92,9 @@ fn parse_call(raw: &RawValue) -> Result<Call<'_>, Malformed> {
         {
             Some(Id(raw.to_owned()))
         }
-        Some(_) => return Err(Error::invalid_request("`id` must be a string or a number").into()),
+        Some(_) => return Err(error::no_request("`id` must be a string or a number").into()),
     };
-    let refuse = |message: &str| Malformed { id: id.clone(), error: Error::invalid_request(message) };
+    let refuse = |message: &str| Malformed { id: id.clone(), error: error::no_request(message) };
     let version: Option<Cow<'_, str>> = envelope.jsonrpc.and_then(|raw| serde_json::from_str(raw.get()).ok());
     if version.as_deref() != Some("2.0") {
         return Err(refuse("`jsonrpc` must be \"2.0\""));

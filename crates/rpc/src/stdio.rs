@@ -4,7 +4,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, Async
 use tokio::sync::mpsc;
 
 use crate::endpoint::{CLOSING_TIME, Next, Progress};
-use crate::{ConnectionLimits, Endpoint, Error, Frame, Inbound, Outgoing};
+use crate::{ConnectionLimits, Endpoint, Frame, Inbound, Outgoing, error};
 
 /// Bytes that are written at once: a parent process that takes so many reads.
 const WRITE_BYTES: usize = 64 * 1024;
@@ -85,7 +85,7 @@ async fn read_line(
             }
         };
         if length > limit {
-            return Ok(Some(Inbound::Refused(Error::too_large(limit, length))));
+            return Ok(Some(Inbound::Refused(error::too_large(limit, length))));
         }
         if line.iter().all(u8::is_ascii_whitespace) {
             if ended {
@@ -95,7 +95,7 @@ async fn read_line(
         }
         return Ok(Some(match String::from_utf8(line) {
             Ok(text) => Inbound::Text(Frame::from(text)),
-            Err(_) => Inbound::Refused(Error::parse("the line is not UTF-8")),
+            Err(_) => Inbound::Refused(error::not_json("the line is not UTF-8")),
         }));
     }
 }

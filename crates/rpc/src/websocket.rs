@@ -20,7 +20,8 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::endpoint::{CLOSING_TIME, Next, OutgoingQueue, Progress};
-use crate::{CloseReason, ConnectionLimits, Endpoint, Error, Frame, Inbound, Outgoing};
+use crate::{CloseReason, ConnectionLimits, Endpoint, Frame, Inbound, Outgoing, error};
+use protocol::error::ErrorObject;
 
 /// The subprotocol that both sides speak.
 pub const SUBPROTOCOL: &str = "foreword.v1";
@@ -101,10 +102,10 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
             }
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
             Some(Ok(Message::Binary(_))) => {
-                Inbound::Refused(Error::parse("binary frames are not accepted; send JSON in text frames"))
+                Inbound::Refused(error::not_json("binary frames are not accepted; send JSON in text frames"))
             }
             Some(Ok(Message::Text(text))) if text.len() > limits.message_bytes => {
-                Inbound::Refused(Error::too_large(limits.message_bytes, text.len()))
+                Inbound::Refused(error::too_large(limits.message_bytes, text.len()))
             }
             Some(Ok(Message::Text(text))) => Inbound::Text(Frame::from(text)),
             Some(Err(error)) => {
@@ -130,19 +131,19 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// What an unreadable frame is answered with and how the connection then ends; none when it is simply gone.
-fn unreadable(error: tungstenite::Error, limits: &ConnectionLimits) -> Option<(Error, CloseReason)> {
+fn unreadable(error: tungstenite::Error, limits: &ConnectionLimits) -> Option<(ErrorObject, CloseReason)> {
     match error {
         tungstenite::Error::Capacity(CapacityError::MessageTooLong { size, .. }) => {
-            Some((Error::too_large(limits.message_bytes, size), CloseReason::TooLarge))
+            Some((error::too_large(limits.message_bytes, size), CloseReason::TooLarge))
         }
         tungstenite::Error::Utf8(_) => {
-            Some((Error::parse("the text frame is not UTF-8"), CloseReason::InvalidUtf8))
+            Some((error::not_json("the text frame is not UTF-8"), CloseReason::InvalidUtf8))
         }
         tungstenite::Error::Protocol(
             ProtocolError::ResetWithoutClosingHandshake | ProtocolError::ReceivedAfterClosing,
         ) => None,
         tungstenite::Error::Protocol(broken) => {
-            Some((Error::parse(format!("not a WebSocket frame: {broken}")), CloseReason::InvalidFrame))
+            Some((error::not_json(format!("not a WebSocket frame: {broken}")), CloseReason::InvalidFrame))
         }
         _ => None,
     }

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rpc::{Error, Reply, Service, dispatch};
+use protocol::error::ErrorObject;
+use rpc::{Reply, Service, dispatch};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -14,10 +15,10 @@ struct Echo;
 impl Service for Echo {
     type Peer = ();
 
-    async fn call(&self, _: &Arc<()>, method: &str, params: Option<&RawValue>) -> Result<Reply, Error> {
+    async fn call(&self, _: &Arc<()>, method: &str, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
         match method {
             "echo" => Ok(Reply::new(params.map(RawValue::to_owned))),
-            other => Err(Error::method_not_found(other)),
+            other => Err(rpc::no_method(other)),
         }
     }
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use protocol::error::ErrorObject;
 use rpc::{
-    CallError, Caller, CloseReason, ConnectionLimits, Error, Inbound, Outgoing, Reply, Service, serve,
-    websocket,
+    CallError, Caller, CloseReason, ConnectionLimits, Inbound, Outgoing, Reply, Service, serve, websocket,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -32,7 +32,7 @@ impl Service for TestService {
         outgoing: &Arc<Outgoing>,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Reply, Error> {
+    ) -> Result<Reply, ErrorObject> {
         match method {
             "letters" => {
                 let params: serde_json::Value = serde_json::from_str(params.unwrap().get()).unwrap();
@@ -53,7 +53,7 @@ impl Service for TestService {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 Ok(Reply::new("goodbye"))
             }
-            other => Err(Error::method_not_found(other)),
+            other => Err(rpc::no_method(other)),
         }
     }
 }
@@ -113,8 +113,8 @@ async fn a_panic_is_an_internal_error_and_not_a_dead_connection() {
             panic!("`{method}` should fail")
         };
         assert_eq!(
-            (error.code, error.data),
-            (-32603, Some(json!({ "kind": "internal_error", "reason": "panic" })))
+            (error.code, serde_json::to_value(error.data).unwrap()),
+            (-32603, json!({ "kind": "internal_error", "reason": "panic" }))
         );
         assert!(!error.message.contains("secret"), "{}", error.message);
         let answer: String = caller.call("hello", &json!({})).await.unwrap();

@@ -1,20 +1,16 @@
 //! `audit/list`.
 
+use protocol::error::ErrorObject;
 use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
 use protocol::method::{AuditListParams, AuditListResult};
-use rpc::Error;
 use store::AuditFilter;
 
-use crate::error::from_store;
+use crate::error::{checked_limit, from_store};
 use crate::router::Context;
 
-pub(crate) async fn list(context: Context, params: AuditListParams) -> Result<AuditListResult, Error> {
+pub(crate) async fn list(context: Context, params: AuditListParams) -> Result<AuditListResult, ErrorObject> {
     let AuditListParams { since, before, limit } = params;
-    let limit = limit.unwrap_or(DEFAULT_HISTORY_LIMIT);
-    if !(1..=MAX_HISTORY_LIMIT).contains(&limit) {
-        let message = format!("`limit` must be between 1 and {MAX_HISTORY_LIMIT}, not {limit}");
-        return Err(Error::invalid_params(message));
-    }
+    let limit = checked_limit(limit.unwrap_or(DEFAULT_HISTORY_LIMIT), MAX_HISTORY_LIMIT)?;
     // Whoever asks wants to see what has just happened, too.
     context.shared.access.flush_counts().await.map_err(from_store)?;
     let workspace_id = context.peer.actor.workspace_id.clone();

@@ -1,5 +1,6 @@
 //! `thread/agents_doc/…`.
 
+use protocol::error::ErrorObject;
 use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
 use protocol::method::{
     DocumentArchiveParams, DocumentArchiveResult, DocumentGetResult, DocumentHistoryParams,
@@ -8,19 +9,24 @@ use protocol::method::{
     DocumentSaveResult, DocumentScopeParams,
 };
 use protocol::{Document, Warning};
-use rpc::Error;
 use store::Scope;
 
-use crate::error::from_store;
+use crate::error::{checked_limit, from_store};
 use crate::router::Context;
 
-pub(crate) async fn get(context: Context, params: DocumentScopeParams) -> Result<DocumentGetResult, Error> {
+pub(crate) async fn get(
+    context: Context,
+    params: DocumentScopeParams,
+) -> Result<DocumentGetResult, ErrorObject> {
     let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
     let (explicit, effective) = context.shared.store.document(&scope).await.map_err(from_store)?;
     Ok(DocumentGetResult { explicit, effective })
 }
 
-pub(crate) async fn save(context: Context, params: DocumentSaveParams) -> Result<DocumentSaveResult, Error> {
+pub(crate) async fn save(
+    context: Context,
+    params: DocumentSaveParams,
+) -> Result<DocumentSaveResult, ErrorObject> {
     let saved = context.shared.store.save_document(params, context.actor()).await.map_err(from_store)?;
     let carried = context.shared.settings.agent.prompt.budgets.agents_md;
     Ok(DocumentSaveResult { warnings: warnings(&saved.document, carried), doc: saved.document })
@@ -29,7 +35,7 @@ pub(crate) async fn save(context: Context, params: DocumentSaveParams) -> Result
 pub(crate) async fn archive(
     context: Context,
     params: DocumentArchiveParams,
-) -> Result<DocumentArchiveResult, Error> {
+) -> Result<DocumentArchiveResult, ErrorObject> {
     let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
     let store = &context.shared.store;
     let archived =
@@ -41,7 +47,7 @@ pub(crate) async fn archive(
 pub(crate) async fn resolve_for_thread(
     context: Context,
     params: DocumentResolveForThreadParams,
-) -> Result<DocumentResolveResult, Error> {
+) -> Result<DocumentResolveResult, ErrorObject> {
     let store = &context.shared.store;
     let effective =
         store.resolve_for_thread(&params.workspace_id, &params.thread_id).await.map_err(from_store)?;
@@ -51,7 +57,7 @@ pub(crate) async fn resolve_for_thread(
 pub(crate) async fn resolve_for_folder(
     context: Context,
     params: DocumentScopeParams,
-) -> Result<DocumentResolveResult, Error> {
+) -> Result<DocumentResolveResult, ErrorObject> {
     let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
     let effective = context.shared.store.resolve_for_folder(&scope).await.map_err(from_store)?;
     Ok(DocumentResolveResult { effective })
@@ -60,12 +66,8 @@ pub(crate) async fn resolve_for_folder(
 pub(crate) async fn history(
     context: Context,
     params: DocumentHistoryParams,
-) -> Result<DocumentHistoryResult, Error> {
-    let limit = params.limit.unwrap_or(DEFAULT_HISTORY_LIMIT);
-    if !(1..=MAX_HISTORY_LIMIT).contains(&limit) {
-        let message = format!("`limit` must be between 1 and {MAX_HISTORY_LIMIT}, not {limit}");
-        return Err(Error::invalid_params(message));
-    }
+) -> Result<DocumentHistoryResult, ErrorObject> {
+    let limit = checked_limit(params.limit.unwrap_or(DEFAULT_HISTORY_LIMIT), MAX_HISTORY_LIMIT)?;
     let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
     let store = &context.shared.store;
     let revisions = store.history(&scope, limit.into(), params.before).await.map_err(from_store)?;
@@ -75,7 +77,7 @@ pub(crate) async fn history(
 pub(crate) async fn revision(
     context: Context,
     params: DocumentRevisionParams,
-) -> Result<DocumentRevisionResult, Error> {
+) -> Result<DocumentRevisionResult, ErrorObject> {
     let scope = Scope { workspace_id: params.workspace_id, folder_id: params.folder_id };
     let revision = context.shared.store.revision(&scope, params.version).await.map_err(from_store)?;
     Ok(DocumentRevisionResult { revision })
@@ -84,7 +86,7 @@ pub(crate) async fn revision(
 pub(crate) async fn restore(
     context: Context,
     params: DocumentRestoreParams,
-) -> Result<DocumentRestoreResult, Error> {
+) -> Result<DocumentRestoreResult, ErrorObject> {
     let saved = context.shared.store.restore_document(params, context.actor()).await.map_err(from_store)?;
     Ok(DocumentRestoreResult { doc: saved.document })
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use protocol::error::ErrorObject;
 use protocol::method::{EventsResult, EventsSubscribeParams, EventsUnsubscribeParams};
-use rpc::{Error, Reply};
+use rpc::Reply;
 
 use crate::error::{from_store, invalid_state};
 use crate::router::Context;
 
-pub(crate) async fn subscribe(context: Context, params: EventsSubscribeParams) -> Result<Reply, Error> {
+pub(crate) async fn subscribe(context: Context, params: EventsSubscribeParams) -> Result<Reply, ErrorObject> {
     let Some(outgoing) = context.peer.outgoing().cloned() else {
         return Err(no_connection());
     };
@@ -30,7 +31,7 @@ pub(crate) async fn subscribe(context: Context, params: EventsSubscribeParams) -
 pub(crate) async fn unsubscribe(
     context: Context,
     params: EventsUnsubscribeParams,
-) -> Result<EventsResult, Error> {
+) -> Result<EventsResult, ErrorObject> {
     if context.peer.outgoing().is_none() {
         return Err(no_connection());
     }
@@ -39,6 +40,6 @@ pub(crate) async fn unsubscribe(
     Ok(EventsResult { seq })
 }
 
-fn no_connection() -> Error {
+fn no_connection() -> ErrorObject {
     invalid_state("events need a connection that stays; use WebSocket or stdio instead of HTTP POST")
 }

@@ -1,17 +1,20 @@
 //! `thread/folder/…`.
 
 use protocol::Warning;
+use protocol::error::ErrorObject;
 use protocol::method::{
     FolderCreateParams, FolderDeleteResult, FolderDeletedParams, FolderDeletedResult, FolderGetParams,
     FolderMoveParams, FolderRenameParams, FolderRestoreResult, FolderResult,
 };
-use rpc::Error;
 use store::{Moved, MovedOut, RestoredFolder};
 
 use crate::error::from_store;
 use crate::router::Context;
 
-pub(crate) async fn create(context: Context, params: FolderCreateParams) -> Result<FolderResult, Error> {
+pub(crate) async fn create(
+    context: Context,
+    params: FolderCreateParams,
+) -> Result<FolderResult, ErrorObject> {
     let store = &context.shared.store;
     let folder = store
         .create_folder(&params.workspace_id, params.parent_folder_id.as_ref(), &params.name, context.actor())
@@ -20,13 +23,16 @@ pub(crate) async fn create(context: Context, params: FolderCreateParams) -> Resu
     Ok(FolderResult { folder })
 }
 
-pub(crate) async fn get(context: Context, params: FolderGetParams) -> Result<FolderResult, Error> {
+pub(crate) async fn get(context: Context, params: FolderGetParams) -> Result<FolderResult, ErrorObject> {
     let store = &context.shared.store;
     let folder = store.folder(&params.workspace_id, &params.folder_id).await.map_err(from_store)?;
     Ok(FolderResult { folder })
 }
 
-pub(crate) async fn rename(context: Context, params: FolderRenameParams) -> Result<FolderResult, Error> {
+pub(crate) async fn rename(
+    context: Context,
+    params: FolderRenameParams,
+) -> Result<FolderResult, ErrorObject> {
     let store = &context.shared.store;
     let folder = store
         .rename_folder(&params.workspace_id, &params.folder_id, &params.name, context.actor())
@@ -35,7 +41,7 @@ pub(crate) async fn rename(context: Context, params: FolderRenameParams) -> Resu
     Ok(FolderResult { folder })
 }
 
-pub(crate) async fn move_to(context: Context, params: FolderMoveParams) -> Result<FolderResult, Error> {
+pub(crate) async fn move_to(context: Context, params: FolderMoveParams) -> Result<FolderResult, ErrorObject> {
     let store = &context.shared.store;
     let folder = store
         .move_folder(
@@ -49,7 +55,10 @@ pub(crate) async fn move_to(context: Context, params: FolderMoveParams) -> Resul
     Ok(FolderResult { folder })
 }
 
-pub(crate) async fn delete(context: Context, params: FolderGetParams) -> Result<FolderDeleteResult, Error> {
+pub(crate) async fn delete(
+    context: Context,
+    params: FolderGetParams,
+) -> Result<FolderDeleteResult, ErrorObject> {
     let store = &context.shared.store;
     store
         .delete_folder(&params.workspace_id, &params.folder_id, context.actor())
@@ -61,12 +70,15 @@ pub(crate) async fn delete(context: Context, params: FolderGetParams) -> Result<
 pub(crate) async fn deleted(
     context: Context,
     params: FolderDeletedParams,
-) -> Result<FolderDeletedResult, Error> {
+) -> Result<FolderDeletedResult, ErrorObject> {
     let folders = context.shared.store.deleted_folders(&params.workspace_id).await.map_err(from_store)?;
     Ok(FolderDeletedResult { folders })
 }
 
-pub(crate) async fn restore(context: Context, params: FolderGetParams) -> Result<FolderRestoreResult, Error> {
+pub(crate) async fn restore(
+    context: Context,
+    params: FolderGetParams,
+) -> Result<FolderRestoreResult, ErrorObject> {
     let store = &context.shared.store;
     let restored = store
         .restore_folder(&params.workspace_id, &params.folder_id, context.actor())

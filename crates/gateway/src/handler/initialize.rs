@@ -1,14 +1,15 @@
 //! `initialize`.
 
+use protocol::error::ErrorObject;
 use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::method::{
     Capabilities, InitializeParams, InitializeResult, METHODS, PROTOCOL_VERSION, Program,
 };
-use rpc::{Error, Reply};
+use rpc::Reply;
 
 use crate::router::Context;
 
-pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Result<Reply, Error> {
+pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Result<Reply, ErrorObject> {
     if let Some(client) = params.client {
         tracing::debug!(name = %client.name, version = %client.version, "a client introduced itself");
     }

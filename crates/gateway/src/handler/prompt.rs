@@ -1,22 +1,21 @@
 //! `prompt/…` and `turn/manifest`.
 
-use std::borrow::Cow;
-
-use agent::{AgentError, PromptRequest, SessionStart};
-use prompt::RebuildError;
-use protocol::error::{ErrorData, ErrorKind, ErrorSubject, Hint as _, InternalReason};
+use agent::{PromptRequest, SessionStart};
+use protocol::error::ErrorObject;
 use protocol::method::{
     PromptDiffParams, PromptDiffResult, PromptPreviewParams, PromptRebuildParams, PromptResult,
     TurnGetParams, TurnManifestResult,
 };
 use protocol::prompt::PromptManifest;
-use rpc::Error;
 
-use crate::error::{error, from_store};
+use crate::error::from_agent;
 use crate::handler::turn::may_see;
 use crate::router::Context;
 
-pub(crate) async fn preview(context: Context, params: PromptPreviewParams) -> Result<PromptResult, Error> {
+pub(crate) async fn preview(
+    context: Context,
+    params: PromptPreviewParams,
+) -> Result<PromptResult, ErrorObject> {
     let request = PromptRequest {
         workspace_id: params.workspace_id,
         thread_id: params.thread_id,
@@ -38,7 +37,10 @@ fn hide_hooks(context: &Context, manifest: &mut PromptManifest) {
     manifest.hook_sources.retain(|source| role >= may_see(agent.hook_visibility(&source.subscription_id)));
 }
 
-pub(crate) async fn diff(context: Context, params: PromptDiffParams) -> Result<PromptDiffResult, Error> {
+pub(crate) async fn diff(
+    context: Context,
+    params: PromptDiffParams,
+) -> Result<PromptDiffResult, ErrorObject> {
     let agent = &context.shared.agent;
     let workspace_id = &params.workspace_id;
     agent.turn_of_thread(workspace_id, &params.thread_id, &params.turn_id).await.map_err(from_agent)?;
@@ -72,7 +74,10 @@ fn session_start(fresh: bool) -> SessionStart {
     if fresh { SessionStart::Fresh } else { SessionStart::Thread }
 }
 
-pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Result<PromptResult, Error> {
+pub(crate) async fn rebuild(
+    context: Context,
+    params: PromptRebuildParams,
+) -> Result<PromptResult, ErrorObject> {
     let agent = &context.shared.agent;
     let manifest =
         agent.manifest(&params.workspace_id, &params.turn_id, params.round).await.map_err(from_agent)?;
@@ -92,91 +97,12 @@ pub(crate) async fn rebuild(context: Context, params: PromptRebuildParams) -> Re
     })
 }
 
-pub(crate) async fn manifest(context: Context, params: TurnGetParams) -> Result<TurnManifestResult, Error> {
+pub(crate) async fn manifest(
+    context: Context,
+    params: TurnGetParams,
+) -> Result<TurnManifestResult, ErrorObject> {
     let found = context.shared.agent.rounds(&params.workspace_id, &params.turn_id).await;
     let (mut manifests, rounds) = found.map_err(from_agent)?;
     manifests.iter_mut().for_each(|round| hide_hooks(&context, &mut round.manifest));
     Ok(TurnManifestResult { manifests, rounds })
-}
-
-/// What the agent said, for the wire.
-pub(crate) fn from_agent(failure: AgentError) -> Error {
-    let kind = match &failure {
-        AgentError::Hook(_) => ErrorKind::HookFailed,
-        AgentError::OutsideWorkspace { .. } | AgentError::RootOutsideWorkspace { .. } => ErrorKind::Forbidden,
-        AgentError::Files(_)
-        | AgentError::NoDirectory
-        | AgentError::Directory { .. }
-        | AgentError::Tools(_)
-        | AgentError::Toolbox(_)
-        | AgentError::LeaseLost
-        | AgentError::GatewayGone
-        | AgentError::ShutDown
-        | AgentError::Refused
-        | AgentError::OnlyCalls
-        | AgentError::CutCall { .. }
-        | AgentError::Withdrawn
-        | AgentError::Panicked
-        | AgentError::TooLong { .. } => ErrorKind::InvalidState,
-        AgentError::NoInput | AgentError::ModelName(_) | AgentError::OtherThread { .. } => {
-            ErrorKind::InvalidParams
-        }
-        AgentError::NoModel | AgentError::NoAnswer | AgentError::Provider(_) => ErrorKind::ProviderFailed,
-        // Named by the caller: with a default model of no provider, no gateway starts.
-        AgentError::UnknownProvider(_)
-        | AgentError::NoManifest { .. }
-        | AgentError::Rebuild(RebuildError::Missing { .. }) => ErrorKind::NotFound,
-        AgentError::TooManyTurns { .. } | AgentError::QueueFull { .. } | AgentError::TokensSpent { .. } => {
-            ErrorKind::LimitReached
-        }
-        AgentError::Store(_) | AgentError::Rebuild(_) => ErrorKind::InternalError,
-    };
-    if let AgentError::Store(failure) = failure {
-        return from_store(failure);
-    }
-    if kind == ErrorKind::InternalError {
-        tracing::error!(error = %failure, "what is stored cannot be used");
-    }
-    error(kind, failure.to_string(), |data| {
-        data.hint = failure.hint().map(Cow::into_owned);
-        add_details(data, &failure);
-    })
-}
-
-/// What an error's kind adds for programs.
-fn add_details(data: &mut ErrorData, failure: &AgentError) {
-    match failure {
-        AgentError::Hook(hooks::HookError::Failed { hook_id, phase, .. }) => {
-            data.hook_id = Some(hook_id.clone());
-            data.phase = Some(phase.name().to_owned());
-        }
-        AgentError::NoModel | AgentError::NoAnswer => data.retryable = Some(false),
-        AgentError::TooManyTurns { limit } | AgentError::QueueFull { limit } => {
-            data.what = Some(ErrorSubject::Turns);
-            data.limit = Some(*limit as u64);
-        }
-        AgentError::TokensSpent { limit } => {
-            data.what = Some(ErrorSubject::TokensPerDay);
-            data.limit = Some(*limit);
-        }
-        AgentError::UnknownProvider(failure) => {
-            data.what = Some(ErrorSubject::Provider);
-            data.id = Some(failure.provider.clone());
-        }
-        AgentError::Provider(failure) => {
-            data.provider = Some(failure.provider.clone());
-            data.status = failure.status;
-            data.retryable = Some(failure.retryable);
-        }
-        AgentError::NoManifest { turn_id, .. } => {
-            data.what = Some(ErrorSubject::Manifest);
-            data.id = Some(turn_id.to_string());
-        }
-        AgentError::Rebuild(RebuildError::Missing { sha256, .. }) => {
-            data.what = Some(ErrorSubject::PromptText);
-            data.id = Some(sha256.to_string());
-        }
-        AgentError::Rebuild(_) => data.reason = Some(InternalReason::PromptAltered),
-        _ => {}
-    }
 }

@@ -1,23 +1,25 @@
 //! `token/…`.
 
-use protocol::error::{ErrorKind, ErrorSubject};
+use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
 use protocol::method::{
     TokenCreateParams, TokenCreateResult, TokenListParams, TokenListResult, TokenResult, TokenRevokeParams,
 };
-use rpc::Error;
 use secrecy::ExposeSecret as _;
 use store::{NewToken, StoreError, hash_secret};
 
-use crate::error::{error, from_store, other_workspace};
+use crate::error::{from_store, other_workspace};
 use crate::router::Context;
 use crate::secret;
 
-pub(crate) async fn create(context: Context, params: TokenCreateParams) -> Result<TokenCreateResult, Error> {
+pub(crate) async fn create(
+    context: Context,
+    params: TokenCreateParams,
+) -> Result<TokenCreateResult, ErrorObject> {
     if context.peer.actor.workspace_id.is_some() && params.workspace_id.is_none() {
         return Err(other_workspace(None));
     }
     let secret = secret::generate().map_err(|failure| {
-        error(ErrorKind::InternalError, format!("the system gave no random bytes: {failure}"), |_| {})
+        ErrorObject::new(ErrorKind::InternalError, format!("the system gave no random bytes: {failure}"))
     })?;
     let new = NewToken {
         name: params.name,
@@ -30,7 +32,7 @@ pub(crate) async fn create(context: Context, params: TokenCreateParams) -> Resul
     Ok(TokenCreateResult { token, secret: secret.expose_secret().to_owned() })
 }
 
-pub(crate) async fn list(context: Context, _: TokenListParams) -> Result<TokenListResult, Error> {
+pub(crate) async fn list(context: Context, _: TokenListParams) -> Result<TokenListResult, ErrorObject> {
     let mut tokens = context.shared.store.tokens().await.map_err(from_store)?;
     if let Some(bound) = &context.peer.actor.workspace_id {
         tokens.retain(|token| token.workspace_id.as_ref() == Some(bound));
@@ -38,7 +40,7 @@ pub(crate) async fn list(context: Context, _: TokenListParams) -> Result<TokenLi
     Ok(TokenListResult { tokens })
 }
 
-pub(crate) async fn revoke(context: Context, params: TokenRevokeParams) -> Result<TokenResult, Error> {
+pub(crate) async fn revoke(context: Context, params: TokenRevokeParams) -> Result<TokenResult, ErrorObject> {
     let store = &context.shared.store;
     let token = store.token_by_name(&params.name).await.map_err(from_store)?;
     let bound = context.peer.actor.workspace_id.as_ref();

@@ -1,13 +1,14 @@
 //! `thread/tree` and `thread/list`.
 
+use protocol::error::ErrorObject;
 use protocol::limits::MAX_THREAD_LIST_LIMIT;
 use protocol::method::{ThreadListParams, ThreadListResult, ThreadTreeParams};
-use rpc::{Error, Reply};
+use rpc::Reply;
 
-use crate::error::from_store;
+use crate::error::{checked_limit, from_store};
 use crate::router::Context;
 
-pub(crate) async fn tree(context: Context, params: ThreadTreeParams) -> Result<Reply, Error> {
+pub(crate) async fn tree(context: Context, params: ThreadTreeParams) -> Result<Reply, ErrorObject> {
     let store = &context.shared.store;
     // A whole tree may have tens of megabytes; a part is small.
     if params.is_whole() {
@@ -17,10 +18,10 @@ pub(crate) async fn tree(context: Context, params: ThreadTreeParams) -> Result<R
     }
 }
 
-pub(crate) async fn list(context: Context, params: ThreadListParams) -> Result<ThreadListResult, Error> {
-    if !(1..=MAX_THREAD_LIST_LIMIT).contains(&params.limit) {
-        let message = format!("`limit` must be between 1 and {MAX_THREAD_LIST_LIMIT}, not {}", params.limit);
-        return Err(Error::invalid_params(message));
-    }
+pub(crate) async fn list(
+    context: Context,
+    params: ThreadListParams,
+) -> Result<ThreadListResult, ErrorObject> {
+    checked_limit(params.limit, MAX_THREAD_LIST_LIMIT)?;
     context.shared.store.threads_in(params).await.map_err(from_store)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agent::{Reach, TurnListener};
 use futures_util::future::BoxFuture;
-use protocol::error::{ErrorKind, ErrorSubject};
+use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
 use protocol::hook::Visibility;
 use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
 use protocol::method::{
@@ -15,22 +15,25 @@ use protocol::method::{
 };
 use protocol::notification::{TurnDelta, TurnRetrying};
 use protocol::{HowDecided, Method as _, Role, TurnId};
-use rpc::{Error, Outgoing};
+use rpc::Outgoing;
 use serde::Serialize;
 use store::{ApprovalAnswer, TurnActor};
 
-use crate::error::{error, from_store};
-use crate::handler::prompt::from_agent;
+use crate::error::{checked_limit, from_agent, from_store, invalid_params};
 use crate::router::Context;
 
-pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, Error> {
+pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, ErrorObject> {
     // No skills and no MCP servers exist yet, so whatever is named is unknown.
     for (what, names) in [(ErrorSubject::Skill, &params.skills), (ErrorSubject::McpServer, &params.mcp)] {
         if let Some(name) = names.first() {
-            return Err(error(ErrorKind::NotFound, format!("there is no {what} `{name}`"), |data| {
-                data.what = Some(what);
-                data.id = Some(name.clone());
-            }));
+            return Err(ErrorObject::with(
+                ErrorKind::NotFound,
+                format!("there is no {what} `{name}`"),
+                |data| {
+                    data.what = Some(what);
+                    data.id = Some(name.clone());
+                },
+            ));
         }
     }
     let outgoing = context.peer.outgoing().cloned();
@@ -42,16 +45,12 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     Ok(TurnResult { turn })
 }
 
-pub(crate) async fn get(context: Context, params: TurnGetParams) -> Result<TurnGetResult, Error> {
+pub(crate) async fn get(context: Context, params: TurnGetParams) -> Result<TurnGetResult, ErrorObject> {
     context.shared.agent.turn_view(&params.workspace_id, &params.turn_id).await.map_err(from_agent)
 }
 
-pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<TurnListResult, Error> {
-    let limit = params.limit.unwrap_or(DEFAULT_HISTORY_LIMIT);
-    if !(1..=MAX_HISTORY_LIMIT).contains(&limit) {
-        let message = format!("`limit` must be between 1 and {MAX_HISTORY_LIMIT}, not {limit}");
-        return Err(Error::invalid_params(message));
-    }
+pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<TurnListResult, ErrorObject> {
+    let limit = checked_limit(params.limit.unwrap_or(DEFAULT_HISTORY_LIMIT), MAX_HISTORY_LIMIT)?;
     let turns = match (&params.thread_id, params.before) {
         (Some(thread_id), before) => {
             let agent = &context.shared.agent;
@@ -63,13 +62,13 @@ pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<Tur
         }
         (None, Some(_)) => {
             let message = "`before` counts the turns of a thread: give `thread_id` too";
-            return Err(Error::invalid_params(message.to_owned()));
+            return Err(invalid_params(message.to_owned()));
         }
     };
     Ok(TurnListResult { turns })
 }
 
-pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<TurnResult, Error> {
+pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<TurnResult, ErrorObject> {
     let agent = &context.shared.agent;
     let cancelled = agent.cancel_turn(&params.workspace_id, &params.turn_id, context.actor()).await;
     cancelled.map_err(from_agent)?;
@@ -77,7 +76,10 @@ pub(crate) async fn cancel(context: Context, params: TurnGetParams) -> Result<Tu
     Ok(TurnResult { turn: view.turn })
 }
 
-pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Result<TurnApproveResult, Error> {
+pub(crate) async fn approve(
+    context: Context,
+    params: TurnApproveParams,
+) -> Result<TurnApproveResult, ErrorObject> {
     let TurnApproveParams { workspace_id, turn_id, call_id, allow, digest, how } = params;
     let agent = &context.shared.agent;
     let actor = context.actor().map(str::to_owned);
@@ -87,7 +89,7 @@ pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Resu
         && agent.asks_about_identity(&workspace_id, &turn_id, &call_id).await.map_err(from_agent)?
     {
         let message = "only an owner whose token is for all workspaces decides about the model's identity";
-        return Err(error(ErrorKind::Forbidden, message.to_owned(), |_| {}));
+        return Err(ErrorObject::new(ErrorKind::Forbidden, message.to_owned()));
     }
     let is_possible = match how {
         HowDecided::Asked | HowDecided::Standing | HowDecided::Flag => true,
@@ -96,14 +98,17 @@ pub(crate) async fn approve(context: Context, params: TurnApproveParams) -> Resu
     };
     if !is_possible {
         let message = "`how` does not fit: `unattended` is a denial, and `expired` is the gateway's own";
-        return Err(Error::invalid_params(message.to_owned()));
+        return Err(invalid_params(message.to_owned()));
     }
     let answer = ApprovalAnswer { allow, digest, how, actor };
     let allowed = agent.approve(&workspace_id, &turn_id, &call_id, answer).await;
     Ok(TurnApproveResult { allowed: allowed.map_err(from_agent)? })
 }
 
-pub(crate) async fn explain(context: Context, params: TurnGetParams) -> Result<TurnExplainResult, Error> {
+pub(crate) async fn explain(
+    context: Context,
+    params: TurnGetParams,
+) -> Result<TurnExplainResult, ErrorObject> {
     let explained = context.shared.agent.explain(&params.workspace_id, &params.turn_id).await;
     let mut explanation = explained.map_err(from_agent)?;
     let role = context.peer.actor.role;
@@ -121,7 +126,10 @@ pub(crate) fn may_see(visibility: Visibility) -> Role {
     }
 }
 
-pub(crate) async fn session(context: Context, params: SessionGetParams) -> Result<SessionGetResult, Error> {
+pub(crate) async fn session(
+    context: Context,
+    params: SessionGetParams,
+) -> Result<SessionGetResult, ErrorObject> {
     let found = context.shared.agent.thread_session(&params.workspace_id, &params.thread_id).await;
     Ok(SessionGetResult { session: found.map_err(from_agent)? })
 }
@@ -129,7 +137,7 @@ pub(crate) async fn session(context: Context, params: SessionGetParams) -> Resul
 pub(crate) async fn resume(
     context: Context,
     params: SessionResumeParams,
-) -> Result<SessionResumeResult, Error> {
+) -> Result<SessionResumeResult, ErrorObject> {
     let SessionResumeParams { workspace_id, thread_id, cwd } = params;
     let found = context.shared.agent.resume(&workspace_id, &thread_id, cwd.as_deref()).await;
     let (session, reminder) = found.map_err(from_agent)?;

@@ -7,21 +7,21 @@ use std::time::Duration;
 use agent::TurnListener;
 use futures_util::future::BoxFuture;
 use protocol::TurnId;
+use protocol::error::ErrorObject;
 use protocol::method::TurnGetParams;
 use protocol::notification::{TurnDelta, TurnRetrying};
-use rpc::{CloseReason, Error, Frame, Outgoing, Reply};
+use rpc::{CloseReason, Frame, Outgoing, Reply};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::error::invalid_state;
-use crate::handler::prompt::from_agent;
+use crate::error::{from_agent, invalid_state};
 use crate::handler::turn::{delta, retrying};
 use crate::router::Context;
 
 /// Pieces that may wait for somebody who reads slowly.
 const WAITING: usize = 1024;
 
-pub(crate) async fn watch(context: Context, params: TurnGetParams) -> Result<Reply, Error> {
+pub(crate) async fn watch(context: Context, params: TurnGetParams) -> Result<Reply, ErrorObject> {
     let Some(outgoing) = context.peer.outgoing().cloned() else {
         let message =
             "watching a turn needs a connection that stays; use WebSocket or stdio instead of HTTP POST";

@@ -1,20 +1,20 @@
 //! `workspace/…`.
 
 use protocol::error::ErrorKind;
+use protocol::error::ErrorObject;
 use protocol::method::{
     WorkspaceCreateParams, WorkspaceGetParams, WorkspaceListParams, WorkspaceListResult, WorkspaceResult,
     WorkspaceUpdateParams,
 };
-use rpc::Error;
 
-use crate::error::{error, from_store, other_workspace};
+use crate::error::{from_store, other_workspace};
 use crate::root_path;
 use crate::router::Context;
 
 pub(crate) async fn create(
     context: Context,
     params: WorkspaceCreateParams,
-) -> Result<WorkspaceResult, Error> {
+) -> Result<WorkspaceResult, ErrorObject> {
     if context.peer.actor.workspace_id.is_some() {
         return Err(other_workspace(None));
     }
@@ -27,12 +27,12 @@ pub(crate) async fn create(
 pub(crate) async fn update(
     context: Context,
     params: WorkspaceUpdateParams,
-) -> Result<WorkspaceResult, Error> {
+) -> Result<WorkspaceResult, ErrorObject> {
     let moves = params.root_path.is_some() || params.agents.is_some();
     if moves && context.peer.actor.workspace_id.is_some() {
         let message =
             "only a token for all workspaces may set `root_path` and `agents`, and this one is bound to one";
-        return Err(error(ErrorKind::Forbidden, message, |_| {}));
+        return Err(ErrorObject::new(ErrorKind::Forbidden, message));
     }
     check_root(&context, params.root_path.as_deref()).await?;
     let store = &context.shared.store;
@@ -41,44 +41,53 @@ pub(crate) async fn update(
 }
 
 /// Looks at the disk, so beside the runtime's threads.
-async fn check_root(context: &Context, root_path: Option<&str>) -> Result<(), Error> {
+async fn check_root(context: &Context, root_path: Option<&str>) -> Result<(), ErrorObject> {
     let Some(root_path) = root_path.map(str::to_owned) else { return Ok(()) };
     let private = context.shared.settings.agent.private_paths.clone();
     agent::blocking(move || root_path::check(&root_path, &private)).await
 }
 
-pub(crate) async fn get(context: Context, params: WorkspaceGetParams) -> Result<WorkspaceResult, Error> {
+pub(crate) async fn get(
+    context: Context,
+    params: WorkspaceGetParams,
+) -> Result<WorkspaceResult, ErrorObject> {
     let workspace = context.shared.store.workspace(&params.workspace_id).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
 }
 
-pub(crate) async fn archive(context: Context, params: WorkspaceGetParams) -> Result<WorkspaceResult, Error> {
+pub(crate) async fn archive(
+    context: Context,
+    params: WorkspaceGetParams,
+) -> Result<WorkspaceResult, ErrorObject> {
     check_unbound(&context)?;
     let (store, id) = (&context.shared.store, &params.workspace_id);
     let workspace = store.archive_workspace(id, context.actor()).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
 }
 
-pub(crate) async fn restore(context: Context, params: WorkspaceGetParams) -> Result<WorkspaceResult, Error> {
+pub(crate) async fn restore(
+    context: Context,
+    params: WorkspaceGetParams,
+) -> Result<WorkspaceResult, ErrorObject> {
     check_unbound(&context)?;
     let (store, id) = (&context.shared.store, &params.workspace_id);
     let workspace = store.restore_workspace(id, context.actor()).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
 }
 
-fn check_unbound(context: &Context) -> Result<(), Error> {
+fn check_unbound(context: &Context) -> Result<(), ErrorObject> {
     if context.peer.actor.workspace_id.is_none() {
         return Ok(());
     }
     let message =
         "only a token for all workspaces may archive and restore them, and this one is bound to one";
-    Err(error(ErrorKind::Forbidden, message, |_| {}))
+    Err(ErrorObject::new(ErrorKind::Forbidden, message))
 }
 
 pub(crate) async fn list(
     context: Context,
     params: WorkspaceListParams,
-) -> Result<WorkspaceListResult, Error> {
+) -> Result<WorkspaceListResult, ErrorObject> {
     let mut workspaces = context.shared.store.workspaces().await.map_err(from_store)?;
     let caller = &context.peer.actor;
     workspaces.retain(|workspace| {

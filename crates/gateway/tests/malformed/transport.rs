@@ -1,5 +1,6 @@
 //! stdio and memory as a client drives them, and answers in short.
 
+use protocol::error::ErrorObject;
 use rpc::{Endpoint, Frame, Inbound, memory};
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,7 +21,7 @@ pub(super) fn summary(text: &str) -> String {
         #[serde(borrow, default)]
         result: Option<&'a RawValue>,
         #[serde(default)]
-        error: Option<rpc::Error>,
+        error: Option<ErrorObject>,
     }
     let one = |answer: &Answer<'_>| {
         assert_eq!(answer.jsonrpc, "2.0", "{text}");

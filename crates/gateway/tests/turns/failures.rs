@@ -18,8 +18,8 @@ async fn without_a_model_the_ways_to_configure_one_are_named() {
     let error = crate::support::ask(&owner, "turn/start", params).await.unwrap_err();
     assert_eq!(error.code, -32050);
     assert_eq!(error.message, "no model is configured");
-    let data = error.data.unwrap();
-    let hints: Vec<&str> = data["hint"].as_str().unwrap().lines().collect();
+    let hint = error.data.unwrap().hint.unwrap();
+    let hints: Vec<&str> = hint.lines().collect();
     for (hint, name) in hints.iter().zip(["Anthropic", "OpenAI", "Ollama"]) {
         assert!(hint.starts_with(&format!("{name}: ")), "{hint}");
     }
