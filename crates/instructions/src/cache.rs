@@ -36,7 +36,7 @@ const NAME_SETS: usize = 16;
 pub struct Cache {
     files: RwLock<Memory<OsString, KnownFile>>,
     directories: RwLock<HashMap<u64, Memory<OsString, KnownDirectory>>>,
-    answers: RwLock<Memory<u64, Answer>>,
+    answers: RwLock<Memory<u64, Arc<Answer>>>,
 }
 
 impl Default for Cache {
@@ -57,8 +57,11 @@ impl Cache {
 
     /// The answer of last time, if nothing that it rests on has changed.
     pub(crate) fn answer(&self, request: &Request<'_>) -> Option<Arc<Resolution>> {
-        let answers = self.answers.read().unwrap_or_else(PoisonError::into_inner);
-        let answer = answers.get(&answers::key(request))?;
+        // Taken out before anything is looked at: a file system that hangs must not stop whoever wants to write.
+        let answer = {
+            let answers = self.answers.read().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(answers.get(&answers::key(request))?)
+        };
         (answer.is_for(request) && answer.holds()).then(|| answer.resolution())
     }
 
@@ -67,6 +70,6 @@ impl Cache {
         let answer = Answer::new(request, evidence, Arc::clone(resolution));
         let weight = answer.weight();
         let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
-        answers.insert(answers::key(request), answer, weight);
+        answers.insert(answers::key(request), Arc::new(answer), weight);
     }
 }

@@ -58,12 +58,12 @@ pub enum StoreError {
     /// The thread has a turn that runs, so no other one can begin.
     #[error(
         "{} of thread `{thread_id}` is still running; wait for its end, or cancel it",
-        turn_or_another(.turn_id.as_deref())
+        turn_or_another(.turn_id.as_ref())
     )]
     TurnRunning {
-        thread_id: String,
+        thread_id: ThreadId,
         /// The turn that runs, where it is known.
-        turn_id: Option<String>,
+        turn_id: Option<TurnId>,
     },
     /// The workspace has as many turns running as it may.
     #[error(
@@ -212,6 +212,6 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-fn turn_or_another(turn_id: Option<&str>) -> String {
+fn turn_or_another(turn_id: Option<&TurnId>) -> String {
     turn_id.map_or_else(|| "another turn".to_owned(), |id| format!("turn `{id}`"))
 }

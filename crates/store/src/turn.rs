@@ -353,9 +353,7 @@ impl WorkspaceWrite<'_, '_> {
         self.live_thread(&start.thread_id).await?;
         let running = "SELECT id FROM turn WHERE thread_id = $1 AND turn.status = 'running'";
         match self.on.one_by_key(running, values![&start.thread_id], |mut row| row.next()).await? {
-            turn_id @ Some(_) => {
-                Err(StoreError::TurnRunning { thread_id: start.thread_id.to_string(), turn_id })
-            }
+            turn_id @ Some(_) => Err(StoreError::TurnRunning { thread_id: start.thread_id.clone(), turn_id }),
             None => Err(StoreError::TooManyTurns { limit: max_running }),
         }
     }

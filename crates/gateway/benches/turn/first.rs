@@ -1,5 +1,7 @@
 //! The first delta of an answer: through a gateway, and of the very same request without one.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -16,6 +18,10 @@ use crate::talker::Talker;
 
 /// Turns that are asked before anything counts.
 const WARM_UP: usize = 2;
+/// Commits that a turn waits for before a model is asked: its start, and the record of its prompt.
+const COMMITS: usize = 2;
+/// About what such a commit adds to the write-ahead log.
+const COMMIT_BYTES: usize = 16 * 1024;
 /// Time for what a turn leaves to be done after its end, such as records of hooks.
 const REST: Duration = Duration::from_millis(5);
 
@@ -61,7 +67,9 @@ impl Stage {
             "sent to the model being asked",
             "model being asked to first delta",
             "first delta to turn/completed",
+            "two waits for the disk, alone",
         ]);
+        let mut log = tempfile::tempfile()?;
         let (before, threads) = threads.split_at(WARM_UP);
         for thread in before {
             talker.ask(thread, &text(0)).await?;
@@ -74,6 +82,7 @@ impl Stage {
             let heard = talker.ask(thread, &text(0)).await?;
             let asked = self.asked.last();
             tokio::time::sleep(REST).await;
+            let waited = wait_for_disk(&mut log)?;
             let first = heard.first()?;
             compared.push([alone, plain, first - heard.sent]);
             parts.push([
@@ -81,6 +90,7 @@ impl Stage {
                 asked - heard.sent,
                 first - asked,
                 heard.completed - first,
+                waited,
             ]);
         }
         let gateway = self.gateway.gateway();
@@ -118,6 +128,16 @@ impl Stage {
         drop(connection);
         Ok(took)
     }
+}
+
+/// What the commits before the first delta cost whoever keeps them, whatever else it does.
+fn wait_for_disk(log: &mut File) -> anyhow::Result<Duration> {
+    let begun = Instant::now();
+    for _ in 0..COMMITS {
+        log.write_all(&[7; COMMIT_BYTES])?;
+        log.sync_data()?;
+    }
+    Ok(begun.elapsed())
 }
 
 async fn until_delta(stream: &mut ChatStream) -> anyhow::Result<()> {

@@ -237,13 +237,10 @@ impl<'a> DirectoryReader<'a> {
     }
 
     fn read_file(&self, cache: &Cache, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
-        if let Some(known) = cache.files.read().unwrap_or_else(PoisonError::into_inner).get(path.as_os_str())
-            && known.settled
-            && known.bounds == self.bounds_id
-            && known.max_bytes >= max_bytes
-            && rustix::fs::stat(path).is_ok_and(|stat| Stamp::of(&stat) == known.stamp)
+        if let Some((stamp, found)) = self.known_file(cache, path, max_bytes)
+            && rustix::fs::stat(path).is_ok_and(|stat| Stamp::of(&stat) == stamp)
         {
-            return known.found.clone();
+            return found;
         }
         let found = file::read(path, bounds, max_bytes);
         let mut files = cache.files.write().unwrap_or_else(PoisonError::into_inner);
@@ -259,6 +256,15 @@ impl<'a> DirectoryReader<'a> {
         let known = KnownFile { stamp, settled, max_bytes, bounds: self.bounds_id, found: found.clone() };
         files.insert(path.as_os_str().to_owned(), known, weight + path.as_os_str().len() + 256);
         found
+    }
+
+    /// What was read of a file, and the state it was in. Without the lock, under which nothing is looked at: a file
+    /// system that hangs must not stop whoever wants to write.
+    fn known_file(&self, cache: &Cache, path: &Path, max_bytes: u64) -> Option<(Stamp, Found)> {
+        let files = cache.files.read().unwrap_or_else(PoisonError::into_inner);
+        let known = files.get(path.as_os_str())?;
+        let is_known = known.settled && known.bounds == self.bounds_id && known.max_bytes >= max_bytes;
+        is_known.then(|| (known.stamp, known.found.clone()))
     }
 
     /// What is known about a directory; looks at it once.

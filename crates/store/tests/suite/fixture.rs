@@ -567,10 +567,10 @@ pub(crate) fn assert_not_holder<T>(result: Result<T, StoreError>) {
 
 /// Checks that a thread has a turn that runs, and answers with that turn.
 #[track_caller]
-pub(crate) fn turn_running<T>(result: Result<T, StoreError>, thread: &ThreadId) -> Option<String> {
+pub(crate) fn turn_running<T>(result: Result<T, StoreError>, thread: &ThreadId) -> Option<TurnId> {
     match result {
         Err(StoreError::TurnRunning { thread_id, turn_id }) => {
-            assert_eq!(thread_id, thread.to_string());
+            assert_eq!(&thread_id, thread);
             turn_id
         }
         Err(error) => panic!("no turn is in the way: {error:?}"),

@@ -98,7 +98,7 @@ both_databases!(a_thread_has_one_running_turn_at_a_time, async |given| {
     let refused = given.store.create_turn(new_turn(&given.workspace, &thread), minute(), None, None).await;
     let message = refused.as_ref().unwrap_err().to_string();
     assert!(message.contains(turn.id.as_str()) && message.contains("still running"), "{message}");
-    assert_eq!(turn_running(refused, &thread), Some(turn.id.to_string()));
+    assert_eq!(turn_running(refused, &thread), Some(turn.id.clone()));
     assert_eq!(given.seq().await, seq);
     given.turn(&other).await;
     given.finish(&turn.id, failed()).await.unwrap();

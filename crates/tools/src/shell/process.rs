@@ -153,8 +153,8 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: Order) -> Resul
         text: order.text,
         limits: Limits { time: order.timeout, ..settings.limits },
     };
-    let (guarded, output) = Guarded::start(&settings.program, &request)
-        .map_err(|error| failed(io::Error::other(error.to_string())))?;
+    let (guarded, output) =
+        Guarded::start(&settings.program, &request).map_err(|error| failed(io::Error::other(error)))?;
     let report = guarded.report().map_err(failed)?;
     Ok(Started {
         guarded,
