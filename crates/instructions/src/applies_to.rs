@@ -14,7 +14,7 @@ const ANY_NAME: &str = "\u{1}";
 /// What a rule applies to. As in a `.gitignore`: a glob without a slash matches at any depth, one that matches a directory
 /// matches what is in it, and one that begins with `!` takes out again what those before it match.
 #[derive(Debug)]
-pub(crate) struct AppliesTo {
+pub struct AppliesTo {
     globs: Vec<String>,
     /// Two for each glob: for what it matches, and for what is below that.
     set: GlobSet,
@@ -22,14 +22,16 @@ pub(crate) struct AppliesTo {
 
 /// A path for which files are chosen.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Target<'a> {
+pub enum Target<'a> {
+    /// A directory, for what is in it.
     Directory(&'a Path),
+    /// A file.
     File(&'a Path),
 }
 
 impl AppliesTo {
     /// Compiles globs; the error says what is wrong with them.
-    pub(crate) fn new(globs: Vec<String>) -> Result<Self, String> {
+    pub fn new(globs: Vec<String>) -> Result<Self, String> {
         if globs.is_empty() {
             return Err("it names no glob".to_owned());
         }
@@ -52,7 +54,7 @@ impl AppliesTo {
     }
 
     /// Whether a target below `base` is meant; a directory is if whatever could be in it is.
-    pub(crate) fn matches(&self, target: Target<'_>, base: &Path) -> bool {
+    pub fn matches(&self, target: Target<'_>, base: &Path) -> bool {
         match target {
             Target::File(path) => path.strip_prefix(base).is_ok_and(|below| self.is_match(below)),
             Target::Directory(path) => {
@@ -67,7 +69,7 @@ impl AppliesTo {
     }
 
     /// For people.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let globs: Vec<String> = self.globs.iter().map(|glob| format!("`{glob}`")).collect();
         globs.join(", ")
     }

@@ -26,7 +26,7 @@ const TRIES: usize = 3;
 
 /// What tells one state of a file or directory from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) size: u64,
@@ -37,7 +37,8 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn of(stat: &Stat) -> Self {
+    /// Of something that was looked at.
+    pub fn of(stat: &Stat) -> Self {
         let nanoseconds = |seconds: i128, nanoseconds: i128| seconds * 1_000_000_000 + nanoseconds;
         Self {
             device: widen(stat.st_dev),
@@ -54,7 +55,7 @@ impl Stamp {
     }
 
     /// Whether it was long enough at rest when it was looked at that a later change must have moved it.
-    pub(crate) fn is_settled(&self, looked_at: SystemTime) -> bool {
+    pub fn is_settled(&self, looked_at: SystemTime) -> bool {
         const REST: i128 = 2_000_000_000;
         let looked_at =
             looked_at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
@@ -69,15 +70,15 @@ fn widen<N: TryInto<u64>>(number: N) -> u64 {
 
 /// What was read of a file.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub struct Content {
     /// The first bytes.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// SHA-256 of those bytes.
-    pub(crate) sha256: ContentHash,
+    pub sha256: ContentHash,
     /// Whether the bytes are the whole file.
-    pub(crate) whole: bool,
+    pub whole: bool,
     /// Whether the file kept changing while it was read.
-    pub(crate) unsteady: bool,
+    pub unsteady: bool,
     /// What its Markdown says, once somebody asked.
     markup: OnceLock<Markup>,
 }
@@ -100,24 +101,37 @@ impl Content {
 
 /// What a candidate turned out to be.
 #[derive(Debug, Clone)]
-pub(crate) enum Found {
+pub enum Found {
     /// A regular file.
-    File { stamp: Stamp, content: Arc<Content> },
+    File {
+        /// Which state of it.
+        stamp: Stamp,
+        /// What it says.
+        content: Arc<Content>,
+    },
     /// There is nothing.
     Absent,
     /// A directory, a pipe, a device, a socket.
-    NotAFile { stamp: Stamp, kind: &'static str },
+    NotAFile {
+        /// Which state of it.
+        stamp: Stamp,
+        /// The word for what it is.
+        kind: &'static str,
+    },
     /// A link that leads out of the project.
     Outside,
     /// A file that is kept from every project.
     Private,
     /// The system refused.
-    Unreadable { reason: Arc<str> },
+    Unreadable {
+        /// In the system's words.
+        reason: Arc<str>,
+    },
 }
 
 /// Where candidates may lead.
-#[derive(Default)]
-pub(crate) struct Bounds<'a> {
+#[derive(Debug, Default)]
+pub struct Bounds<'a> {
     /// Inside this directory; anywhere where there is none.
     root: Option<Inside>,
     /// Not there, wherever that is.
@@ -131,7 +145,8 @@ impl<'a> Bounds<'a> {
         Self { root: Some(Inside::new(directory)), ..Self::default() }
     }
 
-    pub(crate) fn without(mut self, private_paths: &'a [PathBuf]) -> Self {
+    /// Keeps some places from whoever reads.
+    pub fn without(mut self, private_paths: &'a [PathBuf]) -> Self {
         self.private_paths = private_paths;
         self
     }
@@ -148,6 +163,7 @@ impl<'a> Bounds<'a> {
 }
 
 /// A directory that candidates must stay below, opened when the first of them is.
+#[derive(Debug)]
 pub(crate) struct Inside {
     path: PathBuf,
     descriptor: OnceCell<OwnedFd>,
@@ -189,6 +205,22 @@ pub(crate) fn read(path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
     match opened {
         Ok(descriptor) => judge(descriptor, path, bounds, max_bytes),
         Err(errno) => refused(errno, path),
+    }
+}
+
+/// Opens and reads a file below a directory that is open already, at most `max_bytes` bytes of it. Of `bounds` only what is
+/// kept private counts: the directory is the root.
+pub fn read_beneath(
+    directory: BorrowedFd<'_>,
+    directory_path: &Path,
+    relative: &Path,
+    bounds: &Bounds<'_>,
+    max_bytes: u64,
+) -> Found {
+    let path = directory_path.join(relative);
+    match beneath::open(directory, directory_path, relative) {
+        Ok(descriptor) => judge(descriptor, &path, bounds, max_bytes),
+        Err(errno) => refused(errno, &path),
     }
 }
 

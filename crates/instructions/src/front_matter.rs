@@ -137,7 +137,7 @@ impl<'a> Block<'a> {
 }
 
 /// The parser's words without its place, which stands beside them, and without advice to programmers.
-fn describe(error: &serde_saphyr::Error) -> String {
+pub(crate) fn describe(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let text = text.lines().next().unwrap_or_default();
     let text = text.rsplit_once(" at line ").map_or(text, |(text, _)| text);

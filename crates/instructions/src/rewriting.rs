@@ -6,37 +6,13 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
 use crate::profile::RuleConditions;
-
-/// Longest front matter that is read.
-const MAX_FRONT_MATTER: usize = 65_536;
-
-/// A YAML block at the beginning of a text.
-pub(crate) struct Header<'a> {
-    pub(crate) yaml: &'a str,
-    pub(crate) body: &'a str,
-}
-
-/// The block between two lines of dashes that a text begins with.
-pub(crate) fn header(text: &str) -> Option<Header<'_>> {
-    let first = text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---")?;
-    let mut at = first.len();
-    for line in text[at..].split_inclusive('\n') {
-        if line.trim_end() == "---" {
-            return Some(Header { yaml: &text[first.len()..at], body: &text[at + line.len()..] });
-        }
-        at += line.len();
-        if at > MAX_FRONT_MATTER {
-            break;
-        }
-    }
-    None
-}
+use crate::yaml_header::{Header, MAX_BYTES, globs, parse_as_others};
 
 /// The block as a parser finds it that ends it at the next three dashes, wherever they are.
 pub(crate) fn loose_header(text: &str) -> Option<Header<'_>> {
     let first =
         text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---" && line.ends_with('\n'))?;
-    let length = text[first.len()..].find("---").filter(|length| *length <= MAX_FRONT_MATTER)?;
+    let length = text[first.len()..].find("---").filter(|length| *length <= MAX_BYTES)?;
     let end = first.len() + length;
     Some(Header { yaml: &text[first.len()..end], body: text[end + 3..].trim_start() })
 }
@@ -67,7 +43,7 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
     let Some(header) = header else {
         return if conditions.always.is_some() { RuleHeader::Unasked } else { RuleHeader::Always };
     };
-    let Some(values) = parse(header.yaml) else {
+    let Some(values) = parse_as_others(header.yaml) else {
         return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
     };
     if conditions.always.is_some_and(|key| values.get(key) == Some(&Value::Bool(true))) {
@@ -87,71 +63,6 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
         }
         _ => RuleHeader::Always,
     }
-}
-
-/// A block as values. People write globs without quotes, which is no YAML where they begin with `*`; such values are
-/// quoted, and the block read again.
-fn parse(yaml: &str) -> Option<Value> {
-    let read = |yaml: &str| serde_saphyr::from_str_with_options::<Value>(yaml, options()).ok();
-    if yaml.trim().is_empty() {
-        return Some(Value::Null);
-    }
-    read(yaml).or_else(|| {
-        let lines = yaml.lines().map(|line| match line.split_once(": ") {
-            Some((key, value))
-                if key.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
-                    && !value.trim_start().starts_with(['"', '\'']) =>
-            {
-                let value = value.trim().replace('\\', "\\\\").replace('"', "\\\"");
-                Cow::Owned(format!("{key}: \"{value}\""))
-            }
-            _ => Cow::Borrowed(line),
-        });
-        read(&lines.collect::<Vec<_>>().join("\n"))
-    })
-}
-
-/// Small blocks without tricks: a bomb of aliases ends at once.
-fn options() -> serde_saphyr::Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 8_192,
-            max_nodes: 8_192,
-            max_aliases: 16,
-            max_anchors: 16,
-            max_depth: 32,
-            max_documents: 1,
-        },
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 4_096,
-            max_replay_stack_depth: 4,
-        },
-        with_snippet: false,
-    }
-}
-
-/// The globs of a value: a list, or one text with commas between them.
-fn globs(value: &Value) -> Vec<String> {
-    let texts: Vec<&str> = match value {
-        Value::String(text) => split_at_commas(text),
-        Value::Array(list) => list.iter().filter_map(Value::as_str).flat_map(split_at_commas).collect(),
-        _ => Vec::new(),
-    };
-    texts.into_iter().map(str::trim).filter(|glob| !glob.is_empty()).map(str::to_owned).collect()
-}
-
-/// Commas between braces belong to a glob.
-fn split_at_commas(text: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let is_border = |letter: char| {
-        match letter {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        letter == ',' && depth == 0
-    };
-    text.split(is_border).collect()
 }
 
 /// A text without the comments that are blocks of their own, as a parser has it that takes an indented comment right below
@@ -236,6 +147,7 @@ pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yaml_header::header;
 
     const PATHS: RuleConditions =
         RuleConditions { keys: &["paths"], everything: &["**"], always: None, invalid_is_lost: true };

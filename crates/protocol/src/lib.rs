@@ -52,6 +52,7 @@ pub mod round;
 pub mod sandbox;
 pub mod schema;
 pub mod session;
+pub mod skill;
 pub mod text;
 pub mod time;
 pub mod token;
@@ -74,6 +75,7 @@ pub use nearest::{nearest, similar};
 pub use number::{Sequence, Version};
 pub use sandbox::{CallEffects, FileChange, ProtectedChange, SandboxLevel};
 pub use session::ThreadSession;
+pub use skill::{Skill, SkillFile, SkillOutcome, SkillReason, SkillSummary};
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
 pub use tool::{

@@ -18,8 +18,9 @@ use crate::profile::{
 };
 use crate::render::{Words, write_pieces};
 use crate::resolution::{FileScope, InstructionFile};
-use crate::rewriting::{header, loose_header, without_comment_blocks, without_comments, without_invisible};
+use crate::rewriting::{loose_header, without_comment_blocks, without_comments, without_invisible};
 use crate::text::{self, decode};
+use crate::yaml_header::header;
 
 /// A text into which others are put.
 struct Host<'h> {

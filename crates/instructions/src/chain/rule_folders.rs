@@ -10,8 +10,9 @@ use crate::file::{Bounds, Found, Stamp};
 use crate::path;
 use crate::profile::{RuleBody, RuleFolder, RuleLinks, RuleOrder};
 use crate::resolution::FileScope;
-use crate::rewriting::{RuleHeader, Waiting, header, loose_header, rule_header};
+use crate::rewriting::{RuleHeader, Waiting, loose_header, rule_header};
 use crate::text::decode;
+use crate::yaml_header::header;
 
 /// Files of one folder, and directories below it one in the other, that are looked at.
 const MAX_FILES: usize = 4_096;

@@ -1,0 +1,395 @@
+//! Every skill that a directory has, and what is wrong with those that cannot be used.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use instructions::file::{Bounds, Found};
+use protocol::{SkillReason, SkillSummary};
+use rustix::io::Errno;
+
+use crate::cache::{Cache, Evidence};
+use crate::discovery::skill_folders;
+use crate::folder::{Folder, SKILL_FILE};
+use crate::front_matter::{self, Problem};
+use crate::limits::{MAX_DESCRIPTION_CHARS, MAX_ENTRIES, MAX_FILE_BYTES, MAX_SKILLS};
+use crate::place::{Origin, Place, places};
+use crate::skill::{Skill, Standing};
+use crate::trust::comparison::compare;
+use crate::trust::file::{TrustError, TrustFile};
+use crate::trust::{PinnedSkill, Trusted};
+
+/// Whose skills are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The user's configuration, with the skills and the trust of the user.
+    pub home: &'a Path,
+    /// The project's root; none where there is no project.
+    pub root: Option<&'a Path>,
+    /// Where work is done, in the root.
+    pub cwd: Option<&'a Path>,
+    /// More folders of skills, which the user's configuration names.
+    pub folders: &'a [PathBuf],
+    /// What no file of a project may be, or lead to.
+    pub private_paths: &'a [PathBuf],
+}
+
+impl<'a> Request<'a> {
+    /// The user's own skills alone.
+    pub fn new(home: &'a Path) -> Self {
+        Self { home, root: None, cwd: None, folders: &[], private_paths: &[] }
+    }
+}
+
+/// A request that is remembered.
+#[derive(Debug)]
+pub(crate) struct RequestKey {
+    home: PathBuf,
+    root: Option<PathBuf>,
+    cwd: Option<PathBuf>,
+    folders: Vec<PathBuf>,
+    private_paths: Vec<PathBuf>,
+}
+
+impl RequestKey {
+    pub(crate) fn of(request: &Request<'_>) -> Self {
+        Self {
+            home: request.home.to_owned(),
+            root: request.root.map(Path::to_owned),
+            cwd: request.cwd.map(Path::to_owned),
+            folders: request.folders.to_vec(),
+            private_paths: request.private_paths.to_vec(),
+        }
+    }
+
+    pub(crate) fn is_for(&self, request: &Request<'_>) -> bool {
+        self.home == request.home
+            && self.root.as_deref() == request.root
+            && self.cwd.as_deref() == request.cwd
+            && self.folders == request.folders
+            && self.private_paths == request.private_paths
+    }
+}
+
+/// The skills of a directory, nearest first.
+#[derive(Debug)]
+pub struct Catalogue {
+    skills: Vec<Skill>,
+    by_slug: HashMap<String, usize>,
+    /// Why nothing of a project can be trusted.
+    trust_problem: Option<String>,
+    is_cut: bool,
+    pub(crate) evidence: Evidence,
+}
+
+impl Catalogue {
+    /// Every skill, nearest first, then by path.
+    pub fn skills(&self) -> &[Skill] {
+        &self.skills
+    }
+
+    /// The skill that can be used under a slug.
+    pub fn usable(&self, slug: &str) -> Option<&Skill> {
+        self.by_slug.get(slug).map(|index| &self.skills[*index])
+    }
+
+    /// The skill that people mean by a slug: the one that can be used, or else the nearest that cannot.
+    pub fn find(&self, slug: &str) -> Option<&Skill> {
+        self.usable(slug).or_else(|| self.skills.iter().find(|skill| skill.slug == slug))
+    }
+
+    /// Why a slug cannot be used: what became of the nearest skill of that name; none where there is none.
+    pub fn why_not(&self, slug: &str) -> Option<SkillSummary> {
+        let skill = self.skills.iter().find(|skill| skill.slug == slug && !skill.is_usable())?;
+        let (outcome, reason) = skill.verdict()?;
+        Some(skill.summary(outcome, reason))
+    }
+
+    /// Why nothing of a project can be trusted.
+    pub fn trust_problem(&self) -> Option<&str> {
+        self.trust_problem.as_deref()
+    }
+
+    /// Whether there are more skills than are looked at.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+}
+
+/// Finds the skills of a directory. With a cache, what has not changed is not read again.
+pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Arc<Catalogue> {
+    if let Some(known) = cache.and_then(|cache| cache.get(request)) {
+        return known;
+    }
+    let catalogue = Arc::new(Resolution::new(request).finish());
+    if let Some(cache) = cache {
+        cache.keep(request, &catalogue);
+    }
+    catalogue
+}
+
+/// A catalogue in the making.
+struct Resolution<'a> {
+    request: &'a Request<'a>,
+    trusted: Result<Trusted, TrustError>,
+    evidence: Evidence,
+    skills: Vec<Skill>,
+    room: usize,
+    is_cut: bool,
+}
+
+impl<'a> Resolution<'a> {
+    fn new(request: &'a Request<'a>) -> Self {
+        let mut evidence = Evidence::new();
+        let trust_file = TrustFile::new(request.home);
+        // Before it is read: what changes meanwhile shows in a later stamp.
+        match rustix::fs::stat(trust_file.path()) {
+            Ok(stat) => evidence.state(trust_file.path(), instructions::file::Stamp::of(&stat)),
+            Err(Errno::NOENT) => evidence.nothing(trust_file.path()),
+            Err(_) => evidence.unknown(),
+        }
+        let trusted = if request.root.is_some() { trust_file.read() } else { Ok(Trusted::default()) };
+        Self { request, trusted, evidence, skills: Vec::new(), room: MAX_ENTRIES, is_cut: false }
+    }
+
+    fn finish(mut self) -> Catalogue {
+        let project_bounds = Bounds::default().without(self.request.private_paths);
+        let own_bounds = Bounds::default();
+        for place in places(self.request) {
+            let bounds = match place.origin {
+                Origin::Project => &project_bounds,
+                Origin::User => &own_bounds,
+            };
+            self.look_in(&place, bounds);
+        }
+        let by_slug = self.judge_together();
+        let trust_problem = self.trusted.as_ref().err().map(ToString::to_string);
+        Catalogue {
+            skills: self.skills,
+            by_slug,
+            trust_problem,
+            is_cut: self.is_cut,
+            evidence: self.evidence,
+        }
+    }
+
+    fn look_in(&mut self, place: &Place, bounds: &Bounds<'_>) {
+        let root = self.request.root.filter(|_| place.origin == Origin::Project);
+        let opened = match root {
+            None => Folder::open(&place.directory, bounds).map(|folder| (folder, None)),
+            Some(root) => Folder::open(root, bounds).and_then(|project| {
+                let below = place.directory.strip_prefix(root).map_err(|_| Errno::XDEV)?;
+                Ok((project.open_below(below)?, Some(project)))
+            }),
+        };
+        let (folder, project) = match opened {
+            Ok(opened) => opened,
+            Err(Errno::NOENT | Errno::NOTDIR) => return self.evidence.nothing(&place.directory),
+            Err(_) => return self.evidence.unknown(),
+        };
+        let (found, listed) = skill_folders(&folder, &mut self.room);
+        self.is_cut |= self.room == 0;
+        for (path, stamp) in listed {
+            self.evidence.state(&path, stamp);
+        }
+        for relative in found {
+            if self.skills.len() >= MAX_SKILLS {
+                self.is_cut = true;
+                return;
+            }
+            let path = place.directory.join(&relative);
+            let opened = match (root, &project) {
+                (Some(root), Some(project)) => match path.strip_prefix(root) {
+                    Ok(below) => project.open_below(below),
+                    Err(_) => Err(Errno::XDEV),
+                },
+                _ => Folder::open(&path, bounds),
+            };
+            let skill = self.skill(place, path, opened);
+            self.skills.push(skill);
+        }
+    }
+
+    fn skill(&mut self, place: &Place, path: PathBuf, opened: Result<Folder<'_>, Errno>) -> Skill {
+        let mut skill = Skill {
+            slug: shown_name(&path),
+            description: String::new(),
+            folder: path,
+            origin: place.origin,
+            sha256: None,
+            front_matter: None,
+            standing: Standing::Usable,
+            pins: None,
+            base: place.base.clone(),
+            root: self.request.root.filter(|_| place.origin == Origin::Project).map(Path::to_owned),
+        };
+        if opened.is_err() {
+            self.evidence.unknown();
+        }
+        let read = opened.map_err(unopened).and_then(|folder| {
+            self.read(&folder, &mut skill)?;
+            Ok(folder)
+        });
+        match read {
+            Err(problem) => skill.standing = Standing::Invalid(problem),
+            Ok(folder) if place.origin == Origin::Project => self.judge_trust(&folder, &mut skill),
+            Ok(_) => {}
+        }
+        skill
+    }
+
+    /// Reads what a skill says about itself.
+    fn read(&mut self, folder: &Folder<'_>, skill: &mut Skill) -> Result<(), Problem> {
+        let path = skill.file();
+        let problem = |reason, message: String| Err(Problem::new(reason, message));
+        let content = match folder.read(Path::new(SKILL_FILE), MAX_FILE_BYTES) {
+            Found::File { stamp, content } => {
+                if content.unsteady {
+                    self.evidence.unknown();
+                }
+                self.evidence.state(&path, stamp);
+                content
+            }
+            found => {
+                match &found {
+                    Found::NotAFile { stamp, .. } => self.evidence.state(&path, *stamp),
+                    // Where a link leads may change without a sign.
+                    _ => self.evidence.unknown(),
+                }
+                return match found {
+                    Found::NotAFile { kind, .. } => {
+                        problem(SkillReason::NotAFile, format!("its SKILL.md is a {kind}"))
+                    }
+                    Found::Outside | Found::Private => {
+                        problem(SkillReason::Outside, "its SKILL.md leads out of its folder".to_owned())
+                    }
+                    Found::Unreadable { reason } => {
+                        problem(SkillReason::Unreadable, format!("its SKILL.md cannot be read: {reason}"))
+                    }
+                    Found::Absent | Found::File { .. } => {
+                        problem(SkillReason::NotAFile, "it has no SKILL.md that leads anywhere".to_owned())
+                    }
+                };
+            }
+        };
+        if !content.whole {
+            let message = format!("its SKILL.md has more than {MAX_FILE_BYTES} bytes");
+            return problem(SkillReason::TooLarge, message);
+        }
+        skill.sha256 = Some(content.sha256.clone());
+        let text = String::from_utf8_lossy(&content.bytes);
+        let (front_matter, _) = front_matter::read(&text, &skill.slug)?;
+        skill.slug = front_matter.name.clone();
+        skill.description = shown_description(&front_matter.description);
+        skill.front_matter = Some(front_matter);
+        Ok(())
+    }
+
+    /// A project's skill is used only as the user has trusted it.
+    fn judge_trust(&mut self, folder: &Folder<'_>, skill: &mut Skill) {
+        let trusted = match &self.trusted {
+            Ok(trusted) => trusted,
+            Err(error) => {
+                let problem = Problem::new(SkillReason::TrustUnreadable, error.to_string());
+                skill.standing = Standing::Untrusted(problem);
+                return;
+            }
+        };
+        // To be told from another place with the same name, a folder is known by where it really is.
+        let real = if trusted.is_empty() { None } else { skill.folder.canonicalize().ok() };
+        let Some(pins) = real.and_then(|real| trusted.of(&real)).map(Arc::clone) else {
+            let message = format!("look at it and trust it with `foreword trust {}`", skill.folder.display());
+            skill.standing = Standing::Untrusted(Problem::new(SkillReason::NeverTrusted, message));
+            return;
+        };
+        match folder.contents() {
+            Err(problem) => skill.standing = Standing::Invalid(problem),
+            Ok(contents) => {
+                for (path, stamp) in &contents.directories {
+                    self.evidence.state(path, *stamp);
+                }
+                for file in &contents.files {
+                    self.evidence.state(&skill.folder.join(&file.path), file.stamp);
+                }
+                if !contents.left_out.is_empty() {
+                    self.evidence.unknown();
+                }
+                let changes = compare(&pins, &contents.files);
+                if !changes.is_empty() || !is_pinned(&pins, skill) {
+                    skill.standing = Standing::Changed(changes);
+                }
+                skill.pins = Some(pins);
+            }
+        }
+    }
+
+    /// Of those with one slug the nearest counts; one that cannot be used hides none. Then those go that need one that
+    /// cannot be used.
+    fn judge_together(&mut self) -> HashMap<String, usize> {
+        let mut by_slug: HashMap<String, usize> = HashMap::new();
+        for index in 0..self.skills.len() {
+            if !self.skills[index].is_usable() {
+                continue;
+            }
+            match by_slug.get(&self.skills[index].slug) {
+                Some(nearest) => {
+                    self.skills[index].standing = Standing::Shadowed(self.skills[*nearest].file());
+                }
+                None => {
+                    by_slug.insert(self.skills[index].slug.clone(), index);
+                }
+            }
+        }
+        loop {
+            let mut lacking = Vec::new();
+            for index in by_slug.values() {
+                let requires = self.skills[*index].front_matter.iter().flat_map(|found| &found.requires);
+                let absent: HashSet<&String> = requires.filter(|slug| !by_slug.contains_key(*slug)).collect();
+                if !absent.is_empty() {
+                    let mut absent: Vec<String> = absent.into_iter().cloned().collect();
+                    absent.sort();
+                    lacking.push((*index, absent));
+                }
+            }
+            if lacking.is_empty() {
+                return by_slug;
+            }
+            for (index, absent) in lacking {
+                by_slug.remove(&self.skills[index].slug);
+                self.skills[index].standing = Standing::Lacks(absent);
+            }
+        }
+    }
+}
+
+/// Whether what was read of a skill at first is what was trusted.
+fn is_pinned(pins: &PinnedSkill, skill: &Skill) -> bool {
+    pins.file(Path::new(SKILL_FILE)).is_some_and(|pinned| Some(&pinned.sha256) == skill.sha256.as_ref())
+}
+
+fn unopened(errno: Errno) -> Problem {
+    match errno {
+        Errno::XDEV => Problem::new(SkillReason::Outside, "it is a link that leads out of the project"),
+        errno => {
+            let error = std::io::Error::from(errno);
+            Problem::new(SkillReason::Unreadable, format!("its folder cannot be opened: {error}"))
+        }
+    }
+}
+
+/// What a skill is called whose front matter says nothing.
+fn shown_name(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    instructions::make_harmless(&name).0.into_owned()
+}
+
+/// A description on one line that can do no harm in a prompt.
+fn shown_description(description: &str) -> String {
+    let words: Vec<&str> = description.split_whitespace().collect();
+    let line = words.join(" ");
+    let mut short: String = line.chars().take(MAX_DESCRIPTION_CHARS).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    instructions::make_harmless(&short).0.into_owned()
+}

@@ -1,0 +1,200 @@
+//! A skill's folder: opened once, and nothing is read that is not in it.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use instructions::beneath;
+use instructions::file::{Bounds, Content, Found, Stamp, read_beneath};
+use protocol::SkillReason;
+use rustix::fs::{Dir, FileType, Mode};
+use rustix::io::Errno;
+
+use crate::front_matter::Problem;
+use crate::limits::{MAX_FOLDER_DEPTH, MAX_SKILL_BYTES, MAX_SKILL_FILES};
+
+/// What every skill has.
+pub(crate) const SKILL_FILE: &str = "SKILL.md";
+/// History of a folder that is a repository: it is nothing that a skill consists of.
+const NOT_OF_A_SKILL: &str = ".git";
+
+/// Why a file of a skill cannot be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ReadError {
+    /// There is no such file.
+    #[error("the skill `{slug}` has no file `{file}`")]
+    Absent {
+        /// The skill.
+        slug: String,
+        /// What was asked for.
+        file: String,
+    },
+    /// A path that leads out of the skill's folder.
+    #[error("`{file}` leads out of the folder of the skill `{slug}`")]
+    Outside {
+        /// The skill.
+        slug: String,
+        /// What was asked for.
+        file: String,
+    },
+    /// The file is not what was trusted, or not what the list of skills was made from.
+    #[error("`{file}` of the skill `{slug}` has changed since it was {since}")]
+    Changed {
+        /// The skill.
+        slug: String,
+        /// What was asked for.
+        file: String,
+        /// Trusted or read.
+        since: &'static str,
+    },
+    /// Something that is no text.
+    #[error("`{file}` of the skill `{slug}` is no text: {reason}")]
+    NotText {
+        /// The skill.
+        slug: String,
+        /// What was asked for.
+        file: String,
+        /// What it is.
+        reason: String,
+    },
+    /// The system refused, or it is too large.
+    #[error("`{file}` of the skill `{slug}` cannot be read: {reason}")]
+    Unreadable {
+        /// The skill.
+        slug: String,
+        /// What was asked for.
+        file: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// A directory that is open.
+#[derive(Debug)]
+pub(crate) struct Folder<'a> {
+    path: PathBuf,
+    descriptor: OwnedFd,
+    bounds: &'a Bounds<'a>,
+}
+
+/// A file of a skill as it was read.
+#[derive(Debug, Clone)]
+pub(crate) struct FolderFile {
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: Stamp,
+    pub(crate) content: Arc<Content>,
+}
+
+/// Everything in a skill's folder.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    /// By path.
+    pub(crate) files: Vec<FolderFile>,
+    /// Directories, which tell whether a file is new or gone.
+    pub(crate) directories: Vec<(PathBuf, Stamp)>,
+    /// What is no file of the skill, and why.
+    pub(crate) left_out: Vec<(PathBuf, String)>,
+}
+
+impl<'a> Folder<'a> {
+    /// Opens the user's own folder, wherever a link to it leads.
+    pub(crate) fn open(path: &Path, bounds: &'a Bounds<'a>) -> Result<Self, Errno> {
+        let descriptor = rustix::fs::open(path, beneath::directory_flags(), Mode::empty())?;
+        Ok(Self { path: path.to_owned(), descriptor, bounds })
+    }
+
+    /// Opens a folder below this one, and below it alone: a way out is `XDEV`.
+    pub(crate) fn open_below(&self, relative: &Path) -> Result<Self, Errno> {
+        let followed = beneath::follow(self.descriptor.as_fd(), &[&self.path], relative)?;
+        let entry = followed.entry.ok_or(Errno::NOENT)?;
+        if beneath::file_type(&entry.stat) != FileType::Directory {
+            return Err(Errno::NOTDIR);
+        }
+        let path = self.path.join(relative);
+        Ok(Self { path, descriptor: entry.descriptor, bounds: self.bounds })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn read(&self, relative: &Path, max_bytes: u64) -> Found {
+        read_beneath(self.descriptor.as_fd(), &self.path, relative, self.bounds, max_bytes)
+    }
+
+    /// The names in a directory of the folder, in order, with what each is.
+    pub(crate) fn list(&self, relative: &Path) -> Result<(Stamp, Vec<(PathBuf, FileType)>), Errno> {
+        let at = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        let descriptor = beneath::open(self.descriptor.as_fd(), &self.path, at)?;
+        // Before it is listed: what changes meanwhile shows in a later stamp.
+        let stamp = Stamp::of(&rustix::fs::fstat(&descriptor)?);
+        let mut names = Vec::new();
+        for entry in Dir::new(descriptor)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." && name != NOT_OF_A_SKILL {
+                names.push((relative.join(name), entry.file_type()));
+            }
+        }
+        names.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok((stamp, names))
+    }
+
+    /// Reads every file of a skill. One with more than can be trusted has none.
+    pub(crate) fn contents(&self) -> Result<Contents, Problem> {
+        let mut contents = Contents::default();
+        let mut room = MAX_SKILL_BYTES;
+        self.collect(Path::new(""), 0, &mut room, &mut contents)?;
+        contents.files.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(contents)
+    }
+
+    fn collect(
+        &self,
+        relative: &Path,
+        depth: usize,
+        room: &mut u64,
+        contents: &mut Contents,
+    ) -> Result<(), Problem> {
+        let too_large = |what: String| Err(Problem::new(SkillReason::TooLarge, what));
+        let (stamp, names) = self.list(relative).map_err(|errno| {
+            let (path, error) = (self.path.join(relative), std::io::Error::from(errno));
+            Problem::new(SkillReason::Unreadable, format!("cannot list {}: {error}", path.display()))
+        })?;
+        contents.directories.push((self.path.join(relative), stamp));
+        for (path, kind) in names {
+            if kind == FileType::Directory {
+                if depth >= MAX_FOLDER_DEPTH {
+                    return too_large(format!(
+                        "it has more than {MAX_FOLDER_DEPTH} directories in each other"
+                    ));
+                }
+                self.collect(&path, depth + 1, room, contents)?;
+                continue;
+            }
+            if contents.files.len() + contents.left_out.len() >= MAX_SKILL_FILES {
+                return too_large(format!("it has more than {MAX_SKILL_FILES} files"));
+            }
+            let why_not = match self.read(&path, *room) {
+                Found::File { content, .. } if !content.whole => {
+                    return too_large(format!("its files have more than {MAX_SKILL_BYTES} bytes"));
+                }
+                Found::File { stamp, content } => {
+                    *room -= content.bytes.len() as u64;
+                    contents.files.push(FolderFile { path, stamp, content });
+                    continue;
+                }
+                Found::Absent => "a link that leads nowhere".to_owned(),
+                Found::NotAFile { kind: "directory", .. } => "a link to a directory".to_owned(),
+                Found::NotAFile { kind, .. } => format!("a {kind}"),
+                Found::Outside => "a link that leads out of the skill's folder".to_owned(),
+                Found::Private => "a file that is kept from every project".to_owned(),
+                Found::Unreadable { reason } => format!("it cannot be read: {reason}"),
+            };
+            contents.left_out.push((path, why_not));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Where skills are looked for, nearest first.
+
+use std::path::{Path, PathBuf};
+
+use crate::catalogue::Request;
+
+/// Folders of skills in a directory of a project, and in the root alone.
+pub(crate) const IN_DIRECTORIES: &str = ".agents";
+pub(crate) const IN_ROOT: &str = ".foreword";
+/// What they, and the one in the home directory, are called.
+pub(crate) const SKILLS: &str = "skills";
+
+/// Whose skills a place has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The user's own: the home directory, and folders that the user's configuration names.
+    User,
+    /// A project's, which must be trusted.
+    Project,
+}
+
+/// A directory whose folders are skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) directory: PathBuf,
+    pub(crate) origin: Origin,
+    /// What the globs of its skills count from.
+    pub(crate) base: Option<PathBuf>,
+}
+
+/// The places of a request. Of two at the root ours comes first; the user's own are behind the project's.
+pub(crate) fn places(request: &Request<'_>) -> Vec<Place> {
+    let mut places = Vec::new();
+    if let Some(root) = request.root {
+        let cwd = request.cwd.filter(|cwd| cwd.starts_with(root)).unwrap_or(root);
+        let in_project = |directory: &Path, name: &str| Place {
+            directory: directory.join(name).join(SKILLS),
+            origin: Origin::Project,
+            base: Some(directory.to_owned()),
+        };
+        for directory in cwd.ancestors().take_while(|directory| directory.starts_with(root)) {
+            if directory == root {
+                places.push(in_project(root, IN_ROOT));
+            }
+            places.push(in_project(directory, IN_DIRECTORIES));
+        }
+    }
+    let own = [request.home.join(SKILLS)].into_iter().chain(request.folders.iter().cloned());
+    places.extend(own.map(|directory| Place {
+        directory,
+        origin: Origin::User,
+        base: request.root.map(Path::to_owned),
+    }));
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_place_comes_first() {
+        let folders = [PathBuf::from("/shared")];
+        let request = Request {
+            root: Some(Path::new("/r")),
+            cwd: Some(Path::new("/r/a/b")),
+            folders: &folders,
+            ..Request::new(Path::new("/h"))
+        };
+        let places = places(&request);
+        let directories: Vec<&Path> = places.iter().map(|place| place.directory.as_path()).collect();
+        let expected = [
+            "/r/a/b/.agents/skills",
+            "/r/a/.agents/skills",
+            "/r/.foreword/skills",
+            "/r/.agents/skills",
+            "/h/skills",
+            "/shared",
+        ];
+        assert_eq!(directories, expected.map(Path::new));
+        assert_eq!(places[1].base.as_deref(), Some(Path::new("/r/a")));
+        assert_eq!((places[4].origin, places[4].base.as_deref()), (Origin::User, Some(Path::new("/r"))));
+    }
+
+    #[test]
+    fn without_a_project_there_are_the_users_own() {
+        let places = places(&Request::new(Path::new("/h")));
+        assert_eq!(places.len(), 1);
+        assert_eq!(places[0].base, None);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a model is told of its skills.
+
+use instructions::make_harmless;
+use protocol::SkillReason;
+
+use crate::activation::Activation;
+use crate::limits::{MAX_ACTIVE_FOR_BODIES, MAX_TEXT_CHARS};
+use crate::skill::Skill;
+
+const INTRODUCTION: &str = "Skills are instructions for special tasks. Before you follow one, read it with read_skill and its exact slug.";
+/// Characters that are kept for the line that says how many are missing.
+const REST: usize = 80;
+
+/// The text of the section `skills_runtime`, and what it has of each skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuntimeText {
+    /// The text.
+    pub text: String,
+    /// Slugs of the skills whose whole text is in it.
+    pub with_body: Vec<String>,
+    /// How many active skills are not listed.
+    pub unlisted: usize,
+}
+
+impl Activation {
+    /// The text for a turn; none where no skill is active. Whole texts only for skills that match a path, where few are
+    /// active and there is room: a turn that names a skill leaves it to the model to read it.
+    pub fn runtime_text(&self) -> Option<RuntimeText> {
+        let active = self.active();
+        if active.is_empty() {
+            return None;
+        }
+        let mut text = INTRODUCTION.to_owned();
+        let mut length = text.chars().count();
+        let mut listed = 0;
+        for (skill, _) in &active {
+            let line = format!("\n- {}: {} (read_skill \"{}\")", skill.slug, skill.description, skill.slug);
+            let added = line.chars().count();
+            let kept_free = if listed + 1 == active.len() { 0 } else { REST };
+            if length + added + kept_free > MAX_TEXT_CHARS {
+                break;
+            }
+            text.push_str(&line);
+            length += added;
+            listed += 1;
+        }
+        let unlisted = active.len() - listed;
+        if unlisted > 0 {
+            text.push_str(&format!("\n({unlisted} more are not listed, because there is no room for them.)"));
+        }
+        let mut with_body = Vec::new();
+        if active.len() <= MAX_ACTIVE_FOR_BODIES && unlisted == 0 {
+            let matched = active.iter().filter(|(_, reason)| *reason == SkillReason::PathMatched);
+            for (skill, _) in matched {
+                let room = MAX_TEXT_CHARS.saturating_sub(text.chars().count());
+                match with_text(skill).filter(|part| part.chars().count() <= room) {
+                    Some(part) => {
+                        text.push_str(&part);
+                        with_body.push(skill.slug.clone());
+                    }
+                    None => {
+                        let hint = format!("\n\nThe skill \"{}\" applies here: read it first.", skill.slug);
+                        if hint.chars().count() <= room {
+                            text.push_str(&hint);
+                        }
+                    }
+                }
+            }
+        }
+        Some(RuntimeText { text, with_body, unlisted })
+    }
+}
+
+/// A skill's own text, which cannot end what it is wrapped in.
+fn with_text(skill: &Skill) -> Option<String> {
+    let body = skill.body().ok()?;
+    let body = make_harmless(body.trim()).0.into_owned();
+    (!body.is_empty())
+        .then(|| format!("\n\n<INSTRUCTIONS skill=\"{}\">\n{body}\n</INSTRUCTIONS>", skill.slug))
+}

@@ -1,0 +1,70 @@
+//! How a skill's files differ from those that were trusted.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use instructions::ContentHash;
+
+use super::PinnedSkill;
+use crate::folder::FolderFile;
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// It says something else.
+    Changed,
+    /// It was not there.
+    Added,
+    /// It is gone.
+    Removed,
+}
+
+/// A file that differs from what was trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Below the skill's folder.
+    pub path: PathBuf,
+    /// What became of it.
+    pub difference: Difference,
+    /// Of what was trusted.
+    pub old: Option<ContentHash>,
+    /// Of what is there now.
+    pub new: Option<ContentHash>,
+}
+
+impl fmt::Display for FileChange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match self.difference {
+            Difference::Changed => write!(formatter, "{path} has changed"),
+            Difference::Added => write!(formatter, "{path} is new"),
+            Difference::Removed => write!(formatter, "{path} is gone"),
+        }
+    }
+}
+
+/// Every file that differs, by path.
+pub(crate) fn compare(pins: &PinnedSkill, files: &[FolderFile]) -> Vec<FileChange> {
+    let digest = |path: &Path| files.iter().find(|file| file.path == path).map(|file| &file.content.sha256);
+    let mut changes = Vec::new();
+    for pinned in &pins.files {
+        let new = digest(&pinned.path);
+        let difference = match new {
+            Some(new) if *new == pinned.sha256 => continue,
+            Some(_) => Difference::Changed,
+            None => Difference::Removed,
+        };
+        let (path, old) = (pinned.path.clone(), Some(pinned.sha256.clone()));
+        changes.push(FileChange { path, difference, old, new: new.cloned() });
+    }
+    for file in files.iter().filter(|file| pins.file(&file.path).is_none()) {
+        changes.push(FileChange {
+            path: file.path.clone(),
+            difference: Difference::Added,
+            old: None,
+            new: Some(file.content.sha256.clone()),
+        });
+    }
+    changes.sort_by(|one, other| one.path.cmp(&other.path));
+    changes
+}

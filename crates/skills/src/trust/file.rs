@@ -1,0 +1,207 @@
+//! The user's own file of what is trusted, and copies of trusted texts to compare with later.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use instructions::ContentHash;
+use protocol::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::candidate::Candidate;
+use super::{PinnedFile, PinnedSkill, Trusted};
+use crate::limits::MAX_COPY_BYTES;
+
+/// In the home directory.
+pub const TRUST_FILE: &str = "trusted-skills.json";
+/// Beside it: the trusted texts, by their digests.
+const COPIES: &str = "trusted-skills";
+/// Of the format.
+const SCHEMA: u32 = 1;
+/// Larger than any that we write.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Why what is trusted cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The system refused.
+    #[error("could not {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The file is not one of ours.
+    #[error("{} does not say what is trusted: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// The file's content.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    schema: u32,
+    skills: Vec<PinnedSkill>,
+}
+
+/// Where a user's trust is kept.
+#[derive(Debug)]
+pub struct TrustFile {
+    path: PathBuf,
+    copies: PathBuf,
+}
+
+impl TrustFile {
+    /// The one of a home directory, which need not exist.
+    pub fn new(home: &Path) -> Self {
+        Self { path: home.join(TRUST_FILE), copies: home.join(COPIES) }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is trusted; nothing where there is no file.
+    pub fn read(&self) -> Result<Trusted, TrustError> {
+        let malformed = |reason: String| TrustError::Malformed { path: self.path.clone(), reason };
+        let Some(bytes) = self.bytes()? else { return Ok(Trusted::default()) };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
+        if stored.schema != SCHEMA {
+            let message = format!("it has the format {}, this version knows {SCHEMA}", stored.schema);
+            return Err(malformed(message));
+        }
+        let mut trusted = Trusted::default();
+        stored.skills.into_iter().for_each(|skill| trusted.insert(skill));
+        Ok(trusted)
+    }
+
+    fn bytes(&self) -> Result<Option<Vec<u8>>, TrustError> {
+        let failed = |source| TrustError::Io { action: "read", path: self.path.clone(), source };
+        // Opening a pipe must not wait for ever.
+        let flags = i32::try_from(instructions::beneath::read_flags().bits()).unwrap_or_default();
+        let file = match File::options().read(true).custom_flags(flags).open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        if !file.metadata().map_err(failed)?.is_file() {
+            let reason = "it is not a regular file".to_owned();
+            return Err(TrustError::Malformed { path: self.path.clone(), reason });
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+        Ok(Some(bytes))
+    }
+
+    /// Trusts skills with the bytes that were shown.
+    pub fn trust(&self, candidates: &[&Candidate]) -> Result<(), TrustError> {
+        let _lock = self.lock()?;
+        let mut trusted = self.read()?;
+        let trusted_at = Timestamp::now();
+        for candidate in candidates {
+            for file in candidate.files.iter().filter(|file| file.content.bytes.len() <= MAX_COPY_BYTES) {
+                self.keep_copy(&file.content.sha256, &file.content.bytes)?;
+            }
+            let files = candidate.files.iter().map(|file| PinnedFile {
+                path: file.path.clone(),
+                bytes: file.content.bytes.len() as u64,
+                sha256: file.content.sha256.clone(),
+            });
+            trusted.insert(PinnedSkill {
+                folder: candidate.folder.clone(),
+                slug: candidate.slug.clone(),
+                trusted_at,
+                files: files.collect(),
+            });
+        }
+        self.write(&trusted)
+    }
+
+    /// Takes trust back from what is at a path or below it, which need not be there any more; what that was.
+    pub fn untrust(&self, path: &Path) -> Result<Vec<PinnedSkill>, TrustError> {
+        let _lock = self.lock()?;
+        let mut trusted = self.read()?;
+        let taken = trusted.take_below(path);
+        if !taken.is_empty() {
+            self.write(&trusted)?;
+        }
+        Ok(taken)
+    }
+
+    /// A text that was trusted, if it was kept and is still what it was.
+    pub(crate) fn copy(&self, sha256: &ContentHash) -> Option<Vec<u8>> {
+        let bytes = fs::read(self.copies.join(sha256.as_str())).ok()?;
+        (ContentHash::of(&bytes) == *sha256).then_some(bytes)
+    }
+
+    fn keep_copy(&self, sha256: &ContentHash, bytes: &[u8]) -> Result<(), TrustError> {
+        if self.copy(sha256).is_none() {
+            let path = self.copies.join(sha256.as_str());
+            make_directory(&self.copies)
+                .and_then(|()| private_file().create(true).truncate(true).open(&path))
+                .and_then(|mut file| file.write_all(bytes))
+                .map_err(|source| TrustError::Io { action: "write", path, source })?;
+        }
+        Ok(())
+    }
+
+    /// Keeps other commands from writing meanwhile.
+    fn lock(&self) -> Result<File, TrustError> {
+        let path = self.path.with_extension("lock");
+        let home = self.path.parent().unwrap_or(Path::new("."));
+        make_directory(home)
+            .and_then(|()| private_file().create(true).truncate(false).open(&path))
+            .and_then(|file| file.lock().map(|()| file))
+            .map_err(|source| TrustError::Io { action: "lock", path, source })
+    }
+
+    /// Replaces the file in one step, and forgets copies that nothing needs any more.
+    fn write(&self, trusted: &Trusted) -> Result<(), TrustError> {
+        let stored = Stored { schema: SCHEMA, skills: trusted.skills().cloned().collect() };
+        let temporary = self.path.with_extension(format!("json.{}", std::process::id()));
+        let written = private_file().create(true).truncate(true).open(&temporary).and_then(|mut file| {
+            file.write_all(&serde_json::to_vec_pretty(&stored)?)?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            fs::rename(&temporary, &self.path)
+        });
+        written.map_err(|source| {
+            let _ = fs::remove_file(&temporary);
+            TrustError::Io { action: "write", path: self.path.clone(), source }
+        })?;
+        self.forget_copies(trusted);
+        Ok(())
+    }
+
+    fn forget_copies(&self, trusted: &Trusted) {
+        let needed: std::collections::HashSet<&str> =
+            trusted.skills().flat_map(|skill| &skill.files).map(|file| file.sha256.as_str()).collect();
+        let Ok(entries) = fs::read_dir(&self.copies) else { return };
+        for entry in entries.flatten() {
+            if entry.file_name().to_str().is_none_or(|name| !needed.contains(name)) {
+                // A copy that stays is only a waste of room.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// For this user alone.
+fn private_file() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.write(true).mode(0o600);
+    options
+}
+
+fn make_directory(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
