@@ -47,25 +47,33 @@ pub enum SessionFileError {
 #[derive(Debug)]
 pub struct SessionFile {
     path: PathBuf,
-    /// Held, never read: closing it gives the lock back.
-    lock: File,
+    _lock: Lock,
 }
 
 impl SessionFile {
     /// Locks a session file, waiting for whoever has it.
     pub fn lock(path: &Path) -> Result<Self, SessionFileError> {
-        let (file, lock_path) = Self::open(path)?;
-        file.lock.lock().map_err(|source| unlocked(lock_path, source))?;
-        Ok(file)
+        loop {
+            let (lock, lock_path) = Self::open(path)?;
+            lock.lock().map_err(|source| unlocked(&lock_path, source))?;
+            if let Some(lock) = Lock::taken(lock, lock_path) {
+                return Ok(Self { path: target(path), _lock: lock });
+            }
+        }
     }
 
     /// Locks a session file; none when somebody else has it.
     pub fn try_lock(path: &Path) -> Result<Option<Self>, SessionFileError> {
-        let (file, lock_path) = Self::open(path)?;
-        match file.lock.try_lock() {
-            Ok(()) => Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(source)) => Err(unlocked(lock_path, source)),
+        loop {
+            let (lock, lock_path) = Self::open(path)?;
+            match lock.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(source)) => return Err(unlocked(&lock_path, source)),
+            }
+            if let Some(lock) = Lock::taken(lock, lock_path) {
+                return Ok(Some(Self { path: target(path), _lock: lock }));
+            }
         }
     }
 
@@ -76,11 +84,11 @@ impl SessionFile {
         PathBuf::from(beside)
     }
 
-    fn open(path: &Path) -> Result<(Self, PathBuf), SessionFileError> {
+    fn open(path: &Path) -> Result<(File, PathBuf), SessionFileError> {
         let lock_path = Self::lock_path(path);
         match private_file().create(true).truncate(false).open(&lock_path) {
-            Ok(lock) => Ok((Self { path: target(path), lock }, lock_path)),
-            Err(source) => Err(unlocked(lock_path, source)),
+            Ok(lock) => Ok((lock, lock_path)),
+            Err(source) => Err(unlocked(&lock_path, source)),
         }
     }
 
@@ -133,6 +141,48 @@ impl SessionFile {
     }
 }
 
+/// A lock that is held, and the file that it is of, which goes with it.
+#[derive(Debug)]
+struct Lock {
+    /// Held, never read: closing it gives the lock back.
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// The lock, if its file is still the one that others would find: whoever had it before may have taken the file away
+    /// while we waited, and then somebody else has another.
+    fn taken(file: File, path: PathBuf) -> Option<Self> {
+        let is_current = is_same(&file, fs::metadata(&path));
+        is_current.then_some(Self { file, path })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Only where it can be told afterwards that the file is another. While we have the lock the file is ours, unless
+        // somebody's link leads to it.
+        if cfg!(unix) && is_same(&self.file, fs::symlink_metadata(&self.path)) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether an open file is the one that was found.
+#[cfg(unix)]
+fn is_same(file: &File, found: io::Result<fs::Metadata>) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |metadata: io::Result<fs::Metadata>| metadata.ok().map(|file| (file.dev(), file.ino()));
+    let found = id(found);
+    found.is_some() && found == id(file.metadata())
+}
+
+/// Nobody takes such a file away.
+#[cfg(not(unix))]
+fn is_same(_: &File, _: io::Result<fs::Metadata>) -> bool {
+    true
+}
+
 /// A session quotes instruction files, so what is made for it is for this user alone.
 fn private_file() -> fs::OpenOptions {
     let mut options = File::options();
@@ -142,8 +192,8 @@ fn private_file() -> fs::OpenOptions {
     options
 }
 
-fn unlocked(path: PathBuf, source: io::Error) -> SessionFileError {
-    SessionFileError::Io { action: "lock", path, source }
+fn unlocked(path: &Path, source: io::Error) -> SessionFileError {
+    SessionFileError::Io { action: "lock", path: path.to_owned(), source }
 }
 
 /// Where a session really is: a link stays a link, and all its names have one lock.

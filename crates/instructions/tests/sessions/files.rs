@@ -20,6 +20,32 @@ fn sessions_survive_a_file() {
         file.write(&session).unwrap();
     }
     assert_eq!(SessionFile::lock(&path).unwrap().read().unwrap(), Some(session));
+    assert!(!SessionFile::lock_path(&path).exists(), "nothing is left behind");
+}
+
+/// The lock's file goes with the lock, so that whoever waited for it may hold the lock of a file that is gone.
+#[test]
+fn only_one_has_a_session_though_its_lock_comes_and_goes() {
+    let project = Project::new(&[]);
+    let path = project.root.join("session.json");
+    let counter = project.root.join("counter");
+    fs::write(&counter, "0").unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    let _locked = SessionFile::lock(&path).unwrap();
+                    let number: u32 = fs::read_to_string(&counter).unwrap().parse().unwrap();
+                    fs::write(&counter, (number + 1).to_string()).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_to_string(&counter).unwrap(), "400");
+    // Somebody's link is not ours to take away.
+    std::os::unix::fs::symlink(&counter, SessionFile::lock_path(&path)).unwrap();
+    drop(SessionFile::try_lock(&path).unwrap().unwrap());
+    assert!(SessionFile::lock_path(&path).is_symlink());
 }
 
 #[test]
