@@ -1,6 +1,7 @@
 //! The systemd unit and the container file under `examples/`: what they start is started, with the environment they give it.
 //!
-//! `systemd-analyze` looks at the unit where there is one. The image is not built: that takes base images from the network.
+//! `systemd-analyze` looks at the unit where there is one. The two base images come from the network, so an image is built
+//! from nothing, with the binary of the tests and its libraries, where `buildah` can: its instructions are the file's own.
 
 #![expect(clippy::print_stdout, reason = "a test says what it could not look at")]
 
@@ -125,4 +126,66 @@ fn the_container_file_starts_a_gateway() {
     assert!(manifest.contains(&format!("[profile.{profile}]")));
     let version = manifest.split("rust-version = \"").nth(1).and_then(|it| it.split('"').next()).unwrap();
     assert!(instructions[0].1.contains(&format!("rust:{version}-")), "{}", instructions[0].1);
+}
+
+/// `buildah` with a store of its own; none where it cannot be started.
+fn buildah(machine: &Machine, words: &[&str]) -> Option<Command> {
+    Command::new("buildah").arg("--version").output().ok()?;
+    let mut buildah = Command::new("buildah");
+    let place = |name: &str| machine.root().join(name);
+    buildah.arg("--root").arg(place("store")).arg("--runroot").arg(place("run"));
+    buildah.args(["--storage-driver", "vfs"]).args(words);
+    Some(buildah)
+}
+
+/// The last image of the container file without what takes a distribution, and with a binary that is built already.
+fn from_nothing(text: &str) -> String {
+    let all = instructions(text);
+    let last = all.iter().rposition(|(name, _)| name == "FROM").expect("an image");
+    let mut lines = vec!["FROM scratch".to_owned(), "COPY libraries /".to_owned()];
+    for (name, words) in &all[last + 1..] {
+        match name.as_str() {
+            "RUN" | "USER" => {}
+            "COPY" => lines.push(format!("COPY foreword {}", words.rsplit(' ').next().expect("a place"))),
+            _ => lines.push(format!("{name} {words}")),
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn an_image_is_built_and_a_gateway_answers_in_it() {
+    let machine = Machine::new();
+    let Some(mut build) = buildah(&machine, &["build-using-dockerfile", "--quiet", "--tag", "foreword"])
+    else {
+        println!("no image was built, buildah cannot be started");
+        return;
+    };
+    machine.write("context/Containerfile", from_nothing(&read("container/Containerfile")));
+    let context = machine.root().join("context");
+    std::fs::copy(FOREWORD, context.join("foreword")).unwrap();
+    let libraries = Command::new("ldd").arg(FOREWORD).output().expect("the binary's libraries");
+    for path in String::from_utf8_lossy(&libraries.stdout).split_whitespace().filter(|it| it.starts_with('/'))
+    {
+        let copy = context.join("libraries").join(path.trim_start_matches('/'));
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(path, copy).unwrap();
+    }
+    build.arg(&context);
+    finish(build, b"").done();
+    let container = finish(buildah(&machine, &["from", "foreword"]).unwrap(), b"").word();
+    // It has no network of its own, so the gateway is asked through its standard input, in the environment of the file.
+    let run = ["run", "--isolation", "chroot", &container, "--", "foreword", "serve", "--stdio"];
+    let request = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
+    let answer = finish(buildah(&machine, &run).unwrap(), &[request, b"\n".as_slice()].concat()).done();
+    let answer: serde_json::Value =
+        serde_json::from_str(answer.lines().next().unwrap_or_default()).expect(&answer);
+    assert_eq!(answer["result"]["server"]["name"], "foreword", "{answer}");
+    let mounted = finish(buildah(&machine, &["mount", &container]).unwrap(), b"").word();
+    assert!(
+        Path::new(&mounted).join("var/lib/foreword/data/foreword.db").exists(),
+        "where the volume will be"
+    );
+    finish(buildah(&machine, &["umount", &container]).unwrap(), b"").done();
+    finish(buildah(&machine, &["rm", &container]).unwrap(), b"").done();
 }
