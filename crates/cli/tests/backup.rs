@@ -191,6 +191,33 @@ fn a_backup_never_replaces_a_database_in_use() {
 }
 
 #[test]
+fn a_backup_needs_a_place_and_a_database() {
+    let machine = Machine::new();
+    machine.check_code(
+        "backup ../copy.db",
+        2,
+        "",
+        "error: there is no database at ~/data/foreword.db\nhint: name the data directory of the gateway with \
+         --data; if its database is PostgreSQL, use pg_dump\n",
+    );
+    machine.write("data/foreword.db", "");
+    machine.check_code(
+        "backup no/such/copy.db",
+        2,
+        "",
+        "error: there is no directory no/such for the backup\nhint: make it first, or name another file\n",
+    );
+    for command in ["backup .", "backup . --force"] {
+        machine.check_code(
+            command,
+            2,
+            "",
+            "error: . is a directory, and a backup is a file\nhint: name a file, such as ./foreword.db\n",
+        );
+    }
+}
+
+#[test]
 fn on_postgresql_both_name_its_own_tools() {
     let machine = Machine::new();
     machine.write("home/config.toml", "[gateway]\ndatabase = 'postgres://me:secret@localhost/x'\n");
@@ -235,6 +262,8 @@ fn the_documented_commands_of_postgresql_bring_everything_back() {
         .output()
         .unwrap();
     assert!(ran.status.success(), "{script}\n{}", String::from_utf8_lossy(&ran.stderr));
+    let mode = machine.root().join("foreword.dump").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "others cannot read it");
     assert_eq!(server.stop("TERM").code(), Some(0));
 
     let other = Machine::new();

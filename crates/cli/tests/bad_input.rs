@@ -1,5 +1,7 @@
 //! What goes wrong in the first hour: each is one clear message on standard error, the right exit code, and no data.
 
+mod permissions;
+
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -132,7 +134,7 @@ fn names_that_are_not_there_or_are_several() {
             ("doc save nowhere.md", FAILED, "could not read nowhere.md"),
             ("thread get Plna", USAGE, "hint: did you mean `Plan`?"),
             ("thread get Plan", USAGE, "`Plan` could be 2 threads; name one by its id"),
-            ("turn show 9 --thread Talk", USAGE, "its turns are 1 to 1"),
+            ("turn show 9 --thread Talk", USAGE, "there is no turn 9 in thread `Talk`; it has one turn"),
             ("turn show first", USAGE, "hint: a turn is named by its number"),
             ("turn approve last nobody", USAGE, "nobody"),
             ("turn start Talk Really? --model other", USAGE, "write provider/model"),
@@ -141,7 +143,7 @@ fn names_that_are_not_there_or_are_several() {
             ("turn start Talk Really? --cwd /", FAILED, "is not inside the workspace's directory"),
             ("token revoke nobody", USAGE, "hint: `foreword token list` shows those there are"),
             ("events --since 99999", USAGE, "the newest change of this workspace is"),
-            ("prompt diff Talk --since 9", USAGE, "its turns are 1 to 1"),
+            ("prompt diff Talk --since 9", USAGE, "it has one turn"),
         ],
     );
 }

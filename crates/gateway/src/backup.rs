@@ -10,7 +10,7 @@ use store::{
     Database, RestoredTokens, Store, StoreError, check_sqlite, copy_backup, copy_sqlite, sqlite_files_beside,
 };
 
-use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::data_directory::{DataDirectory, DataDirectoryError, OF_ANOTHER};
 use crate::database_file;
 use crate::known_databases::KnownDatabases;
 use crate::owner::{self, OwnerError};
@@ -26,6 +26,10 @@ pub enum BackupError {
     NoDatabase { path: PathBuf },
     #[error("{} is already there", path.display())]
     Exists { path: PathBuf },
+    #[error("{} is a directory, and a backup is a file", path.display())]
+    Directory { path: PathBuf },
+    #[error("there is no directory {} for the backup", path.display())]
+    NoDirectory { path: PathBuf },
     /// Nobody means to replace what a gateway is writing to.
     #[error("{} is a database in use", path.display())]
     InUse { path: PathBuf },
@@ -60,6 +64,10 @@ pub enum BackupError {
 impl Hint for BackupError {
     fn hint(&self) -> Option<std::borrow::Cow<'_, str>> {
         let hint = match self {
+            BackupError::Directory { path } => {
+                return Some(format!("name a file, such as {}", path.join("foreword.db").display()).into());
+            }
+            BackupError::NoDirectory { .. } => "make it first, or name another file",
             BackupError::Exists { .. } => "name another file, or overwrite this one with --force",
             BackupError::InUse { .. } => "name another file",
             BackupError::NotEmpty { .. } => {
@@ -68,6 +76,7 @@ impl Hint for BackupError {
             BackupError::LeftBehind { .. } => {
                 "move it to where its database is now, as it may hold the last changes, or delete it"
             }
+            BackupError::DataDirectory(DataDirectoryError::OfAnother { .. }) => OF_ANOTHER,
             BackupError::DataDirectory(DataDirectoryError::Locked { .. }) => "stop the gateway first",
             BackupError::Damaged { .. } => "use an older backup",
             _ => return None,
@@ -87,8 +96,19 @@ pub enum Existing {
 pub async fn back_up(database: &Path, to: &Path, existing: Existing) -> Result<(), BackupError> {
     let (from, place) = (database.to_owned(), to.to_owned());
     blocking(move || {
-        if !from.is_file() {
-            return Err(BackupError::NoDatabase { path: from });
+        match from.metadata() {
+            Ok(metadata) if metadata.is_file() => {}
+            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(BackupError::Io { action: "read the database", path: from, source });
+            }
+            _ => return Err(BackupError::NoDatabase { path: from }),
+        }
+        if place.is_dir() {
+            return Err(BackupError::Directory { path: place });
+        }
+        let directory = place.parent().filter(|directory| !directory.as_os_str().is_empty());
+        if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
+            return Err(BackupError::NoDirectory { path: directory.to_owned() });
         }
         if existing == Existing::Refused && place.symlink_metadata().is_ok() {
             return Err(BackupError::Exists { path: place });

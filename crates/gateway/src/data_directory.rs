@@ -38,6 +38,10 @@ pub struct DataDirectory {
     _lock: File,
 }
 
+/// What to do about a data directory of another user.
+pub(crate) const OF_ANOTHER: &str =
+    "name a directory of your own with --data, or give this one to the user who starts the gateway";
+
 /// Why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirectoryError {
@@ -48,6 +52,9 @@ pub enum DataDirectoryError {
         /// Where the other gateway listens, if it has said so.
         url: Option<String>,
     },
+    /// What is in it could be read by its owner.
+    #[error("the data directory {} belongs to another user", path.display())]
+    OfAnother { path: PathBuf },
     #[error("could not {action} {}: {source}", path.display())]
     Io {
         action: &'static str,
@@ -64,7 +71,13 @@ impl DataDirectory {
             let path = path.to_owned();
             move |source| DataDirectoryError::Io { action, path, source }
         };
-        private_file::create_directory(path).map_err(failed("create the data directory", path))?;
+        private_file::create_directory(path).map_err(|source| match source.kind() {
+            // Only its owner can make it private.
+            io::ErrorKind::PermissionDenied if path.is_dir() => {
+                DataDirectoryError::OfAnother { path: path.to_owned() }
+            }
+            _ => failed("create the data directory", path)(source),
+        })?;
         let lock_path = path.join(LOCK_FILE);
         let lock = private_file::open(&lock_path).map_err(failed("open", &lock_path))?;
         for attempt in 1.. {

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
-use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::data_directory::{DataDirectory, DataDirectoryError, OF_ANOTHER};
 use crate::database_file::{DatabaseFileError, LockedDatabase};
 use crate::http::{AppState, routes};
 use crate::known_databases::{KnownDatabases, check_database_file};
@@ -91,6 +91,7 @@ impl StartError {
 impl Hint for StartError {
     fn hint(&self) -> Option<Cow<'_, str>> {
         let hint = match self {
+            StartError::DataDirectory(DataDirectoryError::OfAnother { .. }) => OF_ANOTHER,
             StartError::DataDirectory(DataDirectoryError::Locked { .. }) => {
                 "use that gateway, stop it first, or start this one with another --data directory"
             }

@@ -20,7 +20,13 @@ pub(crate) async fn back_up(context: &Context, file: &Path, existing: Existing) 
         }
     };
     let progress = Progress::start(context.output, format!("copying {}", database.display()));
-    gateway::back_up(&database, file, existing).await.map_err(|error| failure(&error))?;
+    gateway::back_up(&database, file, existing).await.map_err(|error| match error {
+        // A gateway may have been told of another one where it was started.
+        BackupError::NoDatabase { .. } => failure(&error).hint(
+            "name the data directory of the gateway with --data; if its database is PostgreSQL, use pg_dump",
+        ),
+        error => failure(&error),
+    })?;
     drop(progress);
     let bytes = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
     let result = json!({ "file": file, "database": database, "bytes": bytes });
@@ -76,6 +82,8 @@ fn on_postgres(command: &str, database: &Database) -> Failure {
 fn failure(error: &BackupError) -> Failure {
     let exit = match error {
         BackupError::Exists { .. }
+        | BackupError::Directory { .. }
+        | BackupError::NoDirectory { .. }
         | BackupError::InUse { .. }
         | BackupError::NotEmpty { .. }
         | BackupError::LeftBehind { .. }

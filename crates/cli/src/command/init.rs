@@ -46,6 +46,7 @@ struct AgentsFile {
 
 pub(crate) async fn run(context: &Context, arguments: Init) -> Result<Exit, Failure> {
     let root = absolute_directory(arguments.directory.as_deref().unwrap_or(Path::new(".")))?;
+    std::fs::read_dir(&root).map_err(|error| Failure::file("look into", Path::new(&root), error))?;
     let directory_name = Path::new(&root).file_name().map(|name| name.to_string_lossy().into_owned());
     // The file system's root has no name.
     let title = directory_name.unwrap_or_else(|| "project".to_owned());

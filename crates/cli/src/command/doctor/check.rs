@@ -2,6 +2,11 @@
 
 use serde::Serialize;
 
+use crate::terminal::{columns, wrap};
+
+/// Where messages begin.
+const INDENT: usize = 6;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
@@ -47,6 +52,8 @@ impl Check {
             Verdict::Fail => "fail",
         };
         let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("      hint: {hint}\n"));
-        format!("{verdict:<5} {}: {}\n{hint}", self.name, self.message)
+        let line = format!("{verdict:<5} {}: {}", self.name, self.message);
+        // What to do is to be copied, and stays on one line.
+        format!("{}\n{hint}", wrap(&line, columns(), INDENT))
     }
 }

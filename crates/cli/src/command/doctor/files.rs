@@ -31,9 +31,15 @@ pub(super) fn data_directory(data: &Path) -> Vec<Check> {
     if !data.exists() {
         return vec![Check::ok("data", format!("{} is not there yet", data.display()))];
     }
-    let mut open: Vec<PathBuf> = fs::read_dir(data)
-        .into_iter()
-        .flatten()
+    let entries = match fs::read_dir(data) {
+        Ok(entries) => entries,
+        Err(error) => {
+            let hint = "run this as the user who starts the gateway, or name another directory with --data";
+            let message = format!("could not look into {}: {error}", data.display());
+            return vec![Check::fail("data", message).hint(hint)];
+        }
+    };
+    let mut open: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
         .chain([data.to_owned()])

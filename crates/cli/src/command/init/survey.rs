@@ -104,7 +104,13 @@ impl Repository<'_> {
     /// The text of a file, if there is one.
     fn text(&self, file: &str) -> Result<Option<String>, String> {
         let path = self.root.join(file);
-        let Ok(metadata) = std::fs::metadata(&path) else { return Ok(None) };
+        let metadata = match std::fs::metadata(&path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                return Err(error.to_string());
+            }
+            Err(_) => return Ok(None),
+        };
         if !metadata.is_file() {
             return Ok(None);
         }
