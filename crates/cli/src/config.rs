@@ -107,6 +107,10 @@ impl Configuration {
         apply(flags);
         warnings.extend(project_limits.withdraw(&mut layers));
         check::check(&layers)?;
+        providers::note_addresses(&mut layers, |wanted| {
+            let found = environment.iter().find(|(name, _)| name.to_str() == Some(wanted));
+            found.and_then(|(_, value)| value.to_str().map(str::to_owned))
+        });
         Ok((Configuration(layers), warnings))
     }
 
@@ -267,7 +271,8 @@ mod tests {
         fixture.variable("FOREWORD_WORKSPACE", "docs");
         let values = crate::command::reference::values(&fixture.load().unwrap().0);
         let known = table::KEYS.iter().filter(|key| !key.is_named_by_user());
-        assert_eq!(values.len(), known.count());
+        let addresses = provider::BuiltIn::TABLE.len();
+        assert_eq!(values.len(), known.count() + addresses, "and where prompts go");
         let value = |key: &str| values.iter().find(|value| value["key"] == key).unwrap().clone();
         let user_file = fixture.path("home/config.toml");
         assert_eq!(

@@ -138,7 +138,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
 /// What was set, for the audit. Neither passwords nor headers are in it.
 fn configured(context: &Context) -> BTreeMap<String, serde_json::Value> {
     let entries = context.configuration.entries().into_iter();
-    let set = entries.filter(|entry| context.configuration.origin(&entry.key).layer() != Layer::BuiltIn);
+    let set = entries.filter(|entry| entry.source.is_some());
     set.map(|entry| (entry.key, entry.value)).collect()
 }
 

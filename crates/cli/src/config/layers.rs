@@ -55,6 +55,8 @@ pub(crate) struct Layers {
     pub(crate) sections: Sections,
     /// What was set, by path.
     set: BTreeMap<Cow<'static, str>, (&'static Key, Origin)>,
+    /// Where providers are that no layer gives an address, by path, and what says so.
+    addresses: BTreeMap<String, (String, Origin)>,
 }
 
 /// One key, what it is and why, as `foreword config` shows it.
@@ -98,22 +100,40 @@ impl Layers {
         }
     }
 
+    /// Tells where a provider is that no layer gives an address: prompts go there all the same.
+    pub(super) fn note_address(&mut self, path: String, address: String, origin: Origin) {
+        self.addresses.insert(path, (address, origin));
+    }
+
     /// Every key in the order of the table, then those with names in them, by name.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let known = KEYS.iter().filter(|key| !key.is_named_by_user()).map(|key| self.entry(key, key.path));
-        let mut named: Vec<_> = self.set.iter().filter(|(_, (key, _))| key.is_named_by_user()).collect();
+        let set = self.set.iter().filter(|(_, (key, _))| key.is_named_by_user());
+        let set = set.map(|(path, (key, _))| (*key, self.entry(key, path)));
+        let addresses = self.addresses.iter().filter_map(|(path, (address, origin))| {
+            let (key, value) = (Key::find(path)?, Value::Text(address.clone()));
+            Some((key, Entry::new(key, path, Some(&value), origin)))
+        });
+        let mut named: Vec<(&Key, Entry)> = set.chain(addresses).collect();
         let place = |key: &Key| KEYS.iter().position(|known| known.path == key.path);
-        named.sort_by_key(|(path, (key, _))| (path.rsplit_once('.').map(|(table, _)| table), place(key)));
-        known.chain(named.into_iter().map(|(path, (key, _))| self.entry(key, path))).collect()
+        named.sort_by_cached_key(|(key, entry)| {
+            (entry.key.rsplit_once('.').map(|(table, _)| table.to_owned()), place(key))
+        });
+        known.chain(named.into_iter().map(|(_, entry)| entry)).collect()
     }
 
     fn entry(&self, key: &Key, path: &str) -> Entry {
-        let (shown, value) = match key.load(&self.sections, path) {
-            Some(value) => (key.kind().shown(&value), key.kind().json(&value)),
+        Entry::new(key, path, key.load(&self.sections, path).as_ref(), &self.origin(path))
+    }
+}
+
+impl Entry {
+    fn new(key: &Key, path: &str, value: Option<&Value>, origin: &Origin) -> Self {
+        let (shown, value) = match value {
+            Some(value) => (key.kind().shown(value), key.kind().json(value)),
             None => (format!("({})", key.otherwise.replace('`', "")), json!(null)),
         };
-        let origin = self.origin(path);
-        Entry { key: path.to_owned(), shown, value, origin: origin.layer().name(), source: origin.source() }
+        Self { key: path.to_owned(), shown, value, origin: origin.layer().name(), source: origin.source() }
     }
 }
 

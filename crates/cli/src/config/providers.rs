@@ -57,6 +57,25 @@ fn check_model(layers: &Layers, key: &str, model: Option<&str>) -> Result<(), Fa
         .hint(format!("there are {}; add a table [providers.{provider}] for another", known.join(", "))))
 }
 
+/// Where each provider is that no layer gives an address: where its vendor's variable says, else where its vendor is.
+pub(super) fn note_addresses(layers: &mut Layers, environment: impl Fn(&str) -> Option<String>) {
+    let names: Vec<String> = known_names(&layers.sections).into_iter().map(str::to_owned).collect();
+    for name in names {
+        let settings = layers.sections.providers.get(&name).cloned().unwrap_or_default();
+        let Some(kind) = settings.kind_of(&name).filter(|_| settings.base_url.is_none()) else { continue };
+        let own = BuiltIn::find(&name).filter(|row| row.kind == kind);
+        let variable = own.map(|row| row.address_variable);
+        let named = variable.and_then(|variable| {
+            let address = environment(variable).filter(|address| !address.trim().is_empty())?;
+            Some((address, Origin::Variable(variable.to_owned())))
+        });
+        let built_in = || BuiltIn::address_of(kind).map(|address| (address.to_owned(), Origin::BuiltIn));
+        if let Some((address, origin)) = named.or_else(built_in) {
+            layers.note_address(format!("{SECTION}.{name}.base_url"), address, origin);
+        }
+    }
+}
+
 /// What is built in, then what is configured besides.
 pub(crate) fn known_names(sections: &Sections) -> Vec<&str> {
     let more = sections.providers.keys().map(String::as_str).filter(|name| BuiltIn::find(name).is_none());
@@ -320,8 +339,46 @@ mod tests {
         let json = serde_json::json!(crate::command::reference::values(&configuration)).to_string();
         assert!(json.contains(r#"{"X-Team":"***"}"#) && !json.contains("secret"), "{json}");
         let keys: Vec<String> = configuration.entries().into_iter().map(|entry| entry.key).collect();
-        let local: Vec<&String> = keys.iter().filter(|key| key.starts_with("providers.")).collect();
+        let local: Vec<&String> = keys.iter().filter(|key| key.starts_with("providers.local.")).collect();
         assert_eq!(local, ["providers.local.kind", "providers.local.base_url", "providers.local.headers"]);
+    }
+
+    #[test]
+    fn where_prompts_go_is_listed_with_what_says_so() {
+        let addresses = |text: &str, variables: &[(&str, &str)]| {
+            let mut fixture = Fixture::new();
+            fixture.user(text);
+            variables.iter().for_each(|(name, value)| fixture.variable(name, value));
+            let entries = fixture.load().unwrap().0.entries().into_iter();
+            let addresses = entries.filter(|entry| entry.key.ends_with(".base_url")).map(|entry| {
+                let source = entry.source.filter(|_| entry.origin == "environment").unwrap_or_default();
+                format!("{} {} {} {source}", entry.key, entry.shown, entry.origin).trim().to_owned()
+            });
+            addresses.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            addresses(
+                "",
+                &[("ANTHROPIC_BASE_URL", "http://me:secret@proxy.example"), ("OPENAI_BASE_URL", " ")]
+            ),
+            [
+                "providers.anthropic.base_url \"http://me:***@proxy.example\" environment ANTHROPIC_BASE_URL",
+                "providers.openai.base_url \"https://api.openai.com/v1\" built-in",
+            ]
+        );
+        let tables =
+            "[providers.anthropic]\nbase_url = 'http://a.example'\n[providers.mine]\nkind = 'openai'\n";
+        assert_eq!(
+            addresses(
+                tables,
+                &[("ANTHROPIC_BASE_URL", "http://b.example"), ("OPENAI_BASE_URL", "http://c.example")]
+            ),
+            [
+                "providers.anthropic.base_url \"http://a.example\" user",
+                "providers.mine.base_url \"https://api.openai.com/v1\" built-in",
+                "providers.openai.base_url \"http://c.example\" environment OPENAI_BASE_URL",
+            ]
+        );
     }
 
     #[test]
