@@ -98,6 +98,8 @@ pub(crate) enum Command {
         files: FileFlags,
     },
     /// Make a workspace for a project, and propose a first AGENTS.md from what the repository shows
+    ///
+    /// The workspace is made without asking, where a gateway runs; AGENTS.md is written once you agree, or with --yes.
     Init(Init),
     /// Start the gateway
     Serve(Serve),

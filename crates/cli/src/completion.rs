@@ -27,8 +27,11 @@ const NAME: &str = "foreword";
 /// Finds what an argument could be.
 type Candidates = fn() -> Vec<CompletionCandidate>;
 
-/// The arguments that can be completed, by their id, and with what.
+/// The arguments that can be completed, by their id, perhaps with the command they are of, and with what. The first row
+/// that fits counts.
 const CANDIDATES: &[(&str, Candidates)] = &[
+    ("workspace restore workspace", archived_workspaces),
+    ("folder restore folder", deleted_folders),
     ("profile", profiles),
     ("section", sections),
     ("workspace", workspaces),
@@ -42,7 +45,7 @@ const CANDIDATES: &[(&str, Candidates)] = &[
 /// Answers a shell's question and ends the process, if one is asked.
 pub(crate) fn answer_if_asked() {
     if std::env::var_os(COMPLETE_VARIABLE).is_some_and(|shell| !shell.is_empty()) {
-        CompleteEnv::with_factory(|| with_candidates(command_line())).var(COMPLETE_VARIABLE).complete();
+        CompleteEnv::with_factory(|| with_candidates(command_line(), "")).var(COMPLETE_VARIABLE).complete();
     }
 }
 
@@ -61,16 +64,22 @@ pub(crate) fn script(shell: clap_complete::Shell) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn with_candidates(command: Command) -> Command {
+/// The command with what completes its arguments; `path` is the commands that lead to it.
+fn with_candidates(command: Command, path: &str) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let command = command.mut_args(|arg| {
-        let found = CANDIDATES.iter().find(|(id, _)| arg.get_id() == id);
+        let id = arg.get_id().as_str();
+        let full = format!("{path}{id}");
+        let found = CANDIDATES.iter().find(|(row, _)| *row == full || *row == id);
         match found {
             Some((_, candidates)) => arg.add(ArgValueCandidates::new(*candidates)),
             None => arg,
         }
     });
-    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_candidates))
+    names.into_iter().fold(command, |command, name| {
+        let path = format!("{path}{name} ");
+        command.mut_subcommand(name, |command| with_candidates(command, &path))
+    })
 }
 
 fn profiles() -> Vec<CompletionCandidate> {
@@ -85,6 +94,21 @@ fn workspaces() -> Vec<CompletionCandidate> {
     ask(async |client: Client, _| {
         let listed = client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?;
         Ok(listed.workspaces.into_iter().map(|workspace| candidate(&workspace.name)).collect())
+    })
+}
+
+fn archived_workspaces() -> Vec<CompletionCandidate> {
+    ask(async |client: Client, _| {
+        let listed = client.call::<WorkspaceList>(&WorkspaceListParams { archived: true }).await?;
+        Ok(listed.workspaces.into_iter().map(|workspace| candidate(&workspace.name)).collect())
+    })
+}
+
+fn deleted_folders() -> Vec<CompletionCandidate> {
+    ask(async |client: Client, context: Context| {
+        let workspace_id = workspace(&context, &client).await?;
+        let folders = context.deleted_folders(&client, &workspace_id).await?;
+        Ok(folders.iter().map(|deleted| candidate(&folders.path(deleted))).collect())
     })
 }
 
@@ -182,12 +206,16 @@ mod tests {
 
     #[test]
     fn every_row_completes_an_argument() {
-        fn ids(command: &Command, found: &mut Vec<String>) {
-            found.extend(command.get_arguments().map(|arg| arg.get_id().to_string()));
-            command.get_subcommands().for_each(|command| ids(command, found));
+        fn ids(command: &Command, path: &str, found: &mut Vec<String>) {
+            for arg in command.get_arguments() {
+                found.extend([arg.get_id().to_string(), format!("{path}{}", arg.get_id())]);
+            }
+            for command in command.get_subcommands() {
+                ids(command, &format!("{path}{} ", command.get_name()), found);
+            }
         }
         let mut found = Vec::new();
-        ids(&command_line(), &mut found);
+        ids(&command_line(), "", &mut found);
         for (id, _) in CANDIDATES {
             assert!(found.iter().any(|found| found == id), "no argument is called {id}");
         }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::config::layers::Origin;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::place::Viewpoint;
 
 /// Everything a resolution needs besides the directory.
 pub(crate) struct Files {
@@ -145,15 +146,21 @@ fn warn_of_ignored_flags(context: &Context, profile: &Profile) {
 }
 
 /// Says what was found on the way, with its place.
-pub(crate) fn warn(context: &Context, diagnostics: &[instructions::Diagnostic]) {
+pub(crate) fn warn(context: &Context, viewpoint: Viewpoint<'_>, diagnostics: &[instructions::Diagnostic]) {
     for diagnostic in diagnostics {
-        let place = match (&diagnostic.path, diagnostic.line) {
-            (Some(path), Some(line)) => format!("{}:{line}: ", path.display()),
-            (Some(path), None) => format!("{}: ", path.display()),
-            _ => String::new(),
-        };
-        context.output.warning(&format!("{place}{}", diagnostic.message), None);
+        let line = diagnostic.line.map_or_else(String::new, |line| format!(":{line}"));
+        let message = &diagnostic.message;
+        warn_about(context, viewpoint, diagnostic.path.as_deref(), &line, message);
     }
+}
+
+/// A warning about a file: for programs with its whole path.
+fn warn_about(context: &Context, viewpoint: Viewpoint<'_>, path: Option<&Path>, line: &str, message: &str) {
+    let is_json = context.output.is_json();
+    let path = path.map(|path| if is_json { path.display().to_string() } else { viewpoint.path(path) });
+    let place = path.map_or_else(String::new, |path| format!("{path}{line}: "));
+    let message = if is_json { message.to_owned() } else { viewpoint.sentence(message) };
+    context.output.warning(&format!("{place}{message}"), None);
 }
 
 /// What text that is lost means for a command's exit code.
@@ -163,26 +170,29 @@ pub(crate) enum LostText {
     Fails,
 }
 
-/// Says which text is lost, and why; how many files lose some.
+/// Says which text is lost, and why; how much was found to be.
 pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) -> usize {
-    use instructions::Outcome;
-    let mut files = 0;
+    use instructions::{DiagnosticCode, Outcome};
+    let viewpoint = Viewpoint::of(resolution);
+    let mut losses = 0;
     for decision in &resolution.decisions {
         let what = match decision.outcome {
             Outcome::Truncated => "part of its text is lost",
-            Outcome::OverBudget | Outcome::TooDeep => "its text is lost",
+            Outcome::OverBudget | Outcome::TooDeep | Outcome::OutsideRoot => "its text is lost",
             // A diagnostic says so already.
             Outcome::Unreadable => {
-                files += 1;
+                losses += 1;
                 continue;
             }
             _ => continue,
         };
         let why = decision.detail.as_deref().map_or_else(String::new, |why| format!(": {why}"));
-        context.output.warning(&format!("{}: {what}{why}", decision.path.display()), None);
-        files += 1;
+        warn_about(context, viewpoint, Some(&decision.path), "", &format!("{what}{why}"));
+        losses += 1;
     }
-    files
+    // Nobody knows what those further imports are.
+    let unread = |diagnostic: &&instructions::Diagnostic| diagnostic.code == DiagnosticCode::TooManyImports;
+    losses + resolution.diagnostics.iter().filter(unread).count()
 }
 
 /// A file as the commands print it: with an estimate of its tokens.

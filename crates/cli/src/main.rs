@@ -11,6 +11,7 @@ mod expiry;
 mod failure;
 mod files;
 mod output;
+mod place;
 mod progress;
 mod proxy;
 mod signals;

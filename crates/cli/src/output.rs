@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::{Exit, Failure};
-use crate::terminal::{columns, wrap};
+use crate::terminal::{columns, columns_of, wrap};
 
 /// How data is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -90,7 +90,12 @@ impl Output {
     /// Says something that is not data.
     pub(crate) fn note(self, message: impl AsRef<str>) {
         if !self.is_json() && !self.is_silent {
-            let _ = writeln!(anstream::stderr(), "{}", message.as_ref());
+            let columns = columns_of(io::stderr());
+            // What is indented is there to be copied, or fits already.
+            let fitted =
+                |line: &str| if line.starts_with(' ') { line.to_owned() } else { wrap(line, columns, 0) };
+            let lines: Vec<String> = message.as_ref().split('\n').map(fitted).collect();
+            let _ = writeln!(anstream::stderr(), "{}", lines.join("\n"));
         }
     }
 
@@ -110,9 +115,9 @@ impl Output {
             let _ = writeln!(stderr, "{}", json!({ "warning": { "message": message, "hint": hint } }));
             return;
         }
-        let _ = writeln!(stderr, "{WARNING}warning:{WARNING:#} {message}");
+        let _ = writeln!(stderr, "{}", labelled(WARNING, "warning", message));
         if let Some(hint) = hint {
-            let _ = writeln!(stderr, "{HINT}hint:{HINT:#} {hint}");
+            let _ = writeln!(stderr, "{}", labelled(HINT, "hint", hint));
         }
     }
 
@@ -130,11 +135,16 @@ impl Output {
             let _ = writeln!(stderr, "{}", json!({ "error": error }));
             return;
         }
-        let _ = writeln!(stderr, "{ERROR}error:{ERROR:#} {}", failure.message);
+        let _ = writeln!(stderr, "{}", labelled(ERROR, "error", &failure.message));
         for hint in &failure.hints {
-            let _ = writeln!(stderr, "{HINT}hint:{HINT:#} {hint}");
+            let _ = writeln!(stderr, "{}", labelled(HINT, "hint", hint));
         }
     }
+}
+
+/// A message behind a word that says what kind it is of, as wide as the terminal that it goes to.
+fn labelled(style: Style, label: &str, message: &str) -> String {
+    wrap(&format!("{style}{label}:{style:#} {message}"), columns_of(io::stderr()), GAP)
 }
 
 /// Columns between two columns of a table.
@@ -284,15 +294,19 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
 
 /// A path as it may be printed, whole and on one line: its name may have been chosen to look like lines of ours.
 pub(crate) fn shown_path(path: impl AsRef<std::path::Path>) -> String {
-    let is_plain = |character: char| !character.is_control() && !reorders(character);
-    let path = path.as_ref().to_string_lossy();
-    path.chars().fold(String::with_capacity(path.len()), |mut shown, character| {
-        if is_plain(character) {
-            shown.push(character);
+    plain(path.as_ref().to_string_lossy())
+}
+
+/// Somebody else's words, whole, that cannot break their line.
+pub(crate) fn plain(text: impl AsRef<str>) -> String {
+    let text = text.as_ref();
+    text.chars().fold(String::with_capacity(text.len()), |mut plain, character| {
+        if character.is_control() || reorders(character) {
+            plain.extend(character.escape_default());
         } else {
-            shown.extend(character.escape_default());
+            plain.push(character);
         }
-        shown
+        plain
     })
 }
 

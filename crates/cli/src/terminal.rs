@@ -37,6 +37,11 @@ pub(crate) fn time(at: Timestamp) -> String {
     if io::stdout().is_terminal() { relative(at, Timestamp::now()) } else { at.to_string() }
 }
 
+/// The same in a sentence.
+pub(crate) fn when(at: Timestamp) -> String {
+    if io::stdout().is_terminal() { relative(at, Timestamp::now()) } else { format!("at {at}") }
+}
+
 /// A point in time in a line that stays on the screen: one that is just over is told by the clock, because "now" would be
 /// wrong as soon as it is read.
 pub(crate) fn moment(at: Timestamp) -> String {
@@ -75,7 +80,7 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>, indent: usize) -> String 
     let mut wrapped = String::new();
     let mut used = 0;
     // A run of spaces belongs to the word after it, so that columns stay columns.
-    for piece in pieces(text) {
+    for piece in pieces(text, columns.saturating_sub(indent)) {
         let width = seen_width(piece);
         let word = piece.trim_start_matches(' ');
         // What would begin a line where it begins now gains nothing.
@@ -107,15 +112,28 @@ fn fit_within(columns: Option<usize>, text: &str) -> String {
     lines.collect()
 }
 
-/// Words, each with the spaces before it.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+/// Words, each with the spaces before it. A command in backticks is one word where it has room in a line, so that it can be
+/// copied, and a percent sign is not parted from its number.
+fn pieces(text: &str, room: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
         let word = rest.find(|character| character != ' ').unwrap_or(rest.len());
-        let end = rest[word..].find(' ').map_or(rest.len(), |length| word + length);
+        let end_of_word = |from: usize| rest[from..].find(' ').map_or(rest.len(), |length| from + length);
+        let mut end = end_of_word(word);
+        let begins_command = rest[word..end].trim_start_matches('(').starts_with('`');
+        if begins_command
+            && rest[word..end].matches('`').count() % 2 == 1
+            && let Some(closing) = rest[end..].find('`')
+            && seen_width(&rest[word..end_of_word(end + closing)]) <= room
+        {
+            end = end_of_word(end + closing);
+        }
+        if rest[end..].starts_with(" %") {
+            end = end_of_word(end + 1);
+        }
         let (piece, after) = rest.split_at(end);
         rest = after;
         Some(piece)
@@ -164,6 +182,10 @@ mod tests {
         // A long word is not broken, and gets a line of its own.
         assert_eq!(wrap("one /long/path/to/a/file b", Some(10), 2), "one\n  /long/path/to/a/file\n  b");
         assert_eq!(wrap("cwd  /long/path/to b", Some(10), 5), "cwd  /long/path/to\n     b");
+        // Commands can be copied, and numbers keep their signs.
+        assert_eq!(wrap("try `a b c` now", Some(9), 2), "try\n  `a b c`\n  now");
+        assert_eq!(wrap("try `a b c d e` now", Some(9), 2), "try `a b\n  c d e`\n  now");
+        assert_eq!(wrap("bytes (under 1 %), tokens", Some(14), 2), "bytes (under\n  1 %), tokens");
         assert_eq!(fit_within(Some(12), "a\n\n  one two three\n"), "a\n\n  one two\n  three\n");
         assert_eq!(wrap("\u{1b}[32mused\u{1b}[0m here", Some(9), 2), "\u{1b}[32mused\u{1b}[0m here");
     }

@@ -71,7 +71,7 @@ pub use id::{
     WorkspaceId,
 };
 pub use method::{Method, MethodSpec, Params};
-pub use nearest::{nearest, similar};
+pub use nearest::{nearest, plausible, similar};
 pub use number::{Sequence, Version};
 pub use sandbox::{CallEffects, FileChange, ProtectedChange, SandboxLevel};
 pub use session::ThreadSession;

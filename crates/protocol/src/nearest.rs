@@ -4,6 +4,8 @@ use strsim::normalized_damerau_levenshtein;
 
 /// How alike two names must be to be taken for one another, from 0 to 1.
 const ALIKE: f64 = 0.6;
+/// How alike names must be that people chose, and remember by their sound.
+const PLAUSIBLE: f64 = 0.4;
 /// Comparing costs the square of the length.
 const MAX_COMPARED: usize = 64;
 
@@ -15,6 +17,12 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
 /// The known name that is nearest to `wanted`, if it is like it at all.
 pub fn similar<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     scored(wanted, known).filter(|(likeness, _)| *likeness >= ALIKE).map(|(_, name)| name)
+}
+
+/// The known name that was probably meant, if any: less alike than [`similar`] asks for, because names that people chose are
+/// few and are remembered by their sound.
+pub fn plausible<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    scored(wanted, known).filter(|(likeness, _)| *likeness >= PLAUSIBLE).map(|(_, name)| name)
 }
 
 /// A right last part (`max_bytes` for `agents.initial.max_bytes`) counts as much as the whole, because keys are often

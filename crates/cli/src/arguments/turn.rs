@@ -20,7 +20,13 @@ pub(crate) enum Turn {
     },
     /// Show what was said and done in a turn, and what waits for a decision
     #[command(alias = "get")]
-    Show(NamedTurn),
+    Show {
+        #[command(flatten)]
+        named: NamedTurn,
+        /// Print calls, results and reminders whole, not their beginnings
+        #[arg(long)]
+        full: bool,
+    },
     /// Say what made a turn's prompt: sections, sources, files, hooks, tools and history
     Explain(NamedTurn),
     /// Follow a running turn from another terminal; Ctrl-C leaves, and the turn goes on

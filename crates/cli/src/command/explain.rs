@@ -4,14 +4,15 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use instructions::{Decision, Diagnostic, FileScope, Outcome, Resolution, Severity};
+use instructions::{Decision, Diagnostic, FileScope, InstructionFile, Outcome, Resolution, Severity};
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{
     Absent, Explained, Files, LostText, Shown, directory, kept_bytes, tokens, warn, warn_of_lost_text,
 };
-use crate::output::{is_coloured, print, shown};
+use crate::output::{is_coloured, plain, print, shown};
+use crate::place::Viewpoint;
 use crate::progress::Progress;
 use crate::terminal::{self, wrap};
 use crate::words::count;
@@ -43,7 +44,7 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
         warn_of_lost_text(context, &resolution);
         return Ok(Exit::Done);
     }
-    warn(context, &resolution.diagnostics);
+    warn(context, Viewpoint::of(&resolution), &resolution.diagnostics);
     warn_of_lost_text(context, &resolution);
     match &resolution.text {
         Some(text) => {
@@ -122,7 +123,7 @@ pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
         }
     }
     for directory in directories {
-        text.push_str(&format!("\n{}\n", place(resolution, directory)));
+        text.push_str(&format!("\n{}\n", Viewpoint::of(resolution).path(directory)));
         let here = |decision: &&&Decision| decision.path.parent().unwrap_or(&decision.path) == directory;
         for decision in listed.iter().filter(here) {
             let line = line(resolution, decision, &name(decision), columns);
@@ -140,35 +141,14 @@ pub(super) fn describe_diagnostic(resolution: &Resolution, diagnostic: &Diagnost
         Severity::Error => ("error", AnsiColor::Red.on_default()),
         Severity::Warning => ("warning", AnsiColor::Yellow.on_default()),
     };
+    let viewpoint = Viewpoint::of(resolution);
     let place = match (&diagnostic.path, diagnostic.line) {
-        (Some(path), Some(line)) => format!("{}:{line}: ", place(resolution, path)),
-        (Some(path), None) => format!("{}: ", place(resolution, path)),
+        (Some(path), Some(line)) => format!("{}:{line}: ", viewpoint.path(path)),
+        (Some(path), None) => format!("{}: ", viewpoint.path(path)),
         _ => String::new(),
     };
     let word = paint(style, word);
     format!("{word}: {place}{} ({})", plain(&diagnostic.message), diagnostic.code)
-}
-
-/// A path as people are shown it: below the root, or without one below the working directory, it counts from there.
-pub(super) fn place(resolution: &Resolution, path: &Path) -> String {
-    match path.strip_prefix(base(resolution)) {
-        Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
-        Ok(below) => plain(below.to_string_lossy()),
-        Err(_) => plain(path.to_string_lossy()),
-    }
-}
-
-fn base(resolution: &Resolution) -> &Path {
-    resolution.root.as_ref().unwrap_or(&resolution.cwd)
-}
-
-/// A reason with its paths shown like all others. One at the root keeps the sign that it is not beside its candidate.
-fn reason(resolution: &Resolution, detail: &str) -> String {
-    let base = base(resolution);
-    if base.parent().is_none() {
-        return plain(detail);
-    }
-    plain(detail.replace(&format!("{}/", base.display()), "./"))
 }
 
 /// Where continued lines begin.
@@ -185,6 +165,9 @@ const NAMED_DIRECTORIES: usize = 4;
 fn nothing_applies(resolution: &Resolution) -> String {
     if let Some(reason) = &resolution.switched_off {
         return format!("nothing applies: {}", plain(reason));
+    }
+    if resolution.decisions.iter().any(|decision| decision.outcome == Outcome::Unreadable) {
+        return "nothing applies, because something cannot be read".to_owned();
     }
     let (mut names, mut directories) = (Vec::new(), Vec::new());
     for decision in resolution.decisions.iter().filter(|decision| decision.outcome == Outcome::Absent) {
@@ -233,6 +216,17 @@ fn share(bytes: u64, limit: u64) -> String {
     }
 }
 
+/// How much of a file is there, of how much.
+fn size(resolution: &Resolution, file: &InstructionFile) -> String {
+    let bytes = count(file.bytes, "byte");
+    if file.truncated && file.kept_bytes == 0 {
+        return format!("none of {bytes}");
+    }
+    let kept = if file.truncated { format!("{} of ", file.kept_bytes) } else { String::new() };
+    let share = if file.limited { share(file.kept_bytes, resolution.limit_bytes) } else { String::new() };
+    format!("{kept}{bytes}{share}, about {}", count(tokens(&file.text) as u64, "token"))
+}
+
 /// How wide names and outcomes are.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
@@ -277,28 +271,23 @@ pub(super) fn line(resolution: &Resolution, decision: &Decision, name: &str, col
     let mut facts = Vec::new();
     let is_shown = matches!(decision.outcome, Outcome::Used | Outcome::Truncated | Outcome::OverBudget);
     if let Some(file) = resolution.files.iter().find(|file| is_shown && file.path == decision.path) {
-        let mut bytes = count(file.bytes, "byte");
-        if file.truncated {
-            bytes = format!("{} of {bytes}", file.kept_bytes);
-        }
-        let share = if file.limited { share(file.kept_bytes, resolution.limit_bytes) } else { String::new() };
         if file.scope == FileScope::Rule {
             facts.push("rule".to_owned());
         }
-        facts.push(format!("{bytes}{share}, about {}", count(tokens(&file.text) as u64, "token")));
+        facts.push(size(resolution, file));
     }
     if let Some(by) = &decision.by {
         let here = by.parent() == decision.path.parent();
         let by = match by.file_name().filter(|_| here) {
             Some(name) => plain(name.to_string_lossy()),
-            None => reason(resolution, &by.to_string_lossy()),
+            None => Viewpoint::of(resolution).sentence(&by.to_string_lossy()),
         };
         facts.push(match decision.outcome {
             Outcome::Duplicate => format!("of {by}"),
             _ => format!("by {by}, which comes first"),
         });
     }
-    facts.extend(decision.detail.as_ref().map(|detail| reason(resolution, detail)));
+    facts.extend(decision.detail.as_ref().map(|detail| Viewpoint::of(resolution).sentence(detail)));
     let Columns { name: width, outcome } = columns;
     let word = paint(style, &format!("{word:outcome$}"));
     let line = format!("  {sign} {name:width$}  {word}  {}", facts.join("; "));
@@ -308,18 +297,4 @@ pub(super) fn line(resolution: &Resolution, decision: &Decision, name: &str, col
 /// A file name that cannot break its line.
 fn name(decision: &Decision) -> String {
     plain(decision.path.file_name().unwrap_or(decision.path.as_os_str()).to_string_lossy())
-}
-
-/// Somebody else's words that cannot break their line.
-fn plain(text: impl AsRef<str>) -> String {
-    let text = text.as_ref();
-    let mut plain = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            plain.extend(character.escape_default());
-        } else {
-            plain.push(character);
-        }
-    }
-    plain
 }

@@ -172,10 +172,10 @@ impl Folders {
         let result = self.client.call::<FolderRestore>(&FolderGetParams { workspace_id, folder_id }).await?;
         self.context.output.data(&result, String::new)?;
         let document = match &result.doc {
-            Some(doc) => format!("with its document, now version {}", doc.version),
-            None => "it had no document".to_owned(),
+            Some(doc) => format!(" with its document, now version {}", doc.version),
+            None => "; it had no document".to_owned(),
         };
-        self.context.output.note(format!("restored folder `{folder}`; {document}"));
+        self.context.output.note(format!("restored folder `{folder}`{document}"));
         for warning in &result.warnings {
             self.context.output.note(&warning.message);
         }

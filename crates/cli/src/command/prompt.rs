@@ -4,9 +4,10 @@ mod describe;
 
 use std::collections::HashMap;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use client::Client;
+use instructions::Request;
 use protocol::method::{
     PromptDiff, PromptDiffParams, PromptDiffResult, PromptPreview, PromptPreviewParams, PromptRebuild,
     PromptRebuildParams, PromptResult, RoundManifest, TurnGet, TurnGetParams, TurnList, TurnListParams,
@@ -14,7 +15,7 @@ use protocol::method::{
 };
 use protocol::preview::{FrozenStart, PromptSizes};
 use protocol::prompt::{PromptDiagnostic, PromptManifest, PromptManifestSection};
-use protocol::{ContentHash, ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
+use protocol::{ContentHash, ThreadId, ThreadMode, TurnId, TurnStatus, Workspace, WorkspaceId};
 use provider::Providers;
 use serde::Serialize;
 use serde_json::json;
@@ -25,6 +26,8 @@ use crate::context::{Context, find_thread, find_turn};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::{Output, print, shown};
+use crate::place::Viewpoint;
+use crate::terminal::{columns, columns_of, fit};
 
 use describe::{
     Between, chart, describe_blame, describe_diagnostic, describe_frozen, describe_tools, details,
@@ -38,27 +41,29 @@ pub(crate) async fn run(context: Context, command: Prompt) -> Result<Exit, Failu
     let output = context.output;
     match command {
         Prompt::Show { subject, tools: true, .. } => {
-            let result = load(&context, &subject).await?;
-            output.data(&json!({ "tools": result.tools }), || describe_tools(&result.tools))?;
-            if result.tools.is_empty() {
+            let tools = load(&context, &subject).await?.result.tools;
+            output.data(&json!({ "tools": tools }), || describe_tools(&tools))?;
+            if tools.is_empty() {
                 output.note("the request has no tools");
             }
         }
         Prompt::Show { subject, section, tools: false } => {
-            let result = load(&context, &subject).await?;
-            print_prompt(output, &result, section.as_deref())?;
+            let loaded = load(&context, &subject).await?;
+            print_prompt(output, &loaded, section.as_deref())?;
         }
         Prompt::Sections { subject } => {
-            let result = load(&context, &subject).await?;
+            let loaded = load(&context, &subject).await?;
+            let result = &loaded.result;
             let printed =
                 PrintedSections { sections: &result.manifest.sections, sizes: result.sizes.as_ref() };
-            output.data(&printed, || chart(&result.manifest, result.sizes.as_ref()))?;
-            tell(output, &result);
+            output.data(&printed, || chart(&result.manifest, result.sizes.as_ref(), columns()))?;
+            tell(output, &loaded);
         }
         Prompt::Manifest { subject } => {
             let result = load_manifest(&context, &subject).await?;
-            let describe =
-                |manifest: &PromptManifest, sizes| format!("{}{}", chart(manifest, sizes), details(manifest));
+            let describe = |manifest: &PromptManifest, sizes| {
+                format!("{}{}", chart(manifest, sizes, columns()), fit(&details(manifest)))
+            };
             match &result {
                 Found::Prompt(result) => {
                     output.data(&result.manifest, || describe(&result.manifest, result.sizes.as_ref()))?;
@@ -100,25 +105,32 @@ enum Found {
     Manifest(Box<PromptManifest>),
 }
 
+/// A prompt, and the root that paths of its files count from for people.
+struct Loaded {
+    result: PromptResult,
+    root: Option<PathBuf>,
+}
+
 /// The prompt that a command is about.
-async fn load(context: &Context, subject: &PromptSubject) -> Result<PromptResult, Failure> {
+async fn load(context: &Context, subject: &PromptSubject) -> Result<Loaded, Failure> {
     let Some(thread) = &subject.thread else {
         return directory_prompt(context, subject.cwd.as_deref(), subject.mode).await;
     };
     let thread = Thread::find(context, thread, &subject.scope).await?;
-    match &subject.turn {
+    let result = match &subject.turn {
         Some(turn) => {
             let TurnGetParams { workspace_id, turn_id } = thread.turn(turn).await?;
             let params = PromptRebuildParams { workspace_id, turn_id, round: subject.round };
-            Ok(thread.client.call::<PromptRebuild>(&params).await?)
+            thread.client.call::<PromptRebuild>(&params).await?
         }
-        None => thread.preview(subject).await,
-    }
+        None => thread.preview(subject).await?,
+    };
+    Ok(Loaded { result, root: thread.root.map(PathBuf::from) })
 }
 
 async fn load_manifest(context: &Context, subject: &PromptSubject) -> Result<Found, Failure> {
     let (Some(thread), Some(turn)) = (&subject.thread, &subject.turn) else {
-        return Ok(Found::Prompt(Box::new(load(context, subject).await?)));
+        return Ok(Found::Prompt(Box::new(load(context, subject).await?.result)));
     };
     let thread = Thread::find(context, thread, &subject.scope).await?;
     let params = thread.turn(turn).await?;
@@ -133,15 +145,17 @@ async fn load_manifest(context: &Context, subject: &PromptSubject) -> Result<Fou
 struct Thread {
     client: Client,
     workspace_id: WorkspaceId,
+    /// The workspace's.
+    root: Option<String>,
     thread_id: ThreadId,
 }
 
 impl Thread {
     async fn find(context: &Context, named: &str, scope: &InWorkspace) -> Result<Self, Failure> {
         let client = context.connect().await?;
-        let workspace_id = context.workspace(&client, scope).await?.id;
+        let Workspace { id: workspace_id, root_path: root, .. } = context.workspace(&client, scope).await?;
         let thread_id = find_thread(&client, &workspace_id, named).await?;
-        Ok(Self { client, workspace_id, thread_id })
+        Ok(Self { client, workspace_id, root, thread_id })
     }
 
     /// The turn that is named so; a number counts in this thread.
@@ -192,16 +206,16 @@ impl Thread {
 }
 
 /// The prompt of a new thread in a directory, made here: no gateway is asked.
-async fn directory_prompt(
-    context: &Context,
-    cwd: Option<&str>,
-    mode: ThreadMode,
-) -> Result<PromptResult, Failure> {
+async fn directory_prompt(context: &Context, cwd: Option<&str>, mode: ThreadMode) -> Result<Loaded, Failure> {
     let cwd = directory(cwd.map(Path::new))?;
     let settings = agent_settings(context, Providers::default())?;
     let preview = agent::directory_preview(&settings, &cwd, mode).await;
     match preview {
-        Ok(preview) => Ok(preview.into()),
+        Ok(preview) => {
+            let request = Request { cwd: &cwd, settings: &settings.files };
+            let root = instructions::resolve(&request, None).ok().and_then(|found| found.root.clone());
+            Ok(Loaded { result: preview.into(), root: root.or(Some(cwd)) })
+        }
         Err(agent::AgentError::Files(error)) => Err(Files::new(context)?.failure(&error)),
         Err(error) => Err(Failure::new(Exit::Failed, error.to_string())),
     }
@@ -247,7 +261,7 @@ async fn directory_difference(
     let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
     let before: PromptResult = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("{file} holds no prompt: {error}")).hint(made_by))?;
-    let after = directory_prompt(context, arguments.cwd.as_deref(), arguments.mode).await?;
+    let after = directory_prompt(context, arguments.cwd.as_deref(), arguments.mode).await?.result;
     let texts = [&before, &after].into_iter().flat_map(sections);
     let texts: HashMap<&ContentHash, &str> = texts.map(|(section, text)| (&section.sha256, text)).collect();
     let text_of = |sha256: &ContentHash| texts.get(sha256).map(|text| (*text).to_owned());
@@ -259,22 +273,24 @@ async fn directory_difference(
 const FROZEN_SECTIONS: &[&str] = &["agents_guidance", "environment", "agents_context"];
 
 /// A prompt, or the section of it that was asked for.
-fn print_prompt(output: Output, result: &PromptResult, section: Option<&str>) -> Result<(), Failure> {
+fn print_prompt(output: Output, loaded: &Loaded, section: Option<&str>) -> Result<(), Failure> {
+    let result = &loaded.result;
     let manifest = &result.manifest;
     if let Some(id) = section {
         let found = sections(result).find(|(section, _)| section.id == id);
         let (_, text) = found.ok_or_else(|| no_section(manifest, id))?;
         print_text(output, &json!({ "id": id, "text": text }), text)?;
-        let about = |diagnostic: &&PromptDiagnostic| diagnostic.section_id.as_deref() == Some(id);
+        let about = |diagnostic: &PromptDiagnostic| diagnostic.section_id.as_deref() == Some(id);
         if let Some(frozen) = result.frozen.as_ref().filter(|_| FROZEN_SECTIONS.contains(&id)) {
             tell_frozen(output, frozen);
         }
-        warn(output, manifest.diagnostics.iter().filter(about));
+        loaded.warn(output, about);
         return Ok(());
     }
     print_text(output, result, &result.full_text)?;
-    output.note(format!("\n{}", chart(manifest, result.sizes.as_ref()).trim_end()));
-    tell(output, result);
+    let chart = chart(manifest, result.sizes.as_ref(), columns_of(std::io::stderr()));
+    output.note(format!("\n{}", chart.trim_end()));
+    tell(output, loaded);
     Ok(())
 }
 
@@ -288,21 +304,27 @@ fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(),
 }
 
 /// What people should know beside the prompt; programs find it in the result.
-fn tell(output: Output, result: &PromptResult) {
-    if let Some(frozen) = &result.frozen {
+fn tell(output: Output, loaded: &Loaded) {
+    if let Some(frozen) = &loaded.result.frozen {
         tell_frozen(output, frozen);
     }
-    warn(output, result.manifest.diagnostics.iter());
+    loaded.warn(output, |_| true);
 }
 
 fn tell_frozen(output: Output, frozen: &FrozenStart) {
     output.note(format!("\n{}", describe_frozen(frozen).trim_end()));
 }
 
-/// Programs find this in the manifest.
-fn warn<'a>(output: Output, diagnostics: impl Iterator<Item = &'a PromptDiagnostic>) {
-    if !output.is_json() {
-        diagnostics.for_each(|diagnostic| output.warning(&describe_diagnostic(diagnostic), None));
+impl Loaded {
+    /// Programs find this in the manifest.
+    fn warn(&self, output: Output, is_wanted: impl Fn(&PromptDiagnostic) -> bool) {
+        if output.is_json() {
+            return;
+        }
+        let viewpoint = self.root.as_deref().map(Viewpoint::at);
+        for diagnostic in self.result.manifest.diagnostics.iter().filter(|diagnostic| is_wanted(diagnostic)) {
+            output.warning(&describe_diagnostic(diagnostic, viewpoint), None);
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory, warn};
 use crate::output::Reader;
+use crate::place::Viewpoint;
 
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
@@ -30,7 +31,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     let resolver = Resolver::new(session, files.settings.clone(), Arc::new(Cache::new()));
     let announcement =
         resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| files.failure(&error))?;
-    warn(context, announcement.diagnostics());
+    warn(context, Viewpoint::of_session(&resolver.session()), announcement.diagnostics());
     let answer = Answer::new(&announcement, moved.as_ref());
     // Saved as far as possible first: what cannot be remembered must not be said, or it is said for ever.
     let prepared = match &file {

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::{Reader, shown_path, table};
+use crate::place::Viewpoint;
 use crate::terminal::time;
 use crate::words::count;
 
@@ -54,6 +55,7 @@ pub(super) fn describe(session: &Stored) -> String {
         session.markers.join(" "),
         count(session.initial.files.len() as u64, "file"),
     );
+    let viewpoint = Viewpoint::of_session(session);
     let rows = session.loaded_versions.iter().map(|(path, version)| {
         let initial = &session.initial;
         // A file of the start may have come again with a later text.
@@ -65,7 +67,12 @@ pub(super) fn describe(session: &Stored) -> String {
         } else {
             "on the way"
         };
-        vec![shown_path(path), version.size.to_string(), hash(&version.sha256).to_owned(), loaded.to_owned()]
+        vec![
+            viewpoint.path(path),
+            version.size.to_string(),
+            hash(&version.sha256).to_owned(),
+            loaded.to_owned(),
+        ]
     });
     text.push_str(&table(&["file", "bytes", "sha256", "loaded"], rows));
     text

@@ -1,10 +1,13 @@
 //! `foreword token`.
 
+use std::collections::HashMap;
+
+use client::Client;
 use protocol::method::{
     TokenCreate, TokenCreateParams, TokenList, TokenListParams, TokenRevoke, TokenRevokeParams,
+    WorkspaceList, WorkspaceListParams,
 };
-
-use protocol::{AccessToken, Timestamp};
+use protocol::{AccessToken, Timestamp, WorkspaceId};
 
 use crate::arguments::{InWorkspace, Token};
 use crate::context::Context;
@@ -35,12 +38,15 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
         Token::List => {
             let result = client.call::<TokenList>(&TokenListParams {}).await?;
             let now = Timestamp::now();
+            let names = workspace_names(&client).await?;
             output.data(&result, || {
                 let rows = result.tokens.iter().map(|token| {
                     vec![
                         token.name.clone(),
                         token.role.to_string(),
-                        token.workspace_id.as_ref().map_or("all".to_owned(), ToString::to_string),
+                        token.workspace_id.as_ref().map_or("all".to_owned(), |id| {
+                            names.get(id).cloned().unwrap_or_else(|| id.to_string())
+                        }),
                         time(token.created_at),
                         token.created_by.clone().unwrap_or_else(|| "-".to_owned()),
                         state(token, now),
@@ -58,11 +64,21 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
+/// What workspaces are called, those that are archived too.
+async fn workspace_names(client: &Client) -> Result<HashMap<WorkspaceId, String>, Failure> {
+    let mut names = HashMap::new();
+    for archived in [true, false] {
+        let listed = client.call::<WorkspaceList>(&WorkspaceListParams { archived }).await?;
+        names.extend(listed.workspaces.into_iter().map(|workspace| (workspace.id, workspace.name)));
+    }
+    Ok(names)
+}
+
 fn state(token: &AccessToken, now: Timestamp) -> String {
     match (token.revoked_at, token.expires_at) {
         (Some(at), _) => format!("revoked {}", time(at)),
         (None, Some(at)) if at <= now => format!("expired {}", time(at)),
-        (None, Some(at)) => format!("valid until {at}"),
+        (None, Some(at)) => format!("valid, expires {}", time(at)),
         (None, None) => "valid".to_owned(),
     }
 }

@@ -16,6 +16,7 @@ use protocol::method::{
 use protocol::turn::TokenUsage;
 use protocol::{ContentHash, HowDecided, ThreadId, Turn as Record, TurnStatus, WorkspaceId};
 use serde_json::json;
+use steps::Extent;
 
 use crate::arguments::{NamedTurn, Turn};
 use crate::context::{Context, find_thread, find_turn};
@@ -43,10 +44,11 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             output.data(&result, || list(&result.turns))?;
             Ok(Exit::Done)
         }
-        Turn::Show(named) => {
+        Turn::Show { named, full } => {
             let (client, params, root) = find_with_root(&context, &named).await?;
             let result = client.call::<TurnGet>(&params).await?;
-            output.data(&result, || fit(&shown(&steps::describe(&result, root.as_deref()))))?;
+            let extent = if full { Extent::Whole } else { Extent::Shortened };
+            output.data(&result, || fit(&shown(&steps::describe(&result, root.as_deref(), extent))))?;
             Ok(Exit::Done)
         }
         Turn::Explain(named) => {

@@ -1,6 +1,6 @@
 //! Things as people name them: by id, name or path, title, number, `last`, or the beginning of an id.
 
-use protocol::nearest;
+use protocol::plausible;
 
 use crate::failure::Failure;
 
@@ -76,7 +76,7 @@ pub(crate) fn unknown<'a>(kind: Kind, named: &str, known: impl IntoIterator<Item
     let failure = Failure::usage(format!("there is no {} `{named}`", kind.one));
     let listed = format!("`{}` shows those there are", kind.list);
     // Of a letter or two anything would be near.
-    match nearest(named, known).filter(|_| named.chars().count() > 2) {
+    match plausible(named, known).filter(|_| named.chars().count() > 2) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")).hint(listed),
         None => failure.hint(listed),
     }
@@ -157,5 +157,7 @@ mod tests {
         let failure = unknown(WORKSPACE, "dmeo", ["demo", "other"]);
         assert_eq!(failure.message, "there is no workspace `dmeo`");
         assert_eq!(failure.hints[0], "did you mean `demo`?");
+        assert_eq!(unknown(WORKSPACE, "sight", ["docs", "site"]).hints[0], "did you mean `site`?");
+        assert_eq!(unknown(WORKSPACE, "nosuch", ["Agent one"]).hints.len(), 1, "it is like nothing");
     }
 }

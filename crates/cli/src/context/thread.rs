@@ -1,7 +1,7 @@
 //! Threads and turns as people name them.
 
 use client::{Client, TreeModel};
-use protocol::method::{ThreadTree, ThreadTreeParams, TurnList, TurnListParams};
+use protocol::method::{ThreadGet, ThreadGetParams, ThreadTree, ThreadTreeParams, TurnList, TurnListParams};
 use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
 
 use super::names::{self, Candidate, LAST, THREAD, TURN};
@@ -81,9 +81,14 @@ pub(crate) async fn find_turn(
         }
         let newest = list(None, 1).await?.pop();
         let Some(newest) = newest else { return Err(no_turns(thread)) };
-        let message =
-            format!("there is no turn {number} in that thread; its turns are 1 to {}", newest.ordinal);
-        return Err(Failure::usage(message));
+        let (workspace_id, thread_id) = (workspace_id.clone(), newest.thread_id);
+        let found = client.call::<ThreadGet>(&ThreadGetParams { workspace_id, thread_id }).await?;
+        let there = match newest.ordinal {
+            1 => "it has one turn".to_owned(),
+            last => format!("its turns are 1 to {last}"),
+        };
+        let title = found.thread.title;
+        return Err(Failure::usage(format!("there is no turn {number} in thread `{title}`; {there}")));
     }
     if named == LAST {
         return list(None, 1).await?.pop().map(|turn| turn.id).ok_or_else(|| no_turns(thread));

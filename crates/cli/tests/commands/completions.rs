@@ -68,6 +68,21 @@ fn names_of_profiles_sections_workspaces_folders_and_threads_are_known() {
 }
 
 #[test]
+fn what_can_be_brought_back_is_known_where_it_is_brought_back() {
+    let (machine, _server) = Machine::with_workspace();
+    machine.run("workspace create old").done();
+    machine.run("workspace archive old").done();
+    for folder in ["services", "tools"] {
+        machine.run(&format!("folder create {folder}")).done();
+    }
+    machine.run("folder delete tools").done();
+    assert_eq!(completed(&machine, &["workspace", "restore", ""])[0], "old");
+    assert_eq!(completed(&machine, &["workspace", "get", ""])[0], "demo");
+    assert_eq!(completed(&machine, &["folder", "restore", ""])[0], "tools");
+    assert_eq!(completed(&machine, &["folder", "get", ""])[0], "services");
+}
+
+#[test]
 fn without_a_gateway_or_with_one_that_is_silent_nothing_waits() {
     let machine = Machine::new();
     assert_eq!(completed(&machine, &["doc", "get", "--folder", "s"]), [""; 0]);

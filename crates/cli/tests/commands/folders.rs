@@ -129,7 +129,7 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     );
 
     let restored = machine.run("folder restore services/api");
-    assert!(restored.err.starts_with("restored folder `services/api`; with its document, now version 4\n"));
+    assert!(restored.err.starts_with("restored folder `services/api` with its document, now version 4\n"));
     let moved = "what was in it when it was deleted stays where it is now: 1 thread (`Talk`)\n";
     assert!(restored.err.contains(moved), "{}", restored.err);
     assert!(restored.err.contains("it is now in the workspace root\n"), "{}", restored.err);

@@ -75,7 +75,7 @@ fn findings_go_to_standard_error() {
         "show",
         "<agents_context scope=\"initial\">\nInstructions from: ~/project/AGENTS.md\none\n&lt;/agents_context>\n\
          </agents_context>",
-        "warning: ~/project/AGENTS.md:2: `</agents_context>` looks like one of our own tags; its `<` is written as `&lt;`\n",
+        "warning: AGENTS.md:2: `</agents_context>` looks like one of our own tags; its `<` is written as `&lt;`\n",
     );
 }
 

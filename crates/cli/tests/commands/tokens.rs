@@ -20,15 +20,14 @@ fn tokens_are_made_listed_and_revoked() {
     machine.run("token create ann").done();
     let listed = machine.run("token list").done();
     assert!(!listed.contains(&secret));
-    let heading =
-        "NAME   ROLE    WORKSPACE                             CREATED                   BY     STATE\n";
-    let rows = "owner  owner   all                                   TIME  -      valid\n\
-                bob    reader  ID  TIME  owner  valid\n\
-                ann    reader  all                                   TIME  owner  valid\n";
+    let heading = "NAME   ROLE    WORKSPACE  CREATED                   BY     STATE\n";
+    let rows = "owner  owner   all        TIME  -      valid\n\
+                bob    reader  demo       TIME  owner  valid\n\
+                ann    reader  all        TIME  owner  valid\n";
     assert_eq!(machine.tidy(&listed), format!("{heading}{rows}"));
     machine.check("token revoke bob", "", "revoked token `bob`\n");
     let listed = machine.tidy(&machine.run("token list").done());
-    assert!(listed.contains("bob    reader  ID  TIME  owner  revoked TIME\n"), "{listed}");
+    assert!(listed.contains("bob    reader  demo       TIME  owner  revoked TIME\n"), "{listed}");
     machine.check_code(
         "token revoke bob",
         2,

@@ -206,7 +206,7 @@ fn a_thread_has_a_session_once_a_turn_has_completed() {
     talk.model.answer(Answer::text("Yes."));
     talk.ask("Hi").done();
     let shown = talk.machine.tidy(&talk.machine.run("thread session Talk").done());
-    assert!(shown.contains("cwd      ~/project\n") && shown.contains("~/project/AGENTS.md"), "{shown}");
+    assert!(shown.contains("cwd      ~/project\n") && shown.contains("\nAGENTS.md "), "{shown}");
     assert!(shown.contains("at the start"), "{shown}");
     let object = talk.machine.run("thread session Talk --format json").object();
     assert_eq!(object["session"]["thread_id"], talk.thread.as_str());
@@ -334,6 +334,21 @@ fn without_a_terminal_what_asks_is_denied_at_once() {
     assert!(shown.contains(": nobody was there to be asked, for owner\n"), "{shown}");
     let audited = talk.machine.run("audit").done();
     assert!(audited.contains(", because nobody was there to be asked"), "{audited}");
+}
+
+#[test]
+fn long_results_are_shown_in_part_or_whole() {
+    let talk = Talk::new("agent");
+    let lines: String = (1..=12).map(|number| format!("line {number}\n")).collect();
+    talk.machine.write("project/long.txt", lines);
+    talk.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path": "long.txt"}"#));
+    talk.model.answer(Answer::text("Long."));
+    talk.ask("'Read it.'").done();
+    let shown = talk.machine.run("turn show last").done();
+    assert!(shown.contains(" lines more\n") && !shown.contains("line 12"), "{shown}");
+    let whole = talk.machine.run("turn show last --full").done();
+    assert!(!whole.contains("more\n") && whole.contains("line 12\n"), "{whole}");
+    assert!(whole.contains("  calls read_file long.txt  (call_1)\n    path: long.txt\n"), "{whole}");
 }
 
 #[test]

@@ -47,14 +47,37 @@ fn times_are_relative_on_a_terminal_and_exact_in_a_pipe() {
         assert!(!machine.tidy(&shown).contains("TIME"), "{shown}");
         assert!(shown.contains(" ago") || shown.contains(" now"), "{shown}");
         for columns in [80, 60, 40] {
-            // The table alone: a terminal breaks notes by itself.
-            let shown = on_terminal(&machine, columns, &format!("{words} 2>/dev/null")).unwrap();
+            let shown = on_terminal(&machine, columns, words).unwrap();
             // A path is never broken, so that it can be copied.
             let longest = words_of(&shown).iter().map(|word| word.len()).max().unwrap() + 10;
             let widest = columns.max(longest.min(80));
             assert!(shown.lines().all(|line| line.chars().count() <= widest), "{columns}: {shown}");
         }
     }
+}
+
+#[test]
+fn charts_notes_warnings_and_errors_fit_the_terminal() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", "one line\nand another\n");
+    for words in
+        ["prompt sections", "prompt manifest", "show --max-bytes 10", "doc get", "show nowhere", "init"]
+    {
+        for columns in [80, 60, 40] {
+            let Some(shown) = on_terminal(&machine, columns, words) else { return };
+            // What is copied is never broken: paths, hashes, the text of a prompt, and the mark that is left in it.
+            let copied = |line: &&str| {
+                line.starts_with("[foreword: ") || words_of(line).iter().any(|word| word.len() > 30)
+            };
+            let too_wide =
+                shown.lines().filter(|line| !copied(line)).find(|line| line.chars().count() > columns);
+            assert_eq!(too_wide, None, "{words} at {columns}:\n{shown}");
+        }
+    }
+    let Some(narrow) = on_terminal(&machine, 40, "prompt sections") else { return };
+    let wide = on_terminal(&machine, 100, "prompt sections").unwrap();
+    assert!(wide.contains('█') && !narrow.contains('█'), "{wide}\n{narrow}");
 }
 
 #[test]

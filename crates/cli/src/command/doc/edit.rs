@@ -51,7 +51,7 @@ pub(super) async fn run(
             return Ok(Exit::Done);
         }
         if client::has_marks(&text) {
-            let message = "the text still has the marks of a conflict; nothing was saved";
+            let message = "the text still has the marks of a conflict";
             return Err(not_saved(Failure::new(Exit::CheckFailed, message), context, scope, &draft));
         }
         let params = DocumentSaveParams {
@@ -77,7 +77,7 @@ pub(super) async fn run(
         };
         merge_into(context, &mut draft, &text, theirs)?;
     }
-    let message = "others keep saving; the edit was not saved";
+    let message = "others keep saving";
     Err(not_saved(Failure::new(Exit::Failed, message), context, scope, &draft))
 }
 

@@ -1,5 +1,7 @@
 //! What a prompt consists of, how big it is and why it changed, in words.
 
+use std::path::Path;
+
 use protocol::preview::{FrozenStart, PromptSizes};
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptManifestSection, PromptRole,
@@ -8,10 +10,16 @@ use protocol::prompt::{
 use protocol::{ContentHash, FrozenChange, FrozenFile, ToolSpec};
 
 use crate::output::shown_path;
+use crate::place::Viewpoint;
+use crate::terminal::wrap;
 use crate::words::{count, enum_str};
 
 /// Characters of the longest bar.
 const BAR: u64 = 24;
+/// Characters of the longest bar below which it says nothing.
+const MIN_BAR: u64 = 6;
+/// Where the names of a chart begin.
+const INDENT: usize = 9;
 /// Characters of a hash that people are shown.
 const HASH: usize = 12;
 
@@ -24,8 +32,8 @@ struct Row<'a> {
 }
 
 /// The sections with their sizes as bars, how much each part has, and, where they are known, the tools, the history and
-/// the share of the window.
-pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>) -> String {
+/// the share of the window. On a narrow screen bars are shorter, or none.
+pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, screen: Option<usize>) -> String {
     let sections = &manifest.sections;
     let digits = |number: u64| number.to_string().len();
     let char_width = sections.iter().map(|section| digits(section.chars)).max().unwrap_or(0);
@@ -54,18 +62,20 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>) -> S
     let largest = rows.iter().map(|row| row.tokens).max().unwrap_or(0).max(1);
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let token_width = digits(largest);
+    // What a remark adds may continue in the next line.
+    let beside = INDENT + width + 2 + 2 + token_width + " tokens, ".len() + char_width + " characters".len();
+    let room = screen.map_or(BAR, |screen| BAR.min(screen.saturating_sub(beside) as u64));
     for row in rows {
-        let filled = (row.tokens * BAR).div_ceil(largest);
+        let filled = (row.tokens * room).div_ceil(largest);
         let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
-        text.push_str(&format!(
-            "{:<7}  {:<width$}  {bar:<bar_width$}  {:>token_width$} tokens, {}\n",
-            row.stability,
-            row.name,
-            row.tokens,
-            row.rest,
-            bar_width = BAR as usize,
-        ));
+        let bar = if room < MIN_BAR { String::new() } else { format!("{bar:<0$}  ", room as usize) };
+        let line = format!(
+            "{:<7}  {:<width$}  {bar}{:>token_width$} tokens, {}",
+            row.stability, row.name, row.tokens, row.rest,
+        );
+        text.push_str(&format!("{}\n", wrap(&line, screen, INDENT)));
     }
+    let mut sums = String::new();
     let of = |stability: Stability| -> u64 {
         let sections =
             sections.iter().filter(|section| section.stability == stability && !section.said_earlier);
@@ -73,14 +83,15 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>) -> S
     };
     let (stable, session, turn) = (of(Stability::Stable), of(Stability::Session), of(Stability::Turn));
     if !sections.is_empty() {
-        text.push_str(&format!(
+        sums.push_str(&format!(
             "{} tokens: {stable} stable, {session} of the session, {turn} of the turn\n",
             stable + session + turn
         ));
     }
     if let Some(sizes) = sizes {
-        text.push_str(&describe_window(sizes));
+        sums.push_str(&describe_window(sizes));
     }
+    sums.lines().for_each(|line| text.push_str(&format!("{}\n", wrap(line, screen, 2))));
     text
 }
 
@@ -184,7 +195,7 @@ pub(super) fn details(manifest: &PromptManifest) -> String {
         [format!("mode         {mode}"), format!("tools        {tools}"), format!("tool choice  {choice}")]
     });
     list(&mut text, "request", request);
-    list(&mut text, "diagnostics", manifest.diagnostics.iter().map(describe_diagnostic));
+    list(&mut text, "diagnostics", manifest.diagnostics.iter().map(|it| describe_diagnostic(it, None)));
     let prints = &manifest.fingerprints;
     let prints = [
         ("stable", &prints.stable),
@@ -207,9 +218,13 @@ pub(crate) fn list(text: &mut String, heading: &str, lines: impl IntoIterator<It
     }
 }
 
-pub(super) fn describe_diagnostic(diagnostic: &PromptDiagnostic) -> String {
-    let about: Vec<&str> =
-        [&diagnostic.section_id, &diagnostic.file].into_iter().flatten().map(|it| &**it).collect();
+/// A diagnostic, its file's path from a root where there is one.
+pub(super) fn describe_diagnostic(diagnostic: &PromptDiagnostic, root: Option<Viewpoint<'_>>) -> String {
+    let file = diagnostic.file.as_ref().map(|file| match root {
+        Some(root) => root.path(Path::new(file)),
+        None => file.clone(),
+    });
+    let about: Vec<String> = diagnostic.section_id.iter().cloned().chain(file).collect();
     let about = if about.is_empty() { "prompt".to_owned() } else { about.join(", ") };
     format!("{about}: {} ({})", diagnostic.message, diagnostic.code.name())
 }

@@ -9,6 +9,7 @@ use super::steps::outcome;
 use super::{describe_spent, describe_usage, status_name};
 use crate::command::prompt::{describe_remark, describe_source, hash, list};
 use crate::output::{one_line, shown_path};
+use crate::terminal::when;
 use crate::words::{count, enum_str};
 
 /// Characters of a call's id or a question.
@@ -125,14 +126,15 @@ pub(super) fn describe_decision(approval: &TurnApproval, status: TurnStatus) -> 
 
 fn describe_verdict(decision: &ApprovalDecision) -> String {
     let ApprovalDecision { allowed, decided_by, decided_at, how } = decision;
+    let when = when(*decided_at);
     let who = one_line(decided_by.as_deref().unwrap_or("somebody without a name"), WIDTH);
     let (verb, flag) = if *allowed { ("allowed", "--allow-writes") } else { ("denied", "--deny-writes") };
     match how {
-        HowDecided::Asked => format!("{verb} by {who} at {decided_at}"),
-        HowDecided::Standing => format!("{verb} by {who} at {decided_at} (standing)"),
-        HowDecided::Flag => format!("{verb} by {flag} of {who} at {decided_at}; nobody was asked"),
-        HowDecided::Unattended => format!("{verb} at {decided_at}: nobody was there to be asked, for {who}"),
-        HowDecided::Expired => format!("{verb} at {decided_at}: nobody answered in time"),
+        HowDecided::Asked => format!("{verb} by {who} {when}"),
+        HowDecided::Standing => format!("{verb} by {who} {when} (standing)"),
+        HowDecided::Flag => format!("{verb} by {flag} of {who} {when}; nobody was asked"),
+        HowDecided::Unattended => format!("{verb} {when}: nobody was there to be asked, for {who}"),
+        HowDecided::Expired => format!("{verb} {when}: nobody answered in time"),
     }
 }
 

@@ -24,8 +24,15 @@ const RESULT_LINES: usize = 8;
 /// The argument that says most about a call, the first that is there.
 const TELLING_ARGUMENTS: &[&str] = &["path", "command", "pattern"];
 
+/// How much of calls, results and reminders is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    Shortened,
+    Whole,
+}
+
 /// The turn with all its steps; paths below the workspace's root count from there.
-pub(super) fn describe(result: &TurnGetResult, root: Option<&str>) -> String {
+pub(super) fn describe(result: &TurnGetResult, root: Option<&str>, extent: Extent) -> String {
     let turn = &result.turn;
     let mut text = String::new();
     let mut row = |name: &str, value: Option<String>| {
@@ -46,7 +53,8 @@ pub(super) fn describe(result: &TurnGetResult, root: Option<&str>) -> String {
     row("tokens", describe_spent(turn));
     let tools: HashMap<&str, &str> =
         calls(&result.steps).map(|call| (call.id.as_str(), call.name.as_str())).collect();
-    result.steps.iter().for_each(|step| add_step(&mut text, step, &tools, root));
+    let steps = Steps { tools, root, extent };
+    result.steps.iter().for_each(|step| steps.add(&mut text, step));
     if let Some(error) = &turn.error {
         text.push_str(&format!("\n{}\n", status_name(TurnStatus::Failed)));
         add_lines(&mut text, &error.message, usize::MAX);
@@ -75,29 +83,72 @@ pub(super) fn describe(result: &TurnGetResult, root: Option<&str>) -> String {
     text
 }
 
-fn add_step(text: &mut String, step: &TurnStep, tools: &HashMap<&str, &str>, root: Option<&str>) {
-    text.push_str(match step.role {
-        MessageRole::User => "\nuser\n",
-        MessageRole::Assistant => "\nmodel\n",
-        MessageRole::Tool => "\ntools\n",
+/// What is needed to describe a step.
+struct Steps<'a> {
+    /// The names of tools by the calls' ids.
+    tools: HashMap<&'a str, &'a str>,
+    root: Option<&'a str>,
+    extent: Extent,
+}
+
+impl Steps<'_> {
+    fn add(&self, text: &mut String, step: &TurnStep) {
+        text.push_str(match step.role {
+            MessageRole::User => "\nuser\n",
+            MessageRole::Assistant => "\nmodel\n",
+            MessageRole::Tool => "\ntools\n",
+        });
+        if !step.text.is_empty() {
+            add_lines(text, &step.text, usize::MAX);
+        }
+        for call in &step.calls {
+            let id = one_line(&call.id, CALL_WIDTH);
+            text.push_str(&format!("  calls {}  ({id})\n", describe_call(call)));
+            if self.extent == Extent::Whole {
+                self.add_below(text, &arguments(call));
+            }
+        }
+        for result in &step.results {
+            let tool = self.tools.get(result.call_id.as_str()).copied().unwrap_or("?");
+            let outcome = outcome(result.is_error, result.reminders.iter().map(|reminder| reminder.kind));
+            let call_id = one_line(&result.call_id, CALL_WIDTH);
+            text.push_str(&format!("  {} {outcome}  ({call_id})\n", one_line(tool, CALL_WIDTH)));
+            self.add_below(text, &result.text);
+            result.reminders.iter().for_each(|reminder| self.add_reminder(text, reminder));
+        }
+        step.reminders.iter().for_each(|reminder| self.add_reminder(text, reminder));
+    }
+
+    fn add_reminder(&self, text: &mut String, reminder: &TurnReminder) {
+        text.push_str(&format!("  reminder {}\n", describe_reminder(reminder, self.root)));
+        if self.extent == Extent::Whole {
+            self.add_below(text, &reminder.text);
+        }
+    }
+
+    /// Something that belongs to the line before it.
+    fn add_below(&self, text: &mut String, lines: &str) {
+        let limit = if self.extent == Extent::Whole { usize::MAX } else { RESULT_LINES };
+        let mut below = String::new();
+        add_lines(&mut below, lines, limit);
+        below.lines().for_each(|line| text.push_str(&format!("{}\n", format!("  {line}").trim_end())));
+    }
+}
+
+/// What a tool was called with, one argument below the other.
+fn arguments(call: &ToolCall) -> String {
+    let Ok(arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
+        return call.arguments.clone();
+    };
+    let lines = arguments.iter().map(|(name, value)| match value.as_str() {
+        Some(text) if text.contains('\n') => {
+            let lines: String = text.lines().map(|line| format!("\n  {line}")).collect();
+            format!("{name}:{lines}")
+        }
+        Some(text) => format!("{name}: {text}"),
+        None => format!("{name}: {value}"),
     });
-    if !step.text.is_empty() {
-        add_lines(text, &step.text, usize::MAX);
-    }
-    for call in &step.calls {
-        text.push_str(&format!("  calls {}  ({})\n", describe_call(call), one_line(&call.id, CALL_WIDTH)));
-    }
-    for result in &step.results {
-        let tool = tools.get(result.call_id.as_str()).copied().unwrap_or("?");
-        let outcome = outcome(result.is_error, result.reminders.iter().map(|reminder| reminder.kind));
-        let call_id = one_line(&result.call_id, CALL_WIDTH);
-        text.push_str(&format!("  {} {outcome}  ({call_id})\n", one_line(tool, CALL_WIDTH)));
-        let mut shortened = String::new();
-        add_lines(&mut shortened, &result.text, RESULT_LINES);
-        shortened.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
-        result.reminders.iter().for_each(|reminder| add_reminder(text, reminder, root));
-    }
-    step.reminders.iter().for_each(|reminder| add_reminder(text, reminder, root));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// How a call ended. One that was denied did not run, so it did not fail.
@@ -110,10 +161,6 @@ pub(super) fn outcome(
         true => "failed",
         false => "ok",
     }
-}
-
-fn add_reminder(text: &mut String, reminder: &TurnReminder, root: Option<&str>) {
-    text.push_str(&format!("  reminder {}\n", describe_reminder(reminder, root)));
 }
 
 /// Some lines of a text, indented, and how many there are more.
@@ -223,6 +270,17 @@ mod tests {
         assert_eq!(call(r#"{"x": 1}"#), r#"search {"x": 1}"#);
         assert_eq!(call("not json"), "search not json");
         assert_eq!(call(""), "search");
+    }
+
+    #[test]
+    fn whole_arguments_are_one_below_the_other() {
+        let call =
+            |arguments: &str| ToolCall { id: "1".into(), name: "x".into(), arguments: arguments.into() };
+        assert_eq!(
+            arguments(&call(r#"{"path": "a.md", "text": "one\n two\n", "times": 2}"#)),
+            "path: a.md\ntext:\n  one\n   two\ntimes: 2"
+        );
+        assert_eq!(arguments(&call("not json")), "not json");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use instructions::{Decision, Outcome, Resolution};
 use protocol::Timestamp;
 
-use crate::command::explain::{Columns, INDENT, appearance, describe_diagnostic, explain, line, place};
+use crate::command::explain::{Columns, INDENT, appearance, describe_diagnostic, explain, line};
 use crate::files::{Absent, tokens};
+use crate::place::Viewpoint;
 use crate::terminal::{self, moment, wrap};
 use crate::words::count;
 
@@ -61,9 +62,9 @@ fn changed<'a>(last: &'a Resolution, now: &'a Resolution) -> Vec<(String, Option
         before(decision) != Some(*decision) || text(last, decision) != text(now, decision)
     };
     let news = now.decisions.iter().filter(there).filter(is_other);
-    let news = news.map(|decision| (place(now, &decision.path), Some(decision)));
+    let news = news.map(|decision| (Viewpoint::of(now).path(&decision.path), Some(decision)));
     let is_gone =
         |decision: &&Decision| !now.decisions.iter().filter(there).any(|after| after.path == decision.path);
     let gone = last.decisions.iter().filter(there).filter(is_gone);
-    news.chain(gone.map(|decision| (place(last, &decision.path), None))).collect()
+    news.chain(gone.map(|decision| (Viewpoint::of(last).path(&decision.path), None))).collect()
 }
