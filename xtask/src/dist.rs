@@ -217,4 +217,33 @@ mod tests {
         let command = format!("\ncargo {}\n", INSTALL.join(" "));
         assert!(readme.contains(&command), "the README has no line{command}");
     }
+
+    /// Installing builds everything anew where the tests built other features; so cargo is only asked what it would build.
+    #[test]
+    fn what_the_readme_installs_is_a_program_whose_versions_are_locked() {
+        let at = INSTALL.iter().position(|word| *word == "--path").unwrap();
+        let manifest = crate::root().join(INSTALL[at + 1]).join("Cargo.toml");
+        let mut asked = cargo();
+        asked.args(["metadata", "--locked", "--offline", "--format-version", "1", "--manifest-path"]);
+        // What only other machines need may never have been loaded.
+        let answer = asked.arg(&manifest).args(["--filter-platform", &host().unwrap()]).output().unwrap();
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+        let found: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+        let packages = found["packages"].as_array().unwrap();
+        let package = packages
+            .iter()
+            .find(|package| package["manifest_path"].as_str() == Some(&manifest.to_string_lossy()))
+            .expect("the package that is installed");
+        let programs: Vec<&str> = package["targets"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|target| target["kind"][0] == "bin" && target["required-features"].is_null())
+            .filter_map(|target| target["name"].as_str())
+            .collect();
+        assert_eq!(programs, ["foreword"]);
+        let needed =
+            format!("[Rust](https://rustup.rs) {} or newer", package["rust_version"].as_str().unwrap());
+        assert!(fs::read_to_string(crate::root().join("README.md")).unwrap().contains(&needed), "{needed}");
+    }
 }
