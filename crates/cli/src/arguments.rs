@@ -6,6 +6,7 @@ pub(crate) mod manual;
 mod profile;
 mod prompt;
 mod session;
+mod skill;
 mod token;
 mod tree;
 mod turn;
@@ -19,6 +20,7 @@ pub(crate) use self::help::command as command_line;
 pub(crate) use self::profile::ProfileCommand;
 pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
 pub(crate) use self::session::{Resolve, Session};
+pub(crate) use self::skill::{SkillCommand, Trust};
 pub(crate) use self::token::Token;
 pub(crate) use self::tree::{Folder, Thread, Workspace};
 pub(crate) use self::turn::{NamedTurn, Turn, TurnStart};
@@ -96,6 +98,16 @@ pub(crate) enum Command {
         path: Option<PathBuf>,
         #[command(flatten)]
         files: FileFlags,
+    },
+    /// Look at skills, and check them
+    #[command(subcommand)]
+    Skill(SkillCommand),
+    /// Look at a project's skills, and let them be used as they are now
+    Trust(Trust),
+    /// Take trust back from the skills at a path and below it
+    Untrust {
+        /// The project, a directory in it, or the skill
+        path: PathBuf,
     },
     /// Make a workspace for a project, and propose a first AGENTS.md from what the repository shows
     ///

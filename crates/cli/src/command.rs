@@ -14,9 +14,11 @@ pub(crate) mod reference;
 mod resolve;
 mod serve;
 mod session;
+mod skill;
 mod status;
 mod thread;
 mod token;
+mod trust;
 mod turn;
 mod watch;
 mod workspace;
@@ -41,6 +43,9 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Resolve(arguments) => resolve::run(&context, &arguments),
         Command::Session(command) => session::run(&context, &command),
         Command::Watch { path, .. } => watch::run(&context, path.as_deref()).await,
+        Command::Skill(command) => skill::run(&context, &command),
+        Command::Trust(arguments) => trust::run(&context, &arguments),
+        Command::Untrust { path } => trust::untrust(&context, &path),
         Command::Init(arguments) => init::run(&context, arguments).await,
         Command::Serve(arguments) => serve::run(context, arguments).await,
         Command::Status => status::run(&context).await,

@@ -315,9 +315,23 @@ fn reorders(character: char) -> bool {
     matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// A line of somebody who wants it to be believed, in which everything can be seen.
+pub(crate) fn seen_line(line: &str) -> String {
+    let mut seen = String::with_capacity(line.len());
+    for character in line.chars() {
+        match character {
+            '\n' => seen.push('⏎'),
+            '\t' => seen.push_str("→   "),
+            _ if is_unseen(character) => seen.extend(character.escape_unicode()),
+            _ => seen.push(character),
+        }
+    }
+    seen
+}
+
 /// Whether a character cannot be seen, or changes how others are seen: controls, what reorders, what has no width, and
 /// blanks that are no space.
-pub(crate) fn is_unseen(character: char) -> bool {
+fn is_unseen(character: char) -> bool {
     match character {
         ' '..='~' => false,
         '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}' => true,

@@ -26,6 +26,7 @@ mod resolve;
 mod schema;
 mod session;
 mod show;
+mod skills;
 mod threads;
 mod tokens;
 mod turn_failures;

@@ -61,6 +61,7 @@ pages! {
     prompts "docs/prompts.md"
     protocol "docs/protocol.md"
     sandbox "docs/sandbox.md"
+    skills "docs/skills.md"
     turns "docs/turns.md"
 }
 

@@ -25,12 +25,14 @@
 mod activation;
 mod cache;
 mod catalogue;
+mod details;
 mod discovery;
 mod folder;
 mod front_matter;
 mod limits;
 mod place;
 mod runtime_text;
+mod settings;
 mod skill;
 mod trust;
 
@@ -42,6 +44,7 @@ pub use front_matter::FrontMatter;
 pub use limits::{MAX_FILE_BYTES, MAX_READ_BYTES, MAX_SKILLS};
 pub use place::Origin;
 pub use runtime_text::RuntimeText;
+pub use settings::SkillSettings;
 pub use skill::Skill;
 pub use trust::candidate::{Candidate, candidates};
 pub use trust::comparison::{Difference, FileChange};

@@ -8,6 +8,7 @@ use crate::terminal::{self, wrap};
 /// The commands in the order in which somebody meets them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Files", &["show", "explain", "profile", "watch", "resolve", "session", "init"]),
+    ("Skills", &["skill", "trust", "untrust"]),
     ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
     ("Turns", &["turn", "prompt"]),
     ("Gateway", &["serve", "status", "doctor", "backup", "restore", "token", "audit"]),
@@ -24,6 +25,11 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("session show", "foreword session show work.json"),
     ("session diff", "foreword session diff work.json --confirm"),
     ("watch", "foreword watch services"),
+    ("skill list", "foreword skill list services"),
+    ("skill show", "foreword skill show release"),
+    ("skill check", "foreword skill check .agents/skills/release"),
+    ("trust", "foreword trust ."),
+    ("untrust", "foreword untrust .agents/skills/release"),
     ("init", "foreword init --name billing"),
     ("serve", "foreword serve --listen 127.0.0.1:4670"),
     ("status", "foreword status --format json"),

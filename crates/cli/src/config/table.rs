@@ -30,6 +30,7 @@ pub(crate) struct Sections {
     pub(crate) turns: agent::TurnSettings,
     pub(crate) shell_enabled: bool,
     pub(crate) shell: tools::ShellSettings,
+    pub(crate) skills: skills::SkillSettings,
     pub(crate) retention: agent::RetentionSettings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
 }
@@ -58,6 +59,7 @@ impl Default for Sections {
             turns: agent::TurnSettings::default(),
             shell_enabled: false,
             shell: tools::ShellSettings::default(),
+            skills: skills::SkillSettings::default(),
             retention: agent::RetentionSettings::default(),
             providers: BTreeMap::new(),
         }
@@ -375,6 +377,13 @@ pub(crate) const KEYS: &[Key] = &[
         shell.longest_timeout as Seconds,
         "Most seconds a command may ask for."
     ),
+    key!("skills.enabled", skills.enabled, "Tells models of skills at all."),
+    key!(
+        "skills.implicit",
+        skills.implicit,
+        "Offers skills that neither a turn names nor a path matches; false leaves them out."
+    ),
+    key!("skills.folders", skills.folders, "More folders of skills, trusted as your own."),
     key!("retention.hook_runs", retention.hook_runs as Period, "How long the records of hooks are kept."),
     key!(
         "retention.prompt_texts",

@@ -4,7 +4,7 @@
 use protocol::{ApprovalRequest, TurnApproval};
 use serde_json::Value;
 
-use crate::output::is_unseen;
+use crate::output::seen_line as visible;
 use crate::words::count;
 
 /// Before every line of a text of others, and before what did not fit on the line above.
@@ -111,20 +111,6 @@ fn add_block(rows: &mut Vec<String>, text: &str, columns: usize) {
         }
         rows.push(format!("{margin}{row}").trim_end().to_owned());
     }
-}
-
-/// A line in which everything can be seen.
-fn visible(line: &str) -> String {
-    let mut seen = String::with_capacity(line.len());
-    for character in line.chars() {
-        match character {
-            '\n' => seen.push('⏎'),
-            '\t' => seen.push_str("→   "),
-            _ if is_unseen(character) => seen.extend(character.escape_unicode()),
-            _ => seen.push(character),
-        }
-    }
-    seen
 }
 
 fn width(text: &str) -> usize {
