@@ -1,6 +1,7 @@
-//! `cargo xtask bench NAME`: one benchmark, in the release profile.
+//! `cargo xtask bench NAME`: one benchmark, in the release profile; and a check that all of them still run.
 
 use std::ffi::OsString;
+use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
 
@@ -64,4 +65,16 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
         process::run(&mut command)?;
     }
     Ok(())
+}
+
+/// Runs every benchmark for a moment, as the tests are built: what it prints means nothing, and that it does is the check.
+pub(crate) fn check() -> Result<()> {
+    prerequisites::ensure()?;
+    let mut command = process::cargo();
+    command.args(["test", "--workspace", "--all-features", "--quiet"]);
+    for benchmark in BENCHMARKS {
+        let names = [benchmark.name].into_iter().chain(benchmark.then.map(|(name, _)| name));
+        command.args(names.flat_map(|name| ["--bench", name]));
+    }
+    process::run(command.stdout(Stdio::null()))
 }

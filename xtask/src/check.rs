@@ -8,7 +8,7 @@ use crate::failure::{check_failed, is_check_failure};
 use crate::gate::{self, Gate};
 use crate::process::{cargo, run as run_command};
 use crate::tool::Outcome;
-use crate::{book, deny, generate, print_status, tidy};
+use crate::{bench, book, deny, generate, print_status, tidy};
 
 /// One thing that is checked.
 struct Check {
@@ -55,6 +55,7 @@ const CHECKS: &[Check] = &[
             passed(run_command(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings")))
         },
     },
+    Check { name: "benchmarks", run: |_| passed(bench::check()) },
     Check { name: "book", run: book::check },
     Check { name: "instruction counts", run: |root| gate::check(root, Gate::Check) },
     Check { name: "cargo-deny", run: deny::check },

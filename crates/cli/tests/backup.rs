@@ -1,12 +1,14 @@
 //! `foreword backup` and `foreword restore`: the drill.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use protocol::method::{Initialize, InitializeParams, WorkspaceList, WorkspaceListParams};
 
-use crate::support::{Machine, all_events, all_revisions, folder, save};
+use crate::support::{Machine, all_events, all_revisions, finish, folder, save};
 
 /// Saves go on while the copy is made; what the copy has is whole, and what comes after it continues its numbers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -215,6 +217,18 @@ fn a_backup_needs_a_place_and_a_database() {
             "error: . is a directory, and a backup is a file\nhint: name a file, such as ./foreword.db\n",
         );
     }
+}
+
+#[test]
+fn a_backup_whose_name_sqlite_cannot_be_told_is_refused_and_leaves_nothing() {
+    let (machine, _server) = Machine::with_workspace();
+    let copies = machine.root().join("copies");
+    std::fs::create_dir(&copies).unwrap();
+    let mut command = machine.command("backup");
+    command.arg(copies.join(OsStr::from_bytes(b"b\xff.db")));
+    let said = finish(command, b"");
+    assert!(said.code == Some(3) && said.err.contains("not UTF-8"), "{said:?}");
+    assert_eq!(std::fs::read_dir(&copies).unwrap().count(), 0);
 }
 
 #[test]

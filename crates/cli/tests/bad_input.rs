@@ -232,6 +232,10 @@ fn a_postgresql_without_the_database_says_how_to_make_it() {
     let (server, _) = database.url().rsplit_once('/').unwrap();
     let words = format!("serve --listen 127.0.0.1:0 --database {server}/not_made_yet");
     let said = machine.run(&words);
+    // A server that takes more than a second to say so is waited for, and that is said.
+    let (waiting, error) = said.err.split_once('\n').unwrap();
+    let err = if waiting.starts_with("waiting for the database ") { error } else { &said.err };
+    let said = Said { err: err.to_owned(), ..said.clone() };
     complains(&said, FAILED, &words, "hint: make it with `createdb -h ");
     complains(&said, FAILED, &words, " not_made_yet`");
 }

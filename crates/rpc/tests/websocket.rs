@@ -242,8 +242,11 @@ async fn a_client_that_reads_slowly_but_steadily_gets_everything() {
     let mut stream = never_read(address).await.into_inner();
     let (outgoing, _connection) = connections.recv().await.unwrap();
     let begun = std::time::Instant::now();
+    let (arrived, on_its_way) = tokio::sync::oneshot::channel();
     let reading = tokio::spawn(async move {
         let (mut buffer, mut read) = (vec![0; 64 * 1024], 0);
+        read += stream.read(&mut buffer).await.unwrap();
+        arrived.send(()).unwrap();
         while read < 12 * 1024 * 1024 {
             if read as f64 > begun.elapsed().as_secs_f64() * BYTES_A_SECOND {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -254,7 +257,7 @@ async fn a_client_that_reads_slowly_but_steadily_gets_everything() {
         stream
     });
     // The answer is on its way, and this does not fit beside it.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    on_its_way.await.unwrap();
     assert!(outgoing.send(rpc::Frame::from("y".repeat(12 * 1024 * 1024))).await, "{:?}", outgoing.closing());
     assert!(begun.elapsed() > patience, "it was not slow");
     drop(reading.await);

@@ -1,6 +1,9 @@
 //! What the server is told to say, and how badly.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::Notify;
 
 #[derive(Debug, Clone)]
 pub struct Answer {
@@ -74,12 +77,24 @@ pub struct Tokens {
     pub reasoning: u64,
 }
 
+/// Lets an answer go on that is held back.
+#[derive(Debug, Clone, Default)]
+pub struct Release(pub(crate) Arc<Notify>);
+
+impl Release {
+    /// The answer goes on, or will not be held back when it gets there.
+    pub fn now(&self) {
+        self.0.notify_one();
+    }
+}
+
 /// What happens to the bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delivery {
     pub(crate) silent: bool,
     pub(crate) cut: Option<Place>,
     pub(crate) stall: Option<Place>,
+    pub(crate) hold: Option<(usize, Release)>,
     pub(crate) inserts: Vec<(usize, Vec<u8>)>,
     pub(crate) piece: Option<usize>,
     pub(crate) pause: Option<Duration>,
@@ -218,6 +233,14 @@ impl Answer {
     pub fn stall_after_events(mut self, count: usize) -> Self {
         self.delivery.stall = Some(Place::Events(count));
         self
+    }
+
+    /// Nothing more comes after so many events until the test says so: a turn that is to be running still does,
+    /// however slow the machine is.
+    pub fn held_after_events(mut self, count: usize) -> (Self, Release) {
+        let release = Release::default();
+        self.delivery.hold = Some((count, release.clone()));
+        (self, release)
     }
 
     /// Any bytes after so many events.

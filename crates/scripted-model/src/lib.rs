@@ -33,7 +33,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
 
-pub use self::answer::{Answer, Stop, Tokens};
+pub use self::answer::{Answer, Release, Stop, Tokens};
 pub use self::record::RecordedRequest;
 pub use self::wire::Wire;
 

@@ -12,7 +12,7 @@ use axum::response::Response;
 use futures_util::stream;
 
 use crate::Wire;
-use crate::answer::{Answer, Content, Delivery, Form, Place};
+use crate::answer::{Answer, Content, Delivery, Form, Place, Release};
 
 /// Long enough for the bytes before a cut to be sent; a server that breaks a connection forgets what it holds back.
 const BEFORE_A_CUT: Duration = Duration::from_millis(20);
@@ -21,6 +21,7 @@ const BEFORE_A_CUT: Duration = Duration::from_millis(20);
 enum Action {
     Send(Vec<u8>),
     Pause(Duration),
+    Hold(Release),
     Cut,
     Stall,
 }
@@ -70,6 +71,7 @@ impl Playback {
             match self.actions.pop_front()? {
                 Action::Send(bytes) => return Some(Ok(bytes.into())),
                 Action::Pause(time) => tokio::time::sleep(time).await,
+                Action::Hold(release) => release.0.notified().await,
                 Action::Cut => {
                     self.actions.clear();
                     tokio::time::sleep(BEFORE_A_CUT).await;
@@ -112,8 +114,14 @@ fn actions(mut events: Vec<Vec<u8>>, delivery: &Delivery) -> VecDeque<Action> {
     if let Some(size) = delivery.piece {
         events = events.concat().chunks(size).map(<[u8]>::to_vec).collect();
     }
-    let pause = |_| delivery.pause.map(Action::Pause);
-    let sends = events.into_iter().flat_map(|event| pause(()).into_iter().chain([Action::Send(event)]));
+    let before = |number: usize| {
+        let held = delivery.hold.clone().filter(|(count, _)| *count == number);
+        held.map(|(_, release)| Action::Hold(release)).into_iter().chain(delivery.pause.map(Action::Pause))
+    };
+    let sends = events
+        .into_iter()
+        .enumerate()
+        .flat_map(|(number, event)| before(number).chain([Action::Send(event)]));
     sends.chain(stop.map(|(_, action)| action)).collect()
 }
 

@@ -31,9 +31,13 @@ pub fn copy_backup(from: PathBuf, to: PathBuf) -> BoxFuture<'static, Result<(), 
 }
 
 fn copy_into(connection: &Connection, to: &Path) -> Result<(), StoreError> {
+    let name = to.to_str().ok_or_else(|| StoreError::InvalidValue {
+        field: "file",
+        reason: format!("is `{}`, and SQLite takes no name that is not UTF-8", to.display()),
+    })?;
     // SQLite writes into an empty file, and leaves its mode as it is.
     make_private_file(to)?;
-    connection.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
+    connection.execute("VACUUM INTO ?1", [name])?;
     File::open(to).and_then(|file| file.sync_all()).map_err(StoreError::unavailable)
 }
 

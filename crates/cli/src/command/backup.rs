@@ -29,7 +29,8 @@ pub(crate) async fn back_up(context: &Context, file: &Path, existing: Existing) 
     })?;
     drop(progress);
     let bytes = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
-    let result = json!({ "file": file, "database": database, "bytes": bytes });
+    let result =
+        json!({ "file": file.to_string_lossy(), "database": database.to_string_lossy(), "bytes": bytes });
     context.output.data(&result, || format!("{}\n", file.display()))?;
     context.output.note(format!("copied {} ({bytes} bytes)", database.display()));
     Ok(Exit::Done)
@@ -59,8 +60,8 @@ pub(crate) async fn restore(context: &Context, file: &Path, tokens: RestoredToke
     drop(progress);
     let token = data.join(OWNER_TOKEN_FILE);
     let result = json!({
-        "database": place,
-        "owner_token": token,
+        "database": place.to_string_lossy(),
+        "owner_token": token.to_string_lossy(),
         "tokens_kept": tokens == RestoredTokens::Kept,
     });
     context.output.data(&result, || format!("{}\n", place.display()))?;

@@ -424,12 +424,13 @@ fn a_turn_can_be_cancelled_by_another_command() {
 #[test]
 fn a_turn_survives_whoever_asked() {
     let talk = Talk::new("chat");
-    talk.model
-        .answer(Answer::text("Slowly but surely.").in_deltas(8).drip(std::time::Duration::from_millis(50)));
+    let (answer, release) = Answer::text("Slowly but surely.").in_deltas(8).held_after_events(4);
+    talk.model.answer(answer);
     let mut child = talk.begin("Hi");
     let turn = talk.newest();
     child.kill().unwrap();
     child.wait().unwrap();
+    release.now();
     let answer = eventually("the answer", || {
         let turn = talk.machine.run(&format!("turn show {turn} --format json")).object()["turn"].clone();
         (turn["status"] == "completed").then(|| turn["answer"].clone())

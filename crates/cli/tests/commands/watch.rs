@@ -123,7 +123,9 @@ fn people_get_the_explanation() {
     };
     let shown = until(&mut lines, "  + AGENTS.local.md  used ");
     assert!(shown.iter().any(|line| line.starts_with("TIME  text about ")), "{shown:?}");
-    machine.write("project/AGENTS.md", " ");
+    // In one step: a file that is written in place is empty for a moment, which is a change of its own.
+    machine.write("new", " ");
+    std::fs::rename(machine.root().join("new"), machine.project().join("AGENTS.md")).unwrap();
     let shown = until(&mut lines, "  - AGENTS.md   blank ");
     assert_eq!(shown.len(), 3, "{shown:?}");
     std::fs::remove_file(machine.project().join("AGENTS.md")).unwrap();

@@ -7,7 +7,7 @@ use scripted_model::{Answer, Stop};
 use serde_json::json;
 use test_gateway::TestGateway;
 
-use crate::support::{Setting, Socket, Stage, World, id, texts, until, writing};
+use crate::support::{Setting, Socket, Stage, World, id, metric, texts, until, writing};
 
 #[tokio::test]
 async fn without_a_model_the_ways_to_configure_one_are_named() {
@@ -204,10 +204,12 @@ async fn a_question_that_cannot_fit_fails_and_costs_the_thread_nothing() {
 #[tokio::test]
 async fn one_turn_at_a_time_runs_in_a_thread() {
     let mut stage = Stage::chat().await;
-    stage.model.answer(Answer::text("slow answer").in_deltas(10).drip(Duration::from_millis(30)));
+    let (answer, release) = Answer::text("slow answer").in_deltas(10).held_after_events(5);
+    stage.model.answer(answer);
     let turn = stage.start("first").await;
     let params = stage.with(json!({ "thread_id": stage.thread, "input": "second" }));
     stage.socket.refused(-32011, "turn/start", params).await;
+    release.now();
     assert_eq!(stage.ended(&turn).await["turn"]["status"], "completed");
     stage.model.answer(Answer::text("now"));
     stage.ask("second").await;
@@ -239,13 +241,18 @@ async fn turns_of_a_thread_wait_for_each_other_if_that_is_set() {
 async fn a_turn_that_waits_is_withdrawn_with_its_connection() {
     let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..Default::default() };
     let mut stage = Stage::set(Setting { turns, ..Setting::default() }).await;
-    stage.model.answer(Answer::text("slow answer").in_deltas(10).drip(Duration::from_millis(60)));
+    let (answer, release) = Answer::text("slow answer").in_deltas(10).held_after_events(5);
+    stage.model.answer(answer);
     stage.model.answer_by(|_| Answer::text("after that"));
     let first = stage.start("first").await;
     let mut other = Socket::owner(&stage.gateway).await;
     let params = stage.with(json!({ "thread_id": stage.thread, "input": "left alone" }));
     other.request("turn/start", params).await;
     drop(other);
+    // What it asked for is withdrawn before its connection counts as closed.
+    let connections = async || metric(&stage.gateway, "foreword_connections").await;
+    until("the other to be gone", async || connections().await == Some(1.0)).await;
+    release.now();
     stage.ended(&first).await;
     stage.ask("second").await;
     let params = stage.with(json!({ "thread_id": stage.thread }));

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use scripted_model::Answer;
+use scripted_model::{Answer, Release};
 use serde_json::{Value, json};
 
 use crate::support::{Setting, Socket, Stage, post};
 
-/// An answer that takes a while to be said.
-fn slow(words: usize) -> (String, Answer) {
+/// An answer of which one half is said, and the other when the test lets it.
+fn halved(words: usize) -> (String, Answer, Release) {
     let text: String = (0..words).map(|word| format!("word {word} ")).collect();
-    let answer = Answer::text(&text).in_deltas(words).drip(Duration::from_millis(10));
-    (text, answer)
+    let answer = Answer::text(&text).in_deltas(words).drip(Duration::from_millis(1));
+    let (answer, release) = answer.held_after_events(words / 2);
+    (text, answer, release)
 }
 
 /// The text so far and everything after it, as a watcher puts it together, with a check that no piece is missing.
@@ -35,7 +36,7 @@ async fn follow(socket: &mut Socket, watched: &Value) -> String {
 #[tokio::test]
 async fn a_second_connection_gets_the_text_so_far_and_every_piece_after_it() {
     let mut stage = Stage::chat().await;
-    let (text, answer) = slow(60);
+    let (text, answer, release) = halved(60);
     stage.model.answer(answer);
     let turn = stage.start("Tell me.").await;
     stage.until(&turn, |answer| answer["turn"]["answer"].is_string()).await;
@@ -45,6 +46,7 @@ async fn a_second_connection_gets_the_text_so_far_and_every_piece_after_it() {
     let watched = other.ok("turn/watch", &params).await;
     assert_eq!(watched["turn"]["status"], "running");
     assert!(text.starts_with(watched["text"].as_str().unwrap()) && watched["text"] != "", "{watched}");
+    release.now();
     assert_eq!(follow(&mut other, &watched).await, text);
 
     // What has ended is answered with all of it, and nothing follows.
@@ -56,7 +58,7 @@ async fn a_second_connection_gets_the_text_so_far_and_every_piece_after_it() {
 #[tokio::test]
 async fn whoever_watches_twice_or_asked_is_told_once() {
     let mut stage = Stage::chat().await;
-    let (text, answer) = slow(40);
+    let (text, answer, release) = halved(40);
     stage.model.answer(answer);
     stage.socket.ok("events/subscribe", stage.with(json!({}))).await;
     let turn = stage.start("Tell me.").await;
@@ -67,6 +69,7 @@ async fn whoever_watches_twice_or_asked_is_told_once() {
     let again = other.ok("turn/watch", &params).await;
     assert!(again["next_index"].is_u64());
     stage.socket.ok("turn/watch", &params).await;
+    release.now();
     let mut pieces = Vec::new();
     loop {
         let notification = stage.socket.notification().await;
@@ -96,7 +99,7 @@ async fn whoever_watches_twice_or_asked_is_told_once() {
 #[tokio::test]
 async fn nobody_hears_a_turn_of_a_workspace_that_is_not_theirs() {
     let mut stage = Stage::chat().await;
-    let (_, answer) = slow(40);
+    let (_, answer, release) = halved(40);
     stage.model.answer(answer);
     let made = json!({ "name": "other" });
     let other = stage.socket.ok("workspace/create", made).await["workspace"]["id"].clone();
@@ -106,6 +109,7 @@ async fn nobody_hears_a_turn_of_a_workspace_that_is_not_theirs() {
     let mut spy = Socket::connect(&stage.gateway, &secret).await;
     spy.refused(-32003, "turn/watch", stage.with(json!({ "turn_id": turn }))).await;
     spy.refused(-32004, "turn/watch", json!({ "workspace_id": other, "turn_id": turn })).await;
+    release.now();
     stage.ended(&turn).await;
     assert!(spy.is_quiet().await);
 }
@@ -113,7 +117,7 @@ async fn nobody_hears_a_turn_of_a_workspace_that_is_not_theirs() {
 #[tokio::test]
 async fn a_reader_may_watch_but_not_without_a_connection() {
     let mut stage = Stage::chat().await;
-    let (_, answer) = slow(20);
+    let (_, answer, release) = halved(20);
     stage.model.answer(answer);
     let token = json!({ "name": "reader", "role": "reader", "workspace_id": stage.workspace });
     let secret = stage.socket.ok("token/create", token).await["secret"].as_str().unwrap().to_owned();
@@ -127,6 +131,7 @@ async fn a_reader_may_watch_but_not_without_a_connection() {
     let answer = post(&stage.gateway, &secret, call).await;
     let answer: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(answer["error"]["code"], -32011, "{answer}");
+    release.now();
     assert_eq!(stage.ended(&turn).await["turn"]["status"], "completed");
 }
 
