@@ -124,11 +124,17 @@ fn text(status: &Status) -> String {
             None => provider.name.clone(),
         })
         .collect();
+    // A gateway that runs may have been started with one.
+    let no_model = if status.running {
+        "none configured here (model.default)"
+    } else {
+        "none (model.default is not set)"
+    };
     let rows = [
         ("gateway", Some(gateway)),
         ("workspaces", workspaces),
         ("turns", status.running_turns.map(|count| format!("{count} running"))),
-        ("model", Some(status.model.clone().unwrap_or_else(|| "none (model.default is not set)".to_owned()))),
+        ("model", Some(status.model.clone().unwrap_or_else(|| no_model.to_owned()))),
         ("providers", Some(providers.join(", "))),
         ("sandbox", Some(status.sandbox.clone())),
         ("database", Some(status.database.clone())),

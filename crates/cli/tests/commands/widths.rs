@@ -78,6 +78,8 @@ fn charts_notes_warnings_and_errors_fit_the_terminal() {
     let Some(narrow) = on_terminal(&machine, 40, "prompt sections") else { return };
     let wide = on_terminal(&machine, 100, "prompt sections").unwrap();
     assert!(wide.contains('█') && !narrow.contains('█'), "{wide}\n{narrow}");
+    let below = narrow.lines().skip_while(|line| *line != "stable   safety").nth(1).unwrap_or_default();
+    assert!(below.starts_with("         ") && below.ends_with(" characters"), "{narrow}");
 }
 
 #[test]

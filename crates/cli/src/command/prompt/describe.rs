@@ -69,6 +69,13 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, scre
         let filled = (row.tokens * room).div_ceil(largest);
         let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
         let bar = if room < MIN_BAR { String::new() } else { format!("{bar:<0$}  ", room as usize) };
+        // Where even sizes have no room beside the names, they are below them.
+        if screen.is_some_and(|screen| beside - 2 > screen) {
+            text.push_str(&format!("{:<7}  {}\n", row.stability, row.name));
+            let sizes = format!("{:INDENT$}{} tokens, {}", "", row.tokens, row.rest.trim_start());
+            text.push_str(&format!("{}\n", wrap(&sizes, screen, INDENT)));
+            continue;
+        }
         let line = format!(
             "{:<7}  {:<width$}  {bar}{:>token_width$} tokens, {}",
             row.stability, row.name, row.tokens, row.rest,
