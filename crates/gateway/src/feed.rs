@@ -18,8 +18,9 @@ use tokio::sync::{Notify, watch};
 use crate::metrics::Metrics;
 use crate::subscription::Subscription;
 
-/// Changes a feed remembers.
-const REMEMBERED: usize = 1024;
+/// Bytes of changes that a feed remembers: the newest hundred or so. There is a feed for each workspace that is followed,
+/// so this times a few hundred has to be little memory; whoever is further behind reads the log.
+const REMEMBERED: usize = 64 << 10;
 /// Changes read from the log at once.
 const BATCH: u64 = 256;
 /// How often a feed looks without being woken, for the case that a wake was lost.
@@ -45,6 +46,8 @@ struct Feed {
 struct Recent {
     floor: Sequence,
     frames: VecDeque<Sent>,
+    /// How long the frames are together.
+    bytes: usize,
 }
 
 /// A change as it is sent; one that cannot be read has its number only, so that whoever follows gets past it.
@@ -125,7 +128,7 @@ impl Feeds {
             workspace_id: workspace_id.clone(),
             wake: Notify::new(),
             head: watch::channel(from).0,
-            recent: Mutex::new(Recent { floor: from, frames: VecDeque::new() }),
+            recent: Mutex::new(Recent::after(from)),
         });
         feeds.insert(workspace_id.clone(), Arc::downgrade(&feed));
         tokio::spawn(keep_reading(self.store.clone(), Arc::downgrade(&feed)));
@@ -159,12 +162,7 @@ impl Feed {
     fn push(&self, changes: Vec<Change>) {
         let Some(newest) = changes.last().map(|change| change.seq) else { return };
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.frames.extend(changes.into_iter().map(serialise));
-        while recent.frames.len() > REMEMBERED {
-            if let Some((seq, _)) = recent.frames.pop_front() {
-                recent.floor = seq;
-            }
-        }
+        recent.extend(changes.into_iter().map(serialise));
         drop(recent);
         self.head.send_replace(newest);
     }
@@ -178,6 +176,31 @@ impl Feed {
         let start = recent.frames.partition_point(|(seq, _)| *seq <= cursor);
         Some(recent.frames.iter().skip(start).take(BATCH as usize).cloned().collect())
     }
+}
+
+impl Recent {
+    fn after(floor: Sequence) -> Self {
+        Self { floor, frames: VecDeque::new(), bytes: 0 }
+    }
+
+    /// Adds the newest changes, and forgets the oldest that are too many then.
+    fn extend(&mut self, changes: impl Iterator<Item = Sent>) {
+        for change in changes {
+            self.bytes += weight(&change);
+            self.frames.push_back(change);
+        }
+        while self.bytes > REMEMBERED
+            && let Some(oldest) = self.frames.pop_front()
+        {
+            self.bytes -= weight(&oldest);
+            self.floor = oldest.0;
+        }
+    }
+}
+
+/// What a change takes: its text, its place in the queue, and what counts its owners.
+fn weight((_, frame): &Sent) -> usize {
+    frame.as_ref().map_or(0, |frame| frame.as_str().len()) + 2 * size_of::<Sent>()
 }
 
 /// The parameters of a change, which are an object, with the fields of its origin at their end.
@@ -208,20 +231,49 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_change_that_cannot_be_read_keeps_its_number() {
-        let feed = Feed {
+    fn feed() -> Feed {
+        Feed {
             workspace_id: WorkspaceId::new(),
             wake: Notify::new(),
             head: watch::channel(Sequence(0)).0,
-            recent: Mutex::new(Recent { floor: Sequence(0), frames: VecDeque::new() }),
-        };
-        let change = |seq, params: &str| Change {
+            recent: Mutex::new(Recent::after(Sequence(0))),
+        }
+    }
+
+    fn change(seq: u64, params: &str) -> Change {
+        Change {
             seq: Sequence(seq),
             origin: ChangeOrigin { changed_at: Timestamp::from_milliseconds(0), changed_by: None },
             method: "thread/tree/changed".into(),
             params: params.into(),
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_has_a_bound_in_bytes() {
+        let feed = feed();
+        let params = format!(r#"{{"text":"{}"}}"#, "x".repeat(500));
+        for seq in 1..=10_000 {
+            feed.push(vec![change(seq, &params)]);
+        }
+        let recent = feed.recent.lock().unwrap();
+        assert_eq!(recent.bytes, recent.frames.iter().map(weight).sum::<usize>());
+        assert!((REMEMBERED - 1_000..=REMEMBERED).contains(&recent.bytes), "{}", recent.bytes);
+        assert_eq!(recent.floor.0, 10_000 - recent.frames.len() as u64, "what comes after the floor is there");
+        let floor = recent.floor;
+        drop(recent);
+        assert_eq!(feed.after(floor).unwrap()[0].0, Sequence(floor.0 + 1));
+        assert!(feed.after(Sequence(floor.0 - 1)).is_none(), "whoever is further behind reads the log");
+
+        let larger_than_all = format!(r#"{{"text":"{}"}}"#, "x".repeat(REMEMBERED));
+        feed.push(vec![change(10_001, &larger_than_all)]);
+        assert!(feed.after(Sequence(10_000)).is_none(), "it comes from the log");
+        assert_eq!(feed.after(Sequence(10_001)).unwrap(), []);
+    }
+
+    #[test]
+    fn a_change_that_cannot_be_read_keeps_its_number() {
+        let feed = feed();
         feed.push(vec![
             change(1, r#"{"a":1}"#),
             change(2, "{ no JSON"),

@@ -120,7 +120,10 @@ pub fn notification(method: &str, params: &impl Serialize) -> Result<Frame, serd
         method: &'a str,
         params: &'a P,
     }
-    Ok(Frame::from(serde_json::to_string(&Notification { jsonrpc: "2.0", method, params })?))
+    let mut text = serde_json::to_string(&Notification { jsonrpc: "2.0", method, params })?;
+    // It may be kept for those who ask later, and a text that grew while it was written can have twice the room it needs.
+    text.shrink_to_fit();
+    Ok(Frame::from(text))
 }
 
 #[cfg(test)]
