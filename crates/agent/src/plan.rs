@@ -1,9 +1,10 @@
 //! Planning a turn: everything that is known before a model is asked for the first time.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use instructions::Resolver;
+use instructions::{Resolver, git_places};
 use prompt::CompiledPrompt;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::{ThreadMode, ToolSpec};
@@ -128,8 +129,14 @@ impl HeldTurn {
                 let private = self.agent.settings.private_paths.clone();
                 let set_aside = self.agent.settings.set_aside.clone();
                 let opened = blocking(move || {
-                    let mut context =
-                        ToolContext::open(root, cwd)?.with_protected_names(names).with_hidden(private);
+                    let user = std::env::home_dir();
+                    let places = [Path::new(&root), &cwd];
+                    let of_git = places.into_iter().flat_map(|place| git_places(place, user.as_deref()));
+                    let of_git: Vec<PathBuf> = of_git.collect();
+                    let mut context = ToolContext::open(root, cwd)?
+                        .with_protected_names(names)
+                        .with_places_of_git(of_git)
+                        .with_hidden(private);
                     if let Some(directory) = set_aside {
                         context = context.with_set_aside(directory);
                     }

@@ -55,14 +55,14 @@ pub(crate) fn nested_worktree(directory: &Path) -> Option<Worktree> {
 }
 
 /// The repository that a `.git` file names.
-fn directory_of(dot_git: &Path) -> Option<PathBuf> {
+pub(crate) fn directory_of(dot_git: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(dot_git).ok()?;
     let named = text.strip_prefix("gitdir:")?.trim();
     Some(crate::path::normalise(Path::new(named), dot_git.parent()?))
 }
 
 /// The directory that a worktree's own shares with the rest of its repository.
-fn common_directory(repository: &Path) -> Option<PathBuf> {
+pub(crate) fn common_directory(repository: &Path) -> Option<PathBuf> {
     let named = std::fs::read_to_string(repository.join("commondir")).ok()?;
     Some(crate::path::normalise(Path::new(named.trim()), repository))
 }

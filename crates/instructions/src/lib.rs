@@ -34,6 +34,7 @@ pub mod file;
 mod front_matter;
 mod frozen;
 mod git;
+mod git_hooks;
 mod markup;
 mod mentions;
 pub mod path;
@@ -66,6 +67,7 @@ pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use digest::{ContentHash, hex};
 pub use front_matter::Audience;
 pub use frozen::{FrozenChange, FrozenFile};
+pub use git_hooks::git_places;
 pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
     PROFILES, Profile, QWEN_CODE, ZED,

@@ -36,6 +36,8 @@ pub struct ToolContext {
     /// Files that are protected although their names do not say so, by their way from the root. Shared by all calls of a
     /// turn, in which more of them may be met.
     protected_paths: Arc<RwLock<BTreeSet<PathBuf>>>,
+    /// What is protected with all that is in it, by its way from the root.
+    protected_trees: Arc<[PathBuf]>,
     approvals: Arc<dyn AnyApprovals>,
     gate: Option<Arc<dyn RunGate>>,
     limits: ToolLimits,
@@ -99,6 +101,7 @@ impl ToolContext {
             is_bound: false,
             protected_names: Arc::new([]),
             protected_paths: Arc::default(),
+            protected_trees: Arc::new([]),
             approvals: Arc::new(Nobody),
             gate: None,
             limits: ToolLimits::default(),
@@ -145,6 +148,22 @@ impl ToolContext {
     /// Protects files of more names, such as configured fallback names of instruction files.
     pub fn with_protected_names(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.protected_names = names.into_iter().collect();
+        self
+    }
+
+    /// Protects what Git runs or what says so, files and directories with all that is or will be in them; what is outside
+    /// of the root is out of reach anyway.
+    pub fn with_places_of_git(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        let Some(root) = self.root().map(Path::to_owned) else { return self };
+        let mut below: Vec<PathBuf> = Vec::new();
+        for place in places {
+            // As it is named, and where a link leads.
+            below.extend(place.strip_prefix(&root).map(Path::to_owned));
+            below.extend(self.find(&place).map(|found| found.below().to_owned()));
+        }
+        // A setting that names the root itself must not make everything read-only.
+        below.retain(|place| !place.as_os_str().is_empty());
+        self.protected_trees = below.into();
         self
     }
 
@@ -341,6 +360,9 @@ impl ToolContext {
     /// Why what has this way from the root is protected.
     pub(crate) fn protected_name(&self, below: &Path) -> Option<String> {
         protection::reason(below, &self.protected_names).or_else(|| {
+            if self.protected_trees.iter().any(|place| below.starts_with(place)) {
+                return Some(protection::OF_GIT.to_owned());
+            }
             let paths = self.protected_paths.read().unwrap_or_else(PoisonError::into_inner);
             paths.contains(below).then(|| protection::IMPORTED.to_owned())
         })

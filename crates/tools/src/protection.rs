@@ -14,6 +14,9 @@ pub(crate) const HOME_FILES: &[&str] = &["SOUL.md", "IDENTITY.md"];
 /// Why a file is protected that an instruction file brings into the prompt.
 pub(crate) const IMPORTED: &str = "files that instruction files import";
 
+/// Why something is protected that Git runs, or that says what it runs.
+pub(crate) const OF_GIT: &str = "Git's hooks and settings";
+
 /// Why a file is protected; `None` if it is not. `path` is the way from the root, without links.
 ///
 /// Letter case does not count: on some systems `agents.MD` is the same file.

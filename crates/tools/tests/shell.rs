@@ -376,3 +376,46 @@ async fn a_working_directory_that_was_replaced_by_a_link_is_refused() {
     let output = bench.call("shell", json!({ "command": "cat ../outside outside" })).await;
     assert!(output.is_error && output.text.contains("outside the workspace"), "{}", output.text);
 }
+
+/// A program that Git runs with the next commit runs outside of every sandbox.
+#[tokio::test]
+async fn hooks_are_protected_wherever_git_is_told_to_find_them() {
+    let mut bench = unconfined(&[
+        (".git/config", "[core]\nhooksPath = tools/hooks\n"),
+        ("tools/hooks/pre-commit", "genuine"),
+        ("kept/repo/HEAD", "ref: refs/heads/main\n"),
+        ("kept/repo/config", "[core]\nhooksPath = .githooks\n"),
+        ("sub/.git", "gitdir: ../kept/repo\n"),
+    ]);
+    let places = ["", "sub"].map(|top| instructions::git_places(&bench.path(top), None)).concat();
+    bench.context = bench.context.with_places_of_git(places);
+    let hooks =
+        ["tools/hooks/pre-commit", "tools/hooks/new", "sub/.githooks/post-merge", "kept/repo/hooks/x"];
+    for path in hooks.into_iter().chain(["kept/repo/config", "sub/.git"]) {
+        let output = bench.call("write_file", json!({ "path": path, "content": "evil" })).await;
+        assert!(
+            output.is_error && output.text.starts_with("this call was denied"),
+            "{path}: {}",
+            output.text
+        );
+    }
+    let commands: Vec<String> =
+        hooks.iter().map(|path| format!("mkdir -p $(dirname {path}); echo evil > {path}")).collect();
+    let output = bench.call("shell", json!({ "command": commands.join("; ") })).await;
+    assert_eq!(
+        output.effects.protected_changes,
+        [
+            change("kept/repo/hooks", FileChange::New, true),
+            change("sub/.githooks", FileChange::New, true),
+            change("tools/hooks/new", FileChange::New, true),
+            change("tools/hooks/pre-commit", FileChange::Changed, true),
+        ]
+    );
+    assert_eq!(bench.read("tools/hooks/pre-commit"), "genuine");
+    for path in &hooks[1..] {
+        assert!(!bench.path(path).exists(), "{path}");
+    }
+    // What is beside them is a project's own.
+    let output = bench.call("write_file", json!({ "path": "tools/build", "content": "x" })).await;
+    assert!(!output.is_error, "{}", output.text);
+}
