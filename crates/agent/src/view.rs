@@ -12,7 +12,7 @@ use crate::preparation::Agent;
 use crate::turn_message::{answer, joint_after, messages};
 
 impl Agent {
-    /// Shows a turn as it is now.
+    /// Shows the whole of a turn as it is now.
     pub fn turn_view<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -43,7 +43,7 @@ impl Agent {
             // A message of ours alone tells people nothing.
             let entries = entries.iter().filter(|(entry, _)| !entry.message.blocks.is_empty());
             let steps = entries.map(|(entry, at)| step(entry, *at)).collect();
-            Ok(TurnGetResult { turn, steps, approvals: waiting.collect(), decided })
+            Ok(TurnGetResult { turn, steps, next: None, approvals: waiting.collect(), decided })
         })
     }
 }

@@ -7,7 +7,7 @@ use client::Client;
 use gateway_process::{ClockShift, GatewayProcess, Launch, check_clock};
 use protocol::TurnStatus;
 use protocol::method::{
-    ThreadCreate, ThreadCreateParams, TurnGet, TurnGetParams, TurnStart, TurnStartParams, WorkspaceCreate,
+    ThreadCreate, ThreadCreateParams, TurnGet, TurnPageParams, TurnStart, TurnStartParams, WorkspaceCreate,
     WorkspaceCreateParams,
 };
 use scripted_model::{Answer, ScriptedModel, Wire};
@@ -69,7 +69,7 @@ async fn turns_survive_gateways_whose_clocks_are_a_minute_apart() {
             now.abs_diff(began) < 30_000,
             "what is written has the database's time, not {began} at {now}"
         );
-        running.push((client, TurnGetParams { workspace_id, turn_id: turn.id }));
+        running.push((client, TurnPageParams { workspace_id, turn_id: turn.id, after: None }));
     }
     for (client, turn) in running {
         let begun = Instant::now();

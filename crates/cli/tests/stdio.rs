@@ -115,6 +115,23 @@ fn everything_that_was_asked_is_answered_before_the_end() {
     assert_eq!(answered(&machine), expected, "alone");
 }
 
+/// The one in between has the limits of the gateway, not those that nobody changed.
+#[test]
+fn beside_a_gateway_a_message_may_be_as_long_as_the_gateway_allows() {
+    let machine = Machine::new();
+    for (limit, length, code) in [(4 << 20, 2 << 20, None), (64 << 10, 100 << 10, Some(-32013))] {
+        machine.write("home/config.toml", format!("[limits]\nmessage_bytes = {limit}\n"));
+        let _server = machine.serve();
+        let mut parent = Parent::start(&machine);
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "workspace/list" });
+        parent.send(format!("{request}{}", " ".repeat(length)));
+        let answer = parent.next();
+        assert_eq!(answer["error"]["code"].as_i64(), code, "{limit}: {answer}");
+        assert_eq!(answer["result"]["workspaces"].is_array(), code.is_none(), "{limit}: {answer}");
+        assert_eq!(parent.close().1.code(), Some(0));
+    }
+}
+
 #[test]
 fn beside_a_gateway_both_see_the_same() {
     let (machine, _server) = Machine::with_workspace();

@@ -139,6 +139,11 @@ impl Authenticator {
         Ok(token.is_ok())
     }
 
+    /// Counts that a call was none that its caller may make.
+    pub(crate) fn count_forbidden(&self, actor: &Actor) {
+        self.counts.forbidden(actor, self.store.now());
+    }
+
     /// Writes down what was counted.
     pub(crate) async fn flush_counts(&self) -> Result<(), StoreError> {
         // One after another: of two at once, the older counts could be written last.

@@ -6,8 +6,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use protocol::{
-    AccessToken, AuditEntry, AuditEntryId, AuditEvent, AuthenticationFailure, Timestamp, TokenId,
+    AccessToken, AuditEntry, AuditEntryId, AuditEvent, AuthenticationFailure, Timestamp, TokenId, WorkspaceId,
 };
+
+use crate::access::Actor;
 
 /// What is counted together: an entry for each token, and for each address and reason, a minute.
 const PERIOD_MILLISECONDS: i64 = 60_000;
@@ -40,12 +42,19 @@ struct Counted {
 impl AccessCounts {
     /// A good token was shown.
     pub(crate) fn came_in(&self, token: &AccessToken, now: Timestamp) {
-        self.used(token, now, |authentications, _| *authentications += 1);
+        self.used(Holder::of(token), now, Use::Shown);
     }
 
     /// A call was made with a good token.
     pub(crate) fn called(&self, token: &AccessToken, now: Timestamp) {
-        self.used(token, now, |_, calls| *calls += 1);
+        self.used(Holder::of(token), now, Use::Called);
+    }
+
+    /// A call that was counted was one that its token does not allow.
+    pub(crate) fn forbidden(&self, actor: &Actor, now: Timestamp) {
+        let Some(token_id) = &actor.token_id else { return };
+        let holder = Holder { token_id, name: &actor.name, workspace_id: actor.workspace_id.as_ref() };
+        self.used(holder, now, Use::Forbidden);
     }
 
     /// Somebody was turned away, with a token that was good once or with none that ever was.
@@ -64,10 +73,10 @@ impl AccessCounts {
             key.what = Counting::TurnedAway(OTHERS.to_owned(), AuthenticationFailure::Unknown, None);
         }
         let Counting::TurnedAway(source, reason, token_id) = key.what.clone() else { return };
-        let token = token.filter(|_| token_id.is_some());
+        let holder = token.filter(|_| token_id.is_some()).map(Holder::of);
         let counted = counts.entry(key).or_insert_with(|| {
             let event = AuditEvent::AuthenticationFailed { source, reason, count: 0, until: now };
-            Counted::new(token, event, now)
+            Counted::new(holder, event, now)
         });
         counted.is_written = false;
         if let AuditEvent::AuthenticationFailed { count, until, .. } = &mut counted.entry.event {
@@ -76,17 +85,23 @@ impl AccessCounts {
         }
     }
 
-    fn used(&self, token: &AccessToken, now: Timestamp, count: impl FnOnce(&mut u64, &mut u64)) {
-        let key = Key { period: period(now), what: Counting::Token(token.id.clone()) };
+    fn used(&self, holder: Holder<'_>, now: Timestamp, what: Use) {
+        let key = Key { period: period(now), what: Counting::Token(holder.token_id.clone()) };
         let mut counts = self.lock();
         let counted = counts.entry(key).or_insert_with(|| {
-            let token_id = token.id.clone();
-            let event = AuditEvent::TokenUsed { token_id, authentications: 0, calls: 0, until: now };
-            Counted::new(Some(token), event, now)
+            let (token_id, until) = (holder.token_id.clone(), now);
+            let event = AuditEvent::TokenUsed { token_id, authentications: 0, calls: 0, forbidden: 0, until };
+            Counted::new(Some(holder), event, now)
         });
         counted.is_written = false;
-        if let AuditEvent::TokenUsed { authentications, calls, until, .. } = &mut counted.entry.event {
-            count(authentications, calls);
+        if let AuditEvent::TokenUsed { authentications, calls, forbidden, until, .. } =
+            &mut counted.entry.event
+        {
+            match what {
+                Use::Shown => *authentications += 1,
+                Use::Called => *calls += 1,
+                Use::Forbidden => *forbidden += 1,
+            }
             *until = now;
         }
     }
@@ -141,13 +156,36 @@ impl Drop for Unwritten<'_> {
     }
 }
 
+/// What is counted of a token.
+#[derive(Clone, Copy)]
+enum Use {
+    Shown,
+    Called,
+    /// Besides being called.
+    Forbidden,
+}
+
+/// Whose token it is that is counted.
+#[derive(Clone, Copy)]
+struct Holder<'a> {
+    token_id: &'a TokenId,
+    name: &'a str,
+    workspace_id: Option<&'a WorkspaceId>,
+}
+
+impl<'a> Holder<'a> {
+    fn of(token: &'a AccessToken) -> Self {
+        Self { token_id: &token.id, name: &token.name, workspace_id: token.workspace_id.as_ref() }
+    }
+}
+
 impl Counted {
-    fn new(token: Option<&AccessToken>, event: AuditEvent, now: Timestamp) -> Self {
+    fn new(holder: Option<Holder<'_>>, event: AuditEvent, now: Timestamp) -> Self {
         let entry = AuditEntry {
             id: AuditEntryId::new(),
             at: now,
-            actor: token.map(|token| token.name.clone()),
-            workspace_id: token.and_then(|token| token.workspace_id.clone()),
+            actor: holder.map(|holder| holder.name.to_owned()),
+            workspace_id: holder.and_then(|holder| holder.workspace_id.cloned()),
             event,
         };
         Self { entry, is_written: false }
@@ -201,12 +239,15 @@ mod tests {
         counts.called(&token, at(2_000));
         let [first] = &counts.take(at(3_000))[..] else { panic!() };
         counts.called(&token, at(4_000));
+        let actor = Actor { token_id: Some(token.id.clone()), name: "ci".to_owned(), ..Actor::stdio() };
+        counts.forbidden(&actor, at(4_000));
         let [second] = &counts.take(at(5_000))[..] else { panic!() };
         assert_eq!((&first.id, first.at, first.actor.as_deref()), (&second.id, at(1_000), Some("ci")));
         let event = AuditEvent::TokenUsed {
             token_id: token.id.clone(),
             authentications: 1,
             calls: 2,
+            forbidden: 1,
             until: at(4_000),
         };
         assert_eq!(second.event, event);

@@ -216,3 +216,36 @@ fn remove_database(path: &Path) {
         let _ = std::fs::remove_file(path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::poll;
+
+    use super::*;
+
+    /// While a disk hangs, whoever shares the thread goes on: nothing of the disk is looked at by the first poll.
+    #[test]
+    fn the_disk_is_looked_at_beside_the_runtimes_threads() {
+        let directory = tempfile::tempdir().unwrap();
+        let (missing, to) = (directory.path().join("none.db"), directory.path().join("copy.db"));
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+        runtime.unwrap().block_on(async {
+            // The only thread for such work has other work.
+            let (release, held) = std::sync::mpsc::channel::<()>();
+            let holding = tokio::task::spawn_blocking(move || held.recv());
+            let mut backing_up = pin!(back_up(&missing, &to, Existing::Refused));
+            let mut restoring = pin!(restore(&missing, directory.path(), RestoredTokens::Kept));
+            for _ in 0..3 {
+                assert!(poll!(backing_up.as_mut()).is_pending());
+                assert!(poll!(restoring.as_mut()).is_pending());
+            }
+            drop(release);
+            assert!(holding.await.unwrap().is_err());
+            assert!(matches!(backing_up.await, Err(BackupError::NoDatabase { .. })));
+            assert!(matches!(restoring.await, Err(BackupError::NoDatabase { .. })));
+        });
+    }
+}

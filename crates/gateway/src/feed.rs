@@ -259,7 +259,11 @@ mod tests {
         let recent = feed.recent.lock().unwrap();
         assert_eq!(recent.bytes, recent.frames.iter().map(weight).sum::<usize>());
         assert!((REMEMBERED - 1_000..=REMEMBERED).contains(&recent.bytes), "{}", recent.bytes);
-        assert_eq!(recent.floor.0, 10_000 - recent.frames.len() as u64, "what comes after the floor is there");
+        assert_eq!(
+            recent.floor.0,
+            10_000 - recent.frames.len() as u64,
+            "what comes after the floor is there"
+        );
         let floor = recent.floor;
         drop(recent);
         assert_eq!(feed.after(floor).unwrap()[0].0, Sequence(floor.0 + 1));

@@ -10,6 +10,7 @@ mod thread;
 mod token;
 mod tree;
 mod turn;
+mod turn_page;
 mod watching;
 mod workspace;
 

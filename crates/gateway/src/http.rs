@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::Actor;
 use crate::error::{from_store, unauthenticated};
 use crate::front_page;
-use crate::listener::ConnectionSlot;
+use crate::listener::{ConnectionSlot, NoPlace};
 use crate::origin;
 use crate::peer::Peer;
 use crate::service::Service;
@@ -188,18 +188,14 @@ async fn authenticate(
 ) -> Result<Arc<Actor>, Response> {
     let secret = secret(headers);
     match state.service.shared.access.authenticate(secret, slot.source).await {
-        Ok(Some(actor)) if slot.mark_authenticated(actor.role, actor.reach()) => Ok(Arc::new(actor)),
-        Ok(Some(_)) => {
-            let limit = state.service.shared.settings.listener.connections as u64;
-            let refused = ErrorObject::with(
-                ErrorKind::LimitReached,
-                "the gateway has as many connections as it can",
-                |data| {
-                    data.what = Some(ErrorSubject::Connections);
-                    data.limit = Some(limit);
-                },
-            );
-            Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &refused)))
+        Ok(Some(actor)) => {
+            let (role, reach) = (actor.role, actor.reach());
+            // Whoever comes this way has shown one.
+            let place = actor.token_id.iter().try_for_each(|id| slot.mark_authenticated(id, role, reach));
+            match place {
+                Ok(()) => Ok(Arc::new(actor)),
+                Err(no_place) => Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &full(no_place)))),
+            }
         }
         // Whoever has just connected may show a token with the next request.
         Ok(None) if secret.is_none() => Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated())),
@@ -207,6 +203,28 @@ async fn authenticate(
         Ok(None) => Err(closing(failure(StatusCode::UNAUTHORIZED, &unauthenticated()))),
         Err(problem) => Err(failure(StatusCode::SERVICE_UNAVAILABLE, &from_store(problem))),
     }
+}
+
+fn full(no_place: NoPlace) -> ErrorObject {
+    let (message, what, limit, hint) = match no_place {
+        NoPlace::Full { limit } => (
+            "the gateway has as many connections as it can".to_owned(),
+            ErrorSubject::Connections,
+            limit,
+            None,
+        ),
+        NoPlace::OfToken { limit } => (
+            format!("{limit} connections are open with this token, and no more may be at once"),
+            ErrorSubject::TokenConnections,
+            limit,
+            Some("close some, use another token, or raise limits.connections_of_token".to_owned()),
+        ),
+    };
+    ErrorObject::with(ErrorKind::LimitReached, message, |data| {
+        data.what = Some(what);
+        data.limit = Some(limit as u64);
+        data.hint = hint;
+    })
 }
 
 /// The token of a request: a header, or, because browsers cannot set one, a WebSocket subprotocol.

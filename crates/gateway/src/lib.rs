@@ -36,6 +36,7 @@ pub use data_directory::DataDirectory;
 pub use database_file::DatabaseFileError;
 pub use known_databases::check_database_file;
 pub use listener::ListenerLimits;
+pub use root_path::root_path_problem;
 pub use settings::GatewaySettings;
 pub use start::{Gateway, StartError};
 pub use store::{Database, InvalidDatabase, RestoredTokens, ask_postgres, check_sqlite};

@@ -4,11 +4,11 @@
 //! A connection that has not shown a token has one of few places, and little time. When places or file handles run short
 //! the oldest such connection is closed, and people with a token still get in; the last places are the owners'.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::Reach;
@@ -19,7 +19,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use protocol::Role;
+use protocol::{Role, TokenId};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,8 @@ use tokio_util::task::TaskTracker;
 pub struct ListenerLimits {
     /// Most connections at once.
     pub connections: usize,
+    /// Most connections at once that have shown the same token.
+    pub of_token: usize,
     /// Most connections at once that have not shown a token.
     pub unauthenticated: usize,
     /// How long a connection may take to show a token.
@@ -46,6 +48,7 @@ impl Default for ListenerLimits {
     fn default() -> Self {
         Self {
             connections: 1024,
+            of_token: 256,
             unauthenticated: 64,
             token_time: Duration::from_secs(10),
             head_time: Duration::from_secs(10),
@@ -232,6 +235,7 @@ struct ConnectionPool {
     slots: Mutex<Slots>,
     evicted: Throttle,
     turned_away: Throttle,
+    of_token_refused: Throttle,
 }
 
 #[derive(Default)]
@@ -240,6 +244,23 @@ struct Slots {
     next: u64,
     /// In the order in which they came.
     unauthenticated: BTreeMap<u64, CancellationToken>,
+    /// How many have shown each token.
+    of_token: HashMap<TokenId, usize>,
+}
+
+/// Why a connection whose token is good is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoPlace {
+    /// The places that are left are not for this token.
+    Full {
+        /// Most connections of the gateway.
+        limit: usize,
+    },
+    /// As many connections as one token may have are open with it.
+    OfToken {
+        /// Most connections of a token.
+        limit: usize,
+    },
 }
 
 /// A connection's place, taken for as long as this lives.
@@ -248,7 +269,8 @@ pub(crate) struct ConnectionSlot {
     number: u64,
     /// Where the connection comes from.
     pub(crate) source: IpAddr,
-    is_known: AtomicBool,
+    /// The token that it has shown first.
+    token_id: OnceLock<TokenId>,
     /// Cancelled when the place is needed for somebody else.
     leave: CancellationToken,
 }
@@ -273,6 +295,7 @@ impl ConnectionPool {
             slots: Mutex::default(),
             evicted: Throttle::default(),
             turned_away: Throttle::default(),
+            of_token_refused: Throttle::default(),
         }
     }
 
@@ -300,7 +323,7 @@ impl ConnectionPool {
             pool: Arc::clone(self),
             number,
             source,
-            is_known: AtomicBool::new(false),
+            token_id: OnceLock::new(),
             leave,
         }))
     }
@@ -323,15 +346,30 @@ impl ConnectionPool {
 }
 
 impl ConnectionSlot {
-    /// Its token was good. False when the places that are left are those of owners of everything and of whoever comes
-    /// next: nobody else must be able to keep everybody out, not even the owner of one workspace.
-    pub(crate) fn mark_authenticated(&self, role: Role, reach: Reach) -> bool {
+    /// Its token was good. Refused when the places that are left are those of owners of everything and of whoever comes
+    /// next: nobody else must be able to keep everybody out, not even the owner of one workspace. Refused also when the
+    /// token has its share of the places, whoever has it: a program that leaks connections must not lock out all others.
+    pub(crate) fn mark_authenticated(
+        &self,
+        token_id: &TokenId,
+        role: Role,
+        reach: Reach,
+    ) -> Result<(), NoPlace> {
         if !self.is_unauthenticated() {
-            return true;
+            return Ok(());
         }
         let mut slots = self.pool.lock();
         let known = slots.count - slots.unauthenticated.len();
         let limits = &self.pool.limits;
+        let of_token = slots.of_token.get(token_id).copied().unwrap_or_default();
+        if of_token >= limits.of_token {
+            drop(slots);
+            if let Some(times) = self.pool.of_token_refused.pass() {
+                let (source, limit) = (self.source, limits.of_token);
+                tracing::warn!(%source, times, limit, %token_id, "refused a connection: its token has as many as allowed");
+            }
+            return Err(NoPlace::OfToken { limit: limits.of_token });
+        }
         let may_take_last = role == Role::Owner && reach == Reach::Everything;
         if !may_take_last && known >= limits.connections.saturating_sub(limits.unauthenticated) {
             drop(slots);
@@ -339,15 +377,18 @@ impl ConnectionSlot {
                 let (source, limit) = (self.source, limits.connections);
                 tracing::warn!(%source, times, limit, "refused a token: only places for owners are left");
             }
-            return false;
+            return Err(NoPlace::Full { limit: limits.connections });
         }
         slots.unauthenticated.remove(&self.number);
-        self.is_known.store(true, Ordering::Release);
-        true
+        // Under the lock, so that two requests of a connection count it once.
+        if self.token_id.set(token_id.clone()).is_ok() {
+            *slots.of_token.entry(token_id.clone()).or_default() += 1;
+        }
+        Ok(())
     }
 
     fn is_unauthenticated(&self) -> bool {
-        !self.is_known.load(Ordering::Acquire)
+        self.token_id.get().is_none()
     }
 }
 
@@ -356,6 +397,13 @@ impl Drop for ConnectionSlot {
         let mut slots = self.pool.lock();
         slots.count -= 1;
         slots.unauthenticated.remove(&self.number);
+        let Some(token_id) = self.token_id.get() else { return };
+        if let Some(of_token) = slots.of_token.get_mut(token_id) {
+            *of_token -= 1;
+            if *of_token == 0 {
+                slots.of_token.remove(token_id);
+            }
+        }
     }
 }
 
@@ -405,6 +453,36 @@ mod tests {
         }))
     }
 
+    /// Whether somebody with a token of their own is let in.
+    fn lets_in(slot: &ConnectionSlot, role: Role, reach: Reach) -> bool {
+        slot.mark_authenticated(&TokenId::new(), role, reach).is_ok()
+    }
+
+    #[test]
+    fn one_token_does_not_take_every_place() {
+        let pool = Arc::new(ConnectionPool::new(ListenerLimits {
+            connections: 8,
+            unauthenticated: 2,
+            of_token: 3,
+            ..ListenerLimits::default()
+        }));
+        let greedy = TokenId::new();
+        let come = |token_id: &TokenId| {
+            let slot = pool.admit(HERE).unwrap();
+            slot.mark_authenticated(token_id, Role::Owner, Reach::Everything).map(|()| slot)
+        };
+        let mut open: Vec<_> = (0..3).map(|_| come(&greedy).unwrap()).collect();
+        assert_eq!(come(&greedy).err(), Some(NoPlace::OfToken { limit: 3 }));
+        let other = come(&TokenId::new()).unwrap();
+        // A second request of the same connection takes no second place.
+        other.mark_authenticated(&greedy, Role::Owner, Reach::Everything).unwrap();
+        open.pop();
+        open.push(come(&greedy).unwrap());
+        assert!(come(&greedy).is_err(), "it has its three again");
+        drop((open, other));
+        assert!(pool.lock().of_token.is_empty(), "nothing is kept of those who left");
+    }
+
     #[test]
     fn the_oldest_without_a_token_makes_room() {
         let pool = pool(8, 2);
@@ -418,14 +496,14 @@ mod tests {
         let pool = pool(8, 2);
         let slots: Vec<_> = (0..7)
             .map(|_| pool.admit(HERE).unwrap())
-            .map(|slot| (slot.mark_authenticated(Role::Reader, Reach::Everything), slot))
+            .map(|slot| (lets_in(&slot, Role::Reader, Reach::Everything), slot))
             .collect();
         let let_in: Vec<bool> = slots.iter().map(|(let_in, _)| *let_in).collect();
         assert_eq!(let_in, [true, true, true, true, true, true, false]);
         let owner_of_one = pool.admit(HERE).unwrap();
-        assert!(!owner_of_one.mark_authenticated(Role::Owner, Reach::Workspace));
+        assert!(!lets_in(&owner_of_one, Role::Owner, Reach::Workspace));
         drop(owner_of_one);
-        assert!(pool.admit(HERE).unwrap().mark_authenticated(Role::Owner, Reach::Everything));
+        assert!(lets_in(&pool.admit(HERE).unwrap(), Role::Owner, Reach::Everything));
     }
 
     /// Whoever looks at the log of a gateway that is flooded sees it.
@@ -453,9 +531,8 @@ mod tests {
             let _silent: Vec<_> = (0..100).map(|_| flooded.admit(HERE).unwrap()).collect();
             let full = pool(8, 2);
             let readers = (0..7).map(|_| full.admit(HERE).unwrap());
-            let _readers: Vec<_> = readers
-                .map(|slot| (slot.mark_authenticated(Role::Reader, Reach::Everything), slot))
-                .collect();
+            let _readers: Vec<_> =
+                readers.map(|slot| (lets_in(&slot, Role::Reader, Reach::Everything), slot)).collect();
         });
         let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
@@ -469,7 +546,7 @@ mod tests {
         let pool = pool(3, 1);
         let known: Vec<_> = (0..3)
             .map(|_| pool.admit(HERE).unwrap())
-            .inspect(|known| assert!(known.mark_authenticated(Role::Owner, Reach::Everything)))
+            .inspect(|known| assert!(lets_in(known, Role::Owner, Reach::Everything)))
             .collect();
         assert!(pool.admit(HERE).is_none(), "all have shown a token");
         assert!(known.iter().all(|slot| !slot.leave.is_cancelled()));

@@ -19,24 +19,38 @@ pub(crate) fn check(root_path: &str, private: &[PathBuf]) -> Result<(), ErrorObj
              project"
         )));
     }
-    for directory in private {
+    match meets_private(&root, private) {
+        Some((relation, directory)) => Err(invalid_params(format!(
+            "`root_path` {root_path} {relation} {}, where the gateway keeps its own files; choose a directory that \
+             neither holds it nor lies in it",
+            directory.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with a root that was good when it was set: links, settings and directories change.
+pub fn root_path_problem(root_path: &str, private: &[PathBuf]) -> Option<String> {
+    let (relation, directory) = meets_private(&real(Path::new(root_path)), private)?;
+    let directory = directory.display();
+    Some(format!("{root_path} {relation} {directory}, where the gateway keeps its own files"))
+}
+
+/// The first private file or directory that a root holds, or that holds it.
+fn meets_private<'a>(root: &Path, private: &'a [PathBuf]) -> Option<(&'static str, &'a Path)> {
+    private.iter().find_map(|directory| {
         let place = real(directory);
         let relation = if root == place {
             "is"
         } else if root.starts_with(&place) {
             "is inside"
-        } else if place.starts_with(&root) {
+        } else if place.starts_with(root) {
             "holds"
         } else {
-            continue;
+            return None;
         };
-        return Err(invalid_params(format!(
-            "`root_path` {root_path} {relation} {}, where the gateway keeps its own files; choose a directory that \
-             neither holds it nor lies in it",
-            directory.display()
-        )));
-    }
-    Ok(())
+        Some((relation, directory.as_path()))
+    })
 }
 
 /// A path without links, as far as it exists.

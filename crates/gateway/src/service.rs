@@ -116,6 +116,9 @@ impl rpc::Service for Service {
         let started = Instant::now();
         let answer = self.answer(peer, method, params).await;
         let code = answer.as_ref().err().map(|error| error.code);
+        if code == Some(ErrorKind::Forbidden.code()) {
+            self.shared.access.count_forbidden(&peer.actor);
+        }
         self.shared.metrics.called(method, code, started.elapsed());
         answer
     }

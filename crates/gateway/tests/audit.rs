@@ -39,6 +39,42 @@ async fn tokens_and_their_use_are_audited() {
 }
 
 #[tokio::test]
+async fn what_happens_to_workspaces_and_what_is_forbidden_is_audited() {
+    let gateway = TestGateway::start().await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    let mut owner = Socket::owner(&gateway).await;
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for directory in &directories {
+        owner.ok("workspace/update", world.with(json!({ "root_path": directory.path() }))).await;
+    }
+    owner.ok("workspace/update", world.with(json!({ "name": "renamed" }))).await;
+    owner.ok("workspace/archive", world.with(json!({}))).await;
+    owner.ok("workspace/restore", world.with(json!({}))).await;
+    let moved = entries(&mut owner, "workspace_root_changed").await;
+    assert_eq!(moved.len(), 2, "the name is no directory: {moved:?}");
+    let event = json!({ "kind": "workspace_root_changed", "from": directories[0].path(), "to": directories[1].path() });
+    let [newest, ..] = &moved[..] else { panic!() };
+    assert_eq!((&newest["event"], &newest["actor"]), (&event, &json!("owner")));
+    assert_eq!(newest["workspace_id"], json!(world.workspace));
+    for kind in ["workspace_archived", "workspace_restored"] {
+        let told = entries(&mut owner, kind).await;
+        assert_eq!((told.len(), &told[0]["event"]["name"]), (1, &json!("renamed")), "{kind}");
+    }
+
+    let secret = gateway.token("curious", Role::Reader, None).await.unwrap();
+    let mut curious = Socket::connect(&gateway, &secret).await;
+    curious.ok("workspace/list", json!({})).await;
+    curious.refused(-32003, "workspace/archive", world.with(json!({}))).await;
+    let used = entries(&mut owner, "token_used").await;
+    let forbidden: u64 = used
+        .iter()
+        .filter(|entry| entry["actor"] == "curious")
+        .filter_map(|entry| entry["event"]["forbidden"].as_u64())
+        .sum();
+    assert_eq!(forbidden, 1, "{used:?}");
+}
+
+#[tokio::test]
 async fn whoever_is_turned_away_is_audited_with_the_reason() {
     let gateway = TestGateway::start().await.unwrap();
     let revoked = gateway.token("gone", Role::Reader, None).await.unwrap();

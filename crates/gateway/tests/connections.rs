@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use protocol::Role;
 use serde_json::{Value, json};
 use test_gateway::TestGateway;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -88,6 +89,42 @@ async fn a_gateway_that_is_full_says_so() {
     let (head, body) = said.split_once("\r\n\r\n").unwrap();
     assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{said}");
     first.ok("workspace/list", json!({})).await;
+}
+
+#[tokio::test]
+async fn one_token_cannot_take_every_place() {
+    let gateway = TestGateway::start_with(|settings| settings.listener.of_token = 2).await.unwrap();
+    let greedy = gateway.token("greedy", Role::Reader, None).await.unwrap();
+    let (first, mut second) =
+        (Socket::connect(&gateway, &greedy).await, Socket::connect(&gateway, &greedy).await);
+    let ask = async |secret: &str| {
+        let mut stream = connect(&gateway).await;
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"workspace/list","params":{}}"#;
+        let head = format!(
+            "POST /rpc HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\nconnection: close\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        until_closed(stream).await
+    };
+    let said = ask(&greedy).await;
+    assert!(said.starts_with("HTTP/1.1 503 "), "{said}");
+    let (_, body) = said.split_once("\r\n\r\n").unwrap();
+    let error = &serde_json::from_str::<serde_json::Value>(body).unwrap()["error"];
+    assert_eq!((&error["code"], &error["data"]["what"]), (&json!(-32030), &json!("token_connections")));
+    assert_eq!(error["data"]["limit"], json!(2));
+    assert!(error["data"]["hint"].as_str().unwrap().contains("limits.connections_of_token"), "{error}");
+
+    // Whoever is in stays, others find a place, and a place that is left is free again.
+    second.ok("workspace/list", json!({})).await;
+    let said = ask(&gateway.owner_secret().unwrap()).await;
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    drop(first);
+    crate::support::until("a place to be free again", async || {
+        ask(&greedy).await.starts_with("HTTP/1.1 200 ")
+    })
+    .await;
 }
 
 #[tokio::test]

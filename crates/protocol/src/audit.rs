@@ -53,6 +53,9 @@ pub enum AuditEvent {
         authentications: u64,
         /// How many calls were made with it.
         calls: u64,
+        /// How many of those it does not allow.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        forbidden: u64,
         /// The last time.
         until: Timestamp,
     },
@@ -86,6 +89,25 @@ pub enum AuditEvent {
         /// Its name.
         name: String,
     },
+    /// A workspace was given a directory, or another one.
+    WorkspaceRootChanged {
+        /// The directory before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+        /// The directory now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<String>,
+    },
+    /// A workspace was archived.
+    WorkspaceArchived {
+        /// Its name.
+        name: String,
+    },
+    /// An archived workspace was brought back.
+    WorkspaceRestored {
+        /// Its name.
+        name: String,
+    },
     /// Somebody decided whether a call may run.
     ApprovalDecided {
         /// The turn that it is part of.
@@ -107,6 +129,10 @@ pub enum AuditEvent {
     },
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl AuditEvent {
     /// The kind as the wire and the database spell it.
     pub fn kind(&self) -> &'static str {
@@ -116,6 +142,9 @@ impl AuditEvent {
             AuditEvent::AuthenticationFailed { .. } => "authentication_failed",
             AuditEvent::TokenCreated { .. } => "token_created",
             AuditEvent::TokenRevoked { .. } => "token_revoked",
+            AuditEvent::WorkspaceRootChanged { .. } => "workspace_root_changed",
+            AuditEvent::WorkspaceArchived { .. } => "workspace_archived",
+            AuditEvent::WorkspaceRestored { .. } => "workspace_restored",
             AuditEvent::ApprovalDecided { .. } => "approval_decided",
         }
     }

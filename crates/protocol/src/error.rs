@@ -169,6 +169,8 @@ pub enum ErrorSubject {
     Batch,
     /// Connections of a gateway.
     Connections,
+    /// Connections of one token.
+    TokenConnections,
     /// Turns that run on a gateway.
     Turns,
     /// Turns that run in a workspace.

@@ -14,6 +14,8 @@ pub const MAX_BATCH_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 pub const DEFAULT_HISTORY_LIMIT: u32 = 50;
 /// Most revisions one history call answers with.
 pub const MAX_HISTORY_LIMIT: u32 = 500;
+/// Bytes of steps after which a `turn/get` answers with no further one.
+pub const TURN_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Most threads one `thread/list` answers with.
 pub const MAX_THREAD_LIST_LIMIT: u32 = 1_000;
 /// Most characters of a workspace, folder or token name, or of a thread title.
@@ -37,6 +39,7 @@ pub const TABLE: &[(usize, &str)] = &[
     (MAX_SAVE_MESSAGE_CHARACTERS, "characters of the message of a save"),
     (MAX_PATH_BYTES, "bytes of a path"),
     (MAX_THREAD_LIST_LIMIT as usize, "threads of one `thread/list` answer"),
+    (TURN_PAGE_BYTES, "bytes of steps after which a `turn/get` answers with no further one"),
     (MAX_HISTORY_LIMIT as usize, "revisions of one history answer"),
     (DEFAULT_HISTORY_LIMIT as usize, "revisions of a history answer when the call names no limit"),
 ];

@@ -188,8 +188,8 @@ methods! {
     PromptRebuild = "prompt/rebuild", Reader, PromptRebuildParams => PromptResult;
     /// Asks a model. The answer comes while the turn runs: `turn/delta` to this connection, `turn/get` to everybody.
     TurnStart = "turn/start", Operator, TurnStartParams => TurnResult;
-    /// One turn, what happened in it so far, and what waits for a decision.
-    TurnGet = "turn/get", Reader, TurnGetParams => TurnGetResult;
+    /// One turn, what happened in it so far, and what waits for a decision; a long one a page at a time.
+    TurnGet = "turn/get", Reader, TurnPageParams => TurnGetResult;
     /// Follows a turn that somebody else asked: the answer so far now, the rest as `turn/delta`. Needs a connection: not over HTTP POST.
     TurnWatch = "turn/watch", Reader, TurnGetParams => TurnWatchResult;
     /// The newest turns of a thread.

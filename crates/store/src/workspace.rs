@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::notification::TreeChange;
-use protocol::{AgentsConfig, ErrorSubject, Sequence, Workspace, WorkspaceId};
+use protocol::{AgentsConfig, AuditEvent, ErrorSubject, Sequence, Workspace, WorkspaceId};
 
 use crate::column::{to_json, values};
 use crate::on::{Columns, On};
@@ -55,6 +55,10 @@ impl Store {
                 if write.on.execute(INSERT, values).await? == 0 {
                     return Err(taken(new.name));
                 }
+                if new.root_path.is_some() {
+                    let event = AuditEvent::WorkspaceRootChanged { from: None, to: new.root_path.clone() };
+                    write.audit(event).await?;
+                }
                 write.tree_changed(TreeChange::WorkspaceCreated, None, None)?;
                 write.finish().await?;
                 let WorkspaceCreateParams { name, root_path, agents } = new;
@@ -94,6 +98,10 @@ impl Store {
                 let agents = agents_column(after.agents.as_ref())?;
                 let values = values![&after.name, &after.root_path, &agents, after.updated_at, &after.id];
                 write.on.execute(UPDATE, values).await?;
+                if after.root_path != before.root_path {
+                    let (from, to) = (before.root_path, after.root_path.clone());
+                    write.audit(AuditEvent::WorkspaceRootChanged { from, to }).await?;
+                }
                 write.tree_changed(TreeChange::WorkspaceUpdated, None, None)?;
                 Ok(after)
             })
@@ -138,6 +146,13 @@ impl Store {
                 }
                 let after = Workspace { archived_at, updated_at: write.now, ..before };
                 write.on.execute(UPDATE, values![archived_at, after.updated_at, &after.id]).await?;
+                let name = after.name.clone();
+                write
+                    .audit(match archived_at {
+                        Some(_) => AuditEvent::WorkspaceArchived { name },
+                        None => AuditEvent::WorkspaceRestored { name },
+                    })
+                    .await?;
                 write.tree_changed(change, None, None)?;
                 Ok(after)
             })

@@ -5,13 +5,14 @@ use protocol::notification::{
     TurnStarted,
 };
 use protocol::{
-    DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus, WorkspaceId,
+    AuditEvent, DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus,
+    WorkspaceId,
 };
 
 use crate::change::Wake;
 use crate::column::{Value, to_json, values};
 use crate::on::On;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, audit};
 
 /// Takes the next sequence number of the workspace `$1`, and with it the lock of its row, which orders writers.
 ///
@@ -79,6 +80,11 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         taken: Sequence,
     ) -> Self {
         Self { now: on.now(), on, workspace_id, actor, taken, changes: Vec::new() }
+    }
+
+    /// Tells the audit of it.
+    pub(crate) async fn audit(&mut self, event: AuditEvent) -> Result<(), StoreError> {
+        audit::record(self.on, self.actor.as_deref(), Some(&self.workspace_id), event).await
     }
 
     /// Logs that a document changed.

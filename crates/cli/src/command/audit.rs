@@ -7,7 +7,7 @@ use protocol::{AuditEntry, AuditEvent, HowDecided, Timestamp};
 use crate::context::Context;
 use crate::expiry::Since;
 use crate::failure::{Exit, Failure};
-use crate::output::table;
+use crate::output::{shown_name, table};
 
 /// Entries that are asked for at once.
 const PAGE: u32 = 500;
@@ -25,7 +25,7 @@ pub(crate) async fn run(context: Context, since: Option<Since>) -> Result<Exit, 
             vec![
                 entry.at.to_string(),
                 entry.event.kind().replace('_', " "),
-                entry.actor.clone().unwrap_or_else(|| "-".to_owned()),
+                entry.actor.as_deref().map_or_else(|| "-".to_owned(), shown_name),
                 describe(entry),
             ]
         });
@@ -60,17 +60,27 @@ fn describe(entry: &AuditEntry) -> String {
             }
             text
         }
-        AuditEvent::TokenUsed { authentications, calls, .. } => {
-            format!("{}, {}", times("shown", *authentications), number(*calls, "call"))
+        AuditEvent::TokenUsed { authentications, calls, forbidden, .. } => {
+            let mut text = format!("{}, {}", times("shown", *authentications), number(*calls, "call"));
+            if *forbidden > 0 {
+                text.push_str(&format!(", {forbidden} forbidden"));
+            }
+            text
         }
         AuditEvent::AuthenticationFailed { source, reason, count, .. } => {
             format!("from {source}: {} token, {}", reason.name(), number(*count, "time"))
         }
         AuditEvent::TokenCreated { name, role, expires_at, .. } => match expires_at {
-            Some(at) => format!("{name}, {role} until {at}"),
-            None => format!("{name}, {role}"),
+            Some(at) => format!("{}, {role} until {at}", shown_name(name)),
+            None => format!("{}, {role}", shown_name(name)),
         },
-        AuditEvent::TokenRevoked { name, .. } => name.clone(),
+        AuditEvent::TokenRevoked { name, .. }
+        | AuditEvent::WorkspaceArchived { name }
+        | AuditEvent::WorkspaceRestored { name } => shown_name(name),
+        AuditEvent::WorkspaceRootChanged { from, to } => {
+            let named = |path: &Option<String>| path.as_deref().map_or_else(|| "none".to_owned(), shown_name);
+            format!("from {} to {}", named(from), named(to))
+        }
         AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, how, identity } => {
             let decision = if *allowed { "allowed" } else { "denied" };
             let how = match how {

@@ -25,7 +25,7 @@ use crate::command::serve::agent_settings;
 use crate::context::{Context, find_thread, find_turn};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
-use crate::output::{Output, print, shown};
+use crate::output::{Output, print, shown_exactly};
 use crate::place::Viewpoint;
 use crate::terminal::{columns, columns_of, fit};
 
@@ -168,7 +168,7 @@ impl Thread {
         let turn_id = self.turn_id(named).await?;
         let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id };
         let thread_id = &self.thread_id;
-        if self.client.call::<TurnGet>(&params).await?.turn.thread_id != *thread_id {
+        if self.client.call::<TurnGet>(&params.clone().into()).await?.turn.thread_id != *thread_id {
             let message = format!("turn `{named}` belongs to another thread than `{thread_id}`");
             return Err(Failure::usage(message));
         }
@@ -296,7 +296,7 @@ fn print_prompt(output: Output, loaded: &Loaded, section: Option<&str>) -> Resul
 
 /// Exactly the text for programs, so that its fingerprint holds; people want their prompt on a line of its own.
 fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(), Failure> {
-    output.data(result, || shown(text).into_owned())?;
+    output.data(result, || shown_exactly(text).into_owned())?;
     if !output.is_json() && !text.is_empty() && std::io::stdout().is_terminal() {
         print("\n")?;
     }

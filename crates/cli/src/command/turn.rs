@@ -11,7 +11,8 @@ mod steps;
 use client::Client;
 use live::Live;
 use protocol::method::{
-    TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnList, TurnListParams,
+    TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnGetResult, TurnList,
+    TurnListParams, TurnPageParams,
 };
 use protocol::turn::TokenUsage;
 use protocol::{ContentHash, HowDecided, ThreadId, Turn as Record, TurnStatus, WorkspaceId};
@@ -46,7 +47,7 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
         }
         Turn::Show { named, full } => {
             let (client, params, root) = find_with_root(&context, &named).await?;
-            let result = client.call::<TurnGet>(&params).await?;
+            let result = whole(&client, params).await?;
             let extent = if full { Extent::Whole } else { Extent::Shortened };
             output.data(&result, || fit(&shown(&steps::describe(&result, root.as_deref(), extent))))?;
             Ok(Exit::Done)
@@ -78,7 +79,7 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
         }
         Turn::Approve { named, call, deny, digest } => {
             let (client, params) = find(&context, &named).await?;
-            let waiting = client.call::<TurnGet>(&params).await?.approvals;
+            let waiting = client.call::<TurnGet>(&params.clone().into()).await?.approvals;
             let asked = waiting.into_iter().find(|approval| approval.request.call_id == call);
             if let Some(asked) = &asked {
                 let columns = question_view::Screen::here().columns;
@@ -125,6 +126,17 @@ async fn find_with_root(
     Ok((client, TurnGetParams { workspace_id, turn_id }, workspace.root_path))
 }
 
+/// A turn with all its steps, however many pages they are.
+async fn whole(client: &Client, params: TurnGetParams) -> Result<TurnGetResult, Failure> {
+    let mut params = TurnPageParams::from(params);
+    let mut turn = client.call::<TurnGet>(&params).await?;
+    while turn.next.is_some() {
+        params.after = turn.next;
+        turn.append(client.call::<TurnGet>(&params).await?);
+    }
+    Ok(turn)
+}
+
 /// Prints the conversation of a thread, oldest first.
 pub(crate) async fn history(
     context: &Context,
@@ -150,7 +162,7 @@ pub(crate) async fn history(
     turns.reverse();
     for turn in &mut turns {
         let params = TurnGetParams { workspace_id: workspace_id.clone(), turn_id: turn.id.clone() };
-        *turn = client.call::<TurnGet>(&params).await?.turn;
+        *turn = client.call::<TurnGet>(&params.into()).await?.turn;
     }
     context.output.data(&json!({ "turns": turns }), || {
         let talks: Vec<String> = turns.iter().map(talk).collect();

@@ -122,6 +122,11 @@ pub(crate) const KEYS: &[Key] = &[
         "Most connections at once; fewer where the system allows fewer open files."
     ),
     key!(
+        "limits.connections_of_token",
+        gateway.listener.of_token as Positive,
+        "Most connections at once with the same token."
+    ),
+    key!(
         "limits.connections_without_token",
         gateway.listener.unauthenticated as Positive,
         "Most connections at once that have not shown a token yet."

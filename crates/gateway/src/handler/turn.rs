@@ -7,11 +7,11 @@ use agent::{Reach, TurnListener};
 use futures_util::future::BoxFuture;
 use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
 use protocol::hook::Visibility;
-use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT};
+use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT, TURN_PAGE_BYTES};
 use protocol::method::{
     SessionGetParams, SessionGetResult, SessionResumeParams, SessionResumeResult, TurnApproveParams,
     TurnApproveResult, TurnExplainResult, TurnGetParams, TurnGetResult, TurnListParams, TurnListResult,
-    TurnResult, TurnStart, TurnStartParams,
+    TurnPageParams, TurnResult, TurnStart, TurnStartParams,
 };
 use protocol::notification::{TurnDelta, TurnRetrying};
 use protocol::{HowDecided, Method as _, Role, TurnId};
@@ -20,6 +20,7 @@ use serde::Serialize;
 use store::{ApprovalAnswer, TurnActor};
 
 use crate::error::{checked_limit, from_agent, from_store, invalid_params};
+use crate::handler::turn_page;
 use crate::router::Context;
 
 pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, ErrorObject> {
@@ -45,8 +46,11 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     Ok(TurnResult { turn })
 }
 
-pub(crate) async fn get(context: Context, params: TurnGetParams) -> Result<TurnGetResult, ErrorObject> {
-    context.shared.agent.turn_view(&params.workspace_id, &params.turn_id).await.map_err(from_agent)
+pub(crate) async fn get(context: Context, params: TurnPageParams) -> Result<TurnGetResult, ErrorObject> {
+    let TurnPageParams { workspace_id, turn_id, after } = params;
+    let mut turn = context.shared.agent.turn_view(&workspace_id, &turn_id).await.map_err(from_agent)?;
+    turn_page::cut(&mut turn, after.unwrap_or(0), TURN_PAGE_BYTES);
+    Ok(turn)
 }
 
 pub(crate) async fn list(context: Context, params: TurnListParams) -> Result<TurnListResult, ErrorObject> {

@@ -267,3 +267,19 @@ fn without_marks(value: &Value) -> Value {
     }
     value
 }
+
+#[tokio::test]
+async fn the_steps_of_a_turn_are_given_from_any_of_them_on() {
+    let mut stage = Stage::agent(&[("notes.txt", "short")]).await;
+    stage.model.answer(call("read_file", json!({ "path": "notes.txt" })));
+    stage.model.answer(Answer::text("Read."));
+    let whole = stage.ask("read").await;
+    let steps = whole["steps"].as_array().unwrap();
+    assert_eq!((steps.len(), &whole["next"]), (4, &Value::Null), "{whole:#}");
+    for after in [0, 1, 3, 4, 9] {
+        let params = stage.with(json!({ "turn_id": whole["turn"]["id"], "after": after }));
+        let page = stage.socket.ok("turn/get", params).await;
+        assert_eq!(page["steps"].as_array().unwrap()[..], steps[after.min(4)..], "{after}");
+        assert_eq!((&page["turn"], &page["next"]), (&whole["turn"], &Value::Null));
+    }
+}

@@ -78,11 +78,24 @@ pub struct TurnGetResult {
     pub turn: Turn,
     /// What was said and done, in order.
     pub steps: Vec<TurnStep>,
+    /// What to pass as `after` for the steps that did not fit; absent when all that there are were given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
     /// Calls that wait for somebody to decide.
     pub approvals: Vec<TurnApproval>,
-    /// Calls that were decided about, and by whom.
+    /// Calls of these steps that were decided about, and by whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decided: Vec<TurnApproval>,
+}
+
+impl TurnGetResult {
+    /// Adds the page that follows; what both have is as the later one says.
+    pub fn append(&mut self, page: Self) {
+        let Self { turn, steps, next, approvals, decided } = page;
+        self.steps.extend(steps);
+        self.decided.extend(decided);
+        (self.turn, self.next, self.approvals) = (turn, next, approvals);
+    }
 }
 
 /// Answers with turns.
@@ -100,6 +113,26 @@ pub struct TurnGetParams {
     pub workspace_id: WorkspaceId,
     /// The turn.
     pub turn_id: TurnId,
+}
+
+/// Takes a turn whose steps are wanted, a page at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TurnPageParams {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Only steps after so many, such as `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u32>,
+}
+
+impl From<TurnGetParams> for TurnPageParams {
+    /// The first page.
+    fn from(TurnGetParams { workspace_id, turn_id }: TurnGetParams) -> Self {
+        Self { workspace_id, turn_id, after: None }
+    }
 }
 
 /// Answers with a turn that is followed from now on.
@@ -199,6 +232,7 @@ super::in_workspace!(
     TurnStartParams,
     TurnListParams,
     TurnGetParams,
+    TurnPageParams,
     TurnApproveParams,
     SessionGetParams,
     SessionResumeParams,

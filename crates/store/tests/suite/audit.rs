@@ -1,8 +1,9 @@
 //! The audit, and what turns have used.
 
 use protocol::message::TurnItem;
+use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::round::RoundOutcome;
-use protocol::{AuditEntry, AuditEntryId, Role, Timestamp, TokenUsage};
+use protocol::{AuditEntry, AuditEntryId, AuditEvent, Role, Timestamp, TokenUsage};
 use store::{AuditFilter, FinishTurn, NewToken, TurnEnd, hash_secret};
 
 use crate::fixture::{OWNER, failure, from_now};
@@ -37,6 +38,52 @@ both_databases!(entries_are_listed_newest_first_and_filtered, async |given| {
         given.store.record_audit(vec![again.clone()]).await.unwrap();
     }
     assert_eq!(list(AuditFilter { limit: 10, ..AuditFilter::default() }).await.len(), 4);
+});
+
+both_databases!(what_happens_to_a_workspace_is_listed, async |given| {
+    let (store, id) = (&given.store, &given.workspace);
+    let change = |root: Option<&str>, name: Option<&str>| WorkspaceUpdateParams {
+        workspace_id: id.clone(),
+        name: name.map(str::to_owned),
+        root_path: root.map(str::to_owned),
+        agents: None,
+    };
+    for params in [
+        change(Some("/srv/one"), None),
+        change(Some("/srv/one"), Some("renamed")),
+        change(Some("/srv/two"), None),
+    ] {
+        store.update_workspace(params, Some("ada")).await.unwrap();
+    }
+    for _ in 0..2 {
+        store.archive_workspace(id, Some("ada")).await.unwrap();
+    }
+    store.restore_workspace(id, Some("grace")).await.unwrap();
+    let refused = store.update_workspace(change(Some("relative"), None), Some("ada")).await;
+    assert!(refused.is_err(), "what is not done is not listed");
+
+    let filter = AuditFilter { workspace_id: Some(id.clone()), limit: 10, ..AuditFilter::default() };
+    let mut entries = store.audit_entries(filter).await.unwrap();
+    entries.reverse();
+    let (one, two) = (Some("/srv/one".to_owned()), Some("/srv/two".to_owned()));
+    let name = || "renamed".to_owned();
+    let expected = [
+        ("ada", AuditEvent::WorkspaceRootChanged { from: None, to: one.clone() }),
+        ("ada", AuditEvent::WorkspaceRootChanged { from: one, to: two }),
+        ("ada", AuditEvent::WorkspaceArchived { name: name() }),
+        ("grace", AuditEvent::WorkspaceRestored { name: name() }),
+    ];
+    let told: Vec<(&str, AuditEvent)> =
+        entries.iter().map(|entry| (entry.actor.as_deref().unwrap(), entry.event.clone())).collect();
+    assert_eq!(told, expected);
+
+    let root_path = Some("/srv/new".to_owned());
+    let new = WorkspaceCreateParams { name: "made with one".to_owned(), root_path, agents: None };
+    let made = store.create_workspace(new, Some("ada")).await.unwrap();
+    let filter = AuditFilter { workspace_id: Some(made.id), limit: 10, ..AuditFilter::default() };
+    let [entry] = &store.audit_entries(filter).await.unwrap()[..] else { panic!("one entry") };
+    let to = Some("/srv/new".to_owned());
+    assert_eq!(entry.event, AuditEvent::WorkspaceRootChanged { from: None, to });
 });
 
 both_databases!(running_turns_count_with_those_that_have_ended, async |given| {

@@ -74,7 +74,7 @@ impl Names {
             return number.clone();
         }
         let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: id.clone() };
-        let Some(found) = self.ask::<TurnGet>(&params).await else { return id.to_string() };
+        let Some(found) = self.ask::<TurnGet>(&params.into()).await else { return id.to_string() };
         let number = found.turn.ordinal.to_string();
         if self.turns.len() >= REMEMBERED {
             self.turns.clear();

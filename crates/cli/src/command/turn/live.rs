@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use client::{Client, ClientError};
 use protocol::method::{
-    EventsSubscribe, EventsSubscribeParams, TurnCancel, TurnGet, TurnGetParams, TurnGetResult, TurnStart,
-    TurnStartParams, TurnWatch, TurnWatchResult,
+    EventsSubscribe, EventsSubscribeParams, TurnCancel, TurnGet, TurnGetParams, TurnGetResult,
+    TurnPageParams, TurnStart, TurnStartParams, TurnWatch, TurnWatchResult,
 };
 use protocol::notification::{
     ContextCompressed, ContextCompressing, Notification as _, TurnApprovalRequested, TurnCancelled,
@@ -278,13 +278,26 @@ impl<'a> Live<'a> {
 
     /// The turn as it is now, however often the connection is lost.
     async fn get(&mut self) -> Result<TurnGetResult, Failure> {
+        let (workspace_id, turn_id) = (self.workspace_id.clone(), self.turn_id.clone());
+        let mut params = TurnPageParams { workspace_id, turn_id, after: None };
+        let mut whole: Option<TurnGetResult> = None;
         loop {
-            let params =
-                TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: self.turn_id.clone() };
-            match self.call::<TurnGet>(&params).await {
+            let page = match self.call::<TurnGet>(&params).await {
                 Err(_) if self.interrupts > 1 => return Err(self.left()),
-                Err(error) if error.is_transient() => self.reconnect().await?,
-                answer => return Ok(answer?),
+                Err(error) if error.is_transient() => {
+                    self.reconnect().await?;
+                    continue;
+                }
+                answer => answer?,
+            };
+            params.after = page.next;
+            let is_last = page.next.is_none();
+            match &mut whole {
+                Some(whole) => whole.append(page),
+                None => whole = Some(page),
+            }
+            if let Some(whole) = whole.take_if(|_| is_last) {
+                return Ok(whole);
             }
         }
     }
