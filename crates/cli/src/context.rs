@@ -18,7 +18,7 @@ use protocol::local::DATABASE_FILE;
 use protocol::{FolderId, WorkspaceId};
 use secrecy::SecretString;
 
-use crate::arguments::{Arguments, Command, InScope, Session};
+use crate::arguments::{Arguments, Command, Globals, InScope, Session};
 use crate::config::directories::{Directories, DirectoryFlags, system_file};
 use crate::config::flag::Flag;
 use crate::config::table::{KEYS, Sections};
@@ -43,8 +43,7 @@ impl Context {
     pub(crate) fn new(arguments: &Arguments, output: Output) -> Result<Self, Failure> {
         let globals = &arguments.globals;
         let here = working_directory()?;
-        let flags = DirectoryFlags { home: globals.home.clone(), data: globals.data.clone() };
-        let directories = Directories::find(flags, |name| std::env::var_os(name), &here)?;
+        let directories = find_directories(globals)?;
         // What is wrong with the file is for the command to say.
         let session =
             session_file(&arguments.command).and_then(|path| SessionFile::peek(path).ok().flatten());
@@ -129,6 +128,12 @@ impl Context {
         };
         Ok((workspace.id, folder))
     }
+}
+
+/// The directories that flags and variables name, or those that are used otherwise.
+pub(crate) fn find_directories(globals: &Globals) -> Result<Directories, Failure> {
+    let flags = DirectoryFlags { home: globals.home.clone(), data: globals.data.clone() };
+    Directories::find(flags, |name| std::env::var_os(name), &working_directory()?)
 }
 
 /// What relative paths count from. Where the directory is gone, the shell's word for it: what is named absolutely

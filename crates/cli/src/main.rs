@@ -55,16 +55,22 @@ fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
     start_log(arguments.globals.verbose, output);
     let context = match Context::new(&arguments, output) {
         // What is wrong with the configuration is what it was asked.
-        Err(failure) if matches!(arguments.command, Command::Doctor) => {
-            return command::doctor::without_context(output, &failure);
-        }
-        context => context?,
+        Err(failure) if !matches!(arguments.command, Command::Doctor) => return Err(failure),
+        context => context,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::caused_by(Exit::Failed, "could not start", error))?;
-    let exit = runtime.block_on(command::run(arguments.command, context));
+    let exit = runtime.block_on(async {
+        match context {
+            Ok(context) => command::run(arguments.command, context).await,
+            Err(failure) => {
+                let directories = context::find_directories(&arguments.globals).ok();
+                command::doctor::without_configuration(output, directories.as_ref(), &failure).await
+            }
+        }
+    });
     // A read of standard input that never ends must not keep the command alive.
     runtime.shutdown_background();
     exit

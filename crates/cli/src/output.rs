@@ -274,6 +274,25 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { visible(text) } else { text.into() }
 }
 
+/// The same of a text that is looked at to see what exactly is in it: also what has no width or changes the order is made
+/// visible. Not for what is only read: such characters belong to some languages.
+pub(crate) fn shown_exactly(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { all_visible(text) } else { text.into() }
+}
+
+/// Somebody's name, whole and on one line, so that none can pass for another.
+pub(crate) fn shown_name(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len());
+    for character in name.chars() {
+        if is_unseen(character) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
 /// Somebody's text on one line of so many characters, for messages: nothing in it steers a terminal, ends the line
 /// or changes the order in which it is read.
 pub(crate) fn one_line(text: &str, width: usize) -> String {
@@ -343,13 +362,22 @@ fn is_unseen(character: char) -> bool {
 
 /// The same text without what would steer a terminal; lines and tabs stay.
 fn visible(text: &str) -> Cow<'_, str> {
-    let steers = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
-    if !text.contains(steers) {
+    escaped(text, char::is_control)
+}
+
+/// The same text with all that cannot be seen made visible; lines and tabs stay.
+fn all_visible(text: &str) -> Cow<'_, str> {
+    escaped(text, is_unseen)
+}
+
+fn escaped(text: &str, is_meant: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_meant = |character: char| !matches!(character, '\n' | '\t') && is_meant(character);
+    if !text.contains(&is_meant) {
         return text.into();
     }
     let mut result = String::with_capacity(text.len());
     for character in text.chars() {
-        if steers(character) {
+        if is_meant(character) {
             result.extend(character.escape_unicode());
         } else {
             result.push(character);
@@ -366,6 +394,19 @@ mod tests {
     fn what_would_steer_a_terminal_is_made_visible() {
         assert_eq!(visible("\ta\u{1b}[2Jb\u{9b}\n"), "\ta\\u{1b}[2Jb\\u{9b}\n");
         assert!(matches!(visible("a\tb\n"), Cow::Borrowed(_)));
+        // A joiner belongs to some languages, and is shown where somebody looks for it.
+        assert_eq!(visible("a\u{200d}b\u{202e}"), "a\u{200d}b\u{202e}");
+        assert_eq!(all_visible("\ta\u{200d}\u{1b}b\u{202e}é日\n"), "\ta\\u{200d}\\u{1b}b\\u{202e}é日\n");
+        assert!(matches!(all_visible("a\té日\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn no_name_passes_for_another() {
+        for name in ["owner\u{200b}", "ow\u{ad}ner", "owner\u{a0}", "x\u{202e}y", "a\nb", "a\u{1b}[2J"] {
+            let shown = shown_name(name);
+            assert!(shown.contains("\\u{") && !shown.contains(is_unseen), "{shown}");
+        }
+        assert_eq!(shown_name("Zoë’s build"), "Zoë’s build");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
-use crate::support::Machine;
+use crate::support::{Machine, eventually};
 
 /// The verdict of every check of a kind, worst case last.
 fn verdicts(machine: &Machine, name: &str, code: i32) -> Vec<(String, String)> {
@@ -81,6 +81,49 @@ fn what_is_wrong_is_named_with_what_to_do() {
 
     machine.write("home/config.toml", "nonsense = 1\n");
     assert_eq!(verdicts(&machine, "configuration", 1)[0].0, "fail");
+    // The rest is looked at all the same.
+    assert_eq!(verdicts(&machine, "database", 1)[0].0, "fail");
+    assert_eq!(verdicts(&machine, "data", 1)[0].0, "ok");
+    assert_eq!(verdicts(&machine, "gateway", 1)[0].1, "none runs on this data directory");
+    assert_eq!(verdicts(&machine, "others", 1)[0].0, "warn");
+}
+
+#[test]
+fn a_gateway_that_is_not_ready_is_not_said_to_be_well() {
+    let machine = Machine::new();
+    let server = machine.serve();
+    let database = machine.data().join("foreword.db");
+    std::fs::rename(&database, machine.data().join("gone.db")).unwrap();
+    let found = verdicts(&machine, "gateway", 1);
+    let (verdict, message) = &found[0];
+    assert_eq!(verdict, "fail", "{message}");
+    assert!(message.starts_with(&format!("runs at {}, and is not ready: ", server.url)), "{message}");
+    std::fs::rename(machine.data().join("gone.db"), &database).unwrap();
+    assert_eq!(verdicts(&machine, "gateway", 0)[0].0, "ok");
+}
+
+#[test]
+fn a_root_that_has_come_to_hold_private_files_is_reported() {
+    let machine = Machine::new();
+    let server = machine.serve();
+    let root = machine.project().join("linked");
+    std::fs::create_dir(machine.project().join("real")).unwrap();
+    std::os::unix::fs::symlink("real", &root).unwrap();
+    machine.run(&format!("workspace create demo --root {}", root.display())).done();
+    assert_eq!(verdicts(&machine, "workspaces", 0), []);
+    std::fs::remove_file(&root).unwrap();
+    std::os::unix::fs::symlink(machine.data(), &root).unwrap();
+    let found = verdicts(&machine, "workspaces", 0);
+    let (verdict, message) = &found[0];
+    assert_eq!((found.len(), verdict.as_str()), (1, "warn"));
+    let unsafe_root = "the root of workspace `demo` is not safe: ~/project/linked is ~/data, where the gateway keeps \
+                       its own files";
+    assert_eq!(message, unsafe_root);
+    assert_eq!(server.stop("TERM").code(), Some(0));
+    let server = machine.serve();
+    // Said after it listens.
+    let warning = format!("warning: {unsafe_root}\nhint: ");
+    eventually("the warning", || machine.tidy(&server.log()).contains(&warning).then_some(()));
 }
 
 #[test]

@@ -13,14 +13,14 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use self::repository::{ORDER, PLANTED};
-use crate::support::{Machine, Said};
+use crate::support::{Machine, Said, finish};
 
 /// Most that a command may say; a repository of any size must not make it more.
 const MAX_SAID_BYTES: usize = 4 << 20;
 /// What a command may say of a terminal's own characters: they are no business of a model's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TerminalControls {
-    /// It prints exactly the text that an agent gets.
+    /// It prints exactly the text that an agent gets, and not to a terminal.
     PassedOn,
     Refused,
 }
@@ -55,6 +55,16 @@ fn run(machine: &Machine, words: &str) -> Said {
     said
 }
 
+/// What a command prints to a terminal and nothing else; none where there is no program that gives it one.
+fn on_terminal(machine: &Machine, words: &str) -> Option<String> {
+    let script = format!(
+        "command -v script >/dev/null || exit 99; \
+         script -qec '\"$foreword\" --color never {words} 2>/dev/null' /dev/null"
+    );
+    let said = finish(machine.shell(&script), b"");
+    (said.code != Some(99)).then_some(said.out)
+}
+
 #[test]
 fn a_malicious_repository_is_bounded_for_every_command_that_reads_files() {
     let machine = Machine::new();
@@ -84,12 +94,19 @@ fn a_malicious_repository_is_bounded_for_every_command_that_reads_files() {
         let controls = if is_exact { TerminalControls::PassedOn } else { TerminalControls::Refused };
         check(words, &said.out, controls);
         check(words, &said.err, TerminalControls::Refused);
+        if is_exact && let Some(out) = on_terminal(&machine, words) {
+            assert!(out.contains("\\u{1b}") || !said.out.contains('\x1b'), "{words}: {out}");
+            check(&format!("{words}, on a terminal"), &out, TerminalControls::Refused);
+        }
     }
     // These pass on what they read as the agents do that they stand for, hidden characters and all.
     for profile in ["codex", "codelia"] {
         for words in [format!("show --profile {profile}"), format!("show {deepest} --profile {profile}")] {
             let said = run(&machine, &words);
             assert!(said.out.len() <= MAX_SAID_BYTES && !said.out.contains("root:x:0:0"), "{words}");
+            if let Some(out) = on_terminal(&machine, &words) {
+                check(&format!("{words}, on a terminal"), &out, TerminalControls::Refused);
+            }
         }
     }
 }

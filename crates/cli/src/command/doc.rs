@@ -20,8 +20,7 @@ use protocol::{Document, DocumentStatus, ResolvedDocument, Version, Warning};
 use crate::arguments::{Doc, InScope};
 use crate::context::{Context, PastScope, find_thread};
 use crate::failure::{Exit, Failure};
-use crate::output::table;
-use crate::output::{Output, one_line, print, shown};
+use crate::output::{Output, one_line, print, shown, shown_name, table};
 use crate::terminal::time;
 use crate::words::enum_str;
 
@@ -149,7 +148,8 @@ fn print_text(content: &str) -> Result<(), Failure> {
 fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
     print_text(&document.content)?;
     let status = if document.status == DocumentStatus::Draft { ", a draft" } else { "" };
-    let author = document.updated_by.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
+    let author =
+        document.updated_by.as_deref().map(|name| format!(" by {}", shown_name(name))).unwrap_or_default();
     output.note(format!("version {}{status}, saved {}{author}", document.version, time(document.updated_at)));
     Ok(())
 }
@@ -181,7 +181,8 @@ async fn revision(
     }
     let revision = &result.revision;
     print_text(&revision.content)?;
-    let author = revision.saved_by.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
+    let author =
+        revision.saved_by.as_deref().map(|name| format!(" by {}", shown_name(name))).unwrap_or_default();
     context.output.note(format!("version {version}, saved {}{author}", time(revision.saved_at)));
     Ok(Exit::Done)
 }
@@ -235,7 +236,7 @@ async fn history(
             vec![
                 revision.version.to_string(),
                 time(revision.saved_at),
-                revision.saved_by.clone().unwrap_or_else(|| "-".to_owned()),
+                revision.saved_by.as_deref().map_or_else(|| "-".to_owned(), shown_name),
                 reason,
                 revision.char_count.to_string(),
                 revision.content_sha256.as_str().chars().take(12).collect(),

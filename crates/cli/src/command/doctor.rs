@@ -2,16 +2,19 @@
 
 mod check;
 mod files;
+mod running;
 
 use std::path::Path;
 
 use client::{ClientError, Target};
 use gateway::Database;
 use protocol::Timestamp;
-use protocol::local::GATEWAY_FILE;
+use protocol::local::{DATABASE_FILE, GATEWAY_FILE};
 use serde_json::json;
 
 use self::check::{Check, Verdict};
+use crate::command::serve::sandbox_hint;
+use crate::config::directories::Directories;
 use crate::config::providers;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -28,10 +31,12 @@ const CLOCK_DIFFERENCE_MS: u64 = 5_000;
 const EARLIEST: &str = "2026-01-01T00:00:00Z";
 
 pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
+    let data = &context.directories.data;
     let mut checks = vec![configuration(context)];
-    checks.extend(files::data_directory(&context.directories.data));
-    checks.push(files::secrets(context));
-    checks.push(gateway(&context.directories.data));
+    checks.extend(files::data_directory(data));
+    checks.push(files::secrets(&context.directories.home));
+    checks.push(gateway(data).await);
+    checks.extend(running::roots(context).await);
     let progress = Progress::start(context.output, "checking the database");
     match context.database() {
         Ok(Database::Sqlite(path)) => {
@@ -45,9 +50,29 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     report(context.output, &checks)
 }
 
-/// The report where the configuration is so wrong that nothing else can be looked at.
-pub(crate) fn without_context(output: Output, failure: &Failure) -> Result<Exit, Failure> {
-    report(output, &[of_failure("configuration", failure)])
+/// The report where the configuration cannot be read: what is wrong with it, and all that does not depend on it.
+pub(crate) async fn without_configuration(
+    output: Output,
+    directories: Option<&Directories>,
+    failure: &Failure,
+) -> Result<Exit, Failure> {
+    let mut checks = vec![of_failure("configuration", failure)];
+    if let Some(Directories { data, home, .. }) = directories {
+        checks.extend(files::data_directory(data));
+        checks.push(files::secrets(home));
+        checks.push(gateway(data).await);
+        // Which database it is, is in the configuration; the one in the data directory is looked at where there is one.
+        let embedded_file = data.join(DATABASE_FILE);
+        if embedded_file.exists() {
+            let _progress = Progress::start(output, "checking the database");
+            checks.push(embedded(data, &embedded_file).await);
+        }
+        checks.push(files::disk_space(data));
+    }
+    checks.extend([clock(), files::handles()]);
+    let unseen = "providers, the sandbox and a database elsewhere were not looked at";
+    checks.push(Check::warn("others", unseen).hint("mend the configuration, and run doctor again"));
+    report(output, &checks)
 }
 
 fn report(output: Output, checks: &[Check]) -> Result<Exit, Failure> {
@@ -80,9 +105,15 @@ fn default_model(context: &Context) -> Option<Check> {
     Some(Check::warn("configuration", message).hint(format!("set {missing} where the gateway starts")))
 }
 
-fn gateway(data: &Path) -> Check {
+async fn gateway(data: &Path) -> Check {
     match (Target::Local { data: data.to_owned() }).locate() {
-        Ok(located) => Check::ok("gateway", format!("runs at {}", located.url)),
+        Ok(located) => match running::readiness(&located.url).await {
+            Ok(()) => Check::ok("gateway", format!("runs at {}", located.url)),
+            Err(reason) => {
+                Check::fail("gateway", format!("runs at {}, and is not ready: {reason}", located.url))
+                    .hint("its log says more; what it needs is below")
+            }
+        },
         Err(ClientError::NotRunning { .. }) if data.join(GATEWAY_FILE).exists() => {
             Check::warn("gateway", format!("none runs, but {GATEWAY_FILE} is still there"))
                 .hint("it is ignored; the next start removes it")
@@ -180,8 +211,7 @@ fn sandbox(context: &Context) -> Check {
     match sections.shell.level() {
         Ok(level) => Check::ok("sandbox", format!("commands run at level `{}`", level.name())),
         Err(reason) if sections.shell_enabled => {
-            Check::fail("sandbox", format!("no command will run: {reason}"))
-                .hint("mend that, or accept a weaker level in permissions.shell_sandbox")
+            Check::fail("sandbox", format!("no command will run: {reason}")).hint(sandbox_hint())
         }
         Err(reason) => Check::ok("sandbox", format!("shell.enabled is false; if it were true: {reason}")),
     }

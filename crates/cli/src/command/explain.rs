@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure};
 use crate::files::{
     Absent, Explained, Files, LostText, Shown, directory, kept_bytes, tokens, warn, warn_of_lost_text,
 };
-use crate::output::{is_coloured, plain, print, shown};
+use crate::output::{is_coloured, plain, print, shown_exactly};
 use crate::place::Viewpoint;
 use crate::progress::Progress;
 use crate::terminal::{self, wrap};
@@ -48,7 +48,7 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
     warn_of_lost_text(context, &resolution);
     match &resolution.text {
         Some(text) => {
-            print(&shown(text))?;
+            print(&shown_exactly(text))?;
             // Exactly the text for programs; people want a terminal that is not steered, and their prompt on a line
             // of its own.
             if std::io::stdout().is_terminal() {

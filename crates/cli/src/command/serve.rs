@@ -10,7 +10,7 @@ use std::time::Duration;
 use agent::AgentSettings;
 use client::ClientError;
 use gateway::{Gateway, GatewaySettings, StartError};
-use protocol::Hint as _;
+use protocol::{Hint as _, Workspace};
 use provider::Providers;
 use serde_json::json;
 
@@ -20,8 +20,10 @@ use crate::config::providers;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
+use crate::output::shown_name;
 use crate::proxy;
 use crate::signals::StopSignals;
+use crate::words::shell_word;
 
 /// How often `--stdio` looks again at a gateway that holds the data directory but cannot be reached: it is starting,
 /// or has just ended. A look takes about a second.
@@ -60,6 +62,7 @@ pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Fail
                 output.json(&listening)?;
             }
             output.note(welcome::text(&gateway, &context).await);
+            warn_of_exposed_files(&context, &gateway).await;
             stop.next().await;
             output.note("stopping; finishing what was accepted (once more to stop at once)");
             stop.unless_asked_again(gateway.shutdown()).await
@@ -166,12 +169,46 @@ pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<
 }
 
 /// What no tool may see, and no prompt hold: our own directories, and secrets and settings that are kept elsewhere.
-fn private_paths(context: &Context) -> Vec<PathBuf> {
+pub(super) fn private_paths(context: &Context) -> Vec<PathBuf> {
     let sections = context.configuration.sections();
     let keys = sections.providers.values().filter_map(|provider| provider.api_key_file.clone());
     let secrets = keys.chain(sections.client.token_file.clone());
     let directories = [context.directories.data.clone(), context.directories.home.clone()];
     directories.into_iter().chain(context.configuration_files.clone()).chain(secrets).collect()
+}
+
+/// A root was looked at when it was set; the gateway's own files may have come to lie in it since. Tools do not reach them
+/// there, but whoever works in that directory does.
+async fn warn_of_exposed_files(context: &Context, gateway: &Gateway) {
+    // Whoever cannot read them now is told elsewhere.
+    let workspaces = gateway.store().workspaces().await.unwrap_or_default();
+    let private = private_paths(context);
+    for (message, hint) in exposed_roots(workspaces, private).await {
+        context.output.warning(&message, Some(&hint));
+    }
+}
+
+/// The workspaces whose root holds private files or lies among them: what is wrong, and what to do.
+pub(super) async fn exposed_roots(
+    workspaces: Vec<Workspace>,
+    private: Vec<PathBuf>,
+) -> Vec<(String, String)> {
+    // It looks at the disk.
+    agent::blocking(move || {
+        let living = workspaces.iter().filter(|workspace| workspace.archived_at.is_none());
+        let problems = living.filter_map(|workspace| {
+            let problem = gateway::root_path_problem(workspace.root_path.as_deref()?, &private)?;
+            let name = shown_name(&workspace.name);
+            let message = format!("the root of workspace `{name}` is not safe: {problem}");
+            let hint = format!(
+                "move those files, or give it another directory: foreword workspace update {} --root DIR",
+                shell_word(&name)
+            );
+            Some((message, hint))
+        });
+        problems.collect()
+    })
+    .await
 }
 
 /// A section that nobody knows may be one that a hook brings, or a typing error.
@@ -199,8 +236,17 @@ async fn warn_of_useless_shell(context: &Context) {
             "shell.enabled is true, but no command will run: permissions.shell_sandbox is {weakest}, and this \
              machine cannot give that: {reason}"
         );
-        let hint = "mend that, or accept a weaker level in permissions.shell_sandbox";
-        context.output.warning(&message, Some(hint));
+        context.output.warning(&message, Some(sandbox_hint()));
+    }
+}
+
+/// What to do where commands cannot be sandboxed.
+pub(super) fn sandbox_hint() -> &'static str {
+    if rustix::process::geteuid().is_root() {
+        // Nothing but `off` works there.
+        "run the gateway as an ordinary user: commands must not run as root, at any level that confines them"
+    } else {
+        "mend that, or accept a weaker level in permissions.shell_sandbox"
     }
 }
 

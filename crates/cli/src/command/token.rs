@@ -12,7 +12,7 @@ use protocol::{AccessToken, Timestamp, WorkspaceId};
 use crate::arguments::{InWorkspace, Token};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::output::table;
+use crate::output::{shown_name, table};
 use crate::terminal::time;
 
 pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failure> {
@@ -32,7 +32,8 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
             output.data(&result, || format!("{}\n", result.secret))?;
             output.note(format!(
                 "made token `{}` with the role {}; this is the only time its secret is shown",
-                result.token.name, result.token.role
+                shown_name(&result.token.name),
+                result.token.role
             ));
         }
         Token::List => {
@@ -42,13 +43,13 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
             output.data(&result, || {
                 let rows = result.tokens.iter().map(|token| {
                     vec![
-                        token.name.clone(),
+                        shown_name(&token.name),
                         token.role.to_string(),
                         token.workspace_id.as_ref().map_or("all".to_owned(), |id| {
                             names.get(id).cloned().unwrap_or_else(|| id.to_string())
                         }),
                         time(token.created_at),
-                        token.created_by.clone().unwrap_or_else(|| "-".to_owned()),
+                        token.created_by.as_deref().map_or_else(|| "-".to_owned(), shown_name),
                         state(token, now),
                     ]
                 });
@@ -58,7 +59,7 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
         Token::Revoke { name } => {
             let result = client.call::<TokenRevoke>(&TokenRevokeParams { name }).await?;
             output.data(&result, String::new)?;
-            output.note(format!("revoked token `{}`", result.token.name));
+            output.note(format!("revoked token `{}`", shown_name(&result.token.name)));
         }
     }
     Ok(Exit::Done)

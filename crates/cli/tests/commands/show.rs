@@ -267,11 +267,15 @@ fn codex_has_its_own_home_and_settings() {
 #[test]
 fn a_terminal_is_not_steered() {
     let machine = Machine::new();
-    machine.write("project/AGENTS.md", "a \u{1b}[2J b\n");
-    assert!(machine.run("show").done().contains("a \u{1b}[2J b\n"), "a pipe gets the text as it is");
-    let script = "command -v script >/dev/null || exit 99; script -qec '\"$foreword\" show' /dev/null";
+    machine.write("project/AGENTS.md", "a \u{1b}[2J b \u{202e} c\n");
+    let exact = "a \u{1b}[2J b \u{202e} c\n";
+    // Codex passes on what a file has, hidden characters and all.
+    let out = machine.run("show --profile codex").done();
+    assert!(out.contains(exact), "a pipe gets the text as it is: {out:?}");
+    let script =
+        "command -v script >/dev/null || exit 99; script -qec '\"$foreword\" show --profile codex' /dev/null";
     let said = finish(machine.shell(script), b"");
     if said.code != Some(99) {
-        assert!(said.out.contains("a \\u{1b}[2J b\r\n"), "{said:?}");
+        assert!(said.out.contains("a \\u{1b}[2J b \\u{202e} c\r\n"), "{said:?}");
     }
 }

@@ -15,6 +15,7 @@ use crate::arguments::InScope;
 use crate::context::Context;
 use crate::editor::{Draft, DraftOrigin, check_editor, drafts_directory};
 use crate::failure::{Exit, Failure};
+use crate::output::shown_name;
 use crate::words::shell_word;
 
 /// How often an edit is merged with what others saved meanwhile before it gives up.
@@ -144,7 +145,8 @@ fn merge_into(context: &Context, draft: &mut Draft, mine: &str, theirs: &ErrorDa
     let own = draft.keep_own(mine)?;
     draft.write(merged.text())?;
     draft.set_origin(DraftOrigin { version, base: text.to_owned(), ..origin })?;
-    let author = other.and_then(|document| document.updated_by.as_deref()).unwrap_or("somebody");
+    let author = other.and_then(|document| document.updated_by.as_deref());
+    let author = author.map_or_else(|| "somebody".to_owned(), shown_name);
     let what = match (other, &merged) {
         (None, _) => "archived the document meanwhile; saving makes it anew".to_owned(),
         (Some(_), Merged::Clean(_)) => {

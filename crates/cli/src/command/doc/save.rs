@@ -10,6 +10,7 @@ use crate::arguments::DocSave;
 use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::output::shown_name;
 
 pub(super) async fn run(context: &Context, client: &Client, arguments: DocSave) -> Result<Exit, Failure> {
     let DocSave { file, expected_version, force, allow_empty, message, scope } = arguments;
@@ -49,7 +50,8 @@ fn agreed_version(there: Option<&Document>, content: &str, place: &str) -> Resul
     if there.content == protocol::text::normalise(content) {
         return Ok(there.version);
     }
-    let author = there.updated_by.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
+    let author =
+        there.updated_by.as_deref().map(|name| format!(" by {}", shown_name(name))).unwrap_or_default();
     let version = format!("version {}, saved {}{author}", there.version, there.updated_at);
     let difference = shown_unified(&there.content, content, ("there now", "yours"));
     match confirm(&format!("{difference}{place} has {version}. Replace it?")) {

@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::check::Check;
-use crate::context::Context;
 
 /// Below this, the next save may fail.
 const LEAST_SPACE: u64 = 16 << 20;
@@ -57,8 +56,7 @@ pub(super) fn data_directory(data: &Path) -> Vec<Check> {
 }
 
 /// Files of the home directory that hold a secret and can be read by others. They are the user's: nothing mends them.
-pub(super) fn secrets(context: &Context) -> Check {
-    let home = &context.directories.home;
+pub(super) fn secrets(home: &Path) -> Check {
     let files = fs::read_dir(home).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut open: Vec<String> = files
         .filter(|path| path.is_file() && is_open(path) && holds_secret(path))

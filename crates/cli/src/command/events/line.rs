@@ -5,7 +5,7 @@ use protocol::notification::{ChangeOrigin, DocumentChanged, Notification as _, T
 use protocol::{DocumentStatus, FolderId, ThreadId, TurnId};
 
 use super::names::Names;
-use crate::output::one_line;
+use crate::output::{one_line, shown_name};
 use crate::terminal::{self, moment, wrap};
 use crate::words::{count, enum_str};
 
@@ -38,7 +38,7 @@ pub(super) async fn describe(event: &Event, names: &mut Names) -> String {
         // A gateway of an older version does not say.
         Err(_) => ("-".to_owned(), None),
     };
-    let by = by.map_or_else(|| "-".to_owned(), |by| one_line(&by, NAME_WIDTH));
+    let by = by.map_or_else(|| "-".to_owned(), |by| one_line(&shown_name(&by), NAME_WIDTH));
     let line = format!("{:>6}  {at}  {by}  {what}", event.seq);
     format!("{}\n", wrap(&line, terminal::columns(), INDENT))
 }

@@ -8,7 +8,7 @@ use protocol::{ApprovalDecision, CallEffects, HowDecided, ProtectedChange, TurnA
 use super::steps::outcome;
 use super::{describe_spent, describe_usage, status_name};
 use crate::command::prompt::{describe_remark, describe_source, hash, list};
-use crate::output::{one_line, shown_path};
+use crate::output::{one_line, shown_name, shown_path};
 use crate::terminal::when;
 use crate::words::{count, enum_str};
 
@@ -127,7 +127,7 @@ pub(super) fn describe_decision(approval: &TurnApproval, status: TurnStatus) -> 
 fn describe_verdict(decision: &ApprovalDecision) -> String {
     let ApprovalDecision { allowed, decided_by, decided_at, how } = decision;
     let when = when(*decided_at);
-    let who = one_line(decided_by.as_deref().unwrap_or("somebody without a name"), WIDTH);
+    let who = decided_by.as_deref().map_or_else(|| "somebody without a name".to_owned(), shown_name);
     let (verb, flag) = if *allowed { ("allowed", "--allow-writes") } else { ("denied", "--deny-writes") };
     match how {
         HowDecided::Asked => format!("{verb} by {who} {when}"),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::explain::describe_decision;
 use super::question_view::{Screen, rows};
 use super::{describe_spent, status_name};
-use crate::output::one_line;
+use crate::output::{one_line, shown_name};
 use crate::terminal::{columns, time, wrap};
 use crate::words::count;
 
@@ -49,7 +49,7 @@ pub(super) fn describe(result: &TurnGetResult, root: Option<&str>, extent: Exten
     row("cwd", turn.cwd.clone());
     row("began", Some(time(turn.created_at)));
     row("ended", turn.finished_at.map(time));
-    row("by", turn.created_by.clone());
+    row("by", turn.created_by.as_deref().map(shown_name));
     row("tokens", describe_spent(turn));
     let tools: HashMap<&str, &str> =
         calls(&result.steps).map(|call| (call.id.as_str(), call.name.as_str())).collect();
