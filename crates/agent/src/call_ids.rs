@@ -1,5 +1,7 @@
-//! Ids of calls: a decision, a result and a reminder belong to one call, so no two that a
-//! provider sees in one request may have the same.
+//! Ids and names of calls, as every provider takes them back.
+//!
+//! A decision, a result and a reminder belong to one call, so no two that a provider sees in one request may have the same
+//! id.
 //!
 //! Some servers number the calls of every answer anew, or give all of them one id. A person who allows a call must not
 //! have allowed another.
@@ -10,15 +12,19 @@ use provider::{Block, Message};
 
 use protocol::message::TurnMessage;
 
-/// Most characters of an id that is kept.
+/// Most characters of an id or a name that is kept.
 const MAX_CHARS: usize = 64;
 
-/// Gives the calls of an answer ids that no other call of the request has; those that are so already stay.
+/// Gives the calls of an answer names that can be sent back, and ids that no other call of the request has; those that
+/// are so already stay.
 pub(crate) fn make_unique<'a>(message: &mut Message, earlier: impl Iterator<Item = &'a TurnMessage>) {
     let calls = earlier.flat_map(|entry| entry.message.tool_calls());
     let mut taken: HashSet<String> = calls.map(|call| call.id.clone()).collect();
     for block in &mut message.blocks {
         let Block::ToolCall(call) = block else { continue };
+        if !is_usable(&call.name) {
+            call.name = usable_name(&call.name);
+        }
         if !is_usable(&call.id) || taken.contains(&call.id) {
             let base = if is_usable(&call.id) { call.id.as_str() } else { "call" };
             let free = (2..).map(|number| format!("{base}_{number}")).find(|id| !taken.contains(id));
@@ -26,6 +32,14 @@ pub(crate) fn make_unique<'a>(message: &mut Message, earlier: impl Iterator<Item
         }
         taken.insert(call.id.clone());
     }
+}
+
+/// The name of no tool of ours, so the model is told which there are.
+fn usable_name(name: &str) -> String {
+    let known = |character: char| character.is_ascii_alphanumeric() || character == '-';
+    let name = name.chars().map(|character| if known(character) { character } else { '_' });
+    let name: String = name.take(MAX_CHARS).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
 /// Whether every provider takes it back.
@@ -49,6 +63,22 @@ mod tests {
             })
         };
         Message::assistant(ids.iter().map(call).collect())
+    }
+
+    #[test]
+    fn a_name_that_no_provider_takes_back_is_changed() {
+        for (name, expected) in [
+            ("read_file", "read_file"),
+            ("functions.read_file", "functions_read_file"),
+            ("", "unnamed"),
+            ("ü", "_"),
+        ] {
+            let call = ToolCall { id: "a".to_owned(), name: name.to_owned(), arguments: "{}".to_owned() };
+            let mut message = Message::assistant(vec![Block::ToolCall(call)]);
+            make_unique(&mut message, std::iter::empty());
+            assert_eq!(message.tool_calls().next().unwrap().name, expected);
+        }
+        assert_eq!(usable_name(&"x".repeat(300)).len(), MAX_CHARS);
     }
 
     #[test]

@@ -210,18 +210,24 @@ fn position(text: &str, characters: usize) -> usize {
 fn lines(message: &Message) -> Vec<String> {
     let said = message.blocks.iter().enumerate().filter_map(|(index, block)| match (message.role, block) {
         // What follows a user's own words is of one turn, and instructions are delivered again.
-        (MessageRole::User, Block::Text { text }) if index == 0 => Some(format!("User: {}", bounded(text))),
-        (MessageRole::Assistant, Block::Text { text }) => Some(format!("Assistant: {}", bounded(text))),
+        (MessageRole::User, Block::Text { text }) if index == 0 => Some(said_by("User", &bounded(text))),
+        (MessageRole::Assistant, Block::Text { text }) => Some(said_by("Assistant", &bounded(text))),
         (_, Block::ToolCall(call)) => {
-            Some(format!("Assistant calls {}: {}", call.name, shortened(&call.arguments)))
+            Some(said_by(&format!("Assistant calls {}", call.name), &shortened(&call.arguments)))
         }
         (_, Block::ToolResult(result)) => {
-            let outcome = if result.is_error { "failed" } else { "answered" };
-            Some(format!("Tool {outcome}: {}", shortened(&result.blocks.join("\n"))))
+            let outcome = if result.is_error { "Tool failed" } else { "Tool answered" };
+            Some(said_by(outcome, &shortened(&result.blocks.join("\n"))))
         }
         _ => None,
     });
     said.collect()
+}
+
+/// A line of the conversation. Only what somebody said begins a line: a file that a tool has read could otherwise go on
+/// as the user.
+fn said_by(who: &str, text: &str) -> String {
+    format!("{who}: {}", text.replace('\n', "\n    "))
 }
 
 /// What was said, without the middle of what is far too long.

@@ -14,7 +14,7 @@ use protocol::message::{AttachedEffects, AttachedReminder, TurnMessage};
 use protocol::{CallEffects, Hint, ToolCall};
 use provider::{Message, ToolResult};
 use store::TurnEvent;
-use tools::{Access, CheckedCall, Router, ToolOutput};
+use tools::{Access, CheckedCall, Router, ToolOutput, Touch};
 
 use crate::error::AgentError;
 use crate::task::blocking;
@@ -74,10 +74,19 @@ impl Hint for Refusal {
     }
 }
 
+impl Refusal {
+    /// It may name files, and it does not come from a tool.
+    fn output(&self) -> ToolOutput {
+        ToolOutput::error(make_harmless(&self.with_hint()).0)
+    }
+}
+
 struct Answered {
     call: ToolCall,
     output: ToolOutput,
     is_held_back: bool,
+    /// What came to apply while somebody decided about the call, which did not run because of it.
+    late: Option<Announcement>,
 }
 
 impl Answered {
@@ -129,7 +138,7 @@ impl ToolExecutor {
             let call = router.check(call);
             let (mut refusal, mut reminder) = ((index >= max_calls).then_some(Refusal::Spent), None);
             if refusal.is_none() {
-                match self.announce(&call, &mut inline_room).await {
+                match self.announce(call.touches(), call.mentions(), &mut inline_room).await {
                     Ok(Some((is_held_back, announcement))) => {
                         refusal = is_held_back.then_some(Refusal::HeldBack);
                         reminder = announcement.reminder();
@@ -145,9 +154,13 @@ impl ToolExecutor {
         protect(&router, instructing).await;
         let touched = paths(planned.iter().filter(|planned| planned.refusal.is_none()));
         let mut places = paths(planned.iter().filter(|planned| planned.is_resolved()));
-        let mut answers = join_all(planned.into_iter().map(|planned| planned.run(&router))).await;
+        let mut answers = join_all(planned.into_iter().map(|planned| planned.run(self, &router))).await;
         let mut reads = Vec::new();
         for answered in &mut answers {
+            if let Some(late) = answered.late.take() {
+                protect(&router, late.reminder().iter().flat_map(Reminder::paths).collect()).await;
+                announcements.push(late);
+            }
             places.extend(answered.output.found_directories.iter().cloned());
             reads.extend(self.note_read(answered).await);
             let found = self.announce_found(answered, &mut inline_room).await;
@@ -195,18 +208,18 @@ impl ToolExecutor {
     /// What newly applies to the paths that a call touches, and whether the call must wait for it.
     async fn announce(
         &self,
-        call: &CheckedCall,
+        touches: &[Touch],
+        mentions: &[PathBuf],
         room: &mut InlineRoom,
     ) -> Result<Option<(bool, Announcement)>, AgentError> {
-        let touches = call.touches();
         if touches.is_empty() {
             return Ok(None);
         }
         // What runs somewhere may write there. A tool that declares no path is told nothing, and waits for nothing.
         let writes = touches.iter().any(|touch| touch.access != Access::Read);
         let mut paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
-        let mentions = call.mentions().to_owned();
         if !mentions.is_empty() {
+            let mentions = mentions.to_owned();
             paths.extend(blocking(move || existing(&mentions)).await);
         }
         let purpose = if writes { Purpose::Write } else { Purpose::Read };
@@ -238,16 +251,33 @@ impl Planned {
         matches!(self.refusal, None | Some(Refusal::HeldBack))
     }
 
-    async fn run(self, router: &Router) -> Answered {
+    async fn run(self, executor: &ToolExecutor, router: &Router) -> Answered {
         let call = self.call.call().clone();
-        let is_held_back = matches!(self.refusal, Some(Refusal::HeldBack));
+        let mut is_held_back = matches!(self.refusal, Some(Refusal::HeldBack));
+        let mut late = None;
         let mut output = match self.refusal {
-            None => router.run(self.call).await,
-            // It may name files, and it does not come from a tool.
-            Some(refusal) => ToolOutput::error(make_harmless(&refusal.with_hint()).0),
+            None => {
+                let (touches, mentions) = (self.call.touches().to_owned(), self.call.mentions().to_owned());
+                let otherwise = async {
+                    // Files may have changed while somebody decided.
+                    let room = &mut InlineRoom::default();
+                    match executor.announce(&touches, &mentions, room).await {
+                        Ok(Some((true, announcement))) => {
+                            late = Some(announcement);
+                            Some(Refusal::HeldBack.output())
+                        }
+                        Ok(_) => None,
+                        Err(error) => Some(Refusal::Unresolved(error).output()),
+                    }
+                };
+                router.run_unless(self.call, Box::pin(otherwise)).await
+            }
+            Some(refusal) => refusal.output(),
         };
+        is_held_back |= late.is_some();
+        output.reminders.extend(late.as_ref().and_then(Announcement::reminder));
         output.reminders.extend(self.reminder);
-        Answered { call, output, is_held_back }
+        Answered { call, output, is_held_back, late }
     }
 }
 
@@ -273,7 +303,7 @@ async fn protect(router: &Router, paths: Vec<PathBuf>) {
 fn collect(answers: Vec<Answered>) -> ToolBatch {
     let (mut results, mut reminders, mut events, mut effects) = (vec![], vec![], vec![], vec![]);
     let (mut has_failed, mut has_succeeded) = (false, false);
-    for Answered { call, output, is_held_back } in answers {
+    for Answered { call, output, is_held_back, late: _ } in answers {
         let was_denied =
             output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
         // A command that ran says itself how it ended, and that may be what it was run for.

@@ -65,6 +65,11 @@ impl ResumeDifference {
             let known = scope.iter().chain(&elsewhere).map(PathBuf::as_path).chain(home);
             directory.is_some_and(|directory| known.into_iter().any(|known| known == directory))
         };
+        // A project that is somewhere else now has left its files behind.
+        let is_left = |path: &Path, version: &LoadedVersion| {
+            let directory = version.directory(path);
+            directory.is_some_and(|directory| !directory.starts_with(&top) && !top.starts_with(directory))
+        };
         let applies = |path: &Path| {
             applying.files.iter().any(|file| file.path == path)
                 || now.files.iter().any(|file| file.path == path)
@@ -75,7 +80,7 @@ impl ResumeDifference {
             .filter(|(path, version)| {
                 !applies(path)
                     && !applying.is_dormant(path, version)
-                    && (in_scope(path, version) || path.symlink_metadata().is_err())
+                    && (in_scope(path, version) || is_left(path, version) || path.symlink_metadata().is_err())
             })
             .map(|(path, _)| path.clone())
             .collect();

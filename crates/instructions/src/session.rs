@@ -280,9 +280,15 @@ impl Session {
     }
 
     /// Takes for told only what the model still has before it: the frozen start, and what messages tell, in their order.
-    /// What has left the request counts as undelivered again, and what has come back into it as delivered.
+    /// What has left the request counts as undelivered again, a change of the working directory too, and what has come
+    /// back into it as delivered.
     pub fn keep_delivered<'a>(&mut self, told: impl IntoIterator<Item = Told<'a>>) {
         let known = std::mem::take(&mut self.loaded_versions);
+        let known_cwd = self.cwd.clone();
+        // The frozen start says where the session began. Sessions of older versions of this program do not.
+        if let Some(cwd) = &self.initial.cwd {
+            self.cwd.clone_from(cwd);
+        }
         self.announced.clear();
         self.loaded_versions = if self.initial.versions.is_empty() {
             let initial = known.iter().filter(|(path, _)| self.initial.files.contains(path));
@@ -293,7 +299,12 @@ impl Session {
         for told in told {
             let (files, removed) = match told {
                 Told::Reminder(Reminder::AgentsResolvePaths { files, removed }) => (files, removed),
-                Told::Reminder(Reminder::SessionResumeDiff { files, removed, .. }) => (files, removed),
+                Told::Reminder(Reminder::SessionResumeDiff { cwd: (_, now), files, removed, .. }) => {
+                    // A path that is not UTF-8 is told as far as it can be shown.
+                    let is_known = known_cwd.to_string_lossy() == now.as_str();
+                    self.cwd = if is_known { known_cwd.clone() } else { PathBuf::from(now) };
+                    (files, removed)
+                }
                 Told::Reminder(_) => continue,
                 Told::Read(FileRead { path, sha256, version }) => {
                     let remembered = || known.get(path).filter(|version| version.sha256 == *sha256).cloned();

@@ -120,19 +120,37 @@ impl Router {
 
     /// Runs a call that was checked in this round.
     pub fn run(&self, call: CheckedCall) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(self.run_or_cancel(call))
+        self.run_unless(call, Box::pin(std::future::ready(None)))
     }
 
-    async fn run_or_cancel(&self, call: CheckedCall) -> ToolOutput {
+    /// The same, unless there is another answer once the call is allowed, however long that took: who decides may take
+    /// hours.
+    pub fn run_unless<'a>(
+        &'a self,
+        call: CheckedCall,
+        otherwise: BoxFuture<'a, Option<ToolOutput>>,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.run_or_cancel(call, otherwise))
+    }
+
+    async fn run_or_cancel(
+        &self,
+        call: CheckedCall,
+        otherwise: BoxFuture<'_, Option<ToolOutput>>,
+    ) -> ToolOutput {
         let cancellation = self.context.cancellation().clone();
         let output = tokio::select! {
-            output = self.run_to_end(call) => output,
+            output = self.run_to_end(call, otherwise) => output,
             () = cancellation.cancelled() => ToolOutput::error("the call was cancelled"),
         };
         output.finish(self.context.limits().output_chars)
     }
 
-    async fn run_to_end(&self, CheckedCall { call, ready, .. }: CheckedCall) -> ToolOutput {
+    async fn run_to_end(
+        &self,
+        CheckedCall { call, ready, .. }: CheckedCall,
+        otherwise: BoxFuture<'_, Option<ToolOutput>>,
+    ) -> ToolOutput {
         let call = &call;
         let Ready { entry, arguments, needs } = match ready {
             Ok(ready) => ready,
@@ -145,6 +163,9 @@ impl Router {
             Ok(granted) => granted,
             Err(denied) => return *denied,
         };
+        if let Some(answer) = otherwise.await {
+            return answer;
+        }
         if let Err(reason) = self.context.check_gate().await {
             return ToolOutput::error(format!("this call did not run: {reason}"));
         }

@@ -231,3 +231,39 @@ async fn a_file_that_changed_between_question_and_run_asks_again() {
     assert_eq!(stage.read("a.txt"), "new");
     assert_eq!(ended["decided"][0]["decision"]["how"], "standing");
 }
+
+/// Who decides may take hours: what came to apply meanwhile is read before anything is written.
+#[tokio::test]
+async fn instructions_that_change_while_a_call_waits_hold_it_back() {
+    for (before, now) in [(None, "RULE-NEW"), (Some("RULE-OLD"), "RULE-NEW")] {
+        let mut stage = asking().await;
+        stage.write("sub/n.txt", "old");
+        if let Some(text) = before {
+            stage.write("sub/AGENTS.md", text);
+        }
+        let write = |id: &str| {
+            let arguments = json!({ "path": "sub/n.txt", "content": "new" }).to_string();
+            Answer::empty().tool_call(id, "write_file", &arguments)
+        };
+        if before.is_some() {
+            stage.model.answer(Answer::empty().tool_call("r", "read_file", r#"{"path":"sub/n.txt"}"#));
+        }
+        stage.model.answer(write("call_1"));
+        stage.model.answer(write("call_2"));
+        stage.model.answer(Answer::text("Written."));
+        let turn = stage.start("write it").await;
+        assert_eq!(waiting(&mut stage, &turn).await["call_id"], "call_1");
+        stage.write("sub/AGENTS.md", now);
+        let yes = |call: &str| json!({ "turn_id": turn, "call_id": call, "allow": true });
+        let params = stage.with(yes("call_1"));
+        stage.socket.ok("turn/approve", params).await;
+        stage.until(&turn, |answer| answer["approvals"][0]["call_id"] == "call_2").await;
+        assert_eq!(stage.read("sub/n.txt"), "old", "{before:?}");
+        let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).join("\n");
+        assert!(told.contains("did not run: instruction files apply") && told.contains("RULE-NEW"), "{told}");
+        let params = stage.with(yes("call_2"));
+        stage.socket.ok("turn/approve", params).await;
+        assert_eq!(stage.ended(&turn).await["turn"]["answer"], "Written.");
+        assert_eq!(stage.read("sub/n.txt"), "new");
+    }
+}

@@ -175,3 +175,19 @@ async fn files_above_the_workspace_are_named_and_not_read() {
     let said = diagnostics.iter().find(|it| it["file"] == above.to_string_lossy().as_ref()).unwrap();
     assert!(said["message"].as_str().unwrap().contains("above the workspace's directory"), "{said}");
 }
+
+#[tokio::test]
+async fn a_root_that_is_somewhere_else_leaves_its_instructions_behind() {
+    let files = &[("AGENTS.md", "RULE-OF-THE-OLD-ROOT")];
+    let mut stage = Stage::set(Setting { mode: "agent", files, ..Setting::default() }).await;
+    stage.model.answer_by(|_| Answer::text("yes"));
+    stage.ask("first").await;
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("AGENTS.md"), "RULE-OF-THE-NEW-ROOT").unwrap();
+    let params = stage.with(json!({ "root_path": other.path() }));
+    stage.socket.ok("workspace/update", params).await;
+    stage.ask("second").await;
+    let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).join("\n");
+    let left = format!("{} (removed: no longer applies)", stage.path("AGENTS.md").display());
+    assert!(told.contains(&left) && told.contains("RULE-OF-THE-NEW-ROOT"), "{told}");
+}
