@@ -102,7 +102,8 @@ const WRAPPED: &[Wrapped] = &[
 ];
 
 /// Rooms that know no async runtime.
-const SYNCHRONOUS: &[&str] = &["tokens", "diff", "instructions", "prompt", "protocol", "sandbox", "xtask"];
+const SYNCHRONOUS: &[&str] =
+    &["tokens", "diff", "instructions", "prompt", "protocol", "sandbox", "skills", "xtask"];
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.

@@ -28,6 +28,7 @@ mod round_tools;
 mod running;
 mod runtime_context;
 mod settings;
+mod skills_domain;
 mod subject;
 mod summary;
 mod task;
@@ -49,6 +50,7 @@ pub use preview::{Preview, directory_preview};
 pub use settings::{
     AgentSettings, Clock, PromptSettings, RetentionSettings, TurnLimits, TurnSettings, WhenBusy,
 };
+pub use skills_domain::SKILLS_HOOK;
 pub use task::blocking;
 pub use turn::TurnListener;
 pub use view::shown;

@@ -29,6 +29,7 @@ use crate::records::Records;
 use crate::running::Running;
 use crate::runtime_context;
 use crate::settings::AgentSettings;
+use crate::skills_domain::{self, SkillTools, SkillsDomain};
 use crate::subject::Subject;
 use crate::task::blocking;
 use crate::thread_session::file_tools;
@@ -116,7 +117,10 @@ impl Agent {
         packages: impl IntoIterator<Item = HookPackage>,
     ) -> Result<Self, RegistrationError> {
         let mut registry = HookRegistry::new();
-        registry.register_all([document_hook::package(store.clone())].into_iter().chain(packages))?;
+        let skills = SkillsDomain::new(&settings);
+        let own = [document_hook::package(store.clone())].into_iter();
+        let own = own.chain(skills.clone().map(skills_domain::package));
+        registry.register_all(own.chain(packages))?;
         let records = Arc::new(Records::start(store.clone()));
         let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
         let runtime = HookRuntime::new(registry, recorder, HookLimits::default());
@@ -124,7 +128,7 @@ impl Agent {
         let running = Running::new(settings.turns.limits.running);
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
-        let sources = own_sources(&settings);
+        let sources = own_sources(&settings, skills);
         // Whatever else reads files for a project must not read those.
         settings.files.private_paths.clone_from(&settings.private_paths);
         let settings = Arc::new(settings);
@@ -221,10 +225,16 @@ impl Agent {
 }
 
 /// The tools that every agent has by its settings.
-pub(crate) fn own_sources(settings: &AgentSettings) -> Vec<Arc<dyn ToolSource>> {
+pub(crate) fn own_sources(
+    settings: &AgentSettings,
+    skills: Option<Arc<SkillsDomain>>,
+) -> Vec<Arc<dyn ToolSource>> {
     let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(tools::FileTools::new())];
     if let Some(shell) = &settings.turns.shell {
         sources.push(Arc::new(ShellTools::new(shell.clone())));
+    }
+    if let Some(skills) = skills {
+        sources.push(Arc::new(SkillTools::new(skills)));
     }
     sources
 }

@@ -24,6 +24,7 @@ use crate::preparation::{
 };
 use crate::round_tools::{RoundTools, shown_tools};
 use crate::settings::{AgentSettings, TurnSettings};
+use crate::skills_domain::{self, SkillsDomain};
 use crate::subject::Subject;
 use crate::task::blocking;
 use crate::thread_session::{file_reader, file_tools};
@@ -149,16 +150,22 @@ pub fn directory_preview<'a>(
         let file_tools = file_tools(mode, true);
         let files = SessionFiles { session: &session, settings: &settings.files, file_tools };
         add_files(&mut input, settings, Some(&files));
+        let skills = SkillsDomain::new(settings);
+        if let Some(skills) = &skills {
+            let section = skills_domain::contributed(skills, session.root.clone(), cwd.to_owned()).await;
+            input.contributed.extend(section);
+        }
         let counter = Arc::new(Counter::default());
         let mut compiled = compile(settings, Arc::clone(&counter), input).await;
         let of_sources = settings.clone();
-        let sources = blocking(move || own_sources(&of_sources)).await;
+        let sources = blocking(move || own_sources(&of_sources, skills)).await;
         let mut tools = RoundTools::new(sources, ToolContext::without_directory());
         let round = RoundContext {
             workspace_id: WorkspaceId::new(),
             thread_id: ThreadId::new(),
             turn_id: TurnId::new(),
             mode,
+            root: session.root.clone(),
             directory: Some(cwd.to_owned()),
             actor: None,
             round: 1,

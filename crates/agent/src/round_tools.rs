@@ -162,6 +162,7 @@ mod tests {
             thread_id: ThreadId::new(),
             turn_id: TurnId::new(),
             mode: ThreadMode::Chat,
+            root: None,
             directory: None,
             actor: None,
             round,

@@ -9,6 +9,7 @@ use instructions::FileSettings;
 use prompt::{Budgets, PromptProfile};
 use provider::{Providers, ReasoningEffort};
 use serde::Deserialize;
+use skills::SkillSettings;
 use tools::{Permissions, ShellSettings};
 
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct AgentSettings {
     pub default_model: Option<String>,
     /// How turns are run.
     pub turns: TurnSettings,
+    /// Which skills turns have.
+    pub skills: SkillSettings,
     /// How long what is kept of turns is kept.
     pub retention: RetentionSettings,
 }
@@ -47,6 +50,7 @@ impl AgentSettings {
             providers: Providers::default(),
             default_model: None,
             turns: TurnSettings::default(),
+            skills: SkillSettings::default(),
             retention: RetentionSettings::default(),
         }
     }

@@ -1,5 +1,7 @@
 //! What a prompt or a turn is about, loaded once.
 
+use std::path::{Path, PathBuf};
+
 use hooks::TurnContext;
 use protocol::{Thread, TurnId, Workspace};
 
@@ -25,10 +27,17 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
+    /// The workspace's directory.
+    fn root(&self) -> Option<PathBuf> {
+        let directory = self.directory.as_ref()?;
+        directory.settings.bounds.workspace().map(Path::to_owned)
+    }
+
     /// What hooks are told.
     pub(crate) fn turn_context(&self) -> TurnContext {
         TurnContext {
             turn_id: self.request.turn_id.clone(),
+            root: self.root(),
             directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
             actor: self.request.actor.clone(),
             input: self.request.input.clone(),
@@ -45,6 +54,7 @@ impl Subject {
             thread_id: self.thread.id.clone(),
             turn_id,
             mode: self.thread.mode,
+            root: self.root(),
             directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
             actor: self.request.actor.clone(),
             round,

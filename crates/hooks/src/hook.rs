@@ -23,6 +23,8 @@ pub struct TurnContext {
     pub turn_id: Option<TurnId>,
     /// Whether the thread is a chat or works in a directory.
     pub mode: ThreadMode,
+    /// The workspace's directory.
+    pub root: Option<PathBuf>,
     /// The directory the turn works in.
     pub directory: Option<PathBuf>,
     /// The files and directories that tool calls of the turn have touched so far.
@@ -47,6 +49,7 @@ impl TurnContext {
             thread_id,
             turn_id: None,
             mode,
+            root: None,
             directory: None,
             touched_paths: Vec::new(),
             actor: None,

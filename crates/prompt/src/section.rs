@@ -57,6 +57,8 @@ pub const AGENTS_CONTEXT: &str = "agents_context";
 
 /// The id of the note that tells a model to go on with an answer that was cut off.
 pub const RECOVERY_CONTINUATION: &str = "recovery_continuation";
+/// The id of the section that tells a model of its skills.
+pub const SKILLS_RUNTIME: &str = "skills_runtime";
 /// The id of the note that tells a model what to do about tools that failed.
 pub const RETRY_INSTRUCTION: &str = "retry_instruction";
 
@@ -78,7 +80,7 @@ pub const SECTIONS: &[SectionKind] = {
         row("task_orchestration", "Task Orchestration", Session, Hook(None), Full),
         row("hidden_tool_domains", "Hidden Tool Domains", Session, Hook(None), Full),
         row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
-        row("skills_runtime", "Skills Runtime", Session, Hook(None), Full),
+        row(SKILLS_RUNTIME, "Skills Runtime", Session, Hook(None), Full),
         row("memory_recall", "Memory Recall", Turn, Hook(None), Full),
         // What hooks bring under names of their own comes here.
         row(RECOVERY_CONTINUATION, "Recovery Continuation", Turn, Note, Full),

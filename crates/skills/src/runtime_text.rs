@@ -71,10 +71,10 @@ impl Activation {
     }
 }
 
-/// A skill's own text, which cannot end what it is wrapped in.
+/// A skill's own text. Every line is quoted, so that none can pass for one of ours.
 fn with_text(skill: &Skill) -> Option<String> {
     let body = skill.body().ok()?;
     let body = make_harmless(body.trim()).0.into_owned();
-    (!body.is_empty())
-        .then(|| format!("\n\n<INSTRUCTIONS skill=\"{}\">\n{body}\n</INSTRUCTIONS>", skill.slug))
+    let quoted: String = body.lines().map(|line| format!("\n> {line}").trim_end().to_owned()).collect();
+    (!body.is_empty()).then(|| format!("\n\nThe skill \"{}\" applies here and says:{quoted}", skill.slug))
 }

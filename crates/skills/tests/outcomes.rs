@@ -121,7 +121,7 @@ fn the_text_lists_skills_and_has_the_body_of_one_for_the_path() {
         "Skills are instructions for special tasks. Before you follow one, read it with read_skill and its exact slug.\n\
          - rust: Does rust (read_skill \"rust\")\n\
          - plain: Does plain (read_skill \"plain\")\n\n\
-         <INSTRUCTIONS skill=\"rust\">\nDo rust.\n</INSTRUCTIONS>"
+         The skill \"rust\" applies here and says:\n> Do rust."
     );
     assert_eq!(text.with_body, ["rust"]);
     // Named, it is left to the model to read it.

@@ -19,6 +19,8 @@ pub struct RoundContext {
     pub turn_id: TurnId,
     /// Whether it is a chat or the work of an agent.
     pub mode: ThreadMode,
+    /// The workspace's directory; none where it has none.
+    pub root: Option<PathBuf>,
     /// Where the turn works; none in a workspace without a directory.
     pub directory: Option<PathBuf>,
     /// Who started the turn.

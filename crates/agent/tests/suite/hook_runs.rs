@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use std::time::Duration;
 
-use agent::DOCUMENT_HOOK;
+use agent::{DOCUMENT_HOOK, SKILLS_HOOK};
 use hooks::{
     BackgroundJob, ContributionKind, Execution, FailurePolicy, HookContext, HookPackage, HookSubscription,
     Phase, PromptSection, RunStatus,
@@ -24,9 +24,11 @@ async fn our_own_hook_is_recorded_without_what_it_brought() {
     let (request, turn) = world.turn().await;
     agent.prepare(&request).await.unwrap();
     let runs = world.hook_runs(&agent, &turn).await;
-    assert_eq!(runs.len(), 1);
-    let run = &runs[0];
-    assert_eq!((run.hook_id.as_str(), run.status), (DOCUMENT_HOOK, RunStatus::Completed));
+    let mut ids: Vec<&str> = runs.iter().map(|run| run.hook_id.as_str()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [SKILLS_HOOK, DOCUMENT_HOOK]);
+    let run = runs.iter().find(|run| run.hook_id == DOCUMENT_HOOK).unwrap();
+    assert_eq!(run.status, RunStatus::Completed);
     assert_eq!(run.package_id, "foreword.prompt.agents_doc");
     assert_eq!(run.thread_id.as_ref(), Some(&request.thread_id));
     assert_eq!(run.contributions, BTreeMap::from([(ContributionKind::PromptSection, 1)]));
@@ -70,7 +72,8 @@ async fn a_record_that_cannot_be_written_costs_no_other() {
     agent.prepare(&request).await.unwrap();
     request.turn_id = Some(turn.clone());
     agent.prepare(&request).await.unwrap();
-    assert_eq!(world.hook_runs(&agent, &turn).await.len(), 2);
+    // Of each of our two hooks.
+    assert_eq!(world.hook_runs(&agent, &turn).await.len(), 4);
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ mod misbehaviour;
 mod past_prompts;
 mod rebuilding;
 mod sessions;
+mod skills;
 mod sources;
 mod statements;
 mod stopping;

@@ -164,6 +164,7 @@ pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<
             shell: sections.shell_enabled.then(|| sections.shell.clone()),
             ..sections.turns.clone()
         },
+        skills: sections.skills.clone(),
         retention: sections.retention,
     })
 }
