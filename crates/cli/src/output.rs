@@ -372,7 +372,7 @@ fn all_visible(text: &str) -> Cow<'_, str> {
 
 fn escaped(text: &str, is_meant: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_meant = |character: char| !matches!(character, '\n' | '\t') && is_meant(character);
-    if !text.contains(&is_meant) {
+    if !text.contains(is_meant) {
         return text.into();
     }
     let mut result = String::with_capacity(text.len());
