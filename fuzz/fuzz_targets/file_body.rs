@@ -1,4 +1,4 @@
-//! Any bytes as the text of an instruction file, by every profile and with any limit.
+//! Any bytes as the text of an AGENTS.md file, by every profile with a wrapper of ours and with any limit.
 #![no_main]
 
 use std::path::Path;
@@ -29,12 +29,8 @@ fuzz_target!(|input: Input<'_>| {
     for directory in [&cwd, &home, &root.join(".git")] {
         std::fs::create_dir_all(directory).expect("a directory");
     }
-    // What an agent reads besides is in directories, and brings no other bytes.
-    let names = PROFILES.iter().flat_map(|profile| profile.known_names());
-    for name in names.filter(|name| !name.contains('/')) {
-        std::fs::write(root.join(name), input.root).expect("a file");
-        std::fs::write(cwd.join(name), input.leaf).expect("a file");
-    }
+    std::fs::write(root.join("AGENTS.md"), input.root).expect("a file");
+    std::fs::write(cwd.join("AGENTS.md"), input.leaf).expect("a file");
     // Something to import, which goes on importing.
     std::fs::write(root.join("i"), input.leaf).expect("a file");
     std::fs::write(cwd.join("i"), input.root).expect("a file");
@@ -47,7 +43,9 @@ fuzz_target!(|input: Input<'_>| {
     });
     let homes = HomeDirectories::of_user(Some(top.clone()));
     let homes = homes.with(&FOREWORD, &home).with(&CODEX, &home);
-    for profile in PROFILES.iter().copied() {
+    // What the forms of other agents promise is held against recordings of them.
+    let wrapped = PROFILES.iter().filter(|profile| !matches!(profile.rendering, Rendering::Forms(_)));
+    for profile in wrapped.copied() {
         let settings = FileSettings { profile, homes: homes.clone(), ..settings.clone() };
         let request = Request { cwd: &cwd, settings: &settings };
         let found = instructions::resolve(&request, None).expect("an answer");
@@ -90,7 +88,6 @@ fn check(profile: &Profile, settings: &FileSettings, cwd: &Path, found: &Resolut
                 if project().next().is_some() { format!(" for {}", cwd.display()) } else { String::new() };
             (format!("# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n"), "\n</INSTRUCTIONS>")
         }
-        // What stands around the forms of other agents is held against recordings of them.
         Rendering::Forms(_) => return,
     };
     let body = text.strip_prefix(opening.as_str()).and_then(|rest| rest.strip_suffix(closing));
