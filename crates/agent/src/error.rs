@@ -58,6 +58,12 @@ pub enum AgentError {
     /// A provider ended without an answer.
     #[error("the model ended without an answer")]
     NoAnswer,
+    /// Earlier turns take more requests than a turn may make for summaries.
+    #[error("the earlier turns could not be summarised in {requests} requests")]
+    SummaryTooLong {
+        /// How many were made.
+        requests: usize,
+    },
     /// The last answer was cut off in the middle of a call.
     #[error(
         "the model's answer was cut off at its maximum length inside a call of `{tool}`, which did not run"

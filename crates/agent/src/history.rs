@@ -4,6 +4,7 @@
 //! is too much, the older half goes at once. Nothing goes before it has been in a summary, and each summary is made from
 //! the one before it, so that what was said first can still be known last.
 
+use prompt::notes;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::turn::ExplainedHistory;
 use protocol::{Session, ThreadId, TokenUsage, Turn, TurnId, Version, WorkspaceId};
@@ -13,6 +14,7 @@ use store::{RangePart, StoredHistory, StoredItem, TurnEvent, TurnRange};
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::preparation::Agent;
+use crate::summary::Summary;
 use crate::turn_message::{self, message_tokens, sent_tokens};
 
 /// Most entries that are sent again word for word: what users said, and what they were answered. Tools count as tokens
@@ -22,8 +24,6 @@ const MAX_ENTRIES: usize = 200;
 const MAX_TURNS_READ: u64 = MAX_ENTRIES as u64 + 1;
 /// Turns that are read at once to be summarised, where more than can be sent have piled up.
 const BACKLOG_PAGE: u64 = 500;
-/// How many such pages one turn summarises; the next turn continues.
-const MAX_BACKLOG_PAGES: usize = 20;
 /// With less room than this a summary would say nothing, and what it replaces would be lost.
 const MIN_SUMMARY_BUDGET: usize = 2_000;
 
@@ -55,6 +55,8 @@ pub(crate) struct History {
     pub(crate) turns: Vec<PastTurn>,
     /// Turns up to this ordinal are not among them.
     pub(crate) through: u64,
+    /// Those of them after this ordinal are in no summary either: they could not be summarised yet.
+    pub(crate) missing_after: Option<u64>,
     /// The version of what is stored in the place of turns that were left out.
     version: Version,
     /// What making a summary has cost.
@@ -87,8 +89,18 @@ struct Excess {
 impl History {
     /// The messages, oldest first.
     pub(crate) fn messages(&self) -> Vec<Message> {
-        let summary = self.summary.as_deref().map(|text| Message::user(prompt::notes::summary(text)));
-        summary.into_iter().chain(self.entries().map(TurnMessage::as_sent)).collect()
+        self.preface().into_iter().chain(self.entries().map(TurnMessage::as_sent)).collect()
+    }
+
+    /// What stands for the turns that are not among the messages.
+    fn preface(&self) -> Option<Message> {
+        let text = match (self.summary.as_deref().map(notes::summary), self.missing_after) {
+            (None, None) => return None,
+            (Some(summary), None) => summary,
+            (Some(summary), Some(_)) => format!("{summary}\n\n{}", notes::missing_turns_after_summary()),
+            (None, Some(_)) => notes::missing_turns(),
+        };
+        Some(Message::user(text))
     }
 
     /// Takes for delivered only what a session's model still has before it in these messages.
@@ -185,6 +197,7 @@ impl HeldTurn {
         }
         self.log(TurnEvent::ContextCompressing).await?;
         self.before_compaction().await?;
+        let sent = history.turns.len();
         let summarised = match self.summarise_oldest(history, count, budget).await {
             Ok(done) => done,
             // Another gateway has the turn, or nothing can be written: that is no summariser's fault.
@@ -195,17 +208,23 @@ impl HeldTurn {
             }
         };
         if !summarised {
-            let summary = self.agent.history_tokens(history) - history.turn_tokens();
+            let summarised_through = history.through;
+            // Counted as if something were missing, which is nearly always so.
+            history.missing_after = Some(summarised_through);
+            let preface = self.agent.history_tokens(history) - history.turn_tokens();
             let unfit = match reason {
-                CompactionReason::TooLong => count,
-                CompactionReason::TurnStart => history.over_tokens(budget.saturating_sub(summary)),
+                CompactionReason::TooLong => count.saturating_sub(sent - history.turns.len()),
+                CompactionReason::TurnStart => history.over_tokens(budget.saturating_sub(preface)),
             };
             history.leave_out(unfit.max(history.over_entries(MAX_ENTRIES)));
+            history.missing_after = history.missing_after.filter(|after| history.through > *after);
         }
-        self.log(TurnEvent::ContextCompressed { through: history.through, summarised }).await
+        let (through, missing_after) = (history.through, history.missing_after);
+        self.log(TurnEvent::ContextCompressed { through, summarised, missing_after }).await
     }
 
-    /// Puts a summary in the place of the oldest turns; false when there are more of them than one turn can take.
+    /// Puts a summary in the place of the oldest turns; false when it takes more requests than one turn may make. What was
+    /// summarised by then stays so.
     async fn summarise_oldest(
         &self,
         history: &mut History,
@@ -219,56 +238,56 @@ impl HeldTurn {
             return Ok(false);
         }
         let oldest: Vec<PastTurn> = history.turns[..count].to_vec();
-        self.summarise(history, &oldest, budget).await?;
-        history.leave_out(count);
-        Ok(true)
+        let covered = self.summarise(history, &oldest, budget).await?;
+        history.leave_out(covered);
+        Ok(covered == count)
     }
 
     /// Summarises what lies before the turns that were read: summaries have failed for a long time.
     async fn summarise_backlog(&self, history: &mut History, budget: usize) -> Result<bool, AgentError> {
         let before = history.turns.first().map_or(self.stored.ordinal, |turn| turn.ordinal);
-        for _ in 0..MAX_BACKLOG_PAGES {
+        loop {
             let range = TurnRange { after: history.through, before, part: RangePart::Oldest(BACKLOG_PAGE) };
             let page = self.agent.completed_turns(&self.stored, range).await?;
             let is_last = (page.len() as u64) < BACKLOG_PAGE;
-            if !page.is_empty() {
-                self.summarise(history, &page, budget).await?;
+            if !page.is_empty() && self.summarise(history, &page, budget).await? < page.len() {
+                return Ok(false);
             }
             if is_last {
                 return Ok(true);
             }
         }
-        Ok(false)
     }
 
-    /// Makes the next summary from the last one and some turns after it, and stores it.
+    /// Makes the next summary from the last one and some turns after it, and stores it; the result is how many of them it
+    /// covers.
     async fn summarise(
         &self,
         history: &mut History,
         turns: &[PastTurn],
         budget: usize,
-    ) -> Result<(), AgentError> {
+    ) -> Result<usize, AgentError> {
         let max_tokens = (budget * share::SUMMARY / 100).max(1);
         let summariser = &self.model.summariser;
         let made = summariser.summarise(history.summary.as_deref(), turns, max_tokens).await;
         history.usage += made.usage;
-        let summary = made.summary?;
-        let through = turns.last().map_or(history.through, |turn| turn.ordinal);
+        let Summary { text, covered } = made.summary?;
+        let through = turns[..covered].last().map_or(history.through, |turn| turn.ordinal);
         let (store, stored) = (&self.agent.store, &self.stored);
         let saved = store
             .save_thread_context(
                 &stored.workspace_id,
                 &stored.thread_id,
                 through,
-                Some(&summary),
+                Some(&text),
                 history.version,
             )
             .await?;
         // Only one turn of a thread runs, so who saved in between has taken this gateway for dead.
         history.version = saved.ok_or(AgentError::LeaseLost)?.version;
-        history.summary = Some(summary);
+        history.summary = Some(text);
         history.through = through;
-        Ok(())
+        Ok(covered)
     }
 }
 
@@ -281,6 +300,7 @@ impl Agent {
     pub(crate) fn explained_history(&self, history: &History, budget: usize) -> ExplainedHistory {
         ExplainedHistory {
             left_out_through: history.through,
+            missing_after: history.missing_after,
             summarised: history.summary.is_some(),
             turns: history.turns.len() as u64,
             entries: history.entry_count() as u64,
@@ -314,14 +334,14 @@ impl Agent {
             version: context.as_ref().map_or(Version(0), |context| context.version),
             summary: context.and_then(|context| context.summary),
             turns: self.past_turns(items),
+            missing_after: None,
             usage: TokenUsage::default(),
         })
     }
 
     pub(crate) fn history_tokens(&self, history: &History) -> usize {
-        let summary = history.summary.as_deref().map(|text| Message::user(prompt::notes::summary(text)));
-        let summary = summary.map_or(0, |message| message_tokens(&self.counter, &message));
-        summary + history.turn_tokens()
+        let preface = history.preface().map_or(0, |message| message_tokens(&self.counter, &message));
+        preface + history.turn_tokens()
     }
 
     /// Completed turns of a turn's thread, oldest first.

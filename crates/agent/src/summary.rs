@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use provider::{
     Block, ChatRequest, ErrorKind, Message, MessageRole, ModelName, Provider, StopReason, SystemParts,
@@ -21,6 +22,15 @@ const MAX_TOOL_CHARS: usize = 2_000;
 /// Most characters of what somebody said that a summary is made from: more than a model says at once, and few enough
 /// that no message alone takes many requests.
 const MAX_SAID_CHARS: usize = 400_000;
+/// Of so much of each message a turn's summary is made at least, however long the turn is.
+const MIN_SAID_CHARS: usize = 2_000;
+/// Most requests that one turn makes for summaries. Each quotes what fits into a model's window, about 80,000 tokens of the
+/// usual one, so that this catches up with more than two million. Who asked a question waits and pays for all of them; what
+/// is left is for the next turn.
+const MAX_REQUESTS: usize = 32;
+/// Most requests that quote one turn, if each takes what was meant for it. Asked for twice, when the first summary was too
+/// long, they are as many as a turn may make: so each turn gets at least one further.
+const MAX_REQUESTS_A_TURN: usize = MAX_REQUESTS / 2;
 /// Tokens that the request itself needs besides what it quotes.
 const OVERHEAD_TOKENS: usize = 500;
 /// A request that quotes less than this is not worth making: something else is too long.
@@ -38,13 +48,29 @@ pub(crate) struct Summariser {
     pub(crate) counter: Arc<Counter>,
     /// Tokens that a request may have.
     pub(crate) context_tokens: usize,
+    /// Requests that were made for the turn so far.
+    pub(crate) requests: Arc<AtomicUsize>,
 }
 
 /// What came of summarising.
 pub(crate) struct SummaryMade {
-    pub(crate) summary: Result<String, AgentError>,
+    pub(crate) summary: Result<Summary, AgentError>,
     /// What it cost, also in vain.
     pub(crate) usage: TokenUsage,
+}
+
+/// A summary of the earlier one and some turns.
+pub(crate) struct Summary {
+    pub(crate) text: String,
+    /// How many of the turns have been in it whole, oldest first: fewer than there are, where they take too many requests.
+    pub(crate) covered: usize,
+}
+
+/// A line of what is quoted.
+struct Line {
+    text: String,
+    /// The index of its turn.
+    turn: usize,
 }
 
 impl Summariser {
@@ -67,12 +93,22 @@ impl Summariser {
         turns: &[PastTurn],
         tokens: usize,
         usage: &mut TokenUsage,
-    ) -> Result<String, AgentError> {
-        let messages = turns.iter().flat_map(|turn| &turn.entries);
-        let mut left: VecDeque<String> = messages.flat_map(|entry| lines(&entry.message)).collect();
-        let mut summary = before.map(str::to_owned);
+    ) -> Result<Summary, AgentError> {
         let mut limit = self.context_tokens.saturating_sub(tokens * TOLERANCE + OVERHEAD_TOKENS);
-        while !left.is_empty() {
+        // A summary so far may take as much as it is allowed to.
+        let room_for_turns = limit.saturating_sub(tokens * TOLERANCE).max(MIN_QUOTED_TOKENS);
+        let turns_in_lines = turns.iter().map(|turn| self.quoted(turn, room_for_turns)).enumerate();
+        let mut left: VecDeque<Line> = turns_in_lines
+            .flat_map(|(turn, lines)| lines.into_iter().map(move |text| Line { text, turn }))
+            .collect();
+        let mut summary = before.map(str::to_owned);
+        while let Some(next) = left.front() {
+            if !self.may_ask() {
+                return match (summary, next.turn) {
+                    (None, _) | (_, 0) => Err(AgentError::SummaryTooLong { requests: MAX_REQUESTS }),
+                    (Some(text), covered) => Ok(Summary { text, covered }),
+                };
+            }
             let earlier = summary.as_deref().map(prompt::notes::earlier_summary);
             let room = limit.saturating_sub(earlier.as_deref().map_or(0, |text| self.count(text)));
             if room < MIN_QUOTED_TOKENS {
@@ -80,7 +116,7 @@ impl Summariser {
             }
             let step = self.take(&mut left, room);
             let quoted: Vec<&str> =
-                earlier.as_deref().into_iter().chain(step.iter().map(String::as_str)).collect();
+                earlier.as_deref().into_iter().chain(step.iter().map(|line| line.text.as_str())).collect();
             match self.request(&quoted.join("\n\n"), tokens, usage).await {
                 Ok(text) => summary = Some(text),
                 // Its own limit is lower than ours: in smaller steps, then.
@@ -91,21 +127,45 @@ impl Summariser {
                 Err(error) => return Err(error),
             }
         }
-        summary.ok_or(AgentError::NoAnswer)
+        summary.map(|text| Summary { text, covered: turns.len() }).ok_or(AgentError::NoAnswer)
+    }
+
+    /// What a turn said, bounded so that it takes no more requests than one turn may. What is cut says so.
+    fn quoted(&self, turn: &PastTurn, room: usize) -> Vec<String> {
+        let max_tokens = room * MAX_REQUESTS_A_TURN;
+        let mut bounds = Bounds::default();
+        // What is quoted of it is never much more than what it was, so that few turns are counted again.
+        let mut tokens = turn.tokens;
+        loop {
+            let lines: Vec<String> =
+                turn.entries.iter().flat_map(|entry| lines(&entry.message, bounds)).collect();
+            if tokens > max_tokens {
+                tokens = lines.iter().map(|line| self.count(line)).sum();
+            }
+            if tokens <= max_tokens || bounds.said <= MIN_SAID_CHARS {
+                return lines;
+            }
+            bounds = Bounds { said: bounds.said / 2, tool: bounds.tool / 2 };
+        }
+    }
+
+    /// Whether the turn may make another request.
+    fn may_ask(&self) -> bool {
+        self.requests.load(Ordering::Relaxed) < MAX_REQUESTS
     }
 
     /// Takes the oldest lines that fit; of one that is too long by itself, its beginning.
-    fn take(&self, left: &mut VecDeque<String>, room: usize) -> Vec<String> {
+    fn take(&self, left: &mut VecDeque<Line>, room: usize) -> Vec<Line> {
         let (mut taken, mut used) = (Vec::new(), 0);
         while let Some(line) = left.pop_front() {
-            let size = self.count(&line);
+            let size = self.count(&line.text);
             if used + size <= room {
                 used += size;
                 taken.push(line);
             } else if taken.is_empty() {
-                let (beginning, rest) = self.split(&line, room);
-                left.push_front(rest);
-                return vec![beginning];
+                let (beginning, rest) = self.split(&line.text, room);
+                left.push_front(Line { text: rest, ..line });
+                return vec![Line { text: beginning, ..line }];
             } else {
                 left.push_front(line);
                 break;
@@ -138,10 +198,13 @@ impl Summariser {
         if !first.is_too_long {
             return Ok(first.text);
         }
-        match self.ask(quoted, tokens / 2, limit, usage).await {
-            Ok(second) if !second.is_too_long => Ok(second.text),
-            _ => Ok(self.without_middle(&first.text, limit)),
+        if self.may_ask()
+            && let Ok(second) = self.ask(quoted, tokens / 2, limit, usage).await
+            && !second.is_too_long
+        {
+            return Ok(second.text);
         }
+        Ok(self.without_middle(&first.text, limit))
     }
 
     async fn ask(
@@ -155,6 +218,7 @@ impl Summariser {
         let instruction = prompt::notes::summary_request(tokens);
         request.system = SystemParts { stable: instruction, session: String::new() };
         request.max_output_tokens = u32::try_from(limit).unwrap_or(u32::MAX);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         let answered = self.provider.complete(&request).await;
         let response = answered.map_err(|error| AgentError::Provider(Box::new(error)))?;
         *usage += response.usage;
@@ -206,18 +270,47 @@ fn position(text: &str, characters: usize) -> usize {
     text.char_indices().nth(characters).map_or(text.len(), |(position, _)| position)
 }
 
+/// Most characters of what is quoted.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// Of what somebody said.
+    said: usize,
+    /// Of what a tool was given, or answered.
+    tool: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { said: MAX_SAID_CHARS, tool: MAX_TOOL_CHARS }
+    }
+}
+
 /// What a message says, for somebody who reads about it: without what was ours in it.
-fn lines(message: &Message) -> Vec<String> {
+fn lines(message: &Message, bounds: Bounds) -> Vec<String> {
     let said = message.blocks.iter().enumerate().filter_map(|(index, block)| match (message.role, block) {
         // What follows a user's own words is of one turn, and instructions are delivered again.
-        (MessageRole::User, Block::Text { text }) if index == 0 => Some(said_by("User", &bounded(text))),
-        (MessageRole::Assistant, Block::Text { text }) => Some(said_by("Assistant", &bounded(text))),
+        (MessageRole::User, Block::Text { text }) if index == 0 => {
+            Some(said_by("User", &bounded(text, bounds.said)))
+        }
+        (MessageRole::Assistant, Block::Text { text }) => {
+            Some(said_by("Assistant", &bounded(text, bounds.said)))
+        }
         (_, Block::ToolCall(call)) => {
-            Some(said_by(&format!("Assistant calls {}", call.name), &shortened(&call.arguments)))
+            let arguments = shortened(&call.arguments, bounds.tool);
+            Some(said_by(&format!("Assistant calls {}", call.name), &arguments))
         }
         (_, Block::ToolResult(result)) => {
             let outcome = if result.is_error { "Tool failed" } else { "Tool answered" };
-            Some(said_by(outcome, &shortened(&result.blocks.join("\n"))))
+            Some(said_by(
+                outcome,
+                &shortened(
+                    &result.blocks.join(
+                        "
+",
+                    ),
+                    bounds.tool,
+                ),
+            ))
         }
         _ => None,
     });
@@ -231,18 +324,18 @@ fn said_by(who: &str, text: &str) -> String {
 }
 
 /// What was said, without the middle of what is far too long.
-fn bounded(text: &str) -> Cow<'_, str> {
+fn bounded(text: &str, max_chars: usize) -> Cow<'_, str> {
     let length = text.chars().count();
-    if length <= MAX_SAID_CHARS {
+    if length <= max_chars {
         return Cow::Borrowed(text);
     }
-    let beginning = &text[..position(text, MAX_SAID_CHARS / 2)];
-    let end = &text[position(text, length - MAX_SAID_CHARS / 2)..];
-    Cow::Owned(prompt::notes::cut_message(beginning, length - MAX_SAID_CHARS, end))
+    let beginning = &text[..position(text, max_chars / 2)];
+    let end = &text[position(text, length - max_chars / 2)..];
+    Cow::Owned(prompt::notes::cut_message(beginning, length - max_chars / 2 * 2, end))
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_TOOL_CHARS) {
+fn shortened(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((position, _)) => format!("{}…", &text[..position]),
         None => text.to_owned(),
     }

@@ -137,7 +137,8 @@ impl ToolExecutor {
         for (index, call) in calls.into_iter().enumerate() {
             let call = router.check(call);
             let (mut refusal, mut reminder) = ((index >= max_calls).then_some(Refusal::Spent), None);
-            if refusal.is_none() {
+            // In a directory that is another one by now no call does anything, and its instructions are for the next turn.
+            if refusal.is_none() && is_in_place(&router).await {
                 match self.announce(call.touches(), call.mentions(), &mut inline_room).await {
                     Ok(Some((is_held_back, announcement))) => {
                         refusal = is_held_back.then_some(Refusal::HeldBack);
@@ -289,6 +290,11 @@ fn paths<'a>(planned: impl Iterator<Item = &'a Planned>) -> Vec<PathBuf> {
 fn existing(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
     let is_there = |path: &&Path| path.symlink_metadata().is_ok();
     paths.iter().filter_map(|path| path.ancestors().find(is_there)).map(Path::to_owned).collect()
+}
+
+async fn is_in_place(router: &Router) -> bool {
+    let router = router.clone();
+    blocking(move || router.is_in_place()).await
 }
 
 /// Protects files that a model is told to follow, whatever they are called.

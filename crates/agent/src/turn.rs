@@ -139,6 +139,7 @@ impl Agent {
             model,
             counter: Arc::clone(&self.counter),
             context_tokens: settings.max_context_tokens,
+            requests: Arc::default(),
         };
         Ok(TurnModel { name, provider, summariser })
     }

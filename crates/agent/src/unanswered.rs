@@ -1,7 +1,8 @@
 //! Turns that failed or were cancelled. They are never replayed, but what they did to files remains: the next turn is told.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use instructions::make_harmless;
 use instructions::path::normalise;
@@ -15,6 +16,7 @@ use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::history::History;
 use crate::round_tools::RoundTools;
+use crate::task::blocking;
 use crate::turn_message::messages;
 
 /// The id of the note about them.
@@ -51,14 +53,13 @@ impl HeldTurn {
             let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
             let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
             let approvals = store.approvals(&stored.workspace_id, &unanswered.turn.id).await?;
-            let shown_path = |path: &Path| self.shown_path(&unanswered.turn, path);
             let mut done = Done::default();
             for call in &calls {
                 if let Some(fate) = Fate::of(call, &entries, &approvals) {
-                    done.add(call, fate, tools.needs(call), &shown_path);
+                    done.add(call, fate, tools.needs(call));
                 }
             }
-            done.perhaps.retain(|path| !done.changed.contains(path));
+            let done = self.named_from_here(&unanswered.turn, done).await;
             if !done.is_nothing() {
                 half_done = HalfDone::Something;
             } else if index >= MAX_TURNS {
@@ -78,14 +79,40 @@ impl HeldTurn {
 }
 
 impl HeldTurn {
-    /// A path of another turn's call, so that it is right in this one: each counts from its own turn's directory.
-    fn shown_path(&self, other: &Turn, path: &Path) -> String {
-        let (Some(root), false) = (&self.subject.workspace.root_path, other.cwd == self.stored.cwd) else {
-            return path.to_string_lossy().into_owned();
-        };
-        let directory = normalise(Path::new(other.cwd.as_deref().unwrap_or(".")), Path::new(root));
-        normalise(path, &directory).to_string_lossy().into_owned()
+    /// Names the files of another turn so that the names are right in this one, and each file has one: a path counts from its
+    /// own turn's directory, and can be written in many ways.
+    async fn named_from_here(&self, other: &Turn, done: Done) -> Done {
+        let Some(root) = self.subject.workspace.root_path.clone() else { return done };
+        let directory =
+            |turn: &Turn| normalise(Path::new(turn.cwd.as_deref().unwrap_or(".")), Path::new(&root));
+        let (there, here) = (directory(other), directory(&self.stored));
+        blocking(move || {
+            let named = |path: &PathBuf| {
+                let path = destination(path, &there);
+                path.strip_prefix(&here).map(Path::to_owned).unwrap_or(path)
+            };
+            let changed: BTreeSet<PathBuf> = done.changed.iter().map(named).collect();
+            let mut perhaps: BTreeSet<PathBuf> = done.perhaps.iter().map(named).collect();
+            perhaps.retain(|path| !changed.contains(path));
+            Done { changed, perhaps, ..done }
+        })
+        .await
     }
+}
+
+/// Where a call's path leads from a directory. Tools follow a link before they go up from it, so only the disk can tell where
+/// `..` leads; what is no longer there is taken as it is written.
+fn destination(path: &Path, directory: &Path) -> PathBuf {
+    let goes_up = path.components().any(|component| component == Component::ParentDir);
+    let on_disk = || {
+        let (directory_on_disk, holder) = (directory.canonicalize().ok()?, directory.join(path.parent()?));
+        let holder = holder.canonicalize().ok()?;
+        // The directory itself may have been given by a link.
+        let holder =
+            holder.strip_prefix(directory_on_disk).map_or(holder.clone(), |below| directory.join(below));
+        Some(holder.join(path.file_name()?))
+    };
+    goes_up.then(on_disk).flatten().unwrap_or_else(|| normalise(path, directory))
 }
 
 /// One line: how a turn ended, and what it did.
@@ -98,14 +125,21 @@ fn describe(name: &str, unanswered: &UnansweredTurn, calls: usize, done: &Done) 
     };
     let mut line = format!("{name} {} {how_far}", ending(turn, stopped_by.as_deref()));
     if !done.changed.is_empty() {
-        line += &format!("; files it changed: {}", named(&done.changed));
+        line +=
+            &format!("; files it changed: {}", named(done.changed.iter().map(|path| path.to_string_lossy())));
     }
     if !done.perhaps.is_empty() {
-        line += &format!("; files it may have changed: {}", named(&done.perhaps));
+        line += &format!(
+            "; files it may have changed: {}",
+            named(done.perhaps.iter().map(|path| path.to_string_lossy()))
+        );
     }
     if !done.others.is_empty() {
         let also = if done.changed.is_empty() && done.perhaps.is_empty() { "" } else { "also " };
-        line += &format!("; it {also}called {}, which may have changed something", named(&done.others));
+        line += &format!(
+            "; it {also}called {}, which may have changed something",
+            named(done.others.iter().map(|name| Cow::from(name.as_str())))
+        );
     }
     if done.is_nothing() && calls > 0 {
         line += "; it changed no files";
@@ -136,9 +170,9 @@ fn ending(turn: &Turn, stopped_by: Option<&str>) -> String {
 /// What the calls of a turn have done, as far as it is stored.
 #[derive(Default)]
 struct Done {
-    changed: BTreeSet<String>,
+    changed: BTreeSet<PathBuf>,
     /// Files whose call has no result: it may have been stopped at any point.
-    perhaps: BTreeSet<String>,
+    perhaps: BTreeSet<PathBuf>,
     /// Tools that may have changed anything.
     others: BTreeSet<String>,
 }
@@ -176,13 +210,7 @@ impl Fate {
 }
 
 impl Done {
-    fn add(
-        &mut self,
-        call: &ToolCall,
-        fate: Fate,
-        needs: Option<Needs>,
-        shown_path: &dyn Fn(&Path) -> String,
-    ) {
+    fn add(&mut self, call: &ToolCall, fate: Fate, needs: Option<Needs>) {
         let touches = match needs {
             Some(Needs::Nothing) => return,
             Some(Needs::Paths(touches)) if !touches.is_empty() => touches,
@@ -194,7 +222,7 @@ impl Done {
         }
         let written = touches.iter().filter(|touch| touch.access == Access::Write);
         let files = if fate == Fate::Succeeded { &mut self.changed } else { &mut self.perhaps };
-        files.extend(written.map(|touch| shown_path(&touch.path)));
+        files.extend(written.map(|touch| touch.path.clone()));
     }
 
     fn is_nothing(&self) -> bool {
@@ -202,9 +230,9 @@ impl Done {
     }
 }
 
-fn named(names: &BTreeSet<String>) -> String {
-    let shown: Vec<String> = names.iter().take(MAX_FILES).map(|name| one_line(name)).collect();
+fn named<'a>(names: impl ExactSizeIterator<Item = Cow<'a, str>>) -> String {
     let more = names.len().saturating_sub(MAX_FILES);
+    let shown: Vec<String> = names.take(MAX_FILES).map(|name| one_line(&name)).collect();
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 

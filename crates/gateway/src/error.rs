@@ -131,6 +131,7 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         | AgentError::Refused
         | AgentError::OnlyCalls
         | AgentError::CutCall { .. }
+        | AgentError::SummaryTooLong { .. }
         | AgentError::Withdrawn
         | AgentError::Panicked
         | AgentError::TooLong { .. } => ErrorKind::InvalidState,

@@ -56,7 +56,24 @@ pub fn cut_message(beginning: &str, left_out: usize, end: &str) -> String {
 
 /// A summary in place of what it summarises.
 pub fn summary(text: &str) -> String {
-    section("Summary of the Earlier Conversation", text.trim())
+    let text = text.trim();
+    // A summary that repeats what it was made from begins with what stood before that; the heading says it already.
+    let text = text.strip_prefix(texts::EARLIER_SUMMARY).unwrap_or(text);
+    section("Summary of the Earlier Conversation", text)
+}
+
+/// Tells a model that the turns before what follows are not in the request, and in no summary.
+pub fn missing_turns() -> String {
+    missing("The turns before what follows")
+}
+
+/// Tells a model that there were turns after a summary that are neither in it nor in what follows.
+pub fn missing_turns_after_summary() -> String {
+    missing("The turns between this summary and what follows")
+}
+
+fn missing(turns: &str) -> String {
+    section("Turns Left Out", &texts::MISSING_TURNS.replace("{turns}", turns))
 }
 
 /// Whether turns that ended without an answer may have left something behind.

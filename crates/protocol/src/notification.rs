@@ -185,6 +185,9 @@ turn_notifications! {
         through: u64,
         /// Whether a summary replaces them.
         summarised: bool,
+        /// Of those that are left out, the ones after this ordinal are in no summary either; absent: all are in one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        missing_after: Option<u64>,
     }
     /// A turn has its answer.
     TurnCompleted = "turn/completed" {}

@@ -296,6 +296,9 @@ pub struct ExplainedHistory {
     pub left_out_through: u64,
     /// Whether a summary replaces them.
     pub summarised: bool,
+    /// Of those that are left out, the ones after this ordinal are in no summary either; absent: all are in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_after: Option<u64>,
     /// Completed turns that were sent word for word.
     pub turns: u64,
     /// Questions and answers of those turns; what tools did is not counted.

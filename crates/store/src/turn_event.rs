@@ -52,6 +52,8 @@ pub enum TurnEvent {
         through: u64,
         /// Whether a summary stands for them.
         summarised: bool,
+        /// Those of them after this ordinal are in no summary either.
+        missing_after: Option<u64>,
     },
 }
 
@@ -155,14 +157,17 @@ impl WorkspaceWrite<'_, '_> {
             TurnEvent::ContextCompressing => {
                 self.log(|seq| ContextCompressing { seq, workspace_id, thread_id, turn_id })
             }
-            TurnEvent::ContextCompressed { through, summarised } => self.log(|seq| ContextCompressed {
-                seq,
-                workspace_id,
-                thread_id,
-                turn_id,
-                through,
-                summarised,
-            }),
+            TurnEvent::ContextCompressed { through, summarised, missing_after } => {
+                self.log(|seq| ContextCompressed {
+                    seq,
+                    workspace_id,
+                    thread_id,
+                    turn_id,
+                    through,
+                    summarised,
+                    missing_after,
+                })
+            }
         }
     }
 }

@@ -168,7 +168,7 @@ fn denial(call: &ToolCall, arguments: &Arguments, rule: Rule, why: &str) -> Box<
         None => call.name.clone(),
     };
     // The reminder below it names the call and the rule, and says what is allowed; `turn show` has this text alone.
-    let text = format!("this call was denied and did not run: {why}; do not make it again");
+    let text = format!("this call was denied and did not run: {why}; do not make it again in this turn");
     let reminder = Reminder::PermissionDecision { call: shown, rule: rule.text, allowed: rule.allowed };
     Box::new(ToolOutput::error(text).with_reminder(reminder))
 }

@@ -218,6 +218,11 @@ impl ToolContext {
         self.root.as_ref().map(|root| root.real())
     }
 
+    /// Whether the root's path still leads to what was opened.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.root.as_ref().is_none_or(|root| root.is_in_place())
+    }
+
     /// The directory from which relative paths count.
     pub fn cwd(&self) -> &Path {
         &self.cwd

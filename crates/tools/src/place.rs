@@ -52,7 +52,7 @@ impl Root {
     }
 
     /// Whether its path still leads to what was opened: people and instructions go by the path.
-    fn is_in_place(&self) -> bool {
+    pub(crate) fn is_in_place(&self) -> bool {
         let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
         let opened = rustix::fs::fstat(&self.descriptor).map(identity);
         opened.is_ok() && opened == rustix::fs::stat(&self.real).map(identity)

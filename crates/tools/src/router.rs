@@ -95,6 +95,11 @@ impl Router {
         self.context.protect(paths);
     }
 
+    /// Whether the workspace's directory is still the one that the calls work in; without one there is nothing to replace.
+    pub fn is_in_place(&self) -> bool {
+        self.context.is_in_place()
+    }
+
     /// How the round's tools are described, in the order of the toolbox.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.callable.iter().map(|entry| &entry.spec)

@@ -39,7 +39,8 @@ async fn writes_are_denied_where_the_rule_says_so() {
         decision(&output),
         ("write_file(\"new\")", "permissions.write = deny", "reading, with read_file, list_dir and search.")
     );
-    let told = "this call was denied and did not run: the rules do not allow it; do not make it again";
+    let told =
+        "this call was denied and did not run: the rules do not allow it; do not make it again in this turn";
     assert_eq!(output.text, told);
     assert!(!wrote(&bench));
     assert_eq!(bench.text("read_file", json!({ "path": "file" })).await, "text\n");
@@ -88,7 +89,7 @@ async fn a_model_is_told_how_it_was_denied() {
         assert_eq!(decision(&output).1, "permissions.write = ask");
         assert_eq!(
             output.text,
-            format!("this call was denied and did not run: {told}; do not make it again")
+            format!("this call was denied and did not run: {told}; do not make it again in this turn")
         );
         assert!(!wrote(&bench));
     }

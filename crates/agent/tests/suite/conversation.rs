@@ -44,6 +44,17 @@ impl Conversation {
         sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
         packages: impl IntoIterator<Item = HookPackage>,
     ) -> Self {
+        Self::chat_set(database, directory, sources, packages, |_| {}).await
+    }
+
+    /// The same, with other settings.
+    pub(crate) async fn chat_set(
+        database: &Database,
+        directory: tempfile::TempDir,
+        sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
+        packages: impl IntoIterator<Item = HookPackage>,
+        change: impl FnOnce(&mut AgentSettings),
+    ) -> Self {
         let store = Store::open(database).await.unwrap();
         let model = ScriptedModel::start().await.unwrap();
         let config =
@@ -51,6 +62,7 @@ impl Conversation {
         let mut settings = AgentSettings::new(directory.path().join("home"));
         settings.providers = [Provider::new(config).unwrap()].into_iter().collect();
         settings.default_model = Some("scripted/model".to_owned());
+        change(&mut settings);
         let agent = Agent::new(store.clone(), settings, packages).unwrap();
         let agent = Arc::new(sources.into_iter().fold(agent, Agent::with_tools));
         let new = WorkspaceCreateParams { name: "w".to_owned(), root_path: None, agents: None };

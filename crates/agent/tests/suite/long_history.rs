@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use agent::SessionStart;
+use agent::{AgentSettings, SessionStart};
 use protocol::{ThreadId, TurnStatus, WorkspaceId};
 use scripted_model::Answer;
 use serde_json::Value;
@@ -18,8 +18,9 @@ const TURNS: u64 = 10_000;
 /// How many of them are read to be sent.
 const READ: u64 = 201;
 
-/// Completes turns as if gateways had, all in one statement: one by one they would take minutes.
-fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId) {
+/// Completes turns as if gateways had, all in one statement: one by one they would take minutes. Each message says who
+/// speaks, its turn's number, and `more`.
+fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId, more: &str) {
     let (workspace, thread) = (workspace.as_str(), thread.as_str());
     let database = rusqlite::Connection::open(database).unwrap();
     database.busy_timeout(Duration::from_secs(5)).unwrap();
@@ -37,7 +38,7 @@ fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId) {
         let items = format!(
             r#"INSERT INTO turn_item (id, workspace_id, turn_id, ordinal, kind, content, created_at)
              {numbers} SELECT {}, ?1, {}, {ordinal}, 'message',
-                 '{{"message":{{"role":"{role}","blocks":[{{"type":"text","text":"{role} ' || n || '."}}]}}}}', n FROM numbers"#,
+                 '{{"message":{{"role":"{role}","blocks":[{{"type":"text","text":"{role} ' || n || '.{more}"}}]}}}}', n FROM numbers"#,
             id(1 + ordinal),
             id(1)
         );
@@ -49,7 +50,7 @@ fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId) {
 async fn of_ten_thousand_turns_no_more_are_read_than_could_be_sent() {
     let world = World::new().await;
     let request = world.thread().await;
-    complete_turns(&world.path("foreword.db"), &request.workspace_id, &request.thread_id);
+    complete_turns(&world.path("foreword.db"), &request.workspace_id, &request.thread_id, "");
 
     let (workspace, thread) = (&request.workspace_id, &request.thread_id);
     let history = world.store.stored_history(workspace, thread, TURNS + 1, READ).await.unwrap();
@@ -58,6 +59,10 @@ async fn of_ten_thousand_turns_no_more_are_read_than_could_be_sent() {
 
     let preview = world.agent().preview(&request, SessionStart::Thread).await.unwrap();
     assert_eq!(preview.sizes.history.unwrap().turns, READ, "by whoever asks");
+}
+
+fn asks_for_a_summary(body: &Value) -> bool {
+    body["system"].to_string().contains("Summarise the conversation")
 }
 
 /// How often a request has each question, by its number.
@@ -74,10 +79,9 @@ async fn after_ten_thousand_turns_each_is_in_the_request_or_in_a_summary() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("foreword.db");
     let conversation = Conversation::chat_on(&Database::Sqlite(path.clone()), directory, []).await;
-    complete_turns(&path, &conversation.workspace_id, &conversation.thread_id);
-    let asks_for_summary = |body: &Value| body["system"].to_string().contains("Summarise the conversation");
-    conversation.model.answer_by(move |request| {
-        Answer::text(if asks_for_summary(&request.body) { "All of it so far." } else { "Yes." })
+    complete_turns(&path, &conversation.workspace_id, &conversation.thread_id, "");
+    conversation.model.answer_by(|request| {
+        Answer::text(if asks_for_a_summary(&request.body) { "All of it so far." } else { "Yes." })
     });
     let view = conversation.ask("Still there?").await;
     assert_eq!(view.turn.status, TurnStatus::Completed, "{:?}", view.turn.error);
@@ -93,4 +97,57 @@ async fn after_ten_thousand_turns_each_is_in_the_request_or_in_a_summary() {
     // The next turn has nothing to catch up with.
     conversation.ask("And now?").await;
     assert_eq!(conversation.model.requests().len(), requests.len() + 1);
+}
+
+/// Requests that one turn may make for summaries.
+const MAX_REQUESTS: usize = 32;
+
+#[tokio::test]
+async fn a_turn_catches_up_with_as_much_as_it_may_and_the_next_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("foreword.db");
+    let database = Database::Sqlite(path.clone());
+    let small = |settings: &mut AgentSettings| {
+        settings.turns.max_context_tokens = 8_000;
+        settings.turns.response_reserve_tokens = 1_000;
+    };
+    let conversation = Conversation::chat_set(&database, directory, [], [], small).await;
+    let words = " some more words".repeat(8);
+    complete_turns(&path, &conversation.workspace_id, &conversation.thread_id, &words);
+    conversation.model.answer_by(|request| {
+        Answer::text(if asks_for_a_summary(&request.body) { "All of it so far." } else { "Yes." })
+    });
+    let mut summarised = BTreeMap::new();
+    let mut turns = 0;
+    loop {
+        turns += 1;
+        let view = conversation.ask("Still there?").await;
+        assert_eq!(view.turn.status, TurnStatus::Completed, "{:?}", view.turn.error);
+        let bodies = conversation.model.take_requests().into_iter().map(|request| request.body);
+        let (summaries, asked): (Vec<Value>, Vec<Value>) = bodies.partition(asks_for_a_summary);
+        summaries.iter().for_each(|body| questions(body, &mut summarised));
+        let mut sent = BTreeMap::new();
+        questions(&asked[0], &mut sent);
+        let missing: Vec<u64> = (1..=TURNS)
+            .filter(|number| !summarised.contains_key(number) && !sent.contains_key(number))
+            .collect();
+        let first = asked[0]["messages"][0].to_string();
+        assert!(first.contains("All of it so far."), "{first}");
+        // What is neither sent nor summarised is said to be missing, and nothing else is.
+        let is_said =
+            first.contains("The turns between this summary and what follows could not be summarised");
+        assert_eq!(
+            (is_said, is_said),
+            (!missing.is_empty(), summaries.len() == MAX_REQUESTS),
+            "turn {turns}"
+        );
+        let explained = conversation.agent.explain(&conversation.workspace_id, &view.turn.id).await.unwrap();
+        let history = explained.history.unwrap();
+        let after = history.missing_after.unwrap_or(history.left_out_through);
+        assert_eq!((after + 1..=history.left_out_through).collect::<Vec<_>>(), missing, "turn {turns}");
+        if missing.is_empty() {
+            break;
+        }
+    }
+    assert!((3..100).contains(&turns), "{turns} turns");
 }

@@ -10,6 +10,7 @@ fn context() -> TurnItem {
     TurnItem::Context(ExplainedHistory {
         left_out_through: 1,
         summarised: true,
+        missing_after: Some(1),
         turns: 2,
         entries: 3,
         tokens: 4,

@@ -187,10 +187,14 @@ fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
 }
 
 fn describe_history(history: &ExplainedHistory) -> String {
-    let left_out = match (history.left_out_through, history.summarised) {
-        (0, _) => String::new(),
-        (through, true) => format!("; a summary replaces turns 1 to {through}"),
-        (through, false) => format!("; turns 1 to {through} are left out"),
+    let left_out = match (history.left_out_through, history.missing_after, history.summarised) {
+        (0, ..) => String::new(),
+        (through, None, true) => format!("; a summary replaces turns 1 to {through}"),
+        (through, Some(after), true) => format!(
+            "; a summary replaces turns 1 to {after}, and turns {} to {through} are left out without one",
+            after + 1
+        ),
+        (through, _, false) => format!("; turns 1 to {through} are left out"),
     };
     format!(
         "{} word for word in {}, {} of {} tokens{left_out}",
