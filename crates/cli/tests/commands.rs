@@ -30,6 +30,7 @@ mod skills;
 mod threads;
 mod tokens;
 mod turn_failures;
+mod turn_views;
 pub(crate) mod turns;
 mod watch;
 mod widths;

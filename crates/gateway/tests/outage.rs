@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use gateway::Database;
+use scripted_model::Answer;
 use serde_json::{Value, json};
 use test_gateway::TestGateway;
 use test_postgres::{Options, test_cluster};
 use tokio::task::block_in_place;
 
-use crate::support::{Socket, World, ask, get, post, until};
+use crate::support::{Log, Setting, Socket, Stage, World, ask, get, post, until};
 
 /// How long an answer may take while the database is gone.
 const BOUND: Duration = Duration::from_secs(20);
@@ -71,6 +72,35 @@ async fn postgresql_goes_away_and_comes_back() {
     let other = TestGateway::start_on(gateway.gateway().database().clone()).await.unwrap();
     ask(&other.owner_in_memory(), "thread/agents_doc/save", save(&world, "elsewhere")).await.unwrap();
     assert_eq!(follower.sequences(1).await, [7]);
+}
+
+#[tokio::test]
+async fn a_question_outlives_a_database_that_is_away_for_a_moment() {
+    let Some(cluster) = test_cluster(Options::fast()) else { return };
+    let database = Some(Database::Postgres(cluster.create_database().unwrap()));
+    let log = Log::default();
+    let _captured = log.capture(tracing::Level::WARN);
+    let files = &[("a.txt", "old")];
+    let mut stage = Stage::set(Setting { mode: "agent", files, database, ..Setting::default() }).await;
+    let arguments = json!({ "path": "a.txt", "content": "new" }).to_string();
+    stage.model.answer(Answer::empty().tool_call("call_1", "write_file", &arguments));
+    stage.model.answer(Answer::text("Written."));
+    let turn = stage.start("Write it.").await;
+    stage.until(&turn, |answer| answer["approvals"] != json!([])).await;
+
+    cluster.stop().unwrap();
+    let in_vain = "the answer to a question could not be looked for";
+    until("the answer to be looked for in vain", async || log.text().contains(in_vain)).await;
+    cluster.start_again().unwrap();
+    let yes = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));
+    until("a yes", async || stage.socket.call("turn/approve", yes.clone()).await.is_ok()).await;
+    let ended = stage.ended(&turn).await;
+    assert_eq!(
+        (&ended["turn"]["status"], stage.read("a.txt").as_str()),
+        (&json!("completed"), "new"),
+        "{ended:#}"
+    );
+    assert_eq!(ended["decided"][0]["decision"]["allowed"], true, "{ended:#}");
 }
 
 #[tokio::test]

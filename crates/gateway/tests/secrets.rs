@@ -1,36 +1,11 @@
 //! A token's secret is shown once, and is nowhere else.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use protocol::Role;
 use serde_json::json;
 use test_gateway::TestGateway;
 use tokio::net::TcpStream;
-use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::support::{Socket, World, get, post};
-
-/// Everything that was logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
+use crate::support::{Log, Socket, World, get, post};
 
 /// Uses a token in every way there is, well and badly; the result is every secret that was shown.
 async fn use_tokens(gateway: &TestGateway) -> Vec<String> {
@@ -64,10 +39,7 @@ async fn use_tokens(gateway: &TestGateway) -> Vec<String> {
 #[tokio::test]
 async fn secrets_never_reach_the_log() {
     let log = Log::default();
-    let writer = log.clone();
-    let capturing = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);
-    // Of this thread alone, which is the one that all of the gateway runs on.
-    let _captured = capturing.with_writer(move || writer.clone()).set_default();
+    let _captured = log.capture(tracing::Level::TRACE);
     let gateway = TestGateway::start().await.unwrap();
     let secrets = use_tokens(&gateway).await;
     gateway.stop().await.unwrap();

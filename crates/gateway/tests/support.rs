@@ -1,6 +1,7 @@
 //! What the tests share: clients that hide nothing, and words for waiting.
 
 mod http;
+mod log;
 mod socket;
 mod stage;
 mod world;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use http::{get, metric, post, request};
+pub(crate) use log::Log;
 pub(crate) use socket::Socket;
 pub(crate) use stage::{MODEL, Setting, Stage, texts, unconfined_shell, with_model, writing};
 pub(crate) use world::{World, id};

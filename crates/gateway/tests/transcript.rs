@@ -19,6 +19,8 @@ use crate::support::Stage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SystemText {
     Whole,
+    /// With what is said of the tools.
+    WithTools,
     /// Its headings alone, where a transcript is about the messages: a change of wording elsewhere leaves it as it is.
     Headings,
 }

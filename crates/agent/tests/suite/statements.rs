@@ -1,6 +1,11 @@
 //! What a turn asks of the database.
 
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use scripted_model::Answer;
+use store::Database;
 
 use crate::conversation::Conversation;
 
@@ -24,4 +29,30 @@ async fn a_chat_turn_of_one_round_costs_three_commits() {
     let transactions = after.transactions - before.transactions;
     assert!(statements <= MAX_STATEMENTS, "{statements} statements");
     assert!(transactions <= MAX_TRANSACTIONS, "{transactions} transactions");
+}
+
+/// Statements of a turn since its model was asked for the last time.
+async fn statements_after_the_answer(tokens_per_day: Option<NonZeroU64>) -> u64 {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::Sqlite(directory.path().join("foreword.db"));
+    let chat = Conversation::chat_set(&database, directory, [], [], |settings| {
+        settings.turns.limits.tokens_per_day = tokens_per_day;
+    })
+    .await;
+    let before = Arc::new(AtomicU64::new(0));
+    let (store, asked) = (chat.store.clone(), Arc::clone(&before));
+    chat.model.answer_by(move |_| {
+        asked.store(store.statements().statements, Ordering::SeqCst);
+        Answer::text("yes")
+    });
+    chat.run("Is it so?").await;
+    chat.store.statements().statements - before.load(Ordering::SeqCst)
+}
+
+#[tokio::test]
+async fn an_answer_that_is_finished_is_kept_whatever_may_still_be_spent() {
+    // What is spent is asked for before a model is asked again, and this one is not: were it, a database that is away for a
+    // moment would cost the answer, whereas its end is written until it succeeds.
+    let without_limit = statements_after_the_answer(None).await;
+    assert_eq!(statements_after_the_answer(NonZeroU64::new(1_000_000)).await, without_limit);
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use agent::TurnSettings;
+use agent::{PromptSettings, TurnSettings};
 use gateway::GatewaySettings;
 use provider::{Provider, ProviderConfig, ProviderKind, RetryPolicy};
 use scripted_model::{ScriptedModel, Wire};
@@ -31,6 +31,7 @@ pub(crate) struct Setting {
     pub(crate) wire: Wire,
     pub(crate) files: &'static [(&'static str, &'static str)],
     pub(crate) turns: TurnSettings,
+    pub(crate) prompt: PromptSettings,
     pub(crate) change: fn(&mut ProviderConfig),
     /// None: one in the data directory.
     pub(crate) database: Option<store::Database>,
@@ -43,6 +44,7 @@ impl Default for Setting {
             wire: Wire::Anthropic,
             files: &[],
             turns: TurnSettings::default(),
+            prompt: PromptSettings::default(),
             change: |_| {},
             database: None,
         }
@@ -67,6 +69,7 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
         [config, vendor].into_iter().map(|config| Provider::new(config).unwrap()).collect();
     settings.agent.default_model = Some(format!("scripted/{MODEL}"));
     settings.agent.turns = setting.turns.clone();
+    settings.agent.prompt = setting.prompt.clone();
     if let Some(database) = &setting.database {
         settings.database = Some(database.clone());
     }

@@ -23,11 +23,12 @@ pub(super) fn render(bodies: &[Value], system: SystemText) -> String {
         )
         .unwrap();
         let shown = match system {
-            SystemText::Whole => request.system.clone(),
+            SystemText::Whole | SystemText::WithTools => request.system.clone(),
             SystemText::Headings => headings(&request.system),
         };
         part(&mut text, "system", &request.system, &shown, before.map(|it| &it.system));
-        part(&mut text, "tools", &request.tools, &request.tools, before.map(|it| &it.tools));
+        let shown = if system == SystemText::WithTools { &request.tool_texts } else { &request.tools };
+        part(&mut text, "tools", &request.tools, shown, before.map(|it| &it.tools));
         let same = before.map_or(0, |before| {
             let pairs = before.messages.iter().zip(&request.messages);
             pairs.take_while(|(one, other)| without_marks(one) == without_marks(other)).count()
@@ -66,7 +67,10 @@ fn without_marks(text: &str) -> String {
 struct Request {
     head: String,
     system: String,
+    /// The names of its tools.
     tools: String,
+    /// The same, and what is said of them.
+    tool_texts: String,
     messages: Vec<String>,
 }
 
@@ -81,18 +85,29 @@ impl Request {
         // Messages has `system`, Responses `instructions`, and Chat Completions a first message.
         blocks(&mut system, &body["system"]);
         blocks(&mut system, &body["instructions"]);
-        let mut tools = String::new();
+        let (mut tools, mut tool_texts) = (String::new(), String::new());
         for tool in body["tools"].as_array().into_iter().flatten() {
             let name = tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap_or("?");
             writeln!(tools, "  {name}").unwrap();
+            writeln!(tool_texts, "  {name}").unwrap();
+            describe(&mut tool_texts, tool);
             mark(&mut tools, tool);
+            mark(&mut tool_texts, tool);
         }
         let list = body["messages"].as_array().or(body["input"].as_array());
         let is_system = |message: &&Value| message["role"] == "system" || message["role"] == "developer";
         let (first, others): (Vec<&Value>, Vec<&Value>) = list.into_iter().flatten().partition(is_system);
         first.iter().for_each(|first| blocks(&mut system, &first["content"]));
         let messages = others.into_iter().map(message).collect();
-        Self { head, system, tools, messages }
+        Self { head, system, tools, tool_texts, messages }
+    }
+}
+
+/// What is said of a tool and of each of its arguments.
+fn describe(text: &mut String, tool: &Value) {
+    quote(text, tool["description"].as_str().unwrap_or("?"));
+    for (name, argument) in tool["input_schema"]["properties"].as_object().into_iter().flatten() {
+        quote(text, &format!("{name}: {}", argument["description"].as_str().unwrap_or("?")));
     }
 }
 

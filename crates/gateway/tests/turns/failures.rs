@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use agent::WhenBusy;
-use scripted_model::{Answer, Stop};
+use scripted_model::{Answer, Stop, Wire};
 use serde_json::json;
 use test_gateway::TestGateway;
 
-use crate::support::{Setting, Socket, Stage, World, id, metric, texts, until, writing};
+use crate::support::{MODEL, Setting, Socket, Stage, World, id, metric, texts, until, writing};
 
 #[tokio::test]
 async fn without_a_model_the_ways_to_configure_one_are_named() {
@@ -309,4 +309,33 @@ async fn a_queued_turn_whose_directory_has_left_the_workspace_fails_and_asks_nob
     let message = turn["error"]["message"].as_str().unwrap();
     assert!(message.contains("is not inside the workspace's directory"), "{message}");
     assert_eq!(stage.bodies().len(), 1, "the model was asked by the first turn alone");
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_without_its_end_is_not_asked_for_twice() {
+    let anthropic = [
+        json!({ "type": "message_start", "message": { "id": "m", "type": "message", "role": "assistant", "content": [],
+            "model": MODEL, "usage": { "input_tokens": 1, "output_tokens": 1 } } }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "half an" } }),
+    ];
+    let openai = [json!({ "type": "response.output_text.delta", "item_id": "i", "output_index": 0,
+        "content_index": 0, "delta": "half an" })];
+    let compatible = [json!({ "id": "c", "object": "chat.completion.chunk",
+        "choices": [{ "index": 0, "delta": { "content": "half an" } }] })];
+    for (wire, events) in [
+        (Wire::Anthropic, &anthropic[..]),
+        (Wire::Openai, &openai[..]),
+        (Wire::OpenaiCompatible, &compatible[..]),
+    ] {
+        let mut stage = Stage::set(Setting { wire, ..Setting::default() }).await;
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        stage.model.answer(Answer::raw(200, "text/event-stream", body));
+        stage.model.answer(Answer::text("asked for twice"));
+        let turn = stage.start("hello").await;
+        let ended = stage.ended(&turn).await;
+        assert_eq!(ended["turn"]["error"]["kind"], "provider_failed", "{wire:?}: {ended:#}");
+        assert_eq!(ended["turn"]["answer"], "half an", "{wire:?}");
+        assert_eq!(stage.model.remaining(), 1, "{wire:?}: what was told is not asked for again");
+    }
 }

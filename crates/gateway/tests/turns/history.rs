@@ -368,6 +368,27 @@ async fn transcript_of_summaries() {
 }
 
 #[tokio::test]
+async fn transcript_of_summaries_that_keep_the_earlier_one() {
+    let setting = Setting { turns: small(), ..Setting::default() };
+    // A summariser that repeats what it was told, as far as users have said it.
+    let mut stage = talkative(setting, |request| {
+        let quoted = quoted(&request.body);
+        let kept = quoted.lines().filter(|line| !line.is_empty() && !line.starts_with("Assistant: "));
+        Answer::text(&kept.collect::<Vec<_>>().join("\n"))
+    })
+    .await;
+    stage.ask("FACT-1: the cat is called Minka.").await;
+    for number in 2..=20 {
+        stage.ask(&format!("FACT-{number}: I have {number} books.")).await;
+    }
+    let (summaries, turns) = requests(&stage);
+    assert!(summaries.len() >= 3, "{}", summaries.len());
+    assert!(turns.last().unwrap().to_string().contains("FACT-1: the cat is called Minka."));
+    let shown: Vec<Value> = summaries.into_iter().chain(turns.last().cloned()).collect();
+    transcript::check_requests(&stage, "02-earlier-summary-is-kept", SystemText::Headings, &shown);
+}
+
+#[tokio::test]
 async fn instructions_whose_message_was_summarised_away_are_told_again() {
     let files = &[("a/AGENTS.md", "RULE-A"), ("a/x.txt", "text")];
     let setting = Setting { mode: "agent", files, turns: small(), ..Setting::default() };

@@ -214,3 +214,21 @@ async fn reading_and_writing_back_changes_nothing() {
         .await;
     assert_eq!(stage.read("notes.txt"), odd().replace("evil", "good"));
 }
+
+#[tokio::test]
+async fn zero_bytes_of_instruction_files_reach_no_model() {
+    let files = &[("AGENTS.md", "ROOT\0RULE"), ("a/AGENTS.md", "A\0RULE"), ("a/x.txt", "x\0y\n")];
+    let mut stage = Stage::agent(files).await;
+    stage.model.answer(Answer::empty().tool_call("1", "list_dir", r#"{"path":"a"}"#));
+    stage.model.answer(Answer::text("one"));
+    stage.ask("look").await;
+    // Again, with the next turn's reminder.
+    stage.write("AGENTS.md", "ROOT\0RULE-2");
+    stage.model.answer(Answer::text("two"));
+    stage.ask("and now?").await;
+    let text = sent(&stage);
+    assert!(!text.contains('\0'), "{text:?}");
+    for rule in ["ROOT\u{fffd}RULE", "A\u{fffd}RULE", "ROOT\u{fffd}RULE-2"] {
+        assert!(text.contains(rule), "{rule}: {text}");
+    }
+}

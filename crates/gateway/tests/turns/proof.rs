@@ -112,6 +112,35 @@ async fn reasoning_and_the_cache_key_are_in_the_record() {
 }
 
 #[tokio::test]
+async fn a_request_that_was_too_long_has_a_record_and_so_has_the_shorter_one() {
+    let mut stage = Stage::chat().await;
+    for number in 1..=4 {
+        stage.model.answer(Answer::text(&format!("answer {number}")));
+        stage.ask(&format!("question {number}")).await;
+    }
+    stage.model.answer(Answer::context_too_long());
+    stage.model.answer(Answer::text("SUMMARY of it all"));
+    stage.model.answer(Answer::text("short enough"));
+    let turn = stage.ask("one more").await["turn"]["id"].as_str().unwrap().to_owned();
+    let rounds = explained(&mut stage, &turn).await["rounds"].as_array().unwrap().clone();
+    assert_eq!(rounds.len(), 2, "{rounds:#?}");
+    let read = [0, 1].map(|round| rounds[round]["outcome"]["usage"]["input"].as_u64());
+    assert_eq!(read, [Some(0), Some(100)], "refused, then answered");
+    // The date was said by a turn that has left the request, so the shorter one says it itself.
+    let params = stage.with(json!({ "turn_id": turn }));
+    let kept = stage.socket.ok("turn/manifest", params).await;
+    let says_the_date = |round: u64| {
+        let of_round = |it: &&Value| it["round"] == round;
+        let manifest = kept["manifests"].as_array().unwrap().iter().find(of_round).unwrap();
+        let sections = manifest["manifest"]["sections"].as_array().unwrap();
+        let date = sections.iter().find(|section| section["id"] == "extra_system").unwrap();
+        date.get("said_earlier").is_none_or(|said| said == false)
+    };
+    assert_eq!([says_the_date(1), says_the_date(2)], [false, true], "{kept:#}");
+    assert!(stage.last_body().to_string().contains("Date: "));
+}
+
+#[tokio::test]
 async fn hooks_are_shown_to_those_who_may_see_them() {
     let mut stage = Stage::chat().await;
     let saved = stage.with(json!({ "content": "Be brief." }));

@@ -171,3 +171,27 @@ async fn files_of_a_turn_in_another_directory_are_named_where_they_are() {
     let elsewhere = told_after(write("1", "x.txt"), "b").await;
     assert!(elsewhere.contains("files it changed: /project/a/x.txt."), "{elsewhere}");
 }
+
+#[tokio::test]
+async fn a_file_that_was_written_by_many_names_is_named_once() {
+    let files = &[("a/x.txt", "x\n"), ("far/away/y.txt", "y\n")];
+    let mut stage =
+        Stage::set(Setting { mode: "agent", turns: writing(), files, ..Setting::default() }).await;
+    std::os::unix::fs::symlink("far/away", stage.path("link")).unwrap();
+    let absolute = stage.path("c.txt");
+    let names =
+        ["c.txt", "./c.txt", "a/../c.txt", "a/.././c.txt", absolute.to_str().unwrap(), "link/../d.txt"];
+    let calls = names.iter().enumerate().fold(Answer::empty(), |answer, (number, name)| {
+        let arguments = json!({ "path": name, "content": format!("{number}\n") });
+        answer.tool_call(&format!("call_{number}"), "write_file", &arguments.to_string())
+    });
+    stage.model.answer(calls);
+    stage.model.answer(Answer::wrong_key());
+    stage.fail("Write.").await;
+    // Up from a link is up from where it leads.
+    assert_eq!((stage.path("c.txt").exists(), stage.read("far/d.txt").as_str()), (true, "5\n"));
+    stage.model.answer(Answer::text("done"));
+    stage.ask("Go on.").await;
+    let text = stage.last_body()["messages"].to_string();
+    assert!(text.contains("after 6 tool calls; files it changed: c.txt, far/d.txt."), "{text}");
+}
