@@ -16,7 +16,8 @@ use protocol::notification::{
     ContextCompressed, ContextCompressing, Notification as _, TurnApprovalRequested, TurnCancelled,
     TurnCompleted, TurnDelta, TurnFailed, TurnManifestKept, TurnRetrying, TurnToolFinished, TurnToolStarted,
 };
-use protocol::{MessageRole, Method, Sequence, TurnError, TurnId, TurnStatus, WorkspaceId};
+use protocol::turn::TurnStep;
+use protocol::{MessageRole, Method, Sequence, TurnApproval, TurnError, TurnId, TurnStatus, WorkspaceId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -54,6 +55,8 @@ pub(super) struct Live<'a> {
     questions: Questions,
     /// Tools whose calls are allowed until the turn ends.
     standing: HashSet<String>,
+    /// What is known to have been said and done so far.
+    steps: Vec<TurnStep>,
     /// Reminders that were printed already.
     told: HashSet<telling::Place>,
     /// How long to try to connect again.
@@ -180,6 +183,7 @@ impl<'a> Live<'a> {
             policy,
             questions: Questions::default(),
             standing: HashSet::new(),
+            steps: Vec::new(),
             told: HashSet::new(),
             patience: connection::PATIENCE,
             progress: Progress::paused(context.output, WAITING),
@@ -276,10 +280,24 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// The turn as it is now, however often the connection is lost.
+    /// The turn as it is now.
     async fn get(&mut self) -> Result<TurnGetResult, Failure> {
+        self.get_after(None).await
+    }
+
+    /// Learns of the steps since the last time, and what waits for a decision. All of a long turn after every call would
+    /// take longer with each.
+    async fn catch_up(&mut self) -> Result<Vec<TurnApproval>, Failure> {
+        let known = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
+        let TurnGetResult { steps, approvals, .. } = self.get_after(Some(known)).await?;
+        self.steps.extend(steps);
+        Ok(approvals)
+    }
+
+    /// The turn and its steps after so many, however often the connection is lost.
+    async fn get_after(&mut self, after: Option<u32>) -> Result<TurnGetResult, Failure> {
         let (workspace_id, turn_id) = (self.workspace_id.clone(), self.turn_id.clone());
-        let mut params = TurnPageParams { workspace_id, turn_id, after: None };
+        let mut params = TurnPageParams { workspace_id, turn_id, after };
         let mut whole: Option<TurnGetResult> = None;
         loop {
             let page = match self.call::<TurnGet>(&params).await {
@@ -403,7 +421,8 @@ impl<'a> Live<'a> {
         } else {
             self.questions.break_line(self.output);
             print(&shown(&self.answer.end(turn.answer.as_deref())))?;
-            self.tell_reminders(&result, |_| true);
+            self.steps = result.steps.clone();
+            self.tell_reminders(|_| true);
         }
         let is_cut =
             result.steps.iter().rfind(|step| step.role == MessageRole::Assistant).is_some_and(|it| it.cut);

@@ -14,7 +14,7 @@ use crate::output::one_line;
 
 impl Live<'_> {
     pub(super) async fn decide(&mut self, requested: &TurnApprovalRequested) -> Result<(), Failure> {
-        let waiting = self.get().await?.approvals;
+        let waiting = self.catch_up().await?;
         // One that is not there any more was decided by somebody else.
         let Some(approval) = waiting.into_iter().find(|it| it.request.call_id == requested.call_id) else {
             return Ok(());

@@ -2,9 +2,8 @@
 
 use std::iter::once;
 
-use protocol::method::TurnGetResult;
 use protocol::notification::{ContextCompressed, TurnRetrying, TurnToolFinished};
-use protocol::turn::TurnReminder;
+use protocol::turn::{TurnReminder, TurnStep};
 
 use super::Live;
 use crate::command::turn::{explain, steps};
@@ -40,58 +39,72 @@ impl Live<'_> {
         if self.output.is_json() {
             return Ok(());
         }
-        let turn = self.get().await?;
-        // Some models give every call the same id; then it is the first that was not told yet.
-        let place = reminders(&turn)
-            .map(|(place, _)| place)
-            .find(|place| place.1.as_ref() == Some(&finished.call_id) && !self.told.contains(place));
-        let earlier = &turn.steps[..place.as_ref().map_or(turn.steps.len(), |place| place.0)];
-        let call = steps::calls(earlier).filter(|call| call.id == finished.call_id).last();
+        // The results of a round come together: who knows one knows them all.
+        let mut place = self.untold_result(&finished.call_id);
+        if place.is_none() {
+            self.catch_up().await?;
+            place = self.untold_result(&finished.call_id);
+        }
+        let before = place.as_ref().map_or(self.steps.len(), |place| place.0);
+        let earlier = self.steps[..before].iter().rev();
+        let call = earlier.flat_map(|step| &step.calls).find(|call| call.id == finished.call_id);
         let call = call.map_or_else(|| one_line(&finished.tool, TOOL_WIDTH), steps::describe_call);
         let outcome = steps::outcome(finished.is_error, finished.reminders.iter().copied());
         self.note(format!("tool {call} {outcome}{}", explain::describe_effects(&finished.effects)));
-        self.tell_reminders(&turn, |it| Some(it) == place.as_ref());
+        if let Some(place) = place {
+            self.tell_reminders(|it| *it == place);
+            self.told.insert(place);
+        }
         Ok(())
+    }
+
+    /// Where the result of a call is. Some models give every call the same id; then it is the first that was not told yet.
+    fn untold_result(&self, call_id: &str) -> Option<Place> {
+        let of_call = |step: &TurnStep| step.results.iter().any(|result| result.call_id == call_id);
+        let places = self.steps.iter().enumerate().filter(|(_, step)| of_call(step));
+        let mut places = places.map(|(number, _)| (number, Some(call_id.to_owned())));
+        places.find(|place| !self.told.contains(place))
     }
 
     /// What the model was reminded of beside the question, for somebody who comes later. What its calls have reminded it of
     /// is not told without them.
     pub(super) async fn tell_so_far(&mut self) -> Result<(), Failure> {
-        let turn = self.get().await?;
-        self.tell_reminders(&turn, |(_, call_id)| call_id.is_none());
-        self.told.extend(reminders(&turn).map(|(place, _)| place));
+        self.catch_up().await?;
+        self.tell_reminders(|(_, call_id)| call_id.is_none());
+        self.told.extend(places(&self.steps).map(|(place, _)| place));
         Ok(())
     }
 
     /// What the model is reminded of beside the question.
     pub(super) async fn tell_opening(&mut self) -> Result<(), Failure> {
         if !self.output.is_json() {
-            let turn = self.get().await?;
-            self.tell_reminders(&turn, |(_, call_id)| call_id.is_none());
+            self.catch_up().await?;
+            self.tell_reminders(|(_, call_id)| call_id.is_none());
         }
         Ok(())
     }
 
     /// Notifications only say that there are some; what they are about is in the turn's steps.
-    pub(super) fn tell_reminders(&mut self, turn: &TurnGetResult, is_meant: impl Fn(&Place) -> bool) {
-        let root = self.root.clone();
-        for (place, reminders) in reminders(turn).filter(|(place, _)| is_meant(place)) {
-            if self.told.insert(place) {
-                for reminder in reminders {
-                    let reminder = steps::describe_reminder(reminder, root.as_deref());
-                    self.note(format!("reminder {reminder}"));
-                }
+    pub(super) fn tell_reminders(&mut self, is_meant: impl Fn(&Place) -> bool) {
+        let mut lines = Vec::new();
+        for (place, reminders) in places(&self.steps).filter(|(place, _)| is_meant(place)) {
+            if !reminders.is_empty() && self.told.insert(place) {
+                let described =
+                    reminders.iter().map(|reminder| steps::describe_reminder(reminder, self.root.as_deref()));
+                lines.extend(described.map(|reminder| format!("reminder {reminder}")));
             }
         }
+        lines.iter().for_each(|line| self.note(line));
     }
 
     pub(super) fn tell_compressed(&mut self, compressed: &ContextCompressed) {
-        self.note(match (compressed.summarised, compressed.through) {
-            (true, last) => format!("a summary replaces turns 1 to {last}"),
-            (false, 0) => "a summary of the earlier turns failed; they are sent as they are".to_owned(),
-            (false, last) => {
-                format!("a summary of the earlier turns failed; the model no longer reads turns 1 to {last}")
-            }
+        self.note(match (compressed.missing_after, compressed.through) {
+            (Some(after), last) => format!(
+                "earlier turns could not all be summarised; the model does not read turns {} to {last} now, the next turn tries again",
+                after + 1
+            ),
+            (None, last) if compressed.summarised => format!("a summary replaces turns 1 to {last}"),
+            (None, _) => "a summary of the earlier turns failed; they are sent as they are".to_owned(),
         });
     }
 
@@ -109,9 +122,9 @@ impl Live<'_> {
     }
 }
 
-/// All reminders of a turn, in the order in which the model reads them.
-fn reminders(turn: &TurnGetResult) -> impl Iterator<Item = (Place, &[TurnReminder])> {
-    turn.steps.iter().enumerate().flat_map(|(number, step)| {
+/// Where a model can be reminded of something and of what it is, in the order in which it reads it.
+fn places(steps: &[TurnStep]) -> impl Iterator<Item = (Place, &[TurnReminder])> {
+    steps.iter().enumerate().flat_map(|(number, step)| {
         let results = step.results.iter().map(move |result| {
             let place = (number, Some(result.call_id.clone()));
             (place, result.reminders.as_slice())
