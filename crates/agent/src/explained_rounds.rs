@@ -47,6 +47,7 @@ pub(crate) fn explained_rounds(
                 sections: found.manifest.sections.clone(),
                 request: found.manifest.request.clone(),
                 history: None,
+                notes: Vec::new(),
                 reminders: Vec::new(),
                 calls: Vec::new(),
                 approvals: Vec::new(),
@@ -67,7 +68,7 @@ pub(crate) fn explained_rounds(
         match &stored.item {
             TurnItem::Context(history) => {
                 if let Some(round) = find(&mut rounds, place.next_request()) {
-                    round.history = Some(*history);
+                    round.history = Some(history.clone());
                 }
             }
             TurnItem::Round(outcome) => {
@@ -92,6 +93,7 @@ pub(crate) fn explained_rounds(
             }
             TurnItem::Message(message) => {
                 if let Some(round) = find(&mut rounds, place.next_request()) {
+                    round.notes.extend(message.notes.iter().cloned());
                     round.reminders.extend(message.reminders.iter().map(|attached| ExplainedReminder {
                         kind: attached.reminder.kind(),
                         call_id: attached.call_id.clone(),

@@ -68,7 +68,7 @@ impl Agent {
 /// What was sent of earlier turns, as it was when the model was last asked.
 fn sent_history(items: &[StoredItem]) -> Option<ExplainedHistory> {
     items.iter().rev().find_map(|stored| match &stored.item {
-        TurnItem::Context(history) => Some(*history),
+        TurnItem::Context(history) => Some(history.clone()),
         TurnItem::Message(_) | TurnItem::Round(_) => None,
     })
 }

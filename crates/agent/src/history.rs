@@ -302,6 +302,7 @@ impl Agent {
             left_out_through: history.through,
             missing_after: history.missing_after,
             summarised: history.summary.is_some(),
+            summary: history.summary.clone(),
             turns: history.turns.len() as u64,
             entries: history.entry_count() as u64,
             tokens: self.history_tokens(history) as u64,

@@ -4,6 +4,7 @@
 //! reasoning) is carried as a value that only its adapter looks into.
 
 use instructions::{FileRead, Told, neutralise};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -176,7 +177,7 @@ pub struct AttachedEffects {
 }
 
 /// A text of ours at the end of a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageNote {
     /// Which section or note it is.
     pub id: String,

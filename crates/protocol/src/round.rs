@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::message::MessageNote;
 use crate::prompt::{PromptManifestSection, RoundRequest};
 use crate::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, TokenUsage};
 use crate::{SystemReminderType, TurnApproval};
@@ -57,6 +58,10 @@ pub struct ExplainedRound {
     /// What was sent of earlier turns, where that was decided anew for this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<ExplainedHistory>,
+    /// Texts of ours at the end of messages that were sent for the first time in this round, such as what became of turns
+    /// without an answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<MessageNote>,
     /// What the model was told besides, for the first time in this round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<ExplainedReminder>,

@@ -290,7 +290,7 @@ pub struct ExplainedTool {
 }
 
 /// What the model saw of earlier turns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedHistory {
     /// Turns up to this ordinal are not sent as they were; 0: all are.
     pub left_out_through: u64,
@@ -299,6 +299,9 @@ pub struct ExplainedHistory {
     /// Of those that are left out, the ones after this ordinal are in no summary either; absent: all are in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_after: Option<u64>,
+    /// That summary, as a model wrote it; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// Completed turns that were sent word for word.
     pub turns: u64,
     /// Questions and answers of those turns; what tools did is not counted.

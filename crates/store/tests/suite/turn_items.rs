@@ -11,6 +11,7 @@ fn context() -> TurnItem {
         left_out_through: 1,
         summarised: true,
         missing_after: Some(1),
+        summary: Some("short".to_owned()),
         turns: 2,
         entries: 3,
         tokens: 4,

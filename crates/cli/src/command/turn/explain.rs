@@ -159,6 +159,10 @@ fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
     }
     if let Some(history) = &round.history {
         add("history", describe_history(history));
+        add_text(&mut add, "summary", history.summary.as_deref().unwrap_or_default());
+    }
+    for note in &round.notes {
+        add_text(&mut add, "said", &note.text);
     }
     for reminder in &round.reminders {
         let after = reminder.call_id.as_deref().map(|id| format!(", after call {}", one_line(id, WIDTH)));
@@ -184,6 +188,15 @@ fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
         add("tokens", describe_usage(&outcome.usage));
     }
     lines
+}
+
+/// Adds a text that a model was sent, whole, a line each.
+fn add_text(add: &mut impl FnMut(&str, String), label: &str, text: &str) {
+    let mut label = label;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        add(label, one_line(line, usize::MAX));
+        label = "";
+    }
 }
 
 fn describe_history(history: &ExplainedHistory) -> String {
