@@ -79,7 +79,7 @@ async fn ask(client: &mut Client, workspace: &WorkspaceId, question: String) -> 
 /// Shows what a tool wants to do; only `yes` allows it.
 async fn decide(client: &Client, workspace: &WorkspaceId, turn: &TurnId) -> anyhow::Result<()> {
     let turn = TurnGetParams { workspace_id: workspace.clone(), turn_id: turn.clone() };
-    let waiting = client.call::<TurnGet>(&turn).await?.approvals;
+    let waiting = client.call::<TurnGet>(&turn.clone().into()).await?.approvals;
     let call = waiting.into_iter().next().context("nothing waits for a decision")?;
     let shown = call.request.diff.clone().unwrap_or_else(|| format!("{:?}", call.request.arguments));
     eprintln!("{} wants to do this:\n{shown}", call.request.tool);
