@@ -362,8 +362,9 @@ fn told_event(method: &str, params: &str) -> Told {
         }
         ContextCompressing::NAME => TurnEvent::ContextCompressing,
         ContextCompressed::NAME => {
-            let ContextCompressed { through, summarised, .. } = serde_json::from_str(params).unwrap();
-            TurnEvent::ContextCompressed { through, summarised }
+            let ContextCompressed { through, summarised, missing_after, .. } =
+                serde_json::from_str(params).unwrap();
+            TurnEvent::ContextCompressed { through, summarised, missing_after }
         }
         unknown => panic!("`{unknown}` is no notification"),
     };

@@ -41,7 +41,7 @@ fn every_event() -> Vec<TurnEvent> {
             },
         },
         TurnEvent::ContextCompressing,
-        TurnEvent::ContextCompressed { through: 3, summarised: true },
+        TurnEvent::ContextCompressed { through: 3, summarised: true, missing_after: Some(2) },
     ]
 }
 
