@@ -65,6 +65,9 @@ impl Chain<'_> {
             blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),
         };
         self.forget_shortcuts(&files);
+        if self.survey == Survey::Everything {
+            self.forget_what_was_imported();
+        }
         Resolution {
             profile: profile.name,
             cwd: self.request.cwd.to_owned(),

@@ -1,7 +1,7 @@
 //! Files that could be meant for an agent but are not read: other agents' names, other letter cases, files above
 //! the root. Looked for only when somebody asks why.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::{Chain, Chosen};
@@ -10,11 +10,14 @@ use crate::digest::ContentHash;
 use crate::file::{self, Found, Stamp};
 use crate::markup::Markup;
 use crate::path;
-use crate::profile::{Fallbacks, RootOverride};
+use crate::profile::{Fallbacks, LetterCase, RootOverride};
 use crate::settings::{FALLBACK_FILENAMES, MARKERS};
 
 /// Entries of one directory that are looked at for other letter cases.
 const MAX_ENTRIES: usize = 200_000;
+
+/// The name that most agents read.
+const DEFAULT_NAME: &str = "AGENTS.md";
 
 /// Files that agents read, by the way from a directory, and who reads them.
 pub const OTHER_AGENTS: &[(&str, &str)] = &[
@@ -113,6 +116,14 @@ impl Chain<'_> {
         }
     }
 
+    /// Takes back that a file is not read where a text that was put together later has it.
+    pub(super) fn forget_what_was_imported(&mut self) {
+        let is_ignored = |decision: &Decision| decision.outcome == Outcome::Ignored;
+        let others = self.decisions.iter().filter(|decision| !is_ignored(decision));
+        let decided: HashSet<PathBuf> = others.map(|decision| decision.path.clone()).collect();
+        self.decisions.retain(|decision| !is_ignored(decision) || !decided.contains(&decision.path));
+    }
+
     fn other_names(&mut self, directory: &Path, names: &[String]) {
         let profile = self.request.settings.profile;
         for (name, agent) in OTHER_AGENTS {
@@ -130,12 +141,13 @@ impl Chain<'_> {
                 // A link or another name would not come first.
                 (None, Some(present)) => format!("copy what should count into {present}"),
                 (None, None) if name.contains('/') || profile.fallbacks == Fallbacks::Unsupported => {
-                    format!("link it (ln -s {name} AGENTS.md)")
+                    format!("link it (ln -s {name} {})", link_name(names))
                 }
                 (None, None) => {
                     let flag = if profile.settings_file.is_some() { "" } else { "with --fallback or " };
                     let setting = profile.setting_name(FALLBACK_FILENAMES);
-                    format!("link it (ln -s {name} AGENTS.md), or name it {flag}in {setting}")
+                    let link = link_name(names);
+                    format!("link it (ln -s {name} {link}), or name it {flag}in {setting}")
                 }
             };
             let detail =
@@ -153,11 +165,26 @@ impl Chain<'_> {
                 let known = names.iter().any(|name| name == entry);
                 (!known).then(|| (directory.join(entry), name))
             })
+            // It may be read for all that: imported, or because letters do not matter.
+            .filter(|(path, _)| !self.is_decided(path))
             .collect();
         variants.sort();
         for (path, name) in variants {
-            let detail = format!("names are read exactly as they are written; rename it to {name}");
+            let detail = match profile.letter_case {
+                LetterCase::Exact => {
+                    format!("names are read exactly as they are written; rename it to {name}")
+                }
+                LetterCase::Any => {
+                    format!("one file is read of each name; copy what should count into {name}")
+                }
+            };
             self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
         }
     }
+}
+
+/// The name under which a profile would read a file that is linked: the one that most agents share, else its own first.
+fn link_name(names: &[String]) -> &str {
+    let shared = names.iter().find(|name| *name == DEFAULT_NAME);
+    shared.or(names.first()).map_or(DEFAULT_NAME, String::as_str)
 }

@@ -1,0 +1,78 @@
+//! Files that a profile does not read: one outcome each, and advice that this profile would follow.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
+mod support;
+
+use instructions::{
+    CLAUDE_CODE, COPILOT, FOREWORD, FileSettings, GEMINI_CLI, HomeDirectories, Outcome, PROFILES, Profile,
+    Request, Resolution, survey,
+};
+use serde_json::{Value, json};
+use support::Tree;
+
+/// What a profile finds in a repository of these files.
+fn found(profile: &'static Profile, files: &Value) -> Resolution {
+    let tree = Tree::new();
+    let root = tree.directory("root");
+    tree.fill(&root, &json!({ ".git": { "dir": true } }));
+    tree.fill(&root, files);
+    let homes = HomeDirectories::default();
+    let settings = FileSettings { profile, homes, ..FileSettings::default() };
+    survey(&Request { cwd: &root, settings: &settings }).unwrap()
+}
+
+/// What became of the files of a name, and why.
+fn fates(found: &Resolution, name: &str) -> Vec<(Outcome, String)> {
+    let of_name = found.decisions.iter().filter(|decision| decision.path.ends_with(name));
+    let there = of_name.filter(|decision| decision.outcome != Outcome::Absent);
+    there.map(|decision| (decision.outcome, decision.detail.clone().unwrap_or_default())).collect()
+}
+
+#[track_caller]
+fn assert_advice(profile: &'static Profile, name: &str, advice: &str) {
+    let fates = fates(&found(profile, &json!({ name: "text\n" })), name);
+    let [(Outcome::Ignored, why)] = fates.as_slice() else { panic!("{fates:?}") };
+    assert!(why.contains(advice), "{why}");
+}
+
+#[test]
+fn a_link_gets_the_name_that_the_profile_reads() {
+    assert_advice(&GEMINI_CLI, "AGENTS.md", "link it (ln -s AGENTS.md GEMINI.md)");
+    assert_advice(&GEMINI_CLI, "CLAUDE.md", "link it (ln -s CLAUDE.md GEMINI.md)");
+    assert_advice(&CLAUDE_CODE, "GEMINI.md", "link it (ln -s GEMINI.md CLAUDE.md)");
+    assert_advice(&FOREWORD, "CLAUDE.md", "link it (ln -s CLAUDE.md AGENTS.md), or name it with --fallback");
+}
+
+#[test]
+fn the_advice_helps_every_profile() {
+    for profile in PROFILES {
+        let before = found(profile, &json!({ "CONVENTIONS.md": "text\n" }));
+        let fates = fates(&before, "CONVENTIONS.md");
+        let [(Outcome::Ignored, why)] = fates.as_slice() else { panic!("{}: {fates:?}", profile.name) };
+        let link = why.split_once("ln -s CONVENTIONS.md ").unwrap().1.split_once(')').unwrap().0;
+        let after =
+            found(profile, &json!({ "CONVENTIONS.md": "text\n", link: { "symlink": "CONVENTIONS.md" } }));
+        assert!(after.text.unwrap_or_default().contains("text"), "{}: {link}", profile.name);
+    }
+}
+
+#[test]
+fn a_file_in_other_letters_has_one_outcome() {
+    let fates_of = |files| fates(&found(&COPILOT, &files), "agents.md");
+    let read = fates_of(json!({ "agents.md": "text\n" }));
+    assert!(matches!(read.as_slice(), [(Outcome::Used, _)]), "{read:?}");
+    let beside = fates_of(json!({ "agents.md": "text\n", "AGENTS.md": "other\n" }));
+    let [(Outcome::Ignored, why)] = beside.as_slice() else { panic!("{beside:?}") };
+    assert_eq!(why, "one file is read of each name; copy what should count into AGENTS.md");
+}
+
+#[test]
+fn a_file_that_is_put_into_another_is_not_ignored_as_well() {
+    let files = json!({ "GEMINI.md": "See @AGENTS.md\n", "AGENTS.md": "shared\n", "CLAUDE.md": "other\n" });
+    let found = found(&GEMINI_CLI, &files);
+    let imported = fates(&found, "AGENTS.md");
+    assert!(matches!(imported.as_slice(), [(Outcome::Used, _)]), "{imported:?}");
+    let [(Outcome::Ignored, why)] = &fates(&found, "CLAUDE.md")[..] else { panic!("CLAUDE.md is not read") };
+    assert!(why.ends_with("copy what should count into GEMINI.md"), "{why}");
+}
