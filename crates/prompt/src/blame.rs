@@ -6,14 +6,14 @@ use protocol::prompt::{
 use protocol::{ContentHash, common_prefix};
 use tokens::{Encoding, count};
 
-/// Compares two prompts; `text_of` finds a section's text by its SHA-256, if it is kept.
+/// Compares two prompts; `text_of` finds a section's text by its SHA-256, if it is kept. Only what is sent costs something: a
+/// section that an earlier turn says is no difference, and counts in none of the sums.
 pub fn blame(
     before: &PromptManifest,
     after: &PromptManifest,
     mut text_of: impl FnMut(&ContentHash) -> Option<String>,
 ) -> PromptBlame {
-    let tokens =
-        |sections: &[PromptManifestSection]| sections.iter().map(|section| section.tokens).sum::<u64>();
+    let tokens = |sections: &[PromptManifestSection]| sections.iter().map(sent_tokens).sum::<u64>();
     let same = before
         .sections
         .iter()
@@ -21,28 +21,35 @@ pub fn blame(
         .take_while(|(one, other)| one.id == other.id && one.sha256 == other.sha256)
         .count();
     let (old, new) = (before.sections.get(same), after.sections.get(same));
-    let mut kept = tokens(&before.sections[..same]);
+    // What turned from sent to said earlier is neither reused nor lost.
+    let (mut reused, mut kept) = (tokens(&after.sections[..same]), tokens(&before.sections[..same]));
     let first_difference = first(old, new, before, after).map(|mut difference| {
         if let (PromptChange::Edited, Some(old), Some(new)) = (difference.change, old, new)
             && let (Some(old), Some(new)) = (text_of(&old.sha256), text_of(&new.sha256))
         {
             let shared = common_prefix(&old, &new);
             difference.line = Some(shared.matches('\n').count() as u64 + 1);
-            kept += count(Encoding::Cl100k, shared) as u64;
+            let shared = count(Encoding::Cl100k, shared) as u64;
+            reused += shared;
+            kept += shared;
         }
         difference
     });
-    let tokens_before = tokens(&before.sections);
+    let tokens_before = before.sent_tokens();
     let prefix_before = before.prefix_tokens();
     PromptBlame {
         first_difference,
         changed_sections: changed(before, after),
         tokens_before,
-        tokens_after: tokens(&after.sections),
-        kept_tokens: kept,
+        tokens_after: after.sent_tokens(),
+        kept_tokens: reused,
         lost_tokens: tokens_before.saturating_sub(kept),
         lost_prefix_tokens: prefix_before.saturating_sub(kept),
     }
+}
+
+fn sent_tokens(section: &PromptManifestSection) -> u64 {
+    if section.said_earlier { 0 } else { section.tokens }
 }
 
 /// The first difference, named after the section it is in.

@@ -29,6 +29,26 @@ fn nothing_is_to_blame_when_nothing_changed() {
 }
 
 #[test]
+fn what_an_earlier_turn_says_is_not_counted() {
+    let before = compile_prompt(&full_input());
+    let mut after = compile_prompt(&full_input());
+    let said = after.manifest.sections.iter_mut().find(|section| section.id == "extra_system").unwrap();
+    said.said_earlier = true;
+    let said = said.tokens;
+    let found = between(&before, &after);
+    assert_eq!((found.first_difference, found.lost_tokens), (None, 0));
+    assert_eq!(
+        (found.kept_tokens, found.tokens_after),
+        (found.tokens_before - said, found.tokens_before - said)
+    );
+    let twice = between(&after, &after);
+    assert_eq!(
+        (twice.kept_tokens, twice.tokens_before, twice.lost_tokens),
+        (found.tokens_after, found.tokens_after, 0)
+    );
+}
+
+#[test]
 fn an_edited_document_is_named_with_its_version_and_line() {
     let before = compile_prompt(&full_input());
     let mut input = full_input();
