@@ -166,12 +166,15 @@ impl AgentError {
     }
 }
 
-/// How to name a model, for each kind of provider.
+/// How to name a model, for each kind of provider; what is between backticks can be pasted.
 const MODELS: &str = "\
-Anthropic: export ANTHROPIC_API_KEY=…, and in config.toml: [model] default = \"anthropic/claude-opus-5\"
-OpenAI: export OPENAI_API_KEY=…, and in config.toml: [model] default = \"openai/gpt-5\"
-Ollama: in config.toml: [providers.ollama] kind = \"openai_compatible\", base_url = \"http://127.0.0.1:11434/v1\", \
-and [model] default = \"ollama/llama3.2\"";
+for this turn alone, name one with `--model PROVIDER/MODEL`
+for all, start the gateway again with FOREWORD_MODEL_DEFAULT set, or with a line at the beginning of config.toml in its \
+home directory, which `foreword status` names
+Anthropic, with ANTHROPIC_API_KEY set where the gateway starts: `model.default = \"anthropic/claude-opus-5\"`
+OpenAI, with OPENAI_API_KEY set there: `model.default = \"openai/gpt-5\"`
+Ollama: `model.default = \"ollama/llama3.2\"` and \
+`providers.ollama = { kind = \"openai_compatible\", base_url = \"http://127.0.0.1:11434/v1\" }`";
 
 impl Hint for AgentError {
     fn hint(&self) -> Option<Cow<'_, str>> {

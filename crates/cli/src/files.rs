@@ -124,7 +124,10 @@ pub(crate) fn named_profile(name: &str, origin: impl std::fmt::Display) -> Resul
     }
     let known: Vec<&str> = instructions::PROFILES.iter().map(|profile| profile.name).collect();
     let failure = Failure::usage(format!("there is no profile `{name}` (from {origin})"));
-    let failure = match similar(name, known.iter().copied()) {
+    // Somebody who knows the agent's name often leaves out the rest of the profile's.
+    let is_begun = |known: &&str| name.len() > 2 && known.starts_with(name);
+    let meant = known.iter().copied().find(is_begun).or_else(|| similar(name, known.iter().copied()));
+    let failure = match meant {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure,
     };

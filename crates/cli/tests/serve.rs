@@ -85,6 +85,8 @@ fn a_later_start_says_what_there_is_and_what_is_missing() {
     let machine = Machine::new();
     let server = machine.serve();
     machine.run("workspace create demo").done();
+    machine.run("workspace archive demo").done();
+    machine.run("workspace create demo").done();
     machine.run("workspace create 'my team'").done();
     assert!(server.stop("TERM").success());
     machine.write("home/config.toml", "[model]\ndefault = 'anthropic/claude-test'\n");

@@ -21,7 +21,7 @@ pub(crate) enum Token {
         #[arg(long, value_name = "TIME")]
         expires: Option<Expiry>,
         /// The only workspace it may touch, by name or id; all when absent
-        #[arg(long)]
+        #[arg(short, long)]
         workspace: Option<String>,
     },
     /// List the tokens

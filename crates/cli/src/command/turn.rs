@@ -15,7 +15,7 @@ use protocol::method::{
     TurnListParams, TurnPageParams,
 };
 use protocol::turn::TokenUsage;
-use protocol::{ContentHash, HowDecided, ThreadId, Turn as Record, TurnStatus, WorkspaceId};
+use protocol::{ContentHash, HowDecided, ThreadId, Turn as Record, TurnApproval, TurnStatus, WorkspaceId};
 use serde_json::json;
 use steps::Extent;
 
@@ -23,7 +23,7 @@ use crate::arguments::{NamedTurn, Turn};
 use crate::context::{Context, find_thread, find_turn};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
-use crate::output::{one_line, shown};
+use crate::output::{one_line, shown, shown_name};
 use crate::signals::StopSignals;
 use crate::terminal::{fit, time};
 
@@ -79,8 +79,10 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
         }
         Turn::Approve { named, call, deny, digest } => {
             let (client, params) = find(&context, &named).await?;
-            let waiting = client.call::<TurnGet>(&params.clone().into()).await?.approvals;
-            let asked = waiting.into_iter().find(|approval| approval.request.call_id == call);
+            let mut waiting = client.call::<TurnGet>(&params.clone().into()).await?.approvals;
+            let asked = waiting.iter().find(|approval| approval.request.call_id == call).cloned();
+            waiting.retain(|approval| approval.decision.is_none());
+            let help = asked.is_none().then(|| waiting_calls(&waiting));
             if let Some(asked) = &asked {
                 let columns = question_view::Screen::here().columns;
                 question_view::rows(asked, columns).iter().for_each(|row| output.note(row));
@@ -97,11 +99,21 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
                 digest,
                 how: HowDecided::Asked,
             };
-            let result = client.call::<TurnApprove>(&params).await?;
-            output.data(&result, || format!("{}\n", if result.allowed { "allowed" } else { "refused" }))?;
+            let result = client.call::<TurnApprove>(&params).await;
+            let result = result.map_err(|error| Failure::from(error).hints(help.as_deref()))?;
+            output.data(&result, || format!("{}\n", if result.allowed { "allowed" } else { "denied" }))?;
             Ok(Exit::Done)
         }
     }
+}
+
+/// Which calls can be decided about.
+fn waiting_calls(waiting: &[TurnApproval]) -> String {
+    if waiting.is_empty() {
+        return "no call of this turn waits for a decision".to_owned();
+    }
+    let calls = waiting.iter().map(|approval| format!("`{}`", shown_name(&approval.request.call_id)));
+    format!("these calls wait for a decision: {}", calls.collect::<Vec<_>>().join(", "))
 }
 
 /// A connection, and the turn that was named.

@@ -173,9 +173,13 @@ fn unknown_key(place: &Origin, path: String, value: &DeValue<'_>) -> Failure {
         _ => KEYS.iter().map(|key| key.path).collect(),
     };
     let known: Vec<String> = known.into_iter().map(|known| key::with_name_of(known, &path)).collect();
-    let nearest = protocol::nearest(&path, known.iter().map(String::as_str)).unwrap_or_default().to_owned();
-    Failure::usage(format!("{place}: unknown key `{path}`"))
-        .hint(format!("the nearest known key is `{nearest}`; `foreword config` lists all"))
+    let failure = Failure::usage(format!("{place}: unknown key `{path}`"));
+    match protocol::plausible(&path, known.iter().map(String::as_str)) {
+        Some(nearest) => {
+            failure.hint(format!("the nearest known key is `{nearest}`; `foreword config` lists all"))
+        }
+        None => failure.hint("`foreword config` lists all keys"),
+    }
 }
 
 #[cfg(test)]
@@ -196,9 +200,10 @@ mod tests {
             ("gateway.database_url", "gateway.database"),
         ];
         for (wanted, expected) in cases {
-            let nearest = protocol::nearest(wanted, KEYS.iter().map(|key| key.path));
+            let nearest = protocol::plausible(wanted, KEYS.iter().map(|key| key.path));
             assert_eq!(nearest, Some(expected), "for {wanted}");
         }
+        assert_eq!(protocol::plausible("bogus", KEYS.iter().map(|key| key.path)), None);
     }
 
     /// Keys and values, or message and hint.

@@ -160,7 +160,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("client.url", client.url as Url, "Gateway that commands talk to, such as `http://127.0.0.1:4670`.")
         .otherwise("the gateway running on this data directory"),
     key!("client.token_file", client.token_file, "File with the token that commands show to the gateway.")
-        .otherwise("`owner.token` in the data directory"),
+        .otherwise("`owner.token` in the data directory, where `client.url` is not set"),
     key!("client.workspace", client.workspace, "Workspace that commands use when none is named.")
         .variable_name("FOREWORD_WORKSPACE"),
     key!("agents.enabled", files.agents.enabled, "Reads instruction files on disk at all.").of_agents(),

@@ -8,6 +8,7 @@ use super::names::{self, Candidate, FOLDER};
 use crate::arguments::InScope;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::words::shell_word;
 
 /// A workspace and folder whose past is asked about.
 pub(crate) struct PastScope {
@@ -40,8 +41,14 @@ impl Context {
         named: &str,
     ) -> Result<FolderId, Failure> {
         let tree = tree(client, workspace_id).await?;
-        let found = find(&tree, named)?;
-        found.ok_or_else(|| unknown(&tree, named))
+        if let Some(found) = find(&tree, named)? {
+            return Ok(found);
+        }
+        // A name that is close to it is a worse guess than the folder itself.
+        match deleted_folders(client, workspace_id, tree.clone()).await {
+            Ok(deleted) if !deleted.find(named).is_empty() => Err(is_deleted(&deleted, named)),
+            _ => Err(unknown(&tree, named)),
+        }
     }
 
     /// The deleted folders of a workspace.
@@ -114,6 +121,7 @@ fn find(tree: &TreeModel, named: &str) -> Result<Option<FolderId>, Failure> {
         id: folder.id.to_string(),
         name: tree.path(&folder.id),
         title: None,
+        about: None,
     });
     let candidates: Vec<_> = candidates.collect();
     match names::choose(FOLDER, named, candidates.clone())? {
@@ -130,6 +138,14 @@ fn find_deleted(deleted: &DeletedFolders, named: &str) -> Result<Option<DeletedF
             let message = format!("several deleted folders were called `{named}`");
             Err(ambiguous(message, several.iter().map(|deleted| &deleted.folder.id)))
         }
+    }
+}
+
+fn is_deleted(deleted: &DeletedFolders, named: &str) -> Failure {
+    let failure = Failure::usage(format!("folder `{named}` is deleted"));
+    match find_deleted(deleted, named) {
+        Ok(_) => failure.hint(format!("`foreword folder restore {}` brings it back", shell_word(named))),
+        Err(several) => several.hints.into_iter().fold(failure, Failure::hint),
     }
 }
 

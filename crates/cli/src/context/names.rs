@@ -35,6 +35,8 @@ pub(crate) struct Candidate<T> {
     /// Its name or path.
     pub(crate) name: String,
     pub(crate) title: Option<String>,
+    /// What tells it from others of its name.
+    pub(crate) about: Option<String>,
 }
 
 /// Whether a candidate is meant, in one of the ways in which it can be named.
@@ -87,7 +89,8 @@ fn ambiguous<T>(kind: Kind, named: &str, meant: &[&Candidate<T>]) -> Failure {
     let failure = Failure::usage(format!("`{named}` could be {count} {}; name one by its id", kind.many));
     let listed = meant.iter().take(MAX_LISTED).fold(failure, |failure, candidate| {
         let called = candidate.title.as_ref().unwrap_or(&candidate.name);
-        failure.hint(format!("{}  {called}", candidate.id))
+        let about = candidate.about.as_ref().map_or_else(String::new, |about| format!("  {about}"));
+        failure.hint(format!("{}  {called}{about}", candidate.id))
     });
     if count > MAX_LISTED { listed.hint(format!("and {} more", count - MAX_LISTED)) } else { listed }
 }
@@ -116,6 +119,7 @@ mod tests {
             id: id.to_owned(),
             name: name.to_owned(),
             title: Some(title.into()),
+            about: None,
         }
     }
 

@@ -32,7 +32,8 @@ pub(crate) async fn find_thread(
                 Some(folder) => format!("{}/{title}", tree.path(folder)),
                 None => title.clone(),
             };
-            Candidate { value: thread.id.clone(), id: thread.id.to_string(), name, title: Some(title) }
+            let (id, title) = (thread.id.to_string(), Some(title));
+            Candidate { value: thread.id.clone(), id, name, title, about: None }
         })
         .collect();
     let titles: Vec<String> = candidates.iter().filter_map(|candidate| candidate.title.clone()).collect();
@@ -97,6 +98,7 @@ pub(crate) async fn find_turn(
         id: turn.id.to_string(),
         name: turn.id.to_string(),
         title: Some(format!("turn {}: {}", turn.ordinal, crate::output::one_line(&turn.input, 60))),
+        about: None,
         value: turn.id,
     });
     let found = names::choose(TURN, named, candidates.collect())?;

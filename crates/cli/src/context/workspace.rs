@@ -4,12 +4,14 @@ use std::path::Path;
 
 use client::Client;
 use protocol::Workspace;
-use protocol::method::{WorkspaceList, WorkspaceListParams};
+use protocol::method::{WorkspaceList, WorkspaceListParams, WorkspaceListResult};
 
 use super::names::{self, Candidate, WORKSPACE};
 use crate::arguments::InWorkspace;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::shown_name;
+use crate::terminal::time;
 
 impl Context {
     /// The workspace that was named, else the one whose root holds the current directory, else the only one there is.
@@ -18,7 +20,10 @@ impl Context {
         let named = named.workspace.as_ref().or(self.configuration.sections().client.workspace.as_ref());
         match named {
             Some(named) => find(named, workspaces),
-            None => here(workspaces),
+            None => match here(workspaces) {
+                Ok(workspace) => Ok(workspace),
+                Err(failure) => Err(hint_of_archived(client, failure).await),
+            },
         }
     }
 
@@ -41,6 +46,23 @@ impl Context {
     }
 }
 
+/// Says that the workspace of the current directory is archived, if it is.
+async fn hint_of_archived(client: &Client, failure: Failure) -> Failure {
+    let Ok(cwd) = std::env::current_dir() else { return failure };
+    let listed = client.call::<WorkspaceList>(&WorkspaceListParams { archived: true }).await;
+    let Ok(WorkspaceListResult { mut workspaces, .. }) = listed else { return failure };
+    // The one that was archived last, where several were.
+    workspaces.sort_by_key(|workspace| std::cmp::Reverse(workspace.archived_at));
+    let holds =
+        |workspace: &&Workspace| workspace.root_path.as_ref().is_some_and(|root| cwd.starts_with(root));
+    let Some(archived) = workspaces.iter().find(holds) else { return failure };
+    failure.hint(format!(
+        "`{}`, the workspace of this directory, is archived; `foreword workspace restore {}` brings it back",
+        shown_name(&archived.name),
+        archived.id
+    ))
+}
+
 /// The workspace that was named.
 fn find(named: &str, workspaces: Vec<Workspace>) -> Result<Workspace, Failure> {
     let names: Vec<String> = workspaces.iter().map(|workspace| workspace.name.clone()).collect();
@@ -53,9 +75,17 @@ fn candidates(workspaces: Vec<Workspace>) -> Vec<Candidate<Workspace>> {
         id: workspace.id.to_string(),
         name: workspace.name.clone(),
         title: None,
+        about: about(&workspace),
         value: workspace,
     });
     candidates.collect()
+}
+
+/// What tells an archived workspace from another of its name; living ones have names of their own.
+fn about(workspace: &Workspace) -> Option<String> {
+    let archived = format!("archived {}", time(workspace.archived_at?));
+    let root = workspace.root_path.as_deref().map(shown_name);
+    Some(root.map_or_else(|| archived.clone(), |root| format!("{archived}, of {root}")))
 }
 
 /// The workspace of the current directory, else the only one.

@@ -120,13 +120,16 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     }
     let never = machine.run("doc get --folder services");
     assert!(never.err.contains("and never had a document"), "{}", never.err);
-    // Nothing else can be done with it.
-    machine.check_code(
-        "doc archive --folder services/api",
-        2,
-        "",
-        "error: there is no folder `services/api`\nhint: `foreword folder list` shows those there are\n",
-    );
+    // Nothing else can be done with it, and another folder's name is no help.
+    machine.run("folder create service").done();
+    let deleted = |named: &str| {
+        format!(
+            "error: folder `{named}` is deleted\nhint: `foreword folder restore {named}` brings it back\n"
+        )
+    };
+    machine.check_code("doc archive --folder services/api", 2, "", &deleted("services/api"));
+    machine.check_code("folder delete services", 2, "", &deleted("services"));
+    assert_eq!(machine.run_with("doc save --folder services", "text").failed(2), deleted("services"));
 
     let restored = machine.run("folder restore services/api");
     assert!(restored.err.starts_with("restored folder `services/api` with its document, now version 4\n"));
@@ -153,6 +156,8 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     machine.run("folder delete api").done();
     machine.run("folder create api").done();
     machine.run("folder delete api").done();
+    let several = machine.run("folder rename api web").failed(2);
+    assert!(several.starts_with("error: folder `api` is deleted\nhint: name one by its id: "), "{several}");
     let ambiguous = machine.run("folder restore api").failed(2);
     assert!(
         ambiguous.starts_with("error: several deleted folders were called `api`\nhint: name one by its id: ")

@@ -11,6 +11,18 @@ fn without_a_model_it_says_how_to_get_one() {
     let thread = machine.run("thread create Talk").word();
     let error = machine.run(&format!("turn start {thread} Hi")).failed(3);
     assert!(error.starts_with("error: ") && error.contains("model") && error.contains("\nhint: "), "{error}");
+    // What it shows can be pasted, one after the other, and all of the last line together.
+    let pasted = |line: &str| -> String {
+        let pieces = line.split('`').skip(1).step_by(2).filter(|piece| piece.contains(" = "));
+        pieces.map(|piece| format!("{piece}\n")).collect()
+    };
+    let settings: Vec<String> = error.lines().map(pasted).filter(|text| !text.is_empty()).collect();
+    assert_eq!(settings.len(), 3, "{error}");
+    for text in settings {
+        machine.write("home/config.toml", &text);
+        let model = text.lines().next().and_then(|line| line.split('"').nth(1)).unwrap();
+        assert!(machine.run("config").done().contains(model), "{text}");
+    }
     let error = machine.run(&format!("turn start {thread} Hi --format json")).error(3);
     assert_eq!(error["data"]["kind"], "provider_failed", "{error}");
     assert!(error["hint"].is_string() && !error["message"].as_str().unwrap().contains("hint:"), "{error}");

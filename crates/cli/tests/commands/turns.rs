@@ -269,6 +269,8 @@ fn without_a_terminal_another_command_answers_what_asks() {
     let said = talk.machine.run(&format!("turn approve {turn} call_1 --digest {}", "0".repeat(64)));
     assert!(said.err.contains("is not what was decided about"), "{}", said.err);
     assert_eq!(said.code, Some(2));
+    let unknown = talk.machine.run(&format!("turn approve {turn} nope")).failed(2);
+    assert!(unknown.ends_with("hint: these calls wait for a decision: `call_1`\n"), "{unknown}");
     let approved = talk.machine.run(&format!("turn approve {turn} call_1"));
     let digest = approved.err.rsplit_once("digest: ").unwrap().1.trim().to_owned();
     assert!(short(&approved.err).contains(whole), "{}", approved.err);
@@ -282,6 +284,8 @@ fn without_a_terminal_another_command_answers_what_asks() {
     // Nobody waits any more.
     let said = talk.machine.run(&format!("turn approve {turn} call_1 --deny"));
     assert_eq!(said.code, Some(2), "{said:?}");
+    let unknown = talk.machine.run(&format!("turn approve {turn} nope")).failed(2);
+    assert!(unknown.ends_with("hint: no call of this turn waits for a decision\n"), "{unknown}");
 }
 
 #[test]

@@ -95,6 +95,34 @@ fn names_are_unique_until_a_workspace_is_archived() {
 }
 
 #[test]
+fn archived_workspaces_of_one_name_are_told_apart_and_found_from_their_directory() {
+    let machine = Machine::new();
+    let _server = machine.serve();
+    machine.write("project/shop/x", "");
+    machine.run("workspace create shop").done();
+    machine.run("workspace archive shop").done();
+    let second = machine.run("workspace create shop --root shop").word();
+    machine.run("workspace archive shop").done();
+    let several = machine.run("workspace restore shop").failed(2);
+    let root = machine.project().join("shop").display().to_string();
+    let line = several.lines().find(|line| line.contains(&second)).unwrap();
+    assert!(line.contains("  shop  archived ") && line.ends_with(&format!(", of {root}")), "{several}");
+    let hint = format!(
+        "hint: `shop`, the workspace of this directory, is archived; `foreword workspace restore {second}` brings it back\n"
+    );
+    let in_shop = || {
+        let mut command = machine.command("doc get");
+        command.current_dir(machine.project().join("shop"));
+        crate::support::finish(command, b"").failed(2)
+    };
+    assert!(in_shop().ends_with(&hint), "{}", in_shop());
+    machine.run("workspace create one").done();
+    machine.run("workspace create two").done();
+    assert!(in_shop().starts_with("error: there are several workspaces: ") && in_shop().ends_with(&hint));
+    assert!(!machine.run("doc get").failed(2).contains("archived"), "it is of another directory");
+}
+
+#[test]
 fn a_workspace_is_named_by_the_beginning_of_its_id_or_by_its_directory() {
     let machine = Machine::new();
     let _server = machine.serve();

@@ -17,7 +17,8 @@ const NAME_WIDTH: usize = 60;
 
 pub(super) async fn text(gateway: &Gateway, context: &Context) -> String {
     // What cannot be read is no reason not to serve, and the commands will say why.
-    let workspaces = gateway.store().workspaces().await.unwrap_or_default();
+    let mut workspaces = gateway.store().workspaces().await.unwrap_or_default();
+    workspaces.retain(|workspace| workspace.archived_at.is_none());
     let program = std::env::args().next().unwrap_or_else(|| "foreword".to_owned());
     let command = format!("{}{}", shell_word(&program), context.repeated_flags);
     let (model, can_ask) = model(context);

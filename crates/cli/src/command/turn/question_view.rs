@@ -36,7 +36,7 @@ impl Screen {
 pub(super) fn rows(approval: &TurnApproval, columns: usize) -> Vec<String> {
     let ApprovalRequest { tool, arguments, paths, cwd, diff, rule, sandbox, digest, .. } = &approval.request;
     let mut rows = Vec::new();
-    add(&mut rows, "", &format!("{tool} asks ({rule})"), columns);
+    add_words(&mut rows, &format!("{tool} asks ({rule})"), columns);
     for path in paths {
         add(&mut rows, "  file: ", &format!("{path}{}", effect(&approval.request)), columns);
     }
@@ -77,6 +77,26 @@ fn effect(request: &ApprovalRequest) -> String {
         (_, Some(lines), _) => format!(" (replaces {})", count(lines, "line")),
         (_, None, _) => String::new(),
     }
+}
+
+/// A line of ours, broken between words: a margin would make it one of others.
+fn add_words(rows: &mut Vec<String>, text: &str, columns: usize) {
+    const INDENT: &str = "    ";
+    let text = visible(text);
+    if text.split(' ').any(|word| width(INDENT) + width(word) > columns) {
+        return add_block(rows, &text, columns);
+    }
+    let mut row = String::new();
+    for word in text.split(' ') {
+        if row.is_empty() {
+            row = word.to_owned();
+        } else if width(&row) + 1 + width(word) <= columns {
+            row = format!("{row} {word}");
+        } else {
+            rows.push(std::mem::replace(&mut row, format!("{INDENT}{word}")));
+        }
+    }
+    rows.push(row);
 }
 
 /// A text behind its label where it is one row, and below it where it is longer.
@@ -158,6 +178,13 @@ mod tests {
                 " ".repeat(302 - 3 * 76)
             )
         );
+    }
+
+    #[test]
+    fn our_own_line_gets_no_margin_where_it_is_broken() {
+        let asked = asked("write_file", json!({}));
+        let expected = ["write_file asks (permissions.write =", "    ask)", "  cwd: /repo"];
+        assert_eq!(rows(&asked, 40), expected);
     }
 
     #[test]
