@@ -9,15 +9,15 @@
 //! The comparison gives up on the shortest result where texts are long and differ everywhere, so that nobody can make it
 //! take for ever.
 
-use std::fmt;
 use std::ops::Range;
 
-use imara_diff::{
-    Algorithm, Diff, Hunk, InternedInput, Interner, Token, UnifiedDiffConfig, UnifiedDiffPrinter,
-};
+use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 
 /// What follows a line that has no end.
 pub const NO_LINE_END: &str = "\\ No newline at end of file";
+
+/// Lines around a change that are shown with it.
+const CONTEXT: u32 = 3;
 
 /// Elements of two sequences that belong together: equal one by one, or the new ones in place of the old ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,61 +69,60 @@ impl<'a> LineDiff<'a> {
         u64::from(self.diff.count_removals())
     }
 
-    /// A unified diff with three lines of context; empty when the texts are the same.
+    /// A unified diff; empty when the texts are the same.
     pub fn unified(&self, old_name: &str, new_name: &str) -> String {
-        if self.diff.hunks().next().is_none() {
+        let changes: Vec<Hunk> = self.diff.hunks().collect();
+        if changes.is_empty() {
             return String::new();
         }
-        let printer = Printer { lines: &self.input.interner };
-        let hunks = self.diff.unified_diff(&printer, UnifiedDiffConfig::default(), &self.input);
-        format!("--- {old_name}\n+++ {new_name}\n{hunks}")
+        let mut text = format!("--- {old_name}\n+++ {new_name}\n");
+        // Changes whose lines around them would touch are shown together.
+        for together in changes.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
+            self.add_hunk(&mut text, together);
+        }
+        text
+    }
+
+    fn add_hunk(&self, text: &mut String, changes: &[Hunk]) {
+        let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
+        let above = first.before.start.min(CONTEXT);
+        let below = (self.input.before.len() as u32 - last.before.end).min(CONTEXT);
+        let old = first.before.start - above..last.before.end + below;
+        let new = first.after.start - above..last.after.end + below;
+        text.push_str(&format!("@@ -{} +{} @@\n", numbers(&old), numbers(&new)));
+        let mut shown = old.start;
+        for change in changes {
+            self.add_lines(text, ' ', &self.input.before, shown..change.before.start);
+            self.add_lines(text, '-', &self.input.before, change.before.clone());
+            self.add_lines(text, '+', &self.input.after, change.after.clone());
+            shown = change.before.end;
+        }
+        self.add_lines(text, ' ', &self.input.before, shown..old.end);
+    }
+
+    fn add_lines(&self, text: &mut String, sign: char, lines: &[Token], range: Range<u32>) {
+        for &line in &lines[range.start as usize..range.end as usize] {
+            let line = self.input.interner[line];
+            text.push(sign);
+            text.push_str(line);
+            if !line.ends_with('\n') {
+                text.push_str(&format!("\n{NO_LINE_END}\n"));
+            }
+        }
+    }
+}
+
+/// The lines of a hunk. An empty range is named by the line before it, and a length of one goes without saying.
+fn numbers(lines: &Range<u32>) -> String {
+    match lines.len() {
+        0 => format!("{},0", lines.start),
+        1 => (lines.start + 1).to_string(),
+        length => format!("{},{length}", lines.start + 1),
     }
 }
 
 fn compare<T>(input: &InternedInput<T>) -> Diff {
     Diff::compute(Algorithm::Myers, input)
-}
-
-struct Printer<'a> {
-    lines: &'a Interner<&'a str>,
-}
-
-impl Printer<'_> {
-    fn print(&self, out: &mut impl fmt::Write, sign: char, line: Token) -> fmt::Result {
-        let line = self.lines[line];
-        match line.strip_suffix('\n') {
-            Some(line) => writeln!(out, "{sign}{line}"),
-            None => writeln!(out, "{sign}{line}\n{NO_LINE_END}"),
-        }
-    }
-}
-
-impl UnifiedDiffPrinter for Printer<'_> {
-    fn display_header(
-        &self,
-        mut out: impl fmt::Write,
-        old_start: u32,
-        new_start: u32,
-        old_len: u32,
-        new_len: u32,
-    ) -> fmt::Result {
-        let [old, new] = [(old_start, old_len), (new_start, new_len)].map(|(start, len)| match len {
-            // An empty range is named by the line before it, and a length of one goes without saying.
-            0 => format!("{start},0"),
-            1 => (start + 1).to_string(),
-            _ => format!("{},{len}", start + 1),
-        });
-        writeln!(out, "@@ -{old} +{new} @@")
-    }
-
-    fn display_context_token(&self, mut out: impl fmt::Write, line: Token) -> fmt::Result {
-        self.print(&mut out, ' ', line)
-    }
-
-    fn display_hunk(&self, mut out: impl fmt::Write, old: &[Token], new: &[Token]) -> fmt::Result {
-        old.iter().try_for_each(|line| self.print(&mut out, '-', *line))?;
-        new.iter().try_for_each(|line| self.print(&mut out, '+', *line))
-    }
 }
 
 #[cfg(test)]
@@ -134,6 +133,25 @@ mod tests {
 
     fn check(old: &str, new: &str) -> String {
         LineDiff::new(old, new).unified("a", "b")
+    }
+
+    #[test]
+    fn a_change_anywhere_is_named_by_its_lines() {
+        let lines: Vec<String> = (1..=20).map(|line| format!("line {line}\n")).collect();
+        let old = lines.concat();
+        for changed in 1..=20_usize {
+            let mut new = lines.clone();
+            new[changed - 1] = "new\n".to_owned();
+            let diff = LineDiff::new(&old, &new.concat()).unified("a", "b");
+            let (first, last) = (changed.saturating_sub(3).max(1), (changed + 3).min(20));
+            let range = format!("{first},{}", last - first + 1);
+            assert!(
+                diff.contains(&format!("\n@@ -{range} +{range} @@\n line {first}\n")) || changed == 1,
+                "{diff}"
+            );
+            assert_eq!(diff.lines().count(), 3 + last - first + 2, "{diff}");
+            assert!(diff.contains(&format!("-line {changed}\n+new\n")), "{diff}");
+        }
     }
 
     #[test]
