@@ -20,10 +20,11 @@ async fn without_a_model_the_ways_to_configure_one_are_named() {
     assert_eq!(error.message, "no model is configured");
     let hint = error.data.unwrap().hint.unwrap();
     let hints: Vec<&str> = hint.lines().collect();
-    for (hint, name) in hints.iter().zip(["Anthropic", "OpenAI", "Ollama"]) {
-        assert!(hint.starts_with(&format!("{name}: ")), "{hint}");
+    assert!(hints[0].contains("--model") && hints[1].contains("FOREWORD_MODEL_DEFAULT"), "{hint}");
+    for (hint, name) in hints[2..].iter().zip(["Anthropic", "OpenAI", "Ollama"]) {
+        assert!(hint.starts_with(name) && hint.contains("`model.default = "), "{hint}");
     }
-    assert_eq!(hints.len(), 3);
+    assert_eq!(hints.len(), 5);
 }
 
 #[tokio::test]
