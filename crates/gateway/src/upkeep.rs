@@ -113,24 +113,7 @@ async fn apply_retention(shared: Arc<Shared>) {
     loop {
         match shared.agent.prune().await {
             Ok(pruned) if pruned == agent::Pruned::default() => {}
-            Ok(agent::Pruned {
-                prompt_texts,
-                hook_runs,
-                manifests,
-                changes,
-                undone_files,
-                audit_entries,
-            }) => {
-                tracing::info!(
-                    prompt_texts,
-                    hook_runs,
-                    manifests,
-                    changes,
-                    undone_files,
-                    audit_entries,
-                    "forgot what was kept long enough"
-                );
-            }
+            Ok(pruned) => tracing::info!(?pruned, "forgot what was kept long enough"),
             Err(error) => tracing::warn!(%error, "what was kept long enough could not be forgotten"),
         }
         tokio::time::sleep(FORGET_EVERY).await;

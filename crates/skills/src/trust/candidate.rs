@@ -105,7 +105,6 @@ fn find_places(directory: &Path, depth: usize, room: &mut usize, places: &mut Ve
     }
 }
 
-/// Reads a skill.
 fn candidate(folder: &Folder<'_>, trusted: &Trusted) -> Candidate {
     let real = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
