@@ -38,6 +38,7 @@ const BENCHMARKS: &[Benchmark] = &[
         then: Some(("prefix", "simulation")),
         database: Database::None,
     },
+    Benchmark { name: "compare", package: "foreword-compare", then: None, database: Database::None },
     Benchmark { name: "skills", package: "foreword-skills", then: None, database: Database::None },
     Benchmark { name: "sandbox", package: "foreword-sandbox", then: None, database: Database::None },
     Benchmark { name: "store", package: "foreword-store", then: None, database: Database::Postgres },

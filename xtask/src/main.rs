@@ -22,6 +22,7 @@ mod process;
 mod random_calls;
 mod simulate;
 mod size;
+mod survey;
 mod test;
 mod threats;
 mod tidy;
@@ -98,6 +99,11 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Print which agent loses what in the repositories that are checked out in a folder; clones nothing
+    Survey {
+        /// The folder
+        folder: PathBuf,
+    },
     /// Let many clients call a gateway at a steady rate, measure what it takes, and go past its limits; optimised builds
     Load(load::LoadArguments),
     /// Write schemas/ and docs/protocol.md from the types of the protocol
@@ -142,6 +148,7 @@ fn main() -> ExitCode {
         Task::Simulate { turns, seed } => simulate::run(turns, seed),
         Task::Torture { minutes, seed } => torture::run(minutes, seed),
         Task::RandomCalls { minutes, seed } => random_calls::run(minutes, seed),
+        Task::Survey { folder } => survey::run(&folder),
         Task::Load(arguments) => load::run(&arguments),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),

@@ -14,6 +14,7 @@ const ROOMS: &[&[&str]] = &[
     &["tokens", "diff"],
     &["instructions"],
     &["protocol"],
+    &["compare"],
     &["hooks"],
     &["prompt"],
     &["rpc"],
@@ -51,7 +52,7 @@ const TEST_SUPPORT: &[&str] = &[
 ];
 /// Rooms whose tests are built without a web server, an HTTP client or a database: through all our crates that they
 /// and their tests use, none of [`HEAVY`] is reached.
-const LEAN: &[&str] = &["tokens", "diff", "instructions", "protocol", "hooks", "prompt"];
+const LEAN: &[&str] = &["tokens", "diff", "instructions", "protocol", "compare", "hooks", "prompt"];
 const HEAVY: &[&str] = &["axum", "hyper", "reqwest", "rusqlite", "sqlx", "tokio-tungstenite"];
 /// This program, and the only room it may use: it must be built in seconds.
 const XTASK: (&str, &str) = ("xtask", "protocol");
@@ -103,7 +104,7 @@ const WRAPPED: &[Wrapped] = &[
 
 /// Rooms that know no async runtime.
 const SYNCHRONOUS: &[&str] =
-    &["tokens", "diff", "instructions", "prompt", "protocol", "sandbox", "skills", "xtask"];
+    &["tokens", "diff", "instructions", "compare", "prompt", "protocol", "sandbox", "skills", "xtask"];
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::profile::GlobMatching;
+
 /// Most globs of one file, and most bytes of one of them.
 const MAX_GLOBS: usize = 100;
 const MAX_GLOB_BYTES: usize = 512;
@@ -51,6 +53,36 @@ impl AppliesTo {
         }
         let set = set.build().map_err(|error| error.to_string())?;
         Ok(Self { globs, set })
+    }
+
+    /// The globs of another agent's rule, as that agent takes them. What is no glob is left out; none where nothing is left.
+    pub(crate) fn of_agent(globs: &[String], matching: GlobMatching) -> Option<Self> {
+        let mut set = GlobSetBuilder::new();
+        let mut kept = Vec::new();
+        for glob in globs.iter().take(MAX_GLOBS).filter(|glob| glob.len() <= MAX_GLOB_BYTES) {
+            let (patterns, any_case) = match matching {
+                // A dot before the first slash is a directory of that name, which no path has.
+                GlobMatching::Gitignore if glob.starts_with("./") => continue,
+                GlobMatching::Gitignore => {
+                    let Some(pattern) = pattern(glob) else { continue };
+                    ([format!("{pattern}/**"), pattern], true)
+                }
+                GlobMatching::WholePath if glob.starts_with('!') => continue,
+                GlobMatching::WholePath => {
+                    let name = glob.strip_prefix("./").unwrap_or(glob);
+                    let pattern = if name.contains('/') { name.to_owned() } else { format!("**/{name}") };
+                    ([pattern.clone(), pattern], false)
+                }
+            };
+            let build = |pattern: &String| {
+                GlobBuilder::new(pattern).literal_separator(true).case_insensitive(any_case).build().ok()
+            };
+            let [Some(below), Some(itself)] = patterns.each_ref().map(build) else { continue };
+            set.add(below).add(itself);
+            kept.push(glob.clone());
+        }
+        let set = set.build().ok().filter(|set| !set.is_empty())?;
+        Some(Self { globs: kept, set })
     }
 
     /// Whether a target below `base` is meant; a directory is if whatever could be in it is.
@@ -128,6 +160,35 @@ mod tests {
             ("a b/[0-9]?.md", "a b/1x.md", true),
         ] {
             assert_eq!(matches(&[glob], path), expected, "{glob} and {path}");
+        }
+    }
+
+    /// What the real agents did when a tool read `src/a.ts`.
+    #[test]
+    fn what_other_agents_globs_match() {
+        let matches = |globs: &[&str], matching| {
+            let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
+            let target = Target::File(Path::new("/r/src/a.ts"));
+            AppliesTo::of_agent(&globs, matching).is_some_and(|rule| rule.matches(target, Path::new("/r")))
+        };
+        for (globs, gitignore, whole_path) in [
+            (&["src/**/*.ts"][..], true, true),
+            (&["b.ts", "src/**"], true, true),
+            (&["src/*.{ts,tsx}"], true, true),
+            (&["*.ts"], true, true),
+            (&["**/a.ts"], true, true),
+            (&["src/[a-b].ts"], true, true),
+            (&["src"], true, false),
+            (&["src/"], true, false),
+            (&["/src/**"], true, false),
+            (&["SRC/**"], true, false),
+            (&["./src/**"], false, true),
+            (&["**/*.ts", "!src/a.ts"], false, true),
+            (&["**/*.py"], false, false),
+            (&["{"], false, false),
+        ] {
+            assert_eq!(matches(globs, GlobMatching::Gitignore), gitignore, "{globs:?}");
+            assert_eq!(matches(globs, GlobMatching::WholePath), whole_path, "{globs:?}");
         }
     }
 

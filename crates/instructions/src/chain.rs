@@ -5,6 +5,7 @@ mod choice;
 mod finish;
 mod imports;
 mod in_place;
+pub(crate) mod nested;
 mod order;
 pub(crate) mod other_files;
 mod rule_folders;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::applicability::Judged;
+use self::nested::Moment;
 use crate::applies_to::Target;
 use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::decision::{Decision, Outcome};
@@ -143,6 +145,7 @@ impl<'a> Chain<'a> {
         effective: &EffectiveRequest<'_>,
         cache: Option<&Cache>,
         survey: Survey,
+        moment: Moment<'_>,
     ) -> Result<(Resolution, CacheEvidence), ResolveError> {
         let request = effective.request;
         let profile = request.settings.profile;
@@ -164,11 +167,20 @@ impl<'a> Chain<'a> {
         let directories = chain.choose_project(effective, &names, max_bytes);
         chain.put_in_order();
         chain.follow_imports();
-        if survey == Survey::Everything {
-            chain.look_around(&directories, &names[..winning + profile.added.len()]);
-        }
+        let started = match moment {
+            Moment::Reading { file, nested } => Some(chain.go_on_to(file, nested)),
+            Moment::Start if survey == Survey::Everything => {
+                chain.look_around(&directories, &names[..winning + profile.added.len()]);
+                None
+            }
+            Moment::Start => None,
+        };
         let evidence = std::mem::take(&mut chain.reader.evidence);
-        Ok((chain.finish(root, markers, directories, max_bytes), evidence))
+        let mut resolution = chain.finish(root, markers, directories, max_bytes);
+        if let Some(started) = started {
+            started.leave(&mut resolution);
+        }
+        Ok((resolution, evidence))
     }
 
     /// Only chooses the files between a root and the request's directory, and those of the user's own that are rules: the

@@ -42,6 +42,7 @@ mod private;
 pub mod profile;
 mod reading;
 mod references;
+mod relation;
 mod reminder;
 mod render;
 mod resolution;
@@ -72,9 +73,12 @@ pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
     PROFILES, Profile, QWEN_CODE, ZED,
 };
+pub use relation::Relation;
 pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
 pub use render::Block;
-pub use resolution::{FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey};
+pub use resolution::{
+    FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey, survey_reading,
+};
 pub use resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
 pub use safety::{UnsafePart, is_invisible, make_harmless, neutralise, shown_parts, skeleton, unsafe_parts};

@@ -14,6 +14,7 @@ mod form;
 mod gemini_cli;
 mod goose;
 mod imports;
+mod on_reading;
 mod opencode;
 mod pi;
 mod qwen_code;
@@ -23,7 +24,7 @@ mod zed;
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use claude_code::CLAUDE_CODE;
 pub use codelia::CODELIA;
@@ -36,10 +37,11 @@ pub use form::{BlockForm, Kinds, PartOf, PathForm, Piece, SectionForm, WaitingFo
 pub use gemini_cli::GEMINI_CLI;
 pub use goose::GOOSE;
 pub use imports::{ImportBounds, ImportPlace, ImportRepeats, ImportSyntax, Imports, InPlace};
+pub use on_reading::{NestedFiles, OnReading, Traces};
 pub use opencode::OPENCODE;
 pub use pi::PI;
 pub use qwen_code::QWEN_CODE;
-pub use rules::{RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder};
+pub use rules::{GlobMatching, RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder};
 pub use zed::ZED;
 
 use crate::reminder::ResumeLines;
@@ -149,6 +151,10 @@ pub struct Profile {
     pub rendering: Rendering,
     /// Where the agent puts the text.
     pub role: BlockRole,
+    /// What a tool that reads a file brings in.
+    pub on_reading: OnReading,
+    /// What tells that somebody uses the agent.
+    pub traces: Traces,
     /// The agent's own settings file, which is read besides ours.
     pub settings_file: Option<SettingsFile>,
     /// Prefix of the environment variables that set it.
@@ -471,7 +477,7 @@ pub enum Rendering {
 }
 
 /// Where an agent puts a block of text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BlockRole {
@@ -560,6 +566,8 @@ const BASE: Profile = Profile {
     resume_lines: ResumeLines::Changed,
     rendering: Rendering::AgentsContext,
     role: BlockRole::System,
+    on_reading: OnReading::Nothing,
+    traces: Traces { in_user_home: &[], in_project: &[] },
     settings_file: None,
     variable_prefix: "FOREWORD_",
 };

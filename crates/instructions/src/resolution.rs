@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::cache::{Cache, CacheEvidence};
+use crate::chain::nested::Moment;
 use crate::chain::{Chain, Survey};
 use crate::decision::Decision;
 use crate::diagnostic::Diagnostic;
 use crate::digest::ContentHash;
 use crate::path;
+use crate::profile::OnReading;
 use crate::render::Block;
 use crate::session::LoadedVersion;
 use crate::settings::{FileSettings, SettingsError};
@@ -155,7 +157,8 @@ pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Arc<Resol
         return Ok(answer);
     }
     let effective = effective(request)?;
-    let (resolution, evidence) = Chain::load(&effective.borrow(request), cache, Survey::Needed)?;
+    let (resolution, evidence) =
+        Chain::load(&effective.borrow(request), cache, Survey::Needed, Moment::Start)?;
     let resolution = Arc::new(resolution);
     if let Some(cache) = cache
         && let Some(evidence) = evidence.join(effective.evidence)
@@ -168,7 +171,17 @@ pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Arc<Resol
 /// What an agent gets, with a decision about everything that could be meant for one: shadowed names, other
 /// agents' files, other letter cases, files above the root.
 pub fn survey(request: &Request<'_>) -> Result<Resolution, ResolveError> {
-    Ok(Chain::load(&effective(request)?.borrow(request), None, Survey::Everything)?.0)
+    Ok(Chain::load(&effective(request)?.borrow(request), None, Survey::Everything, Moment::Start)?.0)
+}
+
+/// What a tool that reads a file brings in besides what was there at the start, with a decision about everything on the way
+/// that could be meant for an agent. None for agents that bring nothing in, and for those whose sessions do: ask a
+/// [`Resolver`](crate::Resolver).
+pub fn survey_reading(request: &Request<'_>, file: &Path) -> Result<Option<Resolution>, ResolveError> {
+    let OnReading::Nested(nested) = request.settings.profile.on_reading else { return Ok(None) };
+    let moment = Moment::Reading { file, nested };
+    let effective = effective(request)?;
+    Ok(Some(Chain::load(&effective.borrow(request), None, Survey::Everything, moment)?.0))
 }
 
 /// Settings that include what the agent's own file says.

@@ -147,10 +147,16 @@ pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::GlobMatching;
     use crate::yaml_header::header;
 
-    const PATHS: RuleConditions =
-        RuleConditions { keys: &["paths"], everything: &["**"], always: None, invalid_is_lost: true };
+    const PATHS: RuleConditions = RuleConditions {
+        keys: &["paths"],
+        everything: &["**"],
+        always: None,
+        invalid_is_lost: true,
+        matching: GlobMatching::WholePath,
+    };
 
     #[test]
     fn when_a_rule_applies() {

@@ -334,6 +334,11 @@ impl HomeDirectories {
         self.of_profiles.get(profile.name).map(PathBuf::as_path)
     }
 
+    /// The user's home directory.
+    pub fn user(&self) -> Option<&Path> {
+        self.user.as_deref()
+    }
+
     /// Every profile's directory.
     pub fn all(&self) -> impl Iterator<Item = &Path> {
         self.of_profiles.values().map(PathBuf::as_path)

@@ -24,8 +24,13 @@ the profiles.
 ";
 
 /// What the overview has columns for.
-const COLUMNS: &[(&str, &str)] =
-    &[("reads", "names"), ("looks", "walk"), ("order", "order"), ("role", "role")];
+const COLUMNS: &[(&str, &str)] = &[
+    ("reads", "names"),
+    ("looks", "walk"),
+    ("order", "order"),
+    ("when a tool reads further down", "files further down"),
+    ("role", "role"),
+];
 
 /// Recordings of each agent that its profile is held against by `conformance.rs`, every one of them.
 const RECORDED: &[(&str, &[&str])] = &[

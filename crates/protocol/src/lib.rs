@@ -34,6 +34,7 @@
 #![warn(missing_docs)]
 
 pub mod audit;
+pub mod compare;
 pub mod document;
 pub mod error;
 pub mod hook;
@@ -61,6 +62,7 @@ pub mod tree;
 pub mod turn;
 
 pub use audit::{AuditEntry, AuditEvent, AuthenticationFailure};
+pub use compare::{ComparedAgent, ComparedFile, Comparison, ReadingTime};
 pub use document::{
     Document, DocumentStatus, DocumentSummary, ResolvedDocument, Revision, RevisionReason, RevisionSummary,
     SaveReason, Warning,

@@ -8,9 +8,8 @@ use super::{Chain, Chosen};
 use crate::decision::{Decision, Outcome};
 use crate::digest::ContentHash;
 use crate::file::{self, Found, Stamp};
-use crate::markup::Markup;
-use crate::path;
 use crate::profile::{Fallbacks, LetterCase, RootOverride};
+use crate::relation::only_imports;
 use crate::settings::{FALLBACK_FILENAMES, MARKERS};
 
 /// Entries of one directory that are looked at for other letter cases.
@@ -93,15 +92,8 @@ impl Chain<'_> {
         if let Some(chosen) = self.chosen.iter().find(repeats) {
             return Some(format!("it repeats {}, which is read", shown(&chosen.path)));
         }
-        let references = Markup::find(&content.bytes, content.whole).references;
-        if !references.are_all {
-            return None;
-        }
-        let imported = references.found.iter().map(|reference| {
-            let mut paths = reference.candidates().map(|name| path::normalise(Path::new(name), directory));
-            paths.find_map(|path| self.same_file(&path))
-        });
-        let imported: Vec<String> = imported.map(|path| path.map(shown)).collect::<Option<_>>()?;
+        let known = |path: &Path| self.same_file(path).map(shown);
+        let imported = only_imports(path, &content.bytes, content.whole, known)?;
         Some(format!("it only imports {}, which is read", imported.join(", ")))
     }
 
@@ -124,7 +116,7 @@ impl Chain<'_> {
         self.decisions.retain(|decision| !is_ignored(decision) || !decided.contains(&decision.path));
     }
 
-    fn other_names(&mut self, directory: &Path, names: &[String]) {
+    pub(super) fn other_names(&mut self, directory: &Path, names: &[String]) {
         let profile = self.request.settings.profile;
         for (name, agent) in OTHER_AGENTS {
             let path = directory.join(name);

@@ -14,6 +14,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
             everything: &["**", "/**"],
             always: None,
             invalid_is_lost: false,
+            matching: GlobMatching::Gitignore,
         },
         body: RuleBody::AsOthers,
     }
@@ -171,6 +172,14 @@ pub static CLAUDE_CODE: Profile = Profile {
             ),
             Rule::observed("front matter and comments", "go, where comments are blocks of their own"),
             Rule::observed("byte order mark and white space around a text", "go"),
+            Rule::observed(
+                "files further down",
+                "CLAUDE.md, .claude/CLAUDE.md, CLAUDE.local.md and rules come with the result of a tool that reads there, root first, cut at 40,000 characters; AGENTS.md does not",
+            ),
+            Rule::observed(
+                "rules with `paths`",
+                "come with a file that matches, as in a .gitignore but in any letter case",
+            ),
             Rule::observed("role", "user message"),
             Rule::observed(
                 "not read here",
@@ -241,5 +250,15 @@ pub static CLAUDE_CODE: Profile = Profile {
         between: "",
         end: "\n</system-reminder>",
     }]),
+    on_reading: OnReading::Nested(NestedFiles {
+        names: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
+        rule_folders: &[".claude/rules"],
+        max_characters: Some(40_000),
+        ..NestedFiles::RULES_ALONE
+    }),
+    traces: Traces {
+        in_user_home: &[".claude.json"],
+        in_project: &[".claude", "CLAUDE.md", "CLAUDE.local.md"],
+    },
     ..BASE
 };

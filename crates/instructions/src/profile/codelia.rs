@@ -32,5 +32,7 @@ pub static CODELIA: Profile = Profile {
     reminder_texts: ReminderTexts::Never,
     resume_lines: ResumeLines::All,
     variable_prefix: "CODELIA_",
+    on_reading: OnReading::Session,
+    traces: Traces { in_user_home: &[], in_project: &[".codelia"] },
     ..BASE
 };

@@ -37,6 +37,7 @@ pub static CODEX: Profile = Profile {
             Rule::observed("imports", "none"),
             Rule::observed("front matter and comments", "are text"),
             Rule::observed("byte order mark", "stays"),
+            Rule::observed("files further down", "are not brought in when a tool reads there"),
             Rule::observed("role", "user message"),
         ],
     },
@@ -61,5 +62,6 @@ pub static CODEX: Profile = Profile {
         projects: "projects",
         in_project: ".codex/config.toml",
     }),
+    traces: Traces { in_user_home: &[], in_project: &[".codex"] },
     ..BASE
 };

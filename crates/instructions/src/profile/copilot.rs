@@ -14,6 +14,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
             everything: &["**", "**/*", "*"],
             always: None,
             invalid_is_lost: false,
+            matching: GlobMatching::WholePath,
         },
         body: RuleBody::Raw,
     }
@@ -66,6 +67,11 @@ pub static COPILOT: Profile = Profile {
             ),
             Rule::observed("front matter and comments", "are text"),
             Rule::observed("byte order mark and characters that hide others", "go"),
+            Rule::observed(
+                "files further down",
+                "AGENTS.md, CLAUDE.md, .claude/CLAUDE.md, GEMINI.md and rules come in a message after a tool has read there, nearest first; links out of the repository do not",
+            ),
+            Rule::observed("rules with `applyTo` or `paths`", "come with a file that matches"),
             Rule::observed("role", "system prompt"),
         ],
     },
@@ -157,5 +163,16 @@ pub static COPILOT: Profile = Profile {
         between: "\n\n",
         end: "",
     }]),
+    on_reading: OnReading::Nested(NestedFiles {
+        names: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"],
+        rule_folders: &[".claude/rules"],
+        order: ChainOrder::NearestFirst,
+        links: Links::InsideRoot,
+        ..NestedFiles::RULES_ALONE
+    }),
+    traces: Traces {
+        in_user_home: &[],
+        in_project: &[".github/copilot-instructions.md", ".github/instructions"],
+    },
     ..BASE
 };

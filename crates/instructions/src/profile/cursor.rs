@@ -20,6 +20,10 @@ pub static CURSOR: Profile = Profile {
                 ".cursor/rules in every directory, `.mdc` files; those with `alwaysApply: true` at the start, those with `globs` when a file matches",
             ),
             Rule::documented("your own rules", "are in the editor's settings, which are not read here"),
+            Rule::documented(
+                "files further down",
+                "AGENTS.md of a directory counts for work on the files in it, and so do rules whose `globs` match",
+            ),
             Rule::documented("the text around files", "is not documented; ours is shown"),
         ],
     },
@@ -37,6 +41,7 @@ pub static CURSOR: Profile = Profile {
             everything: &[],
             always: Some("alwaysApply"),
             invalid_is_lost: true,
+            matching: GlobMatching::WholePath,
         },
         body: RuleBody::Bare,
     }],
@@ -44,5 +49,11 @@ pub static CURSOR: Profile = Profile {
     root_override: RootOverride::Ignored,
     max_bytes: UNLIMITED,
     byte_order_mark: ByteOrderMark::Stripped,
+    on_reading: OnReading::Nested(NestedFiles {
+        names: &["AGENTS.md"],
+        rule_folders: &[".cursor/rules"],
+        ..NestedFiles::RULES_ALONE
+    }),
+    traces: Traces { in_user_home: &[".cursor"], in_project: &[".cursor", ".cursorrules"] },
     ..BASE
 };

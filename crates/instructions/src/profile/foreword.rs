@@ -34,6 +34,10 @@ pub static FOREWORD: Profile = Profile {
             Rule::defined("front matter", "`applies_to` and `audience` say when a file applies"),
             Rule::defined("links", "are followed inside the root"),
             Rule::defined("tags and hidden characters", "are made harmless"),
+            Rule::defined(
+                "files further down",
+                "are brought in when a tool touches a path to which they apply, once; long ones by their path alone",
+            ),
             Rule::defined("role", "system prompt"),
         ],
     },
@@ -56,5 +60,7 @@ pub static FOREWORD: Profile = Profile {
     front_matter: FrontMatterRule::Conditions,
     unsafe_text: UnsafeText::MadeHarmless,
     same_file: SameFile::UsedOnce,
+    on_reading: OnReading::Session,
+    traces: Traces { in_user_home: &[], in_project: &[".foreword"] },
     ..BASE
 };

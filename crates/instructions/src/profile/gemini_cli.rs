@@ -70,6 +70,10 @@ pub static GEMINI_CLI: Profile = Profile {
             ),
             Rule::observed("front matter and comments", "are text"),
             Rule::observed("byte order mark and white space around a text", "go"),
+            Rule::observed(
+                "files further down",
+                "GEMINI.md comes with the result of a tool that reads there, root first",
+            ),
             Rule::observed("role", "user message"),
             Rule::observed("not read here", "`context` in settings.json"),
             Rule::observed(
@@ -129,5 +133,7 @@ pub static GEMINI_CLI: Profile = Profile {
             end: "\n</project_context>\n</loaded_context>",
         },
     ]),
+    on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ALONE }),
+    traces: Traces { in_user_home: &[], in_project: &[".gemini", "GEMINI.md"] },
     ..BASE
 };

@@ -29,5 +29,6 @@ pub static GOOSE: Profile = Profile {
     root_override: RootOverride::Ignored,
     max_bytes: UNLIMITED,
     byte_order_mark: ByteOrderMark::Stripped,
+    traces: Traces { in_user_home: &[], in_project: &[".goosehints"] },
     ..BASE
 };

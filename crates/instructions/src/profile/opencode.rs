@@ -34,6 +34,10 @@ pub static OPENCODE: Profile = Profile {
             Rule::observed("imports", "none"),
             Rule::observed("front matter and comments", "are text"),
             Rule::observed("byte order mark", "goes"),
+            Rule::observed(
+                "files further down",
+                "AGENTS.md, else CLAUDE.md, else CONTEXT.md of each directory come with the result of a tool that reads there, nearest first",
+            ),
             Rule::observed("role", "system prompt"),
             Rule::observed("not read here", "`instructions` of opencode.json"),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
@@ -76,5 +80,12 @@ pub static OPENCODE: Profile = Profile {
         between: "",
         end: "",
     }]),
+    on_reading: OnReading::Nested(NestedFiles {
+        names: &["AGENTS.md", "CLAUDE.md", "CONTEXT.md"],
+        choice: NameChoice::FirstOfDirectory,
+        order: ChainOrder::NearestFirst,
+        ..NestedFiles::RULES_ALONE
+    }),
+    traces: Traces { in_user_home: &[], in_project: &[".opencode", "opencode.json", "opencode.jsonc"] },
     ..BASE
 };

@@ -25,6 +25,7 @@ pub static PI: Profile = Profile {
             Rule::observed("imports", "none"),
             Rule::observed("front matter and comments", "are text"),
             Rule::observed("byte order mark", "stays"),
+            Rule::observed("files further down", "are not brought in when a tool reads there"),
             Rule::observed("role", "system prompt"),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
         ],
@@ -61,5 +62,6 @@ pub static PI: Profile = Profile {
         between: "",
         end: "",
     }]),
+    traces: Traces { in_user_home: &[], in_project: &[".pi"] },
     ..BASE
 };

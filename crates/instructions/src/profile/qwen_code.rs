@@ -24,6 +24,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
             everything: &[],
             always: None,
             invalid_is_lost: false,
+            matching: GlobMatching::WholePath,
         },
         body: RuleBody::Bare,
     }
@@ -62,6 +63,10 @@ pub static QWEN_CODE: Profile = Profile {
             Rule::observed("code in lists", "does not protect an import"),
             Rule::observed("front matter and comments", "are text, but go from rules"),
             Rule::observed("byte order mark and white space around a text", "go"),
+            Rule::observed(
+                "files further down",
+                "are not brought in when a tool reads there, but rules with `paths` that match are",
+            ),
             Rule::observed("role", "system prompt"),
             Rule::observed("not read here", "`context` in settings.json, and ~/.qwen/output-language.md"),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
@@ -116,5 +121,7 @@ pub static QWEN_CODE: Profile = Profile {
         between: "\n\n",
         end: "",
     }]),
+    on_reading: OnReading::Nested(NestedFiles::RULES_ALONE),
+    traces: Traces { in_user_home: &[], in_project: &[".qwen", "QWEN.md"] },
     ..BASE
 };

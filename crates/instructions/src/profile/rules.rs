@@ -64,6 +64,17 @@ pub struct RuleConditions {
     pub always: Option<&'static str>,
     /// Whether a file whose front matter is not YAML is not read at all.
     pub invalid_is_lost: bool,
+    /// How the globs match a path below the directory that the folder is in.
+    pub matching: GlobMatching,
+}
+
+/// How an agent's globs match a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GlobMatching {
+    /// As in a `.gitignore`, but in any letter case, and `./` before a glob matches nothing.
+    Gitignore,
+    /// The whole path, or the name alone where there is no slash; one that begins with `!` does not count.
+    WholePath,
 }
 
 /// What of a file of a folder is read.

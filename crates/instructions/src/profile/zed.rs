@@ -34,5 +34,6 @@ pub static ZED: Profile = Profile {
     root_override: RootOverride::Ignored,
     max_bytes: UNLIMITED,
     byte_order_mark: ByteOrderMark::Stripped,
+    traces: Traces { in_user_home: &[".config/zed"], in_project: &[".zed", ".rules"] },
     ..BASE
 };

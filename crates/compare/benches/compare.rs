@@ -1,0 +1,154 @@
+//! What walking a tree and finding out what agents get in it costs over a bare walk.
+//!
+//! ```text
+//! cargo bench -p foreword-compare --bench compare -- [--quick] [map]
+//! ```
+
+#![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use compare::{Map, Names, Tree, effective, is_version_control, walker};
+use ignore::WalkState;
+use instructions::{FileSettings, PROFILES, Profile};
+use measure::{
+    Arguments, Effort, Machine, ResidentMemory, Samples, Table, show_bytes, show_count, show_ratio, show_time,
+};
+use tokens::Counter;
+
+/// The word that makes this program do one thing once, in a process of its own.
+const MODE: &str = "once";
+const BARE: &str = "bare walk";
+const WALK: &str = "walk, with names";
+const ONE: &str = "map, one agent";
+const ALL: &str = "map, all agents";
+const WAYS: [&str; 4] = [BARE, WALK, ONE, ALL];
+
+/// Of these, one directory in so many has a file of its own.
+const FILES_PER_DIRECTORY: usize = 10;
+const DIRECTORIES_PER_FILE: usize = 100;
+const CHILDREN: usize = 10;
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [mode, directory, way] = words.as_slice()
+        && mode == MODE
+    {
+        return once(Path::new(directory), way);
+    }
+    let arguments = Arguments::new(words);
+    println!("{}\n", Machine::this());
+    if arguments.ask_for("map") {
+        measure(arguments.effort)?;
+    }
+    Ok(())
+}
+
+fn measure(effort: Effort) -> anyhow::Result<()> {
+    let files = effort.choose(2_000, 100_000);
+    let rounds = effort.choose(1, 9);
+    let directory = tempfile::tempdir()?;
+    create(directory.path(), files)?;
+    println!("## {} files, asked for every directory\n", show_count(files as u64));
+    let mut times: Vec<Vec<Duration>> = vec![Vec::new(); WAYS.len()];
+    let mut peaks = vec![0_u64; WAYS.len()];
+    for _ in 0..rounds {
+        // In turns, so that all of them meet the same machine.
+        for (index, way) in WAYS.into_iter().enumerate() {
+            let output =
+                Command::new(std::env::current_exe()?).arg(MODE).arg(directory.path()).arg(way).output()?;
+            anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let words = String::from_utf8(output.stdout)?;
+            let numbers: Vec<u64> = words.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+            let [nanoseconds, peak] = numbers[..] else { anyhow::bail!("it said {words:?}") };
+            times[index].push(Duration::from_nanos(nanoseconds));
+            peaks[index] = peaks[index].max(peak);
+        }
+    }
+    let mut table = Table::new(["", "median", "files/s", "ratio", "peak memory"]);
+    let mut first = None;
+    for ((way, times), peak) in WAYS.into_iter().zip(times).zip(peaks) {
+        let median = Samples::new(times).median();
+        let first = *first.get_or_insert(median.as_secs_f64());
+        table.row([
+            way.to_owned(),
+            show_time(median),
+            show_count((files as f64 / median.as_secs_f64()) as u64),
+            show_ratio(median.as_secs_f64() / first),
+            show_bytes(peak),
+        ]);
+    }
+    println!("{table}");
+    Ok(())
+}
+
+/// Ten files and at most ten directories in each directory, breadth first.
+fn create(root: &Path, files: usize) -> anyhow::Result<()> {
+    fs::create_dir(root.join(".git"))?;
+    fs::write(root.join("AGENTS.md"), "Answer briefly.\n".repeat(200))?;
+    let mut waiting = std::collections::VecDeque::from([root.to_owned()]);
+    let (mut made, mut directories) = (0, 1);
+    while let Some(parent) = waiting.pop_front() {
+        for file in 0..FILES_PER_DIRECTORY {
+            if made == files {
+                return Ok(());
+            }
+            fs::write(parent.join(format!("source{file}.rs")), "")?;
+            made += 1;
+        }
+        for child in 0..CHILDREN {
+            if directories * FILES_PER_DIRECTORY >= files {
+                break;
+            }
+            let directory = parent.join(format!("directory{child}"));
+            fs::create_dir(&directory)?;
+            if directories % DIRECTORIES_PER_FILE == 0 {
+                fs::write(directory.join("AGENTS.md"), "Run the tests.\n".repeat(50))?;
+            }
+            directories += 1;
+            waiting.push_back(directory);
+        }
+    }
+    Ok(())
+}
+
+/// Does one thing and prints nanoseconds and peak memory.
+fn once(root: &Path, way: &str) -> anyhow::Result<()> {
+    let started = Instant::now();
+    match way {
+        BARE => {
+            let count = AtomicU64::new(0);
+            walker(root).build_parallel().run(|| {
+                Box::new(|entry| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    match entry {
+                        Ok(entry) if is_version_control(&entry) => WalkState::Skip,
+                        _ => WalkState::Continue,
+                    }
+                })
+            });
+            std::hint::black_box(count.into_inner());
+        }
+        WALK => drop(std::hint::black_box(Tree::walk(root, &Names::new([]))?)),
+        ONE => map(root, &PROFILES[..1])?,
+        _ => map(root, PROFILES)?,
+    }
+    let took = started.elapsed();
+    println!("{} {}", took.as_nanos(), ResidentMemory::own().peak()?);
+    Ok(())
+}
+
+fn map(root: &Path, profiles: &[&'static Profile]) -> anyhow::Result<()> {
+    let tree = Tree::walk(root, &Names::new([]))?;
+    let counter = Counter::default();
+    for profile in profiles {
+        let effective = effective(&tree, &FileSettings::of(profile))?;
+        anyhow::ensure!(effective.problems.is_empty(), "every directory can be looked into");
+        std::hint::black_box(Map::new(&tree, &effective, &counter));
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Agents by the names that people give them.
+
+use instructions::{PROFILES, Profile};
+use protocol::similar;
+
+/// A name that is no agent's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no agent `{name}`{}; the agents are {}", meant(name), known().join(", "))]
+pub struct UnknownAgent {
+    /// The name.
+    pub name: String,
+}
+
+impl UnknownAgent {
+    /// The agent that was probably meant.
+    pub fn nearest(&self) -> Option<&'static str> {
+        // Somebody who knows the agent often leaves out the rest of the profile's name.
+        let is_begun = |known: &&str| self.name.len() > 2 && known.starts_with(&self.name);
+        known().into_iter().find(is_begun).or_else(|| similar(&self.name, known()))
+    }
+}
+
+fn meant(name: &str) -> String {
+    let unknown = UnknownAgent { name: name.to_owned() };
+    unknown.nearest().map_or_else(String::new, |nearest| format!(", did you mean `{nearest}`"))
+}
+
+fn known() -> Vec<&'static str> {
+    PROFILES.iter().map(|profile| profile.name).collect()
+}
+
+/// The agents of some names, each once; all of them where there are no names.
+pub fn agents(names: Option<&[String]>) -> Result<Vec<&'static Profile>, UnknownAgent> {
+    let Some(names) = names.filter(|names| !names.is_empty()) else { return Ok(PROFILES.to_vec()) };
+    let mut agents: Vec<&'static Profile> = Vec::new();
+    for name in names {
+        let profile = Profile::find(name).ok_or_else(|| UnknownAgent { name: name.clone() })?;
+        if !agents.contains(&profile) {
+            agents.push(profile);
+        }
+    }
+    Ok(agents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_or_guessed() {
+        let find =
+            |names: &[&str]| agents(Some(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()));
+        assert_eq!(find(&["pi", "codex", "pi"]).unwrap().len(), 2);
+        assert_eq!(find(&[]).unwrap().len(), PROFILES.len());
+        assert_eq!(agents(None).unwrap().len(), PROFILES.len());
+        for (name, nearest) in
+            [("claude", Some("claude-code")), ("gemni-cli", Some("gemini-cli")), ("xyzzy", None)]
+        {
+            assert_eq!(find(&[name]).unwrap_err().nearest(), nearest, "{name}");
+        }
+        let error = find(&["opncode"]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("there is no agent `opncode`, did you mean `opencode`; the agents are"),
+            "{error}"
+        );
+    }
+}

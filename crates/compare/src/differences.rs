@@ -1,0 +1,363 @@
+//! What differs between agents and matters, in sentences.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+
+use instructions::profile::ChainOrder;
+use instructions::{BlockRole, Outcome, Profile, Relation};
+use protocol::ReadingTime;
+
+use crate::loss::is_loss;
+use crate::side_by_side::{CompareRequest, Seen, SeenFile};
+use crate::words::{bytes, list, one_line, verb};
+
+/// Files that are named of each agent's losses, and at all of those that some agents do not read; more would hide them.
+const NAMED: usize = 4;
+
+/// Finds them, the worst first.
+pub(crate) fn find(request: &CompareRequest<'_>, seen: &[Seen], base: &Path) -> Vec<String> {
+    let view = View::new(request, seen, base);
+    let mut sentences = Vec::new();
+    for agent in seen {
+        sentences.extend(agent.refusal.clone());
+    }
+    view.traps(&mut sentences);
+    for agent in seen {
+        view.losses(agent, &mut sentences);
+    }
+    view.nothing(&mut sentences);
+    view.relations(&mut sentences);
+    view.not_read(&mut sentences);
+    view.twice(&mut sentences);
+    view.order(&mut sentences);
+    view.roles(&mut sentences);
+    if let Some(file) = request.reading {
+        view.reading(file, &mut sentences);
+    }
+    sentences
+}
+
+/// The agents, and where paths are shown from.
+struct View<'a> {
+    seen: &'a [Seen],
+    base: &'a Path,
+    user: Option<&'a Path>,
+    /// What files of the project that anybody reads have to do with one another.
+    relations: Vec<(&'a Path, Relation)>,
+}
+
+impl<'a> View<'a> {
+    fn new(request: &'a CompareRequest<'_>, seen: &'a [Seen], base: &'a Path) -> Self {
+        let mut view = Self { seen, base, user: request.settings.homes.user(), relations: Vec::new() };
+        let read: Vec<&Path> = view.project_files().into_iter().collect();
+        let main = |path: &&Path| path.file_name().is_some_and(|name| name == "AGENTS.md");
+        let (agents, others): (Vec<&Path>, Vec<&Path>) = read.into_iter().partition(main);
+        // What repeats AGENTS.md says so; of two others, the second says it of the first.
+        let mut known = agents;
+        for path in others {
+            if let Some(relation) = Relation::find(path, &known, request.settings) {
+                view.relations.push((path, relation));
+            }
+            known.push(path);
+        }
+        view
+    }
+
+    /// Every file of the project that anybody reads at the start.
+    fn project_files(&self) -> BTreeSet<&'a Path> {
+        let files = self.seen.iter().flat_map(at_start);
+        files.map(|file| file.path.as_path()).collect()
+    }
+
+    /// A path for people: from the project, or from the home directory, on one line whatever it is called.
+    fn shown(&self, path: &Path) -> String {
+        let shown = match (path.strip_prefix(self.base), self.user.map(|user| path.strip_prefix(user))) {
+            (Ok(below), _) if self.base.parent().is_some() => below.to_string_lossy().into_owned(),
+            (_, Some(Ok(below))) => format!("~/{}", below.to_string_lossy()),
+            _ => path.to_string_lossy().into_owned(),
+        };
+        one_line(&shown)
+    }
+
+    fn losses(&self, seen: &Seen, sentences: &mut Vec<String>) {
+        let title = seen.profile.agent.title;
+        let lost: Vec<&SeenFile> = seen.files.iter().filter(|file| file.lost_bytes() > 0).collect();
+        for file in lost.iter().take(NAMED) {
+            let path = self.shown(&file.path);
+            let size = bytes(file.lost_bytes());
+            sentences.push(match file.outcome {
+                Outcome::Truncated => format!("{title} drops the last {size} of {path}"),
+                Outcome::OverBudget => format!("{title} drops all {size} of {path}, which no longer fits"),
+                Outcome::TooDeep => {
+                    format!("{title} does not follow the imports as far as {path}, and loses its {size}")
+                }
+                Outcome::OutsideRoot => {
+                    format!("{title} does not follow what leads to {path}, and loses its {size}")
+                }
+                _ => format!("{title} cannot read {path}, and loses its {size}"),
+            });
+        }
+        if let Some(more @ [_, ..]) = lost.get(NAMED..) {
+            let size = bytes(more.iter().map(|file| file.lost_bytes()).sum());
+            let files = if more.len() == 1 { "1 more file" } else { &format!("{} more files", more.len()) };
+            sentences.push(format!("{title} drops {size} of {files}"));
+        }
+    }
+
+    /// A pipe in the place of a file keeps some agents from ever starting.
+    fn traps(&self, sentences: &mut Vec<String>) {
+        let mut pipes: BTreeSet<&Path> = BTreeSet::new();
+        let no_file = |file: &&SeenFile| file.outcome == Outcome::NotAFile;
+        for file in self.seen.iter().flat_map(|seen| seen.files.iter().filter(no_file)) {
+            if file.path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+                pipes.insert(&file.path);
+            }
+        }
+        for pipe in pipes {
+            let waits = |seen: &&Seen| {
+                let looks = seen.files.iter().any(|file| no_file(&file) && file.path == pipe);
+                looks && seen.profile.agent.rules.iter().any(|rule| rule.about == "traps")
+            };
+            let waiting = titles(self.seen.iter().filter(waits));
+            if !waiting.is_empty() {
+                let keeps = format!("{} is a FIFO and keeps", self.shown(pipe));
+                sentences.push(format!("{keeps} {} waiting for ever", list(&waiting)));
+            }
+        }
+    }
+
+    fn nothing(&self, sentences: &mut Vec<String>) {
+        let started = || self.seen.iter().filter(|seen| seen.start.is_some());
+        let nothing = titles(started().filter(|seen| !seen.files.iter().any(SeenFile::is_read)));
+        if nothing.len() == started().count() && nothing.len() > 1 {
+            sentences.push("no agent reads anything here".to_owned());
+        } else if !nothing.is_empty() {
+            let read = verb(nothing.len(), "reads", "read");
+            sentences.push(format!("{} {read} nothing here", list(&nothing)));
+        }
+        let only_own = |seen: &&Seen| {
+            let at_start = |file: &&SeenFile| file.is_read() && file.when == ReadingTime::Start;
+            seen.files.iter().filter(at_start).count() > 0
+                && seen.files.iter().filter(at_start).all(|file| file.is_own)
+        };
+        let own = titles(self.seen.iter().filter(only_own));
+        if !own.is_empty() {
+            let read = verb(own.len(), "reads", "read");
+            sentences.push(format!("{} {read} only your own files here", list(&own)));
+        }
+    }
+
+    fn relations(&self, sentences: &mut Vec<String>) {
+        for (path, relation) in &self.relations {
+            let relation = relation.describe(|other| self.shown(other));
+            sentences.push(format!("{} {relation}", self.shown(path)));
+        }
+    }
+
+    /// Whether an agent has what a file says: by the file, or by one that says the same.
+    fn has(&self, seen: &Seen, path: &Path) -> bool {
+        let only_imports = |(one, relation): &(&Path, Relation)| match relation {
+            Relation::OnlyImports(others) => {
+                *one == path && others.iter().all(|other| self.has_equal(seen, other))
+            }
+            _ => false,
+        };
+        self.has_equal(seen, path) || self.relations.iter().any(only_imports)
+    }
+
+    /// Whether an agent has a file, or one with the same text.
+    fn has_equal(&self, seen: &Seen, path: &Path) -> bool {
+        let reads = |path: &Path| at_start(seen).any(|file| file.path == path);
+        let equals = |(one, relation): &(&Path, Relation)| match relation {
+            Relation::Link(other) | Relation::SameFile(other) | Relation::Repeats(other) => {
+                *one == path && reads(other) || other == path && reads(one)
+            }
+            Relation::OnlyImports(_) => false,
+        };
+        reads(path) || self.relations.iter().any(equals)
+    }
+
+    /// Files that some agents read and others, which read something here, do not.
+    fn not_read(&self, sentences: &mut Vec<String>) {
+        // Files that the same agents miss for the same reason are named together.
+        let mut missing: Vec<(Vec<&'static Profile>, Reason, Vec<String>)> = Vec::new();
+        for path in self.project_files() {
+            // What is lost has its own sentence.
+            let loses =
+                |seen: &Seen| seen.files.iter().any(|file| file.path == path && is_loss(file.outcome));
+            let misses =
+                |seen: &&Seen| at_start(seen).next().is_some() && !self.has(seen, path) && !loses(seen);
+            let mut reasons: Vec<(Reason, Vec<&'static Profile>)> = Vec::new();
+            for seen in self.seen.iter().filter(misses) {
+                let reason = self.reason(seen, path);
+                match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, agents)) => agents.push(seen.profile),
+                    None => reasons.push((reason, vec![seen.profile])),
+                }
+            }
+            for (reason, agents) in reasons {
+                let shown = self.shown(path);
+                let is_same = |(known, why, _): &&mut (Vec<&'static Profile>, Reason, Vec<String>)| {
+                    *known == agents && *why == reason
+                };
+                match missing.iter_mut().find(is_same) {
+                    Some((_, _, files)) => files.push(shown),
+                    None => missing.push((agents, reason, vec![shown])),
+                }
+            }
+        }
+        for (agents, reason, mut files) in missing {
+            let titles: Vec<String> = agents.iter().map(|profile| profile.agent.title.to_owned()).collect();
+            let more = files.len().saturating_sub(NAMED);
+            files.truncate(NAMED);
+            if more > 0 {
+                files.push(format!("{more} more"));
+            }
+            let read = verb(titles.len(), "does not read", "do not read");
+            let why = match reason {
+                Reason::OtherName => String::new(),
+                Reason::Shadowed(by) => format!(", because {by} comes first"),
+                Reason::HiddenByBlank(by) => format!(", because {by} comes first, which is blank"),
+                Reason::Disabled => ", because it is switched off".to_owned(),
+            };
+            sentences.push(format!("{} {read} {}{why}", list(&titles), list(&files)));
+        }
+    }
+
+    fn reason(&self, seen: &Seen, path: &Path) -> Reason {
+        let Some(file) = seen.files.iter().find(|file| file.path == path) else { return Reason::OtherName };
+        match (file.outcome, &file.by) {
+            (Outcome::Disabled, _) => Reason::Disabled,
+            (Outcome::Shadowed, Some(by)) => {
+                let is_blank = |file: &SeenFile| file.path == *by && file.outcome == Outcome::Blank;
+                let hides = seen.files.iter().any(is_blank);
+                let by = self.shown(by);
+                if hides { Reason::HiddenByBlank(by) } else { Reason::Shadowed(by) }
+            }
+            _ => Reason::OtherName,
+        }
+    }
+
+    /// Equal files of which an agent takes both.
+    fn twice(&self, sentences: &mut Vec<String>) {
+        for (path, relation) in &self.relations {
+            let (Relation::Link(other) | Relation::SameFile(other) | Relation::Repeats(other)) = relation
+            else {
+                continue;
+            };
+            let reads_both = |seen: &&Seen| {
+                [*path, other.as_path()].iter().all(|path| at_start(seen).any(|file| file.path == **path))
+            };
+            let agents = titles(self.seen.iter().filter(reads_both));
+            if !agents.is_empty() {
+                let get = verb(agents.len(), "gets", "get");
+                let (one, other) = (self.shown(path), self.shown(other));
+                sentences.push(format!("{} {get} the same text twice: {other} and {one}", list(&agents)));
+            }
+        }
+    }
+
+    fn order(&self, sentences: &mut Vec<String>) {
+        let mut orders: Vec<([&'static str; 3], Vec<String>)> = Vec::new();
+        for seen in self.seen {
+            let chain: Vec<&SeenFile> = at_start(seen).collect();
+            let directories: BTreeSet<_> = chain.iter().filter_map(|file| file.path.parent()).collect();
+            let names: BTreeSet<_> = chain.iter().filter_map(|file| file.path.file_name()).collect();
+            let sentence = match seen.profile.order {
+                ChainOrder::NearestFirst if directories.len() > 1 => {
+                    ["puts", "put", "the nearest file first"]
+                }
+                ChainOrder::RootThenNearest if directories.len() > 2 => {
+                    ["puts", "put", "the root's files first, then the nearest"]
+                }
+                ChainOrder::ByName if directories.len() > 1 && names.len() > 1 => {
+                    ["groups", "group", "files by their names"]
+                }
+                _ => continue,
+            };
+            match orders.iter_mut().find(|(known, _)| *known == sentence) {
+                Some((_, agents)) => agents.push(seen.profile.agent.title.to_owned()),
+                None => orders.push((sentence, vec![seen.profile.agent.title.to_owned()])),
+            }
+        }
+        for ([one, many, what], agents) in orders {
+            sentences.push(format!("{} {} {what}", list(&agents), verb(agents.len(), one, many)));
+        }
+    }
+
+    fn roles(&self, sentences: &mut Vec<String>) {
+        let reading = || self.seen.iter().filter(|seen| at_start(seen).next().is_some());
+        let of_role = |role: BlockRole| titles(reading().filter(|seen| seen.profile.role == role));
+        let roles = [
+            (BlockRole::User, "a user message"),
+            (BlockRole::Developer, "a developer message"),
+            (BlockRole::System, "the system prompt"),
+        ];
+        let mut parts: Vec<(Vec<String>, &str)> = roles
+            .into_iter()
+            .map(|(role, place)| (of_role(role), place))
+            .filter(|(agents, _)| !agents.is_empty())
+            .collect();
+        if parts.len() < 2 {
+            return;
+        }
+        // The fewest are named first; most are the rest.
+        parts.sort_by_key(|(agents, _)| agents.len());
+        let last = parts.len() - 1;
+        let parts: Vec<String> = parts
+            .into_iter()
+            .enumerate()
+            .map(|(index, (agents, place))| match index {
+                0 => {
+                    let put = verb(agents.len(), "puts", "put");
+                    format!("{} {put} the files into {place}", list(&agents))
+                }
+                _ if index == last => format!("the others into {place}"),
+                _ => format!("{} into {place}", list(&agents)),
+            })
+            .collect();
+        sentences.push(parts.join(", "));
+    }
+
+    fn reading(&self, file: &Path, sentences: &mut Vec<String>) {
+        let mut brought: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+        for seen in self.seen.iter().filter(|seen| seen.start.is_some()) {
+            let later = |file: &&SeenFile| file.is_read() && file.when == ReadingTime::Reading;
+            let files: Vec<String> =
+                seen.files.iter().filter(later).map(|file| self.shown(&file.path)).collect();
+            let title = seen.profile.agent.title.to_owned();
+            match brought.iter_mut().find(|(known, _)| *known == files) {
+                Some((_, agents)) => agents.push(title),
+                None => brought.push((files, vec![title])),
+            }
+        }
+        // Nothing comes last.
+        brought.sort_by_key(|(files, _)| files.is_empty());
+        let read = self.shown(file);
+        for (files, agents) in brought {
+            let get = verb(agents.len(), "gets", "get");
+            let what = if files.is_empty() { "nothing more".to_owned() } else { list(&files) };
+            sentences.push(format!("when a tool reads {read}, {} {get} {what}", list(&agents)));
+        }
+    }
+}
+
+/// Why an agent does not read a file that others do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reason {
+    OtherName,
+    Shadowed(String),
+    HiddenByBlank(String),
+    Disabled,
+}
+
+/// Files of the project whose text an agent has at its start.
+fn at_start(seen: &Seen) -> impl Iterator<Item = &SeenFile> {
+    let is_meant = |file: &&SeenFile| file.is_read() && file.when == ReadingTime::Start && !file.is_own;
+    seen.files.iter().filter(is_meant)
+}
+
+fn titles<'a>(seen: impl Iterator<Item = &'a Seen>) -> Vec<String> {
+    seen.map(|seen| seen.profile.agent.title.to_owned()).collect()
+}

@@ -1,0 +1,45 @@
+//! What every agent reads: in one directory side by side, and in every directory of a tree.
+//!
+//! [`Tree::walk`] finds the directories of a tree and the instruction files in them; [`effective`] says what one agent gets
+//! in each, asking only where the answer can be another one.
+//!
+//! ```
+//! use compare::{Names, Tree, effective};
+//! use instructions::{CODEX, FileSettings};
+//!
+//! let directory = tempfile::tempdir()?;
+//! std::fs::create_dir_all(directory.path().join(".git"))?;
+//! std::fs::create_dir_all(directory.path().join("src/deep"))?;
+//! std::fs::write(directory.path().join("AGENTS.md"), "Answer briefly.\n")?;
+//! let tree = Tree::walk(directory.path(), &Names::new([]))?;
+//! let effective = effective(&tree, &FileSettings::of(&CODEX))?;
+//! assert_eq!(effective.of_directories, [Some(0), Some(0), Some(0)], "all three get the same");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
+
+mod agents;
+mod differences;
+mod effective;
+mod loss;
+mod map;
+mod markdown;
+mod names;
+mod page;
+mod side_by_side;
+mod traces;
+mod tree;
+mod words;
+
+pub use agents::{UnknownAgent, agents};
+pub use effective::{Effective, EffectiveSet, effective};
+pub use loss::{LostFile, is_loss, of as lost_in};
+pub use map::{Map, MapDirectory, MapFile, MapLoss, MapSet};
+pub use markdown::{cell, markdown, paths};
+pub use names::{Agents, Names};
+pub use page::page;
+pub use side_by_side::{CompareRequest, Compared, compare, settings_for};
+pub use traces::{here, sentence};
+pub use tree::{Tree, TreeDirectory, TreeError, is_version_control, walker};
+pub use words::{grouped, outcome_word};

@@ -1,0 +1,70 @@
+//! What an agent loses: text that was meant for it and does not reach its model.
+
+use std::path::{Path, PathBuf};
+
+use instructions::{FileSettings, Outcome, Resolution};
+
+/// A file of which something is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub outcome: Outcome,
+    /// How many bytes of it.
+    pub bytes: u64,
+    /// How many bytes it has.
+    pub of_bytes: u64,
+}
+
+/// Whether an outcome means that text is lost which the agent would have read.
+pub fn is_loss(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::Truncated
+        | Outcome::OverBudget
+        | Outcome::TooDeep
+        | Outcome::OutsideRoot
+        | Outcome::Unreadable => true,
+        Outcome::Used
+        | Outcome::Shadowed
+        | Outcome::Blank
+        | Outcome::Absent
+        | Outcome::NotAFile
+        | Outcome::NotApplicable
+        | Outcome::Duplicate
+        | Outcome::Disabled
+        | Outcome::Ignored
+        | Outcome::AboveRoot => false,
+    }
+}
+
+/// What is lost in a resolution, in the order of its decisions.
+pub fn of(resolution: &Resolution, settings: &FileSettings) -> Vec<LostFile> {
+    let decisions = resolution.decisions.iter().filter(|decision| is_loss(decision.outcome));
+    decisions
+        .map(|decision| {
+            let path = &decision.path;
+            let read = resolution.files.iter().find(|file| file.path == *path);
+            let (bytes, kept) = match read {
+                Some(file) => (file.bytes, file.kept_bytes),
+                None => (size(path, settings), 0),
+            };
+            let lost = bytes.saturating_sub(kept);
+            LostFile { path: path.clone(), outcome: decision.outcome, bytes: lost, of_bytes: bytes }
+        })
+        .collect()
+}
+
+/// The size of a file that was not read. Of what is outside a workspace, or kept private, nobody learns even that.
+pub(crate) fn size(path: &Path, settings: &FileSettings) -> u64 {
+    if let Some(workspace) = settings.bounds.workspace() {
+        let Ok(real) = path.canonicalize() else { return 0 };
+        let is_inside = workspace.canonicalize().is_ok_and(|workspace| real.starts_with(workspace));
+        let is_private =
+            |private: &PathBuf| private.canonicalize().is_ok_and(|private| real.starts_with(private));
+        if !is_inside || settings.private_paths.iter().any(is_private) {
+            return 0;
+        }
+    }
+    path.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |metadata| metadata.len())
+}

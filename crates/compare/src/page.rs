@@ -1,0 +1,123 @@
+//! Maps of all agents as one page that needs nothing but itself.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::map::Map;
+use crate::tree::Tree;
+
+const PAGE: &str = include_str!("page.html");
+/// Where the page has its data.
+const DATA: &str = "__DATA__";
+
+/// What the page shows. Paths are there once, and everything else counts on their places.
+#[derive(Serialize)]
+struct Data<'a> {
+    chosen: &'a str,
+    /// Name, place of the directory above, files right in it.
+    directories: Vec<(String, Option<usize>, u64)>,
+    paths: Vec<&'a str>,
+    agents: Vec<AgentData<'a>>,
+}
+
+#[derive(Serialize)]
+struct AgentData<'a> {
+    name: &'a str,
+    title: &'a str,
+    sets: Vec<SetData>,
+    /// The set of each directory.
+    of: Vec<Option<usize>>,
+}
+
+#[derive(Serialize)]
+struct SetData {
+    /// Path, bytes that are there, bytes that it has.
+    files: Vec<(usize, u64, u64)>,
+    /// Path, bytes.
+    lost: Vec<(usize, u64)>,
+    tokens: u64,
+    lost_bytes: u64,
+}
+
+/// Writes the page; `chosen` is the agent that it shows first.
+pub fn page(tree: &Tree, maps: &[Map], chosen: &str) -> Result<String, serde_json::Error> {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut paths = Vec::new();
+    let directories = tree.directories().iter().map(|directory| {
+        let name = match (directory.parent, directory.path.file_name()) {
+            (Some(_), Some(name)) => name.to_string_lossy(),
+            _ => directory.path.to_string_lossy(),
+        };
+        (name.into_owned(), directory.parent, directory.files)
+    });
+    let directories: Vec<_> = directories.collect();
+    let known: HashMap<String, usize> = tree
+        .directories()
+        .iter()
+        .enumerate()
+        .map(|(index, directory)| (directory.path.to_string_lossy().into_owned(), index))
+        .collect();
+    let mut agents = Vec::with_capacity(maps.len());
+    for map in maps {
+        let mut of = vec![None; directories.len()];
+        for directory in &map.directories {
+            if let Some(index) = known.get(&directory.path) {
+                of[*index] = Some(directory.set);
+            }
+        }
+        let mut sets = Vec::with_capacity(map.sets.len());
+        for set in &map.sets {
+            let mut files = Vec::with_capacity(set.files.len());
+            for file in &set.files {
+                files.push((place_of(&mut places, &mut paths, &file.path), file.kept_bytes, file.bytes));
+            }
+            let mut lost = Vec::with_capacity(set.lost.len());
+            for file in &set.lost {
+                lost.push((place_of(&mut places, &mut paths, &file.path), file.bytes));
+            }
+            sets.push(SetData { files, lost, tokens: set.tokens, lost_bytes: set.lost_bytes });
+        }
+        let title = instructions::Profile::find(map.agent).map_or(map.agent, |profile| profile.agent.title);
+        agents.push(AgentData { name: map.agent, title, sets, of });
+    }
+    let data = Data { chosen, directories, paths, agents };
+    Ok(PAGE.replacen(DATA, &embedded(&serde_json::to_string(&data)?), 1))
+}
+
+fn place_of<'a>(places: &mut HashMap<&'a str, usize>, paths: &mut Vec<&'a str>, path: &'a str) -> usize {
+    *places.entry(path).or_insert_with(|| {
+        paths.push(path);
+        paths.len() - 1
+    })
+}
+
+/// JSON that cannot end the element it is in, nor begin another one.
+fn embedded(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_the_data() {
+        let json = serde_json::to_string("</script><script>alert(1)</script><!-- &amp;").unwrap();
+        let embedded = embedded(&json);
+        assert!(!embedded.contains(['<', '>', '&']), "{embedded}");
+        assert_eq!(
+            serde_json::from_str::<String>(&embedded).unwrap(),
+            serde_json::from_str::<String>(&json).unwrap()
+        );
+    }
+
+    #[test]
+    fn the_page_needs_nothing_but_itself() {
+        assert_eq!(PAGE.matches(DATA).count(), 1);
+        for outside in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!PAGE.contains(outside), "{outside}");
+        }
+        assert!(!PAGE.contains("innerHTML"), "names are put in as text");
+    }
+}

@@ -1,0 +1,318 @@
+//! What agents read in one directory, side by side.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use instructions::profile::{OnReading, PartOf, Rendering};
+use instructions::{
+    BlockRole, Cache, Decision, FileReader, FileSettings, InstructionFile, OTHER_AGENTS, Outcome, Profile,
+    Reminder, Request, Resolution, ResolveError, Resolver, Session,
+};
+use protocol::{ComparedAgent, ComparedFile, Comparison, ReadingTime};
+use tokens::{Counter, Encoding};
+
+use crate::differences;
+use crate::loss::{is_loss, size};
+
+/// Where a tool's result with files in it ends up, and a message after it.
+const READING_ROLE: BlockRole = BlockRole::User;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct CompareRequest<'a> {
+    /// The directory that agents are started in; absolute, without dots.
+    pub cwd: &'a Path,
+    /// A file that a tool reads after that; absolute, without dots. It need not exist.
+    pub reading: Option<&'a Path>,
+    /// The agents.
+    pub agents: &'a [&'static Profile],
+    /// What is set for the agent whose profile these have. Others get their own rules, with the same home directories and
+    /// bounds.
+    pub settings: &'a FileSettings,
+}
+
+/// The answer.
+#[derive(Debug)]
+pub struct Compared {
+    /// What agents read.
+    pub comparison: Comparison,
+    /// Where the project begins, so that paths can be shown from there.
+    pub base: PathBuf,
+    /// Agents that would not start here, and why.
+    pub refusals: Vec<(&'static Profile, String)>,
+}
+
+/// What one agent reads, with what its differences from others are found in.
+pub(crate) struct Seen {
+    pub(crate) profile: &'static Profile,
+    /// None where the agent would not start.
+    pub(crate) start: Option<Resolution>,
+    pub(crate) files: Vec<SeenFile>,
+    pub(crate) refusal: Option<String>,
+}
+
+/// What became of a file.
+pub(crate) struct SeenFile {
+    pub(crate) path: PathBuf,
+    pub(crate) outcome: Outcome,
+    pub(crate) by: Option<PathBuf>,
+    pub(crate) role: Option<BlockRole>,
+    pub(crate) when: ReadingTime,
+    pub(crate) bytes: u64,
+    pub(crate) kept_bytes: u64,
+    pub(crate) tokens: u64,
+    /// Whether it is in the user's own directory.
+    pub(crate) is_own: bool,
+}
+
+impl SeenFile {
+    /// Whether its text is there, at least in part.
+    pub(crate) fn is_read(&self) -> bool {
+        self.role.is_some()
+    }
+
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        if is_loss(self.outcome) { self.bytes.saturating_sub(self.kept_bytes) } else { 0 }
+    }
+}
+
+/// The settings of an agent beside those of another.
+pub fn settings_for(profile: &'static Profile, others: &FileSettings) -> FileSettings {
+    if others.profile == profile {
+        return others.clone();
+    }
+    FileSettings {
+        homes: others.homes.clone(),
+        bounds: others.bounds.clone(),
+        private_paths: others.private_paths.clone(),
+        audience: others.audience,
+        ..FileSettings::of(profile)
+    }
+}
+
+/// Looks at a directory with the eyes of each agent. Fails where the directory cannot be looked into at all.
+pub fn compare(request: &CompareRequest<'_>) -> Result<Compared, ResolveError> {
+    let counter = Counter::default();
+    let mut seen = Vec::with_capacity(request.agents.len());
+    for profile in request.agents {
+        let settings = settings_for(profile, request.settings);
+        seen.push(match look(request, &settings, &counter) {
+            Ok(seen) => seen,
+            Err(ResolveError::SettingsFile(error)) => {
+                Seen { profile, start: None, files: Vec::new(), refusal: Some(error.to_string()) }
+            }
+            Err(error) => return Err(error),
+        });
+    }
+    let roots = seen.iter().filter_map(|seen| seen.start.as_ref()?.root.as_deref());
+    // The innermost one: an agent may take a directory further up for its own.
+    let base = roots.max_by_key(|root| root.components().count()).unwrap_or(request.cwd).to_owned();
+    let differences = differences::find(request, &seen, &base);
+    let refusals = seen.iter().filter_map(|seen| Some((seen.profile, seen.refusal.clone()?))).collect();
+    let agents = seen.into_iter().map(ComparedAgent::from).collect();
+    let path = request.cwd.to_string_lossy().into_owned();
+    Ok(Compared { comparison: Comparison { path, agents, differences }, base, refusals })
+}
+
+fn look(
+    request: &CompareRequest<'_>,
+    settings: &FileSettings,
+    counter: &Counter,
+) -> Result<Seen, ResolveError> {
+    let asked = Request { cwd: request.cwd, settings };
+    let start = instructions::survey(&asked)?;
+    let mut view = View { settings, counter, files: Vec::new() };
+    view.add(&start, ReadingTime::Start);
+    if let Some(file) = request.reading {
+        match settings.profile.on_reading {
+            OnReading::Nothing => {}
+            OnReading::Session => view.add_announced(&asked, file)?,
+            OnReading::Nested(_) => {
+                if let Some(reading) = instructions::survey_reading(&asked, file)? {
+                    view.add(&reading, ReadingTime::Reading);
+                }
+            }
+        }
+        view.add_unread(request.cwd, file);
+    }
+    // Those that are read come first, in the order of the text.
+    let (mut files, others): (Vec<_>, Vec<_>) = view.files.into_iter().partition(SeenFile::is_read);
+    files.sort_by_key(|file| file.when == ReadingTime::Reading);
+    files.extend(others);
+    Ok(Seen { profile: settings.profile, start: Some(start), files, refusal: None })
+}
+
+/// What one agent is seen to do.
+struct View<'a> {
+    settings: &'a FileSettings,
+    counter: &'a Counter,
+    files: Vec<SeenFile>,
+}
+
+impl View<'_> {
+    fn add(&mut self, resolution: &Resolution, when: ReadingTime) {
+        let profile = self.settings.profile;
+        for file in &resolution.files {
+            // A name that is shadowed may be imported for all that.
+            let mut outcomes = resolution
+                .decisions
+                .iter()
+                .filter(|decision| decision.path == file.path)
+                .map(|decision| decision.outcome);
+            let first = outcomes.clone().next().unwrap_or(Outcome::Used);
+            let is_there = |outcome: &Outcome| matches!(outcome, Outcome::Used | Outcome::Truncated);
+            let outcome = outcomes.find(is_there).unwrap_or(first);
+            let role = match (outcome, when) {
+                (Outcome::Used | Outcome::Truncated, ReadingTime::Start) => Some(role(profile, file)),
+                (Outcome::Used | Outcome::Truncated, ReadingTime::Reading) => Some(READING_ROLE),
+                _ => None,
+            };
+            let tokens = if role.is_some() { self.tokens(&file.text) } else { 0 };
+            self.put(SeenFile {
+                path: file.path.clone(),
+                outcome,
+                by: None,
+                role,
+                when,
+                bytes: file.bytes,
+                kept_bytes: file.kept_bytes,
+                tokens,
+                is_own: !file.limited,
+            });
+        }
+        for decision in &resolution.decisions {
+            let is_known = resolution.files.iter().any(|file| file.path == decision.path);
+            if decision.outcome != Outcome::Absent && !is_known {
+                self.put_unread(decision, when);
+            }
+        }
+    }
+
+    fn put_unread(&mut self, decision: &Decision, when: ReadingTime) {
+        let profile = self.settings.profile;
+        // A rule for some paths waits for one of them.
+        let waits = decision.outcome == Outcome::NotApplicable && profile.on_reading != OnReading::Nothing;
+        let home = self.settings.homes.of(profile);
+        self.put(SeenFile {
+            path: decision.path.clone(),
+            outcome: decision.outcome,
+            by: decision.by.clone(),
+            role: None,
+            when: if waits { ReadingTime::Reading } else { when },
+            bytes: size(&decision.path, self.settings),
+            kept_bytes: 0,
+            tokens: 0,
+            is_own: home.is_some_and(|home| decision.path.starts_with(home)),
+        });
+    }
+
+    /// What our own session tells of when a path is touched.
+    fn add_announced(&mut self, request: &Request<'_>, file: &Path) -> Result<(), ResolveError> {
+        let (session, _) = Session::start(request, None)?;
+        let resolver = Resolver::new(session, request.settings.clone(), Arc::new(Cache::new()));
+        // Whether a text comes along or is pointed to, the model gets it.
+        let announcement = resolver.with_reader(FileReader::Absent).resolve(file)?;
+        let Some(Reminder::AgentsResolvePaths { files, .. }) = announcement.reminder() else { return Ok(()) };
+        for file in files {
+            let bytes = file.size_bytes.unwrap_or_default();
+            let tokens = file.block.as_deref().map_or(0, |block| self.tokens(block));
+            self.put(SeenFile {
+                path: file.path,
+                outcome: Outcome::Used,
+                by: None,
+                role: Some(READING_ROLE),
+                when: ReadingTime::Reading,
+                bytes,
+                kept_bytes: bytes,
+                tokens,
+                is_own: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Files on the way to the one that is read which mean nothing to the agent.
+    fn add_unread(&mut self, cwd: &Path, file: &Path) {
+        let directories =
+            file.ancestors().skip(1).take_while(|directory| directory.starts_with(cwd) && *directory != cwd);
+        let mut directories: Vec<&Path> = directories.collect();
+        directories.reverse();
+        for directory in directories {
+            for (name, _) in OTHER_AGENTS {
+                let path = directory.join(name);
+                let is_known = self.files.iter().any(|file| file.path == path);
+                if !is_known && path.symlink_metadata().is_ok() {
+                    let bytes = size(&path, self.settings);
+                    self.put(SeenFile {
+                        path,
+                        outcome: Outcome::Ignored,
+                        by: None,
+                        role: None,
+                        when: ReadingTime::Reading,
+                        bytes,
+                        kept_bytes: 0,
+                        tokens: 0,
+                        is_own: false,
+                    });
+                }
+            }
+        }
+    }
+
+    /// What is found out later replaces what was thought at the start, unless that has the text already.
+    fn put(&mut self, file: SeenFile) {
+        match self.files.iter_mut().find(|known| known.path == file.path) {
+            Some(known) if known.is_read() => {}
+            Some(known) => *known = file,
+            None => self.files.push(file),
+        }
+    }
+
+    fn tokens(&self, text: &str) -> u64 {
+        self.counter.count(Encoding::Cl100k, text) as u64
+    }
+}
+
+/// Where an agent puts a file that it reads at its start.
+fn role(profile: &Profile, file: &InstructionFile) -> BlockRole {
+    let Rendering::Forms(forms) = profile.rendering else { return profile.role };
+    let (is_own, is_rule) = (!file.limited, file.scope == instructions::FileScope::Rule);
+    let holds = |of: PartOf| match of {
+        PartOf::Everything => true,
+        PartOf::Home => is_own,
+        PartOf::Project => !is_own,
+        PartOf::Files => !is_rule,
+        PartOf::Rules => is_rule,
+    };
+    let form = forms.iter().find(|form| form.sections.iter().any(|section| holds(section.of)));
+    form.map_or(profile.role, |form| form.role)
+}
+
+impl From<Seen> for ComparedAgent {
+    fn from(seen: Seen) -> Self {
+        let read = || seen.files.iter().filter(|file| file.is_read());
+        Self {
+            agent: seen.profile.name.to_owned(),
+            version: seen.profile.agent.version.map(str::to_owned),
+            role: seen.profile.role,
+            bytes: read().map(|file| file.kept_bytes).sum(),
+            tokens: read().map(|file| file.tokens).sum(),
+            lost_bytes: seen.files.iter().map(SeenFile::lost_bytes).sum(),
+            files: seen.files.iter().map(ComparedFile::from).collect(),
+        }
+    }
+}
+
+impl From<&SeenFile> for ComparedFile {
+    fn from(file: &SeenFile) -> Self {
+        Self {
+            path: file.path.to_string_lossy().into_owned(),
+            outcome: file.outcome,
+            role: file.role,
+            when: file.when,
+            bytes: file.bytes,
+            kept_bytes: file.kept_bytes,
+            tokens: file.tokens,
+        }
+    }
+}

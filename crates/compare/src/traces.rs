@@ -1,0 +1,117 @@
+//! Agents that somebody uses here, and what each would lose.
+
+use std::path::Path;
+
+use instructions::{
+    FileScope, FileSettings, InstructionFile, Outcome, PROFILES, Profile, Relation, Request, Resolution,
+};
+
+use crate::loss;
+use crate::side_by_side::settings_for;
+use crate::words::{bytes, list, one_line};
+
+/// Files that are named in one line; more would hide the rest.
+const NAMED: usize = 3;
+
+/// The agents that have left traces on this machine, or between a project's root and a directory, besides the one whose
+/// settings these are.
+pub fn here(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Profile> {
+    let others = PROFILES.iter().copied().filter(|profile| *profile != settings.profile);
+    let is_here = |profile: &&'static Profile| {
+        let traces = profile.traces;
+        let own = settings.homes.of(profile).is_some_and(Path::is_dir);
+        let on_machine = || {
+            let user = settings.homes.user();
+            user.is_some_and(|user| traces.in_user_home.iter().any(|name| user.join(name).exists()))
+        };
+        let in_project = || {
+            resolution.directories.iter().any(|directory| {
+                traces.in_project.iter().any(|name| directory.join(name).symlink_metadata().is_ok())
+            })
+        };
+        own || on_machine() || in_project()
+    };
+    others.filter(is_here).collect()
+}
+
+/// What an agent would lose of what applies by other rules, in words that follow its name.
+pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSettings) -> String {
+    let settings = settings_for(profile, settings);
+    let request = Request { cwd: &ours.cwd, settings: &settings };
+    let theirs = match instructions::survey(&request) {
+        Ok(theirs) => theirs,
+        Err(error) => return format!("would not start here: {}", one_line(&error.to_string())),
+    };
+    let base = ours.root.as_deref().unwrap_or(&ours.cwd);
+    let shown = |path: &Path| {
+        let shown = path.strip_prefix(base).unwrap_or(path).to_string_lossy();
+        one_line(&shown)
+    };
+    let read: Vec<&InstructionFile> = project_files(&theirs).collect();
+    let mut parts = Vec::new();
+    let mut relations = Vec::new();
+    let our_paths: Vec<&Path> = project_files(ours).map(|file| file.path.as_path()).collect();
+    for file in &read {
+        if our_paths.contains(&file.path.as_path()) {
+            continue;
+        }
+        if let Some(relation) = Relation::find(&file.path, &our_paths, &settings) {
+            parts.push(format!("reads {}, which {}", shown(&file.path), relation.describe(shown)));
+            relations.push(relation);
+        }
+    }
+    let stands_in = |path: &Path| {
+        relations.iter().any(|relation| match relation {
+            Relation::Link(other) | Relation::SameFile(other) | Relation::Repeats(other) => other == path,
+            // Only what it really gets.
+            Relation::OnlyImports(_) => false,
+        })
+    };
+    let decided = |path: &Path| theirs.decisions.iter().find(|decision| decision.path == path);
+    let is_lost = |path: &Path| decided(path).is_some_and(|decision| loss::is_loss(decision.outcome));
+    let missing: Vec<&InstructionFile> = project_files(ours)
+        .filter(|file| {
+            let has = theirs.files.iter().any(|theirs| theirs.path == file.path);
+            !has && !stands_in(&file.path) && !is_lost(&file.path)
+        })
+        .collect();
+    let lost = loss::of(&theirs, &settings);
+    let lost: Vec<_> = lost.into_iter().filter(|file| file.bytes > 0).collect();
+    if read.is_empty() && lost.is_empty() {
+        let all: u64 = missing.iter().map(|file| file.bytes).sum();
+        return match all {
+            0 => "reads nothing here".to_owned(),
+            all => format!("reads nothing here, and so loses {}", bytes(all)),
+        };
+    }
+    if !missing.is_empty() {
+        let mut names: Vec<String> = missing.iter().take(NAMED).map(|file| shown(&file.path)).collect();
+        if missing.len() > NAMED {
+            names.push(format!("{} more", missing.len() - NAMED));
+        }
+        let size = bytes(missing.iter().map(|file| file.bytes).sum());
+        parts.push(format!("does not read {} ({size})", list(&names)));
+    }
+    for file in lost.iter().take(NAMED) {
+        let (size, path) = (bytes(file.bytes), shown(&file.path));
+        parts.push(match file.outcome {
+            Outcome::Truncated => format!("loses the last {size} of {path}"),
+            _ => format!("loses all {size} of {path}"),
+        });
+    }
+    if lost.len() > NAMED {
+        let more: u64 = lost[NAMED..].iter().map(|file| file.bytes).sum();
+        parts.push(format!("loses {} of {} more", bytes(more), lost.len() - NAMED));
+    }
+    if missing.is_empty() && lost.is_empty() {
+        parts.push("loses nothing".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// What is there of the project's own files. A rule for some paths is no file that everybody would miss.
+fn project_files(resolution: &Resolution) -> impl Iterator<Item = &InstructionFile> {
+    let is_meant =
+        |file: &&InstructionFile| file.limited && file.kept_bytes > 0 && file.scope != FileScope::Rule;
+    resolution.files.iter().filter(is_meant)
+}

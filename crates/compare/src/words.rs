@@ -1,0 +1,89 @@
+//! Numbers, lists and outcomes as people read them.
+
+use instructions::Outcome;
+
+/// A number with a comma before every three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A number of bytes.
+pub(crate) fn bytes(number: u64) -> String {
+    if number == 1 { "1 byte".to_owned() } else { format!("{} bytes", grouped(number)) }
+}
+
+/// `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A verb behind a list of who does it.
+pub(crate) fn verb(doers: usize, one: &'static str, many: &'static str) -> &'static str {
+    if doers == 1 { one } else { many }
+}
+
+/// A name that cannot pass for lines of ours.
+pub(crate) fn one_line(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut line, letter| {
+        if letter.is_control() {
+            line.extend(letter.escape_default());
+        } else {
+            line.push(letter);
+        }
+        line
+    })
+}
+
+/// What became of a file for an agent, in a word or two.
+pub fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Used => "read",
+        Outcome::Truncated => "cut",
+        Outcome::OverBudget => "dropped",
+        Outcome::Shadowed => "shadowed",
+        Outcome::Blank => "blank",
+        Outcome::Absent => "absent",
+        Outcome::NotAFile => "not a file",
+        Outcome::Unreadable => "unreadable",
+        Outcome::TooDeep => "too deep",
+        Outcome::OutsideRoot => "outside root",
+        Outcome::NotApplicable => "not applicable",
+        Outcome::Duplicate => "duplicate",
+        Outcome::Disabled => "disabled",
+        Outcome::Ignored => "ignored",
+        Outcome::AboveRoot => "above root",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (13_220, "13,220")] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn lists_end_with_and() {
+        let list = |items: &[&str]| list(&items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>());
+        assert_eq!(list(&["a"]), "a");
+        assert_eq!(list(&["a", "b"]), "a and b");
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+    }
+}

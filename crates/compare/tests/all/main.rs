@@ -1,0 +1,10 @@
+//! Trees on disk, and what is said of them.
+
+#![expect(clippy::unwrap_used, reason = "what tests share fails the test that uses it")]
+
+mod effective;
+mod page;
+mod side_by_side;
+mod support;
+mod traces;
+mod walk;

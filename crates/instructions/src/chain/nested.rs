@@ -1,0 +1,166 @@
+//! What a tool that reads a file brings in after the start: files of the directories on the way there, and rules that
+//! match it.
+
+use std::path::{Path, PathBuf};
+
+use super::{Chain, Chosen, Origin, Place, Survey};
+use crate::applies_to::{AppliesTo, Target};
+use crate::chain::applicability::Judged;
+use crate::decision::{Decision, Outcome};
+use crate::file::{Bounds, Found};
+use crate::path;
+use crate::profile::{Blank, ChainOrder, Links, NameChoice, NestedFiles, RuleBody};
+use crate::resolution::Resolution;
+use crate::rewriting::{RuleHeader, loose_header, rule_header};
+use crate::text::decode;
+use crate::yaml_header::header;
+
+/// When files are asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Moment<'a> {
+    /// When an agent starts.
+    Start,
+    /// When a tool of an agent that has started reads a file.
+    Reading { file: &'a Path, nested: NestedFiles },
+}
+
+/// What there was at the start, so that it can be told from what came later.
+pub(super) struct Started {
+    decisions: Vec<Decision>,
+    diagnostics: usize,
+    max_characters: Option<usize>,
+}
+
+impl Chain<'_> {
+    /// Leaves what was chosen for the start behind, and chooses what reading a file brings in.
+    pub(super) fn go_on_to(&mut self, file: &Path, nested: NestedFiles) -> Started {
+        let started = Started {
+            decisions: self.decisions.clone(),
+            diagnostics: self.diagnostics.len(),
+            max_characters: nested.max_characters,
+        };
+        self.chosen.clear();
+        self.waiting.clear();
+        let mut waiting = std::mem::take(&mut self.dormant);
+        if nested.links == Links::InsideRoot {
+            self.bounds = Bounds::inside(&self.top).without(&self.request.settings.private_paths);
+        }
+        let directory = file.parent().unwrap_or(file);
+        let mut directories = path::chain(self.request.cwd, directory);
+        // The working directory's own files were there at the start.
+        if !directories.is_empty() {
+            directories.remove(0);
+        }
+        if nested.order == ChainOrder::NearestFirst {
+            directories.reverse();
+        }
+        if self.switched_off.is_none() {
+            for (index, directory) in directories.iter().enumerate() {
+                self.place = Place { directory: index, name: 0 };
+                self.choose_nested(directory, nested);
+            }
+            waiting.append(&mut self.dormant);
+            for rule in waiting {
+                self.wake(rule, file);
+            }
+            self.follow_imports();
+        }
+        if self.survey == Survey::Everything {
+            let names: Vec<String> = nested.names.iter().map(|name| (*name).to_owned()).collect();
+            for directory in &directories {
+                self.other_names(directory, &names);
+            }
+        }
+        started
+    }
+
+    fn choose_nested(&mut self, directory: &Path, nested: NestedFiles) {
+        let profile = self.request.settings.profile;
+        let mut winner: Option<PathBuf> = None;
+        for name in nested.names {
+            let path = directory.join(name);
+            if let Some(winner) = &winner {
+                if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
+                    self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
+                }
+                continue;
+            }
+            let found = self.reader.read_path(&path, &self.bounds, self.max_file_bytes);
+            match &found {
+                Found::Absent => continue,
+                Found::File { content, .. }
+                    if profile.blank == Blank::FallsThrough && self.is_blank(content) =>
+                {
+                    let detail = "it is only white space, so it counts as if it were not there";
+                    self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
+                    continue;
+                }
+                _ => {}
+            }
+            if self.consider(path.clone(), Origin::Project, found)
+                && nested.choice == NameChoice::FirstOfDirectory
+            {
+                winner = Some(path);
+            }
+        }
+        for folder in profile.rule_folders {
+            if nested.rule_folders.contains(&folder.directory) {
+                self.choose_rules(directory, folder, Origin::Project);
+            }
+        }
+    }
+
+    /// Takes a rule that waited for a path like this one.
+    fn wake(&mut self, rule: Chosen, file: &Path) {
+        let Some(folder) = rule.folder else { return };
+        let text = decode(&rule.content.bytes, self.request.settings.profile.byte_order_mark).text;
+        let header = match folder.body {
+            RuleBody::AsOthers => loose_header(&text),
+            RuleBody::Raw | RuleBody::Bare => header(&text),
+        };
+        let RuleHeader::Globs { globs, .. } = rule_header(header, &folder.conditions) else { return };
+        // The folder is in the directory that its globs count from; your own is in none of the project's.
+        let base = match rule.origin {
+            Origin::Home => Some(self.root.as_path()),
+            Origin::Project => rule.path.ancestors().find_map(|above| {
+                above.ends_with(folder.directory).then(|| {
+                    let parts = Path::new(folder.directory).components().count();
+                    above.ancestors().nth(parts)
+                })?
+            }),
+        };
+        let applies_to = AppliesTo::of_agent(&globs, folder.conditions.matching);
+        let is_meant =
+            base.is_some_and(|base| applies_to.is_some_and(|globs| globs.matches(Target::File(file), base)));
+        if !is_meant {
+            return;
+        }
+        let via = format!("{} matches", file.display());
+        if let Judged::Taken(taken) = self.judge(rule, Some(&via)) {
+            self.chosen.push(taken);
+        }
+    }
+}
+
+impl Started {
+    /// Takes what was there at the start out of an answer, and cuts what is too long to come with a tool's result.
+    pub(super) fn leave(self, resolution: &mut Resolution) {
+        resolution.decisions.retain(|decision| !self.decisions.contains(decision));
+        resolution.diagnostics.drain(..self.diagnostics.min(resolution.diagnostics.len()));
+        let Some(max_characters) = self.max_characters else { return };
+        for file in &mut resolution.files {
+            let Some((end, _)) = file.text.char_indices().nth(max_characters) else { continue };
+            // At the end of a line, where there is one.
+            let end = file.text[..end].rfind('\n').map_or(end, |line| line + 1);
+            file.text.truncate(end);
+            (file.kept_bytes, file.truncated) = (end as u64, true);
+            let cut = resolution.decisions.iter_mut().filter(|decision| decision.path == file.path);
+            for decision in cut {
+                decision.outcome = Outcome::Truncated;
+                decision.add(format!(
+                    "what comes with a tool's result is cut at {max_characters} characters; the model is told to read the rest"
+                ));
+            }
+        }
+    }
+}
