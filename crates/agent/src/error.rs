@@ -43,6 +43,22 @@ pub enum AgentError {
         /// What the system said.
         source: std::io::Error,
     },
+    #[error("skills are switched off (skills.enabled)")]
+    SkillsOff,
+    #[error("there is no skill `{slug}` here")]
+    UnknownSkill {
+        slug: String,
+        /// One with almost that name.
+        meant: Option<String>,
+    },
+    /// A skill was named that turns are not told of.
+    #[error("the skill `{slug}` cannot be used: it is {outcome}")]
+    UnusableSkill {
+        slug: String,
+        outcome: protocol::SkillOutcome,
+        /// Why, and what to do.
+        detail: Option<String>,
+    },
     /// Nobody said which model to ask.
     #[error("no model is configured")]
     NoModel,
@@ -181,6 +197,11 @@ impl Hint for AgentError {
         let hint = match self {
             AgentError::Provider(error) | AgentError::UnknownProvider(error) => return error.hint(),
             AgentError::ModelName(error) => return error.hint(),
+            AgentError::UnknownSkill { meant: Some(meant), .. } => {
+                return Some(format!("did you mean `{meant}`?").into());
+            }
+            AgentError::UnknownSkill { meant: None, .. } => "`foreword skill list` shows those there are",
+            AgentError::UnusableSkill { detail, .. } => return detail.as_deref().map(Cow::Borrowed),
             AgentError::NoModel => MODELS,
             AgentError::TooLong { .. } => {
                 "ask for less, or raise turns.max_context_tokens if the model takes more"

@@ -32,6 +32,7 @@ impl Agent {
             let history = sent_history(&items);
             let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
             let sections = manifests.last().map_or(&[][..], |last| &last.manifest.sections);
+            let left_out = manifests.last().map_or(&[][..], |last| &last.manifest.left_out);
             let mut files = initial_files(sections);
             files.extend(self.earlier_files(&stored, history.as_ref()).await?);
             files.extend(told_files(&entries));
@@ -39,6 +40,7 @@ impl Agent {
                 turn: self.turn_view(workspace_id, turn_id).await?.turn,
                 files,
                 sources: sections.iter().flat_map(sources).collect(),
+                left_out: left_out.to_vec(),
                 sections: sections.to_vec(),
                 hooks: self.store.hook_runs(workspace_id, turn_id).await?,
                 tools: tools(&entries),

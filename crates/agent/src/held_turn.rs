@@ -140,12 +140,19 @@ impl HeldTurn {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
     }
 
+    /// The paths that calls have touched in this turn.
+    pub(crate) fn touched(&self) -> BTreeSet<PathBuf> {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// What hooks are told about the turn as it is now.
     pub(crate) fn hook_context(&self) -> TurnContext {
-        let touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        let touched = self.touched();
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let context = context.unwrap_or_else(|| self.subject.turn_context());
-        TurnContext { touched_paths: touched.iter().cloned().collect(), ..context }
+        let mut touched_paths: BTreeSet<PathBuf> = context.touched_paths.iter().cloned().collect();
+        touched_paths.extend(touched);
+        TurnContext { touched_paths: touched_paths.into_iter().collect(), ..context }
     }
 
     /// Tells later hooks what those before them contributed.

@@ -28,6 +28,7 @@ mod round_tools;
 mod running;
 mod runtime_context;
 mod settings;
+mod skill_queries;
 mod skills_domain;
 mod subject;
 mod summary;

@@ -46,6 +46,8 @@ pub struct Agent {
     pub(crate) queues: Queues,
     /// Where the tools of turns come from.
     pub(crate) sources: Vec<Arc<dyn ToolSource>>,
+    /// None where skills are switched off.
+    pub(crate) skills: Option<Arc<SkillsDomain>>,
     /// Who this process is to the others.
     pub(crate) node: String,
 }
@@ -67,6 +69,8 @@ pub struct PromptRequest {
     pub actor: Option<String>,
     /// How far they reach.
     pub reach: Reach,
+    /// Slugs of the skills that the turn names.
+    pub skills: Vec<String>,
 }
 
 /// How far somebody's token reaches.
@@ -128,11 +132,11 @@ impl Agent {
         let running = Running::new(settings.turns.limits.running);
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
-        let sources = own_sources(&settings, skills);
+        let sources = own_sources(&settings, skills.clone());
         // Whatever else reads files for a project must not read those.
         settings.files.private_paths.clone_from(&settings.private_paths);
         let settings = Arc::new(settings);
-        Ok(Self { store, settings, runtime, records, cache, counter, running, queues, sources, node })
+        Ok(Self { store, settings, runtime, records, cache, counter, running, queues, sources, skills, node })
     }
 
     /// The same with one more source of tools, asked after the others.
@@ -152,7 +156,11 @@ impl Agent {
             Some(directory) => Some(self.session(subject, directory).await?),
             None => None,
         };
-        let mut turn = Arc::new(subject.turn_context());
+        let mut turn = subject.turn_context();
+        if let Some(prepared) = &session {
+            turn.touched_paths = prepared.session.touched.iter().cloned().collect();
+        }
+        let mut turn = Arc::new(turn);
         let mut input = self.run_hooks(&mut turn).await?;
         let files = session.as_ref().zip(subject.instructions.as_ref()).map(|(prepared, directory)| {
             let file_tools = file_tools(subject.thread.mode, subject.directory.is_some());

@@ -7,14 +7,16 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use hooks::{
     ContributionKind, Execution, Hook, HookContext, HookPackage, HookResult, HookSubscription, Phase,
-    PromptSection, Visibility,
+    PromptSection, TurnContext, Visibility,
 };
 use prompt::{ContributedSection, SKILLS_RUNTIME};
-use protocol::ToolSpec;
-use protocol::prompt::{PromptSource, PromptSourceKind, PromptTruncation};
+use protocol::prompt::{
+    PromptDiagnostic, PromptDiagnosticCode, PromptLeftOut, PromptSource, PromptSourceKind, PromptTruncation,
+};
+use protocol::{SkillSummary, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use skills::{Activation, Cache, Request, Situation, SkillSettings};
+use skills::{Activation, Cache, MAX_SKILLS, Request, Situation, SkillSettings};
 use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, Toolbox};
 
 use crate::document_hook::DOCUMENT_HOOK;
@@ -33,6 +35,8 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 const PRIORITY: i32 = 500;
 /// What a section's source is called.
 const SOURCE: &str = "skill";
+/// Skills that are not active and that a manifest names.
+const MAX_LEFT_OUT: usize = 100;
 
 /// Which skills there are for turns of this gateway.
 pub(crate) struct SkillsDomain {
@@ -56,7 +60,7 @@ impl SkillsDomain {
     }
 
     /// What becomes of every skill in a turn. Looks at the disk.
-    fn activate(&self, place: &Place) -> Activation {
+    fn activate(&self, place: &SkillPlace) -> Activation {
         let request = Request {
             home: &self.home,
             root: place.root.as_deref(),
@@ -67,24 +71,41 @@ impl SkillsDomain {
         let situation = Situation {
             cwd: place.cwd.as_deref(),
             touched: &place.touched,
+            selected: &place.selected,
             implicit: self.settings.implicit(),
-            ..Situation::default()
         };
         skills::resolve(&request, Some(&self.cache)).activate(&situation)
     }
 
-    async fn activation(self: &Arc<Self>, place: Place) -> Activation {
+    /// The same beside the runtime's threads.
+    pub(crate) async fn activation(self: &Arc<Self>, place: SkillPlace) -> Activation {
         let domain = Arc::clone(self);
         blocking(move || domain.activate(&place)).await
     }
 }
 
-/// Where a turn works, and what it has touched.
+/// Where a turn works, what its thread has touched, and which skills it names.
 #[derive(Debug, Default)]
-struct Place {
-    root: Option<PathBuf>,
-    cwd: Option<PathBuf>,
-    touched: Vec<PathBuf>,
+pub(crate) struct SkillPlace {
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) touched: Vec<PathBuf>,
+    pub(crate) selected: Vec<String>,
+}
+
+impl SkillPlace {
+    pub(crate) fn of_turn(turn: &TurnContext) -> Self {
+        Self {
+            root: turn.root.clone(),
+            cwd: turn.directory.clone(),
+            touched: turn.touched_paths.clone(),
+            selected: turn.skills.clone(),
+        }
+    }
+
+    fn at(root: Option<PathBuf>, cwd: Option<PathBuf>) -> Self {
+        Self { root, cwd, ..Self::default() }
+    }
 }
 
 /// The package to register.
@@ -104,13 +125,7 @@ struct SkillsHook(Arc<SkillsDomain>);
 
 impl Hook for SkillsHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let turn = &context.turn;
-        let place = Place {
-            root: turn.root.clone(),
-            cwd: turn.directory.clone(),
-            touched: turn.touched_paths.clone(),
-        };
-        let activation = self.0.activation(place).await;
+        let activation = self.0.activation(SkillPlace::of_turn(&context.turn)).await;
         // The texts of skills are read from the disk.
         let section = blocking(move || section(&activation)).await;
         Ok(section.into_iter().map(Into::into).collect())
@@ -123,7 +138,7 @@ pub(crate) async fn contributed(
     root: Option<PathBuf>,
     cwd: PathBuf,
 ) -> Option<ContributedSection> {
-    let activation = domain.activation(Place { root, cwd: Some(cwd), touched: Vec::new() }).await;
+    let activation = domain.activation(SkillPlace::at(root, Some(cwd))).await;
     let section = blocking(move || section(&activation)).await?;
     Some(ContributedSection {
         hook_id: SKILLS_HOOK.to_owned(),
@@ -133,11 +148,15 @@ pub(crate) async fn contributed(
     })
 }
 
-/// What the model is told; none where no skill is active.
+/// What the model is told, and what became of the skills that it is not told of; none where there are no skills.
 fn section(activation: &Activation) -> Option<PromptSection> {
-    let text = activation.runtime_text()?;
+    if activation.catalogue().skills().is_empty() {
+        return None;
+    }
+    let text = activation.runtime_text();
+    let (text, unlisted) = text.map(|text| (text.text, text.unlisted)).unwrap_or_default();
     let active = activation.active();
-    let listed = active.len() - text.unlisted;
+    let listed = active.len() - unlisted;
     let sources = active.iter().take(listed).filter_map(|(skill, _)| {
         Some(PromptSource {
             path: Some(skill.file().to_string_lossy().into_owned()),
@@ -146,10 +165,64 @@ fn section(activation: &Activation) -> Option<PromptSection> {
         })
     });
     let sources = sources.collect();
-    let mut section = PromptSection::new(SOURCE, SKILLS_RUNTIME, "Skills Runtime", text.text);
+    let (inactive, more) = activation.inactive(MAX_LEFT_OUT);
+    let mut section = PromptSection::new(SOURCE, SKILLS_RUNTIME, "Skills Runtime", text);
     section.priority = PRIORITY;
     section.sources = sources;
+    section.left_out = inactive.into_iter().map(left_out).collect();
+    section.diagnostics = diagnostics(activation, Missing { active: active.len(), unlisted, unnamed: more });
     Some(section)
+}
+
+fn left_out(skill: SkillSummary) -> PromptLeftOut {
+    let kind = PromptSourceKind::Other(SOURCE.to_owned());
+    PromptLeftOut {
+        section_id: SKILLS_RUNTIME.to_owned(),
+        source: PromptSource {
+            path: Some(skill.path),
+            id: Some(skill.slug),
+            ..PromptSource::new(kind, None)
+        },
+        outcome: skill.outcome.to_string(),
+        reason: skill.reason.map(|reason| reason.to_string()),
+        detail: skill.detail,
+    }
+}
+
+/// What there is no room for.
+struct Missing {
+    active: usize,
+    /// Active skills that the text does not list.
+    unlisted: usize,
+    /// Inactive skills that the manifest does not name.
+    unnamed: usize,
+}
+
+/// What the manifest says about skills that are missing in a list.
+fn diagnostics(activation: &Activation, missing: Missing) -> Vec<PromptDiagnostic> {
+    use PromptDiagnosticCode::{FileReadError, SectionOmitted, SectionTruncated};
+    let Missing { active, unlisted, unnamed } = missing;
+    let catalogue = activation.catalogue();
+    let mut found = Vec::new();
+    if unlisted > 0 {
+        let message = format!(
+            "{unlisted} of {active} active skills are not listed, because there is no room for them; \
+             give skills `paths`, or set skills.implicit = false and name them"
+        );
+        found.push(PromptDiagnostic::new(SectionTruncated, message));
+    }
+    if catalogue.is_cut() {
+        let message = format!("there are more skills than the {MAX_SKILLS} that are looked at");
+        found.push(PromptDiagnostic::new(SectionOmitted, message));
+    }
+    if unnamed > 0 {
+        let message = format!("{unnamed} more skills are not active; `foreword skill list` names them all");
+        found.push(PromptDiagnostic::new(SectionOmitted, message));
+    }
+    if let Some(problem) = catalogue.trust_problem() {
+        found.push(PromptDiagnostic::new(FileReadError, problem));
+    }
+    found.into_iter().map(|diagnostic| diagnostic.in_section(SKILLS_RUNTIME)).collect()
 }
 
 /// Offers `read_skill` where a skill can be read, in chats too.
@@ -175,7 +248,7 @@ impl ToolSource for SkillTools {
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         Box::pin(async move {
             let (root, cwd) = (round.root.clone(), round.directory.clone());
-            let activation = self.domain.activation(Place { root, cwd, touched: Vec::new() }).await;
+            let activation = self.domain.activation(SkillPlace::at(root, cwd)).await;
             // One that waits for a path may become active later, and the list of tools must not change for that.
             let can_be_read = activation.catalogue().skills().iter().any(|skill| {
                 activation.catalogue().usable(&skill.slug).is_some_and(|usable| std::ptr::eq(usable, skill))
@@ -219,7 +292,7 @@ impl Tool for ReadSkill {
         };
         let root = context.root().map(Path::to_owned);
         let cwd = root.is_some().then(|| context.cwd().to_owned());
-        let activation = self.domain.activation(Place { root, cwd, touched: Vec::new() }).await;
+        let activation = self.domain.activation(SkillPlace::at(root, cwd)).await;
         blocking(move || read(&activation, &slug, file.as_deref())).await
     }
 }

@@ -41,6 +41,7 @@ impl Subject {
             directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
             actor: self.request.actor.clone(),
             input: self.request.input.clone(),
+            skills: self.request.skills.clone(),
             ..TurnContext::new(self.workspace.id.clone(), self.thread.id.clone(), self.thread.mode)
         }
     }

@@ -104,8 +104,10 @@ impl Agent {
                 input: Some(start.input.clone()),
                 actor: actor.name.clone(),
                 reach,
+                skills: start.skills.clone(),
             };
             let subject = self.load(&request).await?;
+            self.check_skills(&subject).await?;
             let model = self.turn_model(start.model.as_deref())?;
             let (turn, place) = self.create(&start, &model.name, &actor, listener.as_ref()).await?;
             let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
@@ -367,7 +369,11 @@ impl HeldTurn {
     /// Plans the turn and goes through its rounds.
     async fn answer(&self) -> Result<SessionAfter, AgentError> {
         let plan = self.plan().await?;
-        Ok(Rounds::new(self, plan).run().await?.session_after())
+        let mut session = Rounds::new(self, plan).run().await?.session_after();
+        if let Some((session, _)) = session.as_deref_mut() {
+            session.touch(self.touched());
+        }
+        Ok(session)
     }
 
     /// Renews the lease; ends only when the turn must.

@@ -133,6 +133,8 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         | AgentError::CutCall { .. }
         | AgentError::SummaryTooLong { .. }
         | AgentError::Withdrawn
+        | AgentError::SkillsOff
+        | AgentError::UnusableSkill { .. }
         | AgentError::Panicked
         | AgentError::TooLong { .. } => ErrorKind::InvalidState,
         AgentError::NoInput | AgentError::ModelName(_) | AgentError::OtherThread { .. } => {
@@ -141,6 +143,7 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         AgentError::NoModel | AgentError::NoAnswer | AgentError::Provider(_) => ErrorKind::ProviderFailed,
         // Named by the caller: with a default model of no provider, no gateway starts.
         AgentError::UnknownProvider(_)
+        | AgentError::UnknownSkill { .. }
         | AgentError::NoManifest { .. }
         | AgentError::Rebuild(RebuildError::Missing { .. }) => ErrorKind::NotFound,
         AgentError::TooManyTurns { .. } | AgentError::QueueFull { .. } | AgentError::TokensSpent { .. } => {
@@ -179,6 +182,10 @@ fn add_details(data: &mut ErrorData, failure: &AgentError) {
         AgentError::UnknownProvider(failure) => {
             data.what = Some(ErrorSubject::Provider);
             data.id = Some(failure.provider.clone());
+        }
+        AgentError::UnknownSkill { slug, .. } => {
+            data.what = Some(ErrorSubject::Skill);
+            data.id = Some(slug.clone());
         }
         AgentError::Provider(failure) => {
             data.provider = Some(failure.provider.clone());

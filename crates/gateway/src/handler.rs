@@ -6,6 +6,7 @@ mod events;
 mod folder;
 mod initialize;
 mod prompt;
+mod skill;
 mod thread;
 mod token;
 mod tree;
@@ -63,6 +64,8 @@ pub(crate) fn router() -> Router {
         .on::<method::TurnExplain, _>(turn::explain)
         .on::<method::SessionGet, _>(turn::session)
         .on::<method::SessionResume, _>(turn::resume)
+        .on::<method::SkillList, _>(skill::list)
+        .on::<method::SkillGet, _>(skill::get)
         .on_reply::<method::EventsSubscribe, _>(events::subscribe)
         .on::<method::EventsUnsubscribe, _>(events::unsubscribe)
         .on::<method::TokenCreate, _>(token::create)

@@ -130,6 +130,10 @@ async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
 async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     let project = tempfile::tempdir().unwrap();
     std::fs::write(project.path().join("AGENTS.md"), "be brief").unwrap();
+    let skill = project.path().join(".agents/skills/lend");
+    std::fs::create_dir_all(&skill).unwrap();
+    std::fs::write(skill.join("SKILL.md"), "---\nname: lend\ndescription: Lend\nlicense: MIT\n---\nAsk.\n")
+        .unwrap();
     let made = socket.ok("workspace/create", json!({ "name": "turns", "root_path": project.path() })).await;
     let workspace = id(&made["workspace"]);
     let with = |others: Value| {
@@ -171,6 +175,8 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     let turn = id(&socket.ok("turn/start", &start).await["turn"]);
     socket.ok("turn/cancel", with(json!({ "turn_id": turn }))).await;
     told(socket, "turn/cancelled").await;
+    socket.ok("skill/list", with(json!({ "thread_id": thread, "cwd": project.path() }))).await;
+    socket.ok("skill/get", with(json!({ "slug": "lend" }))).await;
     socket.ok("turn/list", with(json!({ "thread_id": thread, "limit": 2, "before": 3 }))).await;
     socket.ok("session/get", with(json!({ "thread_id": thread }))).await;
     let nobody = with(json!({ "thread_id": thread, "input": "hi", "model": "nobody/x" }));

@@ -19,6 +19,7 @@ mod requests;
 mod rounds;
 mod said_once;
 mod sandbox;
+mod skills;
 mod unanswered;
 mod watching;
 mod wording;

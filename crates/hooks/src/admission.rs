@@ -197,7 +197,9 @@ pub(crate) fn bytes(contribution: &Contribution, limit: usize) -> Option<usize> 
         Contribution::Policy(policy) => count.texts([&policy.key]).and_then(|()| count.json(&policy.value)),
         Contribution::PromptSection(section) => count
             .texts([&section.id, &section.section_id, &section.title, &section.content])
-            .and_then(|()| section.sources.iter().try_for_each(|source| count.json(source))),
+            .and_then(|()| section.sources.iter().try_for_each(|source| count.json(source)))
+            .and_then(|()| section.left_out.iter().try_for_each(|left_out| count.json(left_out)))
+            .and_then(|()| section.diagnostics.iter().try_for_each(|diagnostic| count.json(diagnostic))),
         Contribution::ToolBundle(bundle) => {
             count.texts([&bundle.id]).and_then(|()| bundle.tools.iter().try_for_each(|tool| count.json(tool)))
         }

@@ -27,8 +27,11 @@ pub struct TurnContext {
     pub root: Option<PathBuf>,
     /// The directory the turn works in.
     pub directory: Option<PathBuf>,
-    /// The files and directories that tool calls of the turn have touched so far.
+    /// The files and directories that tool calls of the thread have touched: of its completed turns, and of this one so
+    /// far.
     pub touched_paths: Vec<PathBuf>,
+    /// Slugs of the skills that the turn names.
+    pub skills: Vec<String>,
     /// Whose turn it is.
     pub actor: Option<String>,
     /// What the user says.
@@ -52,6 +55,7 @@ impl TurnContext {
             root: None,
             directory: None,
             touched_paths: Vec::new(),
+            skills: Vec::new(),
             actor: None,
             input: None,
             earlier: Vec::new(),

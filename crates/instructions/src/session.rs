@@ -21,6 +21,8 @@ use crate::stored_path;
 
 /// The format that is written and read.
 pub const SCHEMA: u32 = 1;
+/// Touched paths that a session remembers.
+const MAX_TOUCHED: usize = 1_000;
 
 /// A file version that reached the model: what the next look at the disk is compared with.
 ///
@@ -242,6 +244,10 @@ pub struct Session {
     #[serde(default, with = "stored_path::list", skip_serializing_if = "BTreeSet::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeSet<String>"))]
     pub announced: BTreeSet<PathBuf>,
+    /// Files and directories that calls have touched, the first of very many: what is for paths looks at them.
+    #[serde(default, with = "stored_path::list", skip_serializing_if = "BTreeSet::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeSet<String>"))]
+    pub touched: BTreeSet<PathBuf>,
 }
 
 impl Session {
@@ -275,8 +281,20 @@ impl Session {
             covered_dirs: covered(&versions),
             loaded_versions: versions,
             announced: BTreeSet::new(),
+            touched: BTreeSet::new(),
         };
         Ok((session, resolution))
+    }
+
+    /// Remembers paths that calls have touched. They never become fewer: what once applied to a session goes on to apply,
+    /// and a prompt does not change to and fro.
+    pub fn touch(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths {
+            if self.touched.len() >= MAX_TOUCHED {
+                return;
+            }
+            self.touched.insert(path);
+        }
     }
 
     /// Takes for told only what the model still has before it: the frozen start, and what messages tell, in their order.

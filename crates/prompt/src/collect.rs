@@ -7,8 +7,8 @@ use instructions::make_harmless;
 use protocol::ContentHash;
 use protocol::hook::ContributionKind;
 use protocol::prompt::{
-    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptProfile, PromptRole, PromptSource,
-    PromptSourceKind, PromptTruncation, Stability,
+    PromptDiagnostic, PromptDiagnosticCode, PromptHookSource, PromptLeftOut, PromptProfile, PromptRole,
+    PromptSource, PromptSourceKind, PromptTruncation, Stability,
 };
 
 use crate::cut::{Cut, Rest, cut};
@@ -44,6 +44,7 @@ pub(crate) struct Collected<'a> {
     pub(crate) drafts: Vec<DraftSection<'a>>,
     pub(crate) diagnostics: Vec<PromptDiagnostic>,
     pub(crate) hook_sources: Vec<PromptHookSource>,
+    pub(crate) left_out: Vec<PromptLeftOut>,
 }
 
 /// Collects all sections, in the order of the text.
@@ -217,6 +218,11 @@ impl<'a> Collected<'a> {
         let budget =
             if section.section_id == AGENTS_MD { input.limits.agents_md } else { input.limits.section };
         let limit = section.max_chars.map_or(budget, |wanted| wanted.min(budget));
+        self.left_out.extend(section.left_out.iter().cloned());
+        self.diagnostics.extend(section.diagnostics.iter().cloned());
+        let was_cut = |found: &PromptDiagnostic| found.code == PromptDiagnosticCode::SectionTruncated;
+        let is_cut =
+            contributed.truncation != PromptTruncation::None || section.diagnostics.iter().any(was_cut);
         let content = self.harmless(&section.section_id, section.content.trim_end());
         self.drafts.push(DraftSection {
             id: &section.section_id,
@@ -224,7 +230,7 @@ impl<'a> Collected<'a> {
             stability: kind.map_or(Stability::Turn, |kind| kind.stability),
             content,
             sources: section.sources.clone(),
-            truncated: contributed.truncation != PromptTruncation::None,
+            truncated: is_cut,
             role: PromptRole::System,
             request: Some(BudgetRequest { contributed: Some(contributed), limit }),
             kind,
@@ -298,7 +304,7 @@ impl<'a> Collected<'a> {
     /// Cuts what hooks and callers brought to what each may have, then to what all may have together: what changes
     /// more often gives way first, then what has lower priority.
     fn share_common(&mut self, input: &'a PromptCompileInput) {
-        let Self { drafts, diagnostics, hook_sources } = self;
+        let Self { drafts, diagnostics, hook_sources, .. } = self;
         let mut order: Vec<usize> =
             (0..drafts.len()).filter(|index| drafts[*index].request.is_some()).collect();
         let priority = |draft: &DraftSection<'_>| {

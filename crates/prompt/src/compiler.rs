@@ -87,7 +87,7 @@ impl Compiler {
 
     /// Compiles one prompt.
     pub fn compile(&mut self, input: &PromptCompileInput) -> CompiledPrompt {
-        let Collected { drafts, mut diagnostics, hook_sources } = collect_sections(input);
+        let Collected { drafts, mut diagnostics, hook_sources, left_out } = collect_sections(input);
         diagnostics.dedup();
         let mut texts = Vec::with_capacity(drafts.len());
         let mut sections = Vec::with_capacity(drafts.len());
@@ -119,6 +119,7 @@ impl Compiler {
             sections,
             diagnostics,
             hook_sources,
+            left_out,
             request: None,
         };
         CompiledPrompt {

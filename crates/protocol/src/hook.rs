@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::prompt::PromptSource;
+use crate::prompt::{PromptDiagnostic, PromptLeftOut, PromptSource};
 use crate::{ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// A moment of a turn at which hooks run, in the order in which they come.
@@ -174,6 +174,10 @@ pub struct PromptSection {
     pub sources: Vec<PromptSource>,
     /// The most characters it wants, if fewer than it may have; the compiler cuts.
     pub max_chars: Option<usize>,
+    /// What could have been in it and is not. Counts for a section without text too.
+    pub left_out: Vec<PromptLeftOut>,
+    /// What the hook has to say about it, for the manifest.
+    pub diagnostics: Vec<PromptDiagnostic>,
 }
 
 impl PromptSection {

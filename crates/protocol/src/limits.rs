@@ -18,6 +18,8 @@ pub const MAX_HISTORY_LIMIT: u32 = 500;
 pub const TURN_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Most threads one `thread/list` answers with.
 pub const MAX_THREAD_LIST_LIMIT: u32 = 1_000;
+/// Most skills one `skill/list` answers with.
+pub const MAX_SKILL_LIST: usize = 1_000;
 /// Most characters of a workspace, folder or token name, or of a thread title.
 pub const MAX_NAME_CHARACTERS: usize = 200;
 /// Most characters of the message that a save may carry.
@@ -39,6 +41,7 @@ pub const TABLE: &[(usize, &str)] = &[
     (MAX_SAVE_MESSAGE_CHARACTERS, "characters of the message of a save"),
     (MAX_PATH_BYTES, "bytes of a path"),
     (MAX_THREAD_LIST_LIMIT as usize, "threads of one `thread/list` answer"),
+    (MAX_SKILL_LIST, "skills of one `skill/list` answer"),
     (TURN_PAGE_BYTES, "bytes of steps after which a `turn/get` answers with no further one"),
     (MAX_HISTORY_LIMIT as usize, "revisions of one history answer"),
     (DEFAULT_HISTORY_LIMIT as usize, "revisions of a history answer when the call names no limit"),

@@ -5,6 +5,7 @@ mod connection;
 mod document;
 mod folder;
 mod prompt;
+mod skill;
 mod thread;
 mod token;
 mod turn;
@@ -15,6 +16,7 @@ pub use connection::*;
 pub use document::*;
 pub use folder::*;
 pub use prompt::*;
+pub use skill::*;
 pub use thread::*;
 pub use token::*;
 pub use turn::*;
@@ -206,6 +208,10 @@ methods! {
     SessionGet = "session/get", Reader, SessionGetParams => SessionGetResult;
     /// What the thread's next turn would tell the model of a changed disk, without telling it yet.
     SessionResume = "session/resume", Editor, SessionResumeParams => SessionResumeResult;
+    /// The skills of a place, which of them its turns are told of, and why not the others.
+    SkillList = "skill/list", Reader, SkillListParams => SkillListResult;
+    /// One skill: what it says about itself, its files and, if it can be used, its text.
+    SkillGet = "skill/get", Reader, SkillGetParams => SkillGetResult;
 
     /// Starts notifications of a workspace, first those after `since`. Needs a connection: not over HTTP POST.
     EventsSubscribe = "events/subscribe", Reader, EventsSubscribeParams => EventsResult;

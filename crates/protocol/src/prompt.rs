@@ -153,6 +153,24 @@ impl PromptSource {
     }
 }
 
+/// Something that could have been in a section and is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptLeftOut {
+    /// The section it would be in.
+    pub section_id: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub source: PromptSource,
+    /// What became of it, as its own domain calls that: of a skill `untrusted`, `shadowed` and so on.
+    pub outcome: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The same for people, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
 /// A section that is in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptManifestSection {
@@ -344,6 +362,9 @@ pub struct PromptManifest {
     pub diagnostics: Vec<PromptDiagnostic>,
     /// What hooks brought.
     pub hook_sources: Vec<PromptHookSource>,
+    /// What could have been in a section and is not, such as skills that nobody has trusted; of very many only the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<PromptLeftOut>,
     /// What the model was asked with besides; absent in a preview, and in records of the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RoundRequest>,

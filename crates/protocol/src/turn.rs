@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::HookRun;
-use crate::prompt::{PromptManifestSection, PromptSource};
+use crate::prompt::{PromptLeftOut, PromptManifestSection, PromptSource};
 use crate::round::ExplainedRound;
 use crate::tool::{ToolCall, TurnApproval};
 use crate::{CallEffects, ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
@@ -208,6 +208,9 @@ pub struct TurnExplanation {
     pub files: Vec<ExplainedFile>,
     /// Documents, skills, memory and other sources of the prompt's sections.
     pub sources: Vec<ExplainedSource>,
+    /// What could have been in a section and is not, such as skills that nobody has trusted; of very many only the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<PromptLeftOut>,
     /// Sections of the prompt, in their order.
     pub sections: Vec<PromptManifestSection>,
     /// Hooks that ran for the turn.

@@ -98,7 +98,17 @@ impl Activation {
         active
     }
 
-    /// The same as others are told it.
+    /// The skills that a model is not told of, up to so many, and how many more there are.
+    pub fn inactive(&self, limit: usize) -> (Vec<SkillSummary>, usize) {
+        let inactive = || self.outcomes().filter(|(_, outcome, _)| *outcome != SkillOutcome::Active);
+        let more = inactive().skip(limit).count();
+        (
+            inactive().take(limit).map(|(skill, outcome, reason)| skill.summary(outcome, reason)).collect(),
+            more,
+        )
+    }
+
+    /// Every skill as others are told it, nearest first.
     pub fn summaries(&self) -> Vec<SkillSummary> {
         self.outcomes().map(|(skill, outcome, reason)| skill.summary(outcome, reason)).collect()
     }

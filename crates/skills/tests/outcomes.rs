@@ -37,6 +37,40 @@ fn skills_of_all_places_are_found_and_the_nearest_counts() {
 }
 
 #[test]
+fn a_directory_between_the_root_and_the_working_directory_has_skills_too() {
+    let tree = Tree::new();
+    tree.skill("project/.agents/skills/near", "near", "");
+    tree.skill("project/a/.agents/skills/near", "near", "");
+    tree.skill("project/a/.agents/skills/other", "other", "paths: b/**\n");
+    tree.skill("project/c/.agents/skills/elsewhere", "elsewhere", "");
+    tree.write("project/a/b/file", "");
+    tree.trust("project");
+    let here = tree.resolve_in("project/a/b", None);
+    let cwd = tree.path("project/a/b");
+    assert_eq!(
+        lines(&here.activate(&Situation { cwd: Some(&cwd), ..Default::default() }).summaries()),
+        ["near active implicit", "other active path_matched", "near shadowed nearer_skill"]
+    );
+    assert_eq!(here.usable("near").unwrap().folder, tree.path("project/a/.agents/skills/near"));
+}
+
+#[test]
+fn those_that_are_not_active_are_named_up_to_a_limit() {
+    let tree = Tree::new();
+    for name in ["a", "b", "c"] {
+        tree.skill(&format!("project/.agents/skills/{name}"), name, "");
+    }
+    tree.skill("home/skills/own", "own", "");
+    let activation = tree.activate(&Situation::default());
+    let (named, more) = activation.inactive(2);
+    assert_eq!(
+        (lines(&named), more),
+        (vec!["a untrusted never_trusted".to_owned(), "b untrusted never_trusted".to_owned()], 1)
+    );
+    assert_eq!(activation.inactive(10).1, 0);
+}
+
+#[test]
 fn a_skill_that_cannot_be_used_hides_none() {
     let tree = Tree::new();
     tree.skill("home/skills/one", "one", "");

@@ -78,6 +78,7 @@ impl TestGateway {
             input: Some(input),
             actor: None,
             reach: agent::Reach::Everything,
+            skills: Vec::new(),
         };
         let prepared = agent.prepare(&request).await?;
         agent.record(workspace_id, &turn.id, "test-gateway", 1, &prepared.compiled).await?;

@@ -129,6 +129,7 @@ impl World {
             input: None,
             actor: None,
             reach: agent::Reach::Everything,
+            skills: Vec::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use store::Database;
 
 use crate::conversation::Conversation;
-use crate::fixture::World;
+use crate::fixture::{World, codes};
 
 const OWN: &str = "---\nname: release\ndescription: How to release\n---\nTag it.\n";
 
@@ -34,6 +34,52 @@ async fn active_skills_are_a_section_with_its_sources() {
     let compiled = world.agent().prepare(&request).await.unwrap().compiled;
     let text = &compiled.session_text;
     assert!(text.contains("The skill \"rust\" applies here and says:\n> Use clippy."), "{text}");
+}
+
+#[tokio::test]
+async fn a_list_without_room_says_so_in_the_manifest() {
+    let world = World::new().await;
+    for index in 0..300 {
+        let text = format!("---\nname: s{index:03}\ndescription: Does the task {index}\n---\nDo.\n");
+        world.write(&format!("home/skills/s{index:03}/SKILL.md"), text);
+        world.write(
+            &format!("repo/.agents/skills/p{index:03}/SKILL.md"),
+            OWN.replace("release", &format!("p{index:03}")),
+        );
+    }
+    let request = world.thread().await;
+    let manifest = world.agent().prepare(&request).await.unwrap().compiled.manifest;
+    let section = manifest.sections.iter().find(|section| section.id == "skills_runtime").unwrap();
+    assert!(section.truncated && section.sources.len() < 300);
+    assert_eq!(codes(&manifest, "skills_runtime"), ["section_truncated", "section_omitted"]);
+    let messages: Vec<&str> = manifest.diagnostics.iter().map(|found| found.message.as_str()).collect();
+    let unlisted = format!("{} of 300 active skills are not listed", 300 - section.sources.len());
+    assert!(messages.iter().any(|message| message.starts_with(&unlisted)), "{messages:?}");
+    assert!(
+        messages.iter().any(|message| message.starts_with("200 more skills are not active")),
+        "{messages:?}"
+    );
+    assert_eq!(manifest.left_out.len(), 100);
+    let first = &manifest.left_out[0];
+    assert_eq!((first.source.id.as_deref(), first.outcome.as_str()), (Some("p000"), "untrusted"));
+    assert_eq!(first.reason.as_deref(), Some("never_trusted"));
+}
+
+#[tokio::test]
+async fn skills_without_an_active_one_leave_a_record_and_no_section() {
+    let world = World::new().await;
+    world.write("repo/.agents/skills/lend/SKILL.md", OWN);
+    let request = world.thread().await;
+    let compiled = world.agent().prepare(&request).await.unwrap().compiled;
+    assert!(compiled.manifest.sections.iter().all(|section| section.id != "skills_runtime"));
+    assert_eq!(compiled.manifest.left_out.len(), 1);
+    assert!(
+        compiled
+            .manifest
+            .diagnostics
+            .iter()
+            .all(|found| found.section_id.as_deref() != Some("skills_runtime"))
+    );
 }
 
 #[tokio::test]

@@ -72,6 +72,9 @@ pub(crate) struct TurnStart {
     /// The model to ask, instead of model.default of the gateway
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: Option<String>,
+    /// A skill to use in this turn, by its slug; may be repeated
+    #[arg(long = "skill", value_name = "SLUG")]
+    pub(crate) skills: Vec<String>,
     /// Allow every call that asks, without showing it first
     #[arg(long, conflicts_with = "deny_writes")]
     pub(crate) allow_writes: bool,

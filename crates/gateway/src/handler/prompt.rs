@@ -24,6 +24,7 @@ pub(crate) async fn preview(
         input: params.input,
         actor: context.actor().map(str::to_owned),
         reach: context.peer.actor.reach(),
+        skills: Vec::new(),
     };
     let preview = context.shared.agent.preview(&request, session_start(params.fresh)).await;
     let mut result: PromptResult = preview.map_err(from_agent)?.into();
@@ -60,6 +61,7 @@ pub(crate) async fn diff(
                 input: None,
                 actor: context.actor().map(str::to_owned),
                 reach: context.peer.actor.reach(),
+                skills: Vec::new(),
             };
             let preview = agent.preview(&request, session_start(params.fresh)).await.map_err(from_agent)?;
             let next = &preview.compiled;

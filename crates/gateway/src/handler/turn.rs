@@ -24,18 +24,13 @@ use crate::handler::turn_page;
 use crate::router::Context;
 
 pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, ErrorObject> {
-    // No skills and no MCP servers exist yet, so whatever is named is unknown.
-    for (what, names) in [(ErrorSubject::Skill, &params.skills), (ErrorSubject::McpServer, &params.mcp)] {
-        if let Some(name) = names.first() {
-            return Err(ErrorObject::with(
-                ErrorKind::NotFound,
-                format!("there is no {what} `{name}`"),
-                |data| {
-                    data.what = Some(what);
-                    data.id = Some(name.clone());
-                },
-            ));
-        }
+    // No MCP servers exist yet, so whatever is named is unknown.
+    if let Some(name) = params.mcp.first() {
+        let what = ErrorSubject::McpServer;
+        return Err(ErrorObject::with(ErrorKind::NotFound, format!("there is no {what} `{name}`"), |data| {
+            data.what = Some(what);
+            data.id = Some(name.clone());
+        }));
     }
     let outgoing = context.peer.outgoing().cloned();
     let listener = Arc::new(ConnectionListener { outgoing, number: context.peer.number });

@@ -23,7 +23,7 @@ pub struct TurnStartParams {
     /// The model as `provider/model`; absent: the gateway's own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Skills to use in this turn, by name.
+    /// Skills to use in this turn, by their slugs; each must be one that can be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
     /// Servers whose tools may be used in this turn, by name.

@@ -463,6 +463,7 @@ pub(crate) fn manifest(round: u32, fingerprint: &str) -> RoundManifest {
         fingerprints,
         diagnostics: Vec::new(),
         hook_sources: Vec::new(),
+        left_out: Vec::new(),
         request: None,
     };
     RoundManifest { round, manifest }

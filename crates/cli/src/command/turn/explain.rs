@@ -1,6 +1,7 @@
 //! What made a turn's prompt, for people.
 
 use protocol::hook::HookRun;
+use protocol::prompt::PromptLeftOut;
 use protocol::round::ExplainedRound;
 use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDelivery, TurnExplanation};
 use protocol::{ApprovalDecision, CallEffects, HowDecided, ProtectedChange, TurnApproval, TurnStatus};
@@ -37,6 +38,7 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
         "sources",
         sources.map(|source| format!("{:<width$}  {}", source.section_id, describe_source(&source.source))),
     );
+    list(&mut text, "left out", explanation.left_out.iter().map(|it| describe_left_out(it, width)));
     list(&mut text, "files", explanation.files.iter().map(describe_file));
     list(&mut text, "hooks", explanation.hooks.iter().map(describe_hook));
     list(&mut text, "tools", explanation.tools.iter().map(describe_tool));
@@ -48,6 +50,23 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     let usage = describe_spent(turn).map(|spent| format!("tokens  {spent}"));
     list(&mut text, "model", model.chain(usage));
     text
+}
+
+/// Something that is not in a section, and why.
+fn describe_left_out(left_out: &PromptLeftOut, width: usize) -> String {
+    let outcome = left_out.outcome.replace('_', " ");
+    let reason = left_out.reason.as_deref().map(|reason| format!(" ({})", reason.replace('_', " ")));
+    let mut words = format!(
+        "{:<width$}  {}  {}{}",
+        left_out.section_id,
+        describe_source(&left_out.source),
+        one_line(&outcome, WIDTH),
+        one_line(&reason.unwrap_or_default(), WIDTH)
+    );
+    if let Some(detail) = &left_out.detail {
+        words.push_str(&format!(": {}", one_line(detail, usize::MAX)));
+    }
+    words
 }
 
 fn describe_file(file: &ExplainedFile) -> String {

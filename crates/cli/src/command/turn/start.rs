@@ -52,7 +52,7 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         input,
         cwd: arguments.cwd.clone(),
         model: arguments.model.clone(),
-        skills: Vec::new(),
+        skills: arguments.skills.clone(),
         mcp: Vec::new(),
     };
     let live = Live::start(&context, client, stop, policy, params).await?;

@@ -1,0 +1,109 @@
+//! Skills over the wire: which there are, turns that name them, and paths that a thread has touched.
+
+use scripted_model::Answer;
+use serde_json::{Value, json};
+
+use crate::support::Stage;
+
+const FILES: &[(&str, &str)] = &[
+    ("src/lib.rs", "pub fn lend() {}\n"),
+    (".agents/skills/lend/SKILL.md", "---\nname: lend\ndescription: Lend\n---\nAsk for the card.\n"),
+];
+
+/// A project with a skill that nobody has trusted, and two skills of the user.
+async fn stage() -> Stage {
+    let stage = Stage::agent(FILES).await;
+    for (name, more) in [("asked", "disable-model-invocation: true\n"), ("rust", "paths: '*.rs'\n")] {
+        let folder = stage.gateway.data().join("home/skills").join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let text = format!("---\nname: {name}\ndescription: Does {name}\n{more}---\nDo {name}.\n");
+        std::fs::write(folder.join("SKILL.md"), text).unwrap();
+    }
+    stage
+}
+
+/// Slugs with what became of them.
+fn outcomes(list: &Value) -> Vec<String> {
+    let skills = list.as_array().unwrap().iter();
+    let slug = |skill: &Value| skill.get("slug").or(skill.get("id")).unwrap().clone();
+    let words = skills.map(|skill| [slug(skill), skill["outcome"].clone(), skill["reason"].clone()]);
+    words.map(|words| words.map(|word| word.as_str().unwrap().to_owned()).join(" ")).collect()
+}
+
+fn system(body: &Value) -> String {
+    body["system"].to_string()
+}
+
+#[tokio::test]
+async fn skills_are_listed_with_what_became_of_them() {
+    let mut stage = stage().await;
+    let listed = stage.socket.ok("skill/list", stage.with(json!({}))).await;
+    assert_eq!(
+        outcomes(&listed["skills"]),
+        ["lend untrusted never_trusted", "asked disabled not_implicit", "rust disabled no_path_matched"]
+    );
+    assert!(listed["skills"][0]["detail"].as_str().unwrap().contains("foreword trust"), "{listed}");
+    let found = stage.socket.ok("skill/get", stage.with(json!({ "slug": "rust" }))).await;
+    assert_eq!((&found["skill"]["body"], &found["skill"]["paths"]), (&json!("Do rust.\n"), &json!(["*.rs"])));
+    let found = stage.socket.ok("skill/get", stage.with(json!({ "slug": "lend" }))).await;
+    assert!(found["skill"].get("body").is_none(), "nobody has trusted it: {found}");
+    let refusals = [
+        ("skill/get", -32004, json!({ "slug": "rsut" })),
+        ("skill/get", -32602, json!({})),
+        ("skill/list", -32003, json!({ "cwd": "/etc" })),
+        ("skill/list", -32011, json!({ "cwd": "missing" })),
+        ("skill/list", -32004, json!({ "thread_id": "0198c0de-0000-7000-8000-000000000000" })),
+    ];
+    for (method, code, params) in refusals {
+        let data = stage.socket.refused(code, method, stage.with(params)).await;
+        if method == "skill/get" && code == -32004 {
+            assert_eq!((&data["what"], &data["id"]), (&json!("skill"), &json!("rsut")));
+            assert_eq!(data["hint"], "did you mean `rust`?");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_gets_the_skills_that_it_names() {
+    let mut stage = stage().await;
+    for (code, slug, hint) in [(-32004, "none", "foreword skill list"), (-32011, "lend", "foreword trust")] {
+        let named = json!({ "thread_id": stage.thread, "input": "hi", "skills": ["asked", slug] });
+        let data = stage.socket.refused(code, "turn/start", stage.with(named)).await;
+        assert!(data["hint"].as_str().unwrap().contains(hint), "{data}");
+    }
+    stage.model.answer(Answer::text("one"));
+    let turn = stage.ask_with(json!({ "input": "hi", "skills": ["asked"] })).await;
+    let sent = system(&stage.last_body());
+    assert!(sent.contains("- asked: Does asked (read_skill \\\"asked\\\")") && !sent.contains("Do asked."));
+    let explained =
+        stage.socket.ok("turn/explain", stage.with(json!({ "turn_id": turn["turn"]["id"] }))).await;
+    assert_eq!(
+        outcomes(&explained["explanation"]["left_out"]),
+        ["lend untrusted never_trusted", "rust disabled no_path_matched"]
+    );
+    // The next turn names none.
+    stage.model.answer(Answer::text("two"));
+    stage.ask("hi").await;
+    assert!(!system(&stage.last_body()).contains("- asked:"));
+}
+
+#[tokio::test]
+async fn a_file_that_a_thread_touched_makes_a_skill_apply_from_its_next_turn_on() {
+    let mut stage = stage().await;
+    stage.model.answer(Answer::empty().tool_call("1", "read_file", r#"{"path":"src/lib.rs"}"#));
+    stage.model.answer(Answer::text("read"));
+    stage.ask("Read it.").await;
+    let here = stage.socket.ok("skill/list", stage.with(json!({ "thread_id": stage.thread }))).await;
+    assert!(outcomes(&here["skills"]).contains(&"rust active path_matched".to_owned()), "{here}");
+    let elsewhere = stage.socket.ok("skill/list", stage.with(json!({}))).await;
+    assert!(outcomes(&elsewhere["skills"]).contains(&"rust disabled no_path_matched".to_owned()));
+    for _ in 0..2 {
+        stage.model.answer(Answer::text("done"));
+        stage.ask("And now?").await;
+        let sent = system(&stage.last_body());
+        assert!(sent.contains("The skill \\\"rust\\\" applies here and says:\\n> Do rust."), "{sent}");
+    }
+    let bodies = stage.bodies();
+    assert!(!system(&bodies[0]).contains("rust"), "nothing had been touched");
+    assert_eq!(system(&bodies[2]), system(&bodies[3]), "the prefix holds from then on");
+}
