@@ -6,11 +6,12 @@
 use std::time::Duration;
 
 use protocol::WorkspaceId;
-use sqlx::postgres::PgListener;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use sqlx::{Executor as _, PgPool};
 use tokio::sync::broadcast;
 
 use crate::change::Wake;
+use crate::postgres::SESSION;
 
 /// How often a connection that says nothing is asked whether it is still there, and how long that may take.
 const ASK_EVERY: Duration = Duration::from_secs(30);
@@ -20,7 +21,14 @@ pub(crate) const CHANGE: &str = "foreword_change";
 const TOKEN: &str = "foreword_token";
 
 /// Turns notifications into wakes for as long as the store lives.
-pub(crate) async fn listen(pool: PgPool, wakes: broadcast::Sender<Wake>) {
+pub(crate) async fn listen(options: PgConnectOptions, wakes: broadcast::Sender<Wake>) {
+    // A connection of its own, which the driver takes only from a pool of its own.
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .max_lifetime(None)
+        .idle_timeout(None)
+        .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
+        .connect_lazy_with(options);
     loop {
         if let Err(error) = listen_once(&pool, &wakes).await {
             tracing::warn!(%error, "lost the notifications of the database; trying again");

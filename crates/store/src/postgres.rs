@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use protocol::{Timestamp, WorkspaceId};
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection as _, Executor as _, PgConnection, PgPool};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection as _, PgConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -19,39 +18,26 @@ use crate::on::{Connection, Left, On};
 use crate::workspace_writers::WorkspaceWriters;
 use crate::{StoreError, listener, migration};
 
-/// Connections, readers and writers together.
-const CONNECTIONS: u32 = 16;
+mod pool;
+
+pub(crate) use pool::SESSION;
+use pool::{Borrowed, Pool};
+
 /// Connections that writers may have at once. The others are left to reads, so that writers who wait for a lock do not
 /// keep everybody from everything.
 const WRITERS: usize = 12;
-/// What holds for every connection.
-///
-/// A gateway that is frozen in the middle of a transaction keeps the rows that it has locked. The server ends such a
-/// transaction after a while, and whoever waits for its locks gives up, and tries again, soon enough to be answered.
-///
-/// A statement ends before whoever waits for it gives up, so that nothing runs on for nobody, and the server notices a
-/// gateway whose machine is gone.
-const SESSION: &str = "SET idle_in_transaction_session_timeout = '4s'; SET lock_timeout = '3s';
-    SET statement_timeout = '20s'; SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5;
-    SET tcp_keepalives_count = 3";
-/// How long the reason is looked for why nobody could connect.
-const LOOK_TIME: Duration = Duration::from_secs(2);
 /// How often the database is asked for its time.
 const ASK_TIME_EVERY: Duration = Duration::from_secs(10);
-/// How long a request waits for a connection before the database counts as unavailable.
-const ACQUIRE_TIME: Duration = Duration::from_secs(5);
 /// How long a transaction, or a read, may take from its first statement to its last, and how long a writer waits for its
 /// turn. A server that is frozen, or cut off without a word, says nothing by itself for a quarter of an hour.
 const WORK_TIME: Duration = Duration::from_secs(30);
-/// A connection that was idle for longer is tried before it is used.
-const TRUSTED_IDLE_TIME: Duration = Duration::from_millis(500);
 /// How often a transaction that deadlocked or could not be serialised is run in all.
 const ATTEMPTS: u32 = 4;
 /// All reads of such a transaction see the moment of the first.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 pub(crate) struct Postgres {
-    pool: PgPool,
+    pool: Pool,
     writers: Semaphore,
     workspace_writers: WorkspaceWriters,
     pub(crate) clock: Arc<DatabaseClock>,
@@ -62,40 +48,20 @@ pub(crate) struct Postgres {
 impl Postgres {
     pub(crate) async fn open(address: &str, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
         let options = PgConnectOptions::from_str(address)?.application_name("foreword");
-        let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(ACQUIRE_TIME)
-            .test_before_acquire(false)
-            .after_connect(|connection, _| {
-                Box::pin(async move { connection.execute(SESSION).await.map(drop) })
-            })
-            .before_acquire(|connection, idle| {
-                Box::pin(async move {
-                    if idle.idle_for > TRUSTED_IDLE_TIME {
-                        connection.ping().await?;
-                    }
-                    Ok(true)
-                })
-            })
-            .connect_with(options.clone())
-            .await;
-        let pool = match pool {
-            Ok(pool) => pool,
-            // A pool says that it waited, and not for what.
-            Err(sqlx::Error::PoolTimedOut) => return Err(why_unreachable(&options).await),
-            Err(error) => return Err(error.into()),
-        };
-        let mut transaction = pool.begin().await?;
+        let pool = Pool::open(options).await?;
+        let mut connection = pool.acquire().await?;
+        let mut transaction = connection.begin().await?;
         // Another gateway may be migrating, and that may take as long as it takes.
         sqlx::raw_sql("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
             .execute(&mut *transaction)
             .await?;
         migration::migrate(&mut On::new(Connection::Postgres(&mut transaction), None)).await?;
         transaction.commit().await?;
+        connection.give_back();
         let (time, at) = ask_time(&pool).await?;
         let clock = Arc::new(DatabaseClock::new(time, at));
         let background = [
-            AbortOnDropHandle::new(tokio::spawn(listener::listen(pool.clone(), wakes.clone()))),
+            AbortOnDropHandle::new(tokio::spawn(listener::listen(pool.options().clone(), wakes.clone()))),
             AbortOnDropHandle::new(tokio::spawn(follow_clock(pool.clone(), Arc::clone(&clock)))),
         ];
         Ok(Self {
@@ -147,7 +113,7 @@ impl Postgres {
         let _writer = in_time(WORK_TIME, self.writers.acquire()).await?;
         let mut connection = self.acquire().await?;
         let work = async {
-            let mut transaction = begin(&mut connection.inner, None).await?;
+            let mut transaction = begin(&mut connection, None).await?;
             let (outcome, left) = run_job(&mut transaction, counter, &self.clock, change).await;
             // After a failed statement a commit would succeed too, and undo everything: never get there with an error.
             let value = outcome?;
@@ -155,7 +121,7 @@ impl Postgres {
             Ok((value, left))
         };
         let done = in_time(WORK_TIME, work).await;
-        let (value, left) = connection.unless_late(done)?;
+        let (value, left) = leave(connection, done)?;
         if left.discarded {
             return Ok(value);
         }
@@ -171,9 +137,9 @@ impl Postgres {
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
     {
         let mut connection = self.acquire().await?;
-        let work = run_job(&mut connection.inner, counter, &self.clock, job);
+        let work = run_job(&mut connection, counter, &self.clock, job);
         let done = in_time(WORK_TIME, async { work.await.0 }).await;
-        connection.unless_late(done)
+        leave(connection, done)
     }
 
     pub(crate) async fn read_snapshot<T, F>(&self, counter: &Counter, job: F) -> Result<T, StoreError>
@@ -182,17 +148,17 @@ impl Postgres {
     {
         let mut connection = self.acquire().await?;
         let work = async {
-            let mut transaction = begin(&mut connection.inner, Some(BEGIN_SNAPSHOT)).await?;
+            let mut transaction = begin(&mut connection, Some(BEGIN_SNAPSHOT)).await?;
             let value = run_job(&mut transaction, counter, &self.clock, job).await.0?;
             end(transaction, End::Commit).await?;
             Ok(value)
         };
         let done = in_time(WORK_TIME, work).await;
-        connection.unless_late(done)
+        leave(connection, done)
     }
 
     fn acquire(&self) -> BoxFuture<'_, Result<Borrowed, StoreError>> {
-        Box::pin(Borrowed::acquire(&self.pool))
+        Box::pin(self.pool.acquire())
     }
 
     pub(crate) async fn close(&self) {
@@ -232,14 +198,6 @@ fn end(transaction: Transaction<'_>, end: End) -> BoxFuture<'_, Result<(), Store
     })
 }
 
-/// What a server says, or what keeps it from saying anything.
-async fn why_unreachable(options: &PgConnectOptions) -> StoreError {
-    match tokio::time::timeout(LOOK_TIME, PgConnection::connect_with(options)).await {
-        Ok(Err(error)) => error.into(),
-        _ => StoreError::unavailable(format!("no answer for {} seconds", ACQUIRE_TIME.as_secs())),
-    }
-}
-
 /// Waits no longer than that.
 async fn in_time<T>(time: Duration, waiting: impl Future<Output = T>) -> Result<T, StoreError> {
     tokio::time::timeout(time, waiting).await.map_err(|_| {
@@ -248,56 +206,33 @@ async fn in_time<T>(time: Duration, waiting: impl Future<Output = T>) -> Result<
     })
 }
 
-/// A connection of the pool. Nothing that is done with it waits for ever, and neither does giving it back: a connection
-/// that says nothing is closed, so that its place in the pool is free for another.
-struct Borrowed {
-    inner: PoolConnection<sqlx::Postgres>,
-    is_late: bool,
-}
-
-impl Borrowed {
-    async fn acquire(pool: &PgPool) -> Result<Self, StoreError> {
-        Ok(Self { inner: pool.acquire().await?, is_late: false })
+/// What was done in time. Nothing that is done with a connection waits for ever: one that did nothing in that time is not
+/// used again, and one whose work failed is looked after before it is.
+fn leave<T>(connection: Borrowed, done: Result<Result<T, StoreError>, StoreError>) -> Result<T, StoreError> {
+    match &done {
+        Ok(Ok(_)) => connection.give_back(),
+        Ok(Err(_)) => drop(connection),
+        Err(_) => connection.discard(),
     }
-
-    /// What was done in time; a connection that did nothing in that time is not used again.
-    fn unless_late<T>(&mut self, done: Result<Result<T, StoreError>, StoreError>) -> Result<T, StoreError> {
-        if done.is_err() {
-            self.inner.close_on_drop();
-            self.is_late = true;
-        }
-        done?
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        if self.is_late {
-            return;
-        }
-        // The pool tries a connection that it gets back, for as long as that takes.
-        let returning = self.inner.return_to_pool();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(tokio::time::timeout(ACQUIRE_TIME, returning));
-        }
-    }
+    done?
 }
 
 /// The database's time, and when it had it as far as can be known from here.
-async fn ask_time(pool: &PgPool) -> Result<(Timestamp, Duration), StoreError> {
-    let mut connection = Borrowed::acquire(pool).await?;
+async fn ask_time(pool: &Pool) -> Result<(Timestamp, Duration), StoreError> {
+    let mut connection = pool.acquire().await?;
     let asked = up_time();
     let text = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-    let ask = async { Ok(sqlx::query_scalar(text).fetch_one(&mut *connection.inner).await?) };
+    let ask = async { Ok(sqlx::query_scalar(text).fetch_one(&mut *connection).await?) };
     let done = in_time(WORK_TIME, ask).await;
-    let milliseconds: i64 = connection.unless_late(done)?;
+    let milliseconds: i64 = leave(connection, done)?;
     Ok((Timestamp::from_milliseconds(milliseconds), asked + up_time().saturating_sub(asked) / 2))
 }
 
-/// Asks for the time again and again, for as long as the store lives.
-async fn follow_clock(pool: PgPool, clock: Arc<DatabaseClock>) {
+/// Asks for the time again and again, for as long as the store lives, and looks after the pool.
+async fn follow_clock(pool: Pool, clock: Arc<DatabaseClock>) {
     loop {
         tokio::time::sleep(ASK_TIME_EVERY).await;
+        pool.close_idle();
         // While the database does not answer, the time since its last answer goes on being added.
         if let Ok((time, at)) = ask_time(&pool).await {
             clock.set(time, at);

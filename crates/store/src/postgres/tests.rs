@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use protocol::method::{DocumentSaveParams, WorkspaceCreateParams};
 use protocol::{Timestamp, WorkspaceId};
-use sqlx::PgPool;
+use sqlx::Connection as _;
 use test_postgres::{TestDatabase, test_database};
 
-use super::{CONNECTIONS, Postgres};
+use super::pool::{CONNECTIONS, Pool};
+use super::{Postgres, leave};
 use crate::clock::up_time;
 use crate::column::values;
 use crate::database::Engine;
@@ -19,7 +20,7 @@ const MAX_STALL: Duration = Duration::from_secs(10);
 struct Given {
     store: Store,
     /// A transaction of another gateway is begun here.
-    other: PgPool,
+    other: Pool,
     _place: TestDatabase,
 }
 
@@ -49,7 +50,8 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
     let given = given().await;
     let (held, free) = (workspace(&given.store, "held").await, workspace(&given.store, "free").await);
     // A gateway that is frozen has locked the row and says nothing more.
-    let mut frozen = given.other.begin().await.unwrap();
+    let mut connection = given.other.acquire().await.unwrap();
+    let mut frozen = connection.begin().await.unwrap();
     sqlx::query("UPDATE workspace SET seq = seq + 1 WHERE id = $1")
         .bind(held.to_string())
         .execute(&mut *frozen)
@@ -100,11 +102,11 @@ async fn whoever_waits_for_a_silent_database_is_told_and_its_place_is_free_again
         .map(|_| async {
             let mut connection = postgres.acquire().await.unwrap();
             let sleep = async {
-                sqlx::query("SELECT pg_sleep(15)").execute(&mut *connection.inner).await?;
+                sqlx::query("SELECT pg_sleep(15)").execute(&mut *connection).await?;
                 Ok(())
             };
             let done = super::in_time(Duration::from_millis(300), sleep).await;
-            connection.unless_late(done)
+            leave(connection, done)
         })
         .collect();
     for waited in futures_util::future::join_all(waiting).await {
@@ -144,8 +146,9 @@ async fn changes_and_the_audit_have_the_databases_time() {
         secret_sha256: crate::hash_secret("secret"),
     };
     let created = given.store.create_token(token, None).await.unwrap().created_at;
+    let mut other = given.other.acquire().await.unwrap();
     let changed: i64 =
-        sqlx::query_scalar("SELECT max(changed_at) FROM change_log").fetch_one(&given.other).await.unwrap();
+        sqlx::query_scalar("SELECT max(changed_at) FROM change_log").fetch_one(&mut *other).await.unwrap();
     let filter = crate::AuditFilter { limit: 1, ..crate::AuditFilter::default() };
     let audited = given.store.audit_entries(filter).await.unwrap()[0].at;
     for time in [created.milliseconds(), changed, audited.milliseconds()] {
@@ -160,10 +163,78 @@ async fn the_time_is_the_databases() {
     let postgres = Postgres::open(place.url(), wakes).await.unwrap();
     let apart = |time: i64| (postgres.now().milliseconds() - time).abs();
     let asked = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-    let database: i64 = sqlx::query_scalar(asked).fetch_one(&postgres.pool).await.unwrap();
+    let mut connection = postgres.acquire().await.unwrap();
+    let database: i64 = sqlx::query_scalar(asked).fetch_one(&mut *connection).await.unwrap();
     assert!(apart(database) < 1000, "{} ms", apart(database));
     // Were the database an hour ahead, so would be everything that is timed by it, whatever this machine thinks.
     let hour = 60 * 60 * 1000;
     postgres.clock.set(Timestamp::from_milliseconds(database + hour), up_time());
     assert!(apart(database + hour) < 5000, "{} ms", apart(database + hour));
+}
+
+/// Somebody who stops waiting leaves a transaction behind; the next who gets the connection must not be in it.
+#[tokio::test]
+async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again() {
+    let given = given().await;
+    let workspace_id = workspace(&given.store, "demo").await;
+    let pool = given.other;
+    let mut connection = pool.acquire().await.unwrap();
+    let process: i32 =
+        sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection).await.unwrap();
+    let mut transaction = connection.begin().await.unwrap();
+    sqlx::query("UPDATE workspace SET name = 'left' WHERE id = $1")
+        .bind(workspace_id.to_string())
+        .execute(&mut *transaction)
+        .await
+        .unwrap();
+    drop(transaction);
+    drop(connection);
+    rename(&given.store, &workspace_id).await.unwrap();
+    assert_eq!(given.store.workspace(&workspace_id).await.unwrap().name, "demo");
+    // It was rolled back from here: the server would have ended the connection with its transaction.
+    let (mut all, mut processes) = (Vec::new(), Vec::new());
+    for _ in 0..CONNECTIONS {
+        let mut connection = pool.acquire().await.unwrap();
+        let process = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection);
+        processes.push(process.await.unwrap());
+        all.push(connection);
+    }
+    assert!(processes.contains(&process), "{process} is not among {processes:?}");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_has_ended_is_replaced() {
+    let given = given().await;
+    let mut connection = given.other.acquire().await.unwrap();
+    let process: i32 =
+        sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection).await.unwrap();
+    connection.give_back();
+    let (first, mut second) = (given.other.acquire().await.unwrap(), given.other.acquire().await.unwrap());
+    sqlx::query("SELECT pg_terminate_backend($1, 5000)").bind(process).execute(&mut *second).await.unwrap();
+    drop(first);
+    second.give_back();
+    // Those that are there are one after another: none of them may be the one that is gone.
+    let mut all = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let mut connection = given.other.acquire().await.unwrap();
+        sqlx::query("SELECT 1").execute(&mut *connection).await.unwrap();
+        all.push(connection);
+    }
+}
+
+#[tokio::test]
+async fn a_pool_that_is_closed_waits_for_what_is_in_use_and_gives_nothing_more() {
+    let given = given().await;
+    let pool = given.other.clone();
+    let in_use = pool.acquire().await.unwrap();
+    let closing = tokio::spawn({
+        let pool = pool.clone();
+        async move { pool.close().await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!closing.is_finished());
+    in_use.give_back();
+    closing.await.unwrap();
+    let error = pool.acquire().await.map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
 }
