@@ -175,27 +175,11 @@ pub struct RevisionSummary {
 /// One saved version with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Revision {
-    /// The version this revision made.
-    pub version: Version,
+    /// Everything but the text.
+    #[serde(flatten)]
+    pub summary: RevisionSummary,
     /// The text as it was saved.
     pub content: String,
-    /// SHA-256 of the text.
-    pub content_sha256: ContentHash,
-    /// Characters of the text.
-    pub char_count: u64,
-    /// When it was saved.
-    pub saved_at: Timestamp,
-    /// Name of the token that saved it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved_by: Option<String>,
-    /// Why it was saved.
-    pub save_reason: RevisionReason,
-    /// What the change was for, as whoever saved it put it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// The version whose text a restore brought back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restored_from: Option<Version>,
 }
 
 /// Something a client should tell its user although the save succeeded.

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Revision, RevisionSummary, Version};
 
 use crate::column::values;
-use crate::on::On;
+use crate::on::{Columns, On};
 use crate::scope::in_scope;
 use crate::{Scope, Store, StoreError, folder};
 
@@ -29,19 +29,7 @@ impl Store {
                 );
                 let before = before.map_or(i64::MAX, Version::to_column);
                 let values = values![&scope.workspace_id, scope.folder_id.as_ref(), before, limit];
-                on.all(select, values, |mut row| {
-                    Ok(RevisionSummary {
-                        version: row.next()?,
-                        content_sha256: row.next()?,
-                        char_count: row.next()?,
-                        saved_at: row.next()?,
-                        saved_by: row.next()?,
-                        save_reason: row.next()?,
-                        message: row.next()?,
-                        restored_from: row.next()?,
-                    })
-                })
-                .await
+                on.all(select, values, |mut row| read_summary(&mut row)).await
             })
             .await
         })
@@ -59,30 +47,33 @@ impl Store {
                 check_scope(on, &scope).await?;
                 let select = in_scope!(
                     scope,
-                    "SELECT version, content, content_sha256, char_count, saved_at, saved_by, save_reason, message,
-                restored_from
+                    "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason, message,
+                restored_from, content
                 FROM thread_agents_doc_revision WHERE",
                     "AND version = $3"
                 );
                 let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
                 let found = on.one_by_key(select, values, |mut row| {
-                    Ok(Revision {
-                        version: row.next()?,
-                        content: row.next()?,
-                        content_sha256: row.next()?,
-                        char_count: row.next()?,
-                        saved_at: row.next()?,
-                        saved_by: row.next()?,
-                        save_reason: row.next()?,
-                        message: row.next()?,
-                        restored_from: row.next()?,
-                    })
+                    Ok(Revision { summary: read_summary(&mut row)?, content: row.next()? })
                 });
                 found.await?.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))
             })
             .await
         })
     }
+}
+
+fn read_summary(row: &mut Columns<'_>) -> Result<RevisionSummary, StoreError> {
+    Ok(RevisionSummary {
+        version: row.next()?,
+        content_sha256: row.next()?,
+        char_count: row.next()?,
+        saved_at: row.next()?,
+        saved_by: row.next()?,
+        save_reason: row.next()?,
+        message: row.next()?,
+        restored_from: row.next()?,
+    })
 }
 
 async fn check_scope(on: &mut On<'_>, scope: &Scope) -> Result<(), StoreError> {

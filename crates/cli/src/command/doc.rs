@@ -15,7 +15,7 @@ use protocol::method::{
     DocumentResolveForFolder, DocumentResolveForThread, DocumentResolveForThreadParams, DocumentRestore,
     DocumentRestoreParams, DocumentRevision, DocumentRevisionParams, DocumentScopeParams,
 };
-use protocol::{Document, DocumentStatus, ResolvedDocument, Version, Warning};
+use protocol::{Document, DocumentStatus, ResolvedDocument, Revision, Version, Warning};
 
 use crate::arguments::{Doc, InScope};
 use crate::context::{Context, PastScope, find_thread};
@@ -179,11 +179,11 @@ async fn revision(
         context.output.json(&result)?;
         return Ok(Exit::Done);
     }
-    let revision = &result.revision;
-    print_text(&revision.content)?;
+    let Revision { summary, content } = &result.revision;
+    print_text(content)?;
     let author =
-        revision.saved_by.as_deref().map(|name| format!(" by {}", shown_name(name))).unwrap_or_default();
-    context.output.note(format!("version {version}, saved {}{author}", time(revision.saved_at)));
+        summary.saved_by.as_deref().map(|name| format!(" by {}", shown_name(name))).unwrap_or_default();
+    context.output.note(format!("version {version}, saved {}{author}", time(summary.saved_at)));
     Ok(Exit::Done)
 }
 

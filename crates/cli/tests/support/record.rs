@@ -69,7 +69,7 @@ pub(crate) async fn all_revisions(
             version,
         };
         let revision = client.call::<DocumentRevision>(&params).await.expect("revision").revision;
-        assert_eq!(revision.content_sha256, ContentHash::of(&revision.content), "version {version}");
+        assert_eq!(revision.summary.content_sha256, ContentHash::of(&revision.content), "version {version}");
         texts.push(revision.content);
     }
     texts

@@ -20,7 +20,10 @@ both_databases!(every_revision_names_who_saved_it, async |given| {
     given.store.archive_document(&root, None, Some("dora")).await.unwrap();
     let names: Vec<_> = given.history(&root).await.into_iter().map(|revision| revision.saved_by).collect();
     assert_eq!(names, [Some("dora".to_owned()), Some("cleo".to_owned()), None, Some("ada".to_owned())]);
-    assert_eq!(given.store.revision(&root, Version(4)).await.unwrap().saved_by.as_deref(), Some("dora"));
+    assert_eq!(
+        given.store.revision(&root, Version(4)).await.unwrap().summary.saved_by.as_deref(),
+        Some("dora")
+    );
 });
 
 both_databases!(who_saves_identical_text_is_not_named, async |given| {

@@ -7,7 +7,7 @@ both_databases!(an_archive_is_one_version_and_a_revision_that_keeps_the_text, as
     given.save(&root, "text").await;
     assert!(given.archive(&root).await);
     let revision = given.store.revision(&root, Version(2)).await.unwrap();
-    assert_eq!((revision.save_reason, revision.content.as_str()), (RevisionReason::Archive, "text"));
+    assert_eq!((revision.summary.save_reason, revision.content.as_str()), (RevisionReason::Archive, "text"));
     assert_eq!(given.versions(&root).await, [2, 1]);
 });
 

@@ -29,8 +29,8 @@ both_databases!(a_revision_has_the_text_of_its_time, async |given| {
     given.save(&given.root(), "old").await;
     given.save(&given.root(), "new").await;
     let revision = given.store.revision(&given.root(), Version(1)).await.unwrap();
-    assert_eq!((revision.version.0, revision.content.as_str()), (1, "old"));
-    assert_eq!((revision.char_count, revision.content_sha256), (3, ContentHash::of("old")));
+    assert_eq!((revision.summary.version.0, revision.content.as_str()), (1, "old"));
+    assert_eq!((revision.summary.char_count, revision.summary.content_sha256), (3, ContentHash::of("old")));
 });
 
 both_databases!(a_scope_without_a_document_has_an_empty_history, async |given| {

@@ -105,7 +105,10 @@ both_databases!(the_history_says_what_a_change_was_for, async |given| {
     let said: Vec<_> = history.iter().map(|it| (it.message.as_deref(), it.restored_from)).collect();
     assert_eq!(said, [(Some("back"), Some(Version(1))), (Some("why"), None), (None, None)]);
     let revision = given.store.revision(&root, Version(3)).await.unwrap();
-    assert_eq!((revision.message.as_deref(), revision.restored_from), (Some("back"), Some(Version(1))));
+    assert_eq!(
+        (revision.summary.message.as_deref(), revision.summary.restored_from),
+        (Some("back"), Some(Version(1)))
+    );
     for (message, kept) in [("   ", None), ("x", Some("x"))] {
         let content = format!("a text for {message}");
         let save = DocumentSaveParams { message: Some(message.to_owned()), ..text(&root, &content) };
