@@ -103,12 +103,10 @@ pub enum AgentError {
     #[error("the turn failed by a fault of the gateway; its log has the details")]
     Panicked,
     /// As many turns run as may.
-    #[error(
-        "{limit} turns are running on this gateway, and no more may at once; wait for one to end, or cancel one"
-    )]
+    #[error("{limit} turns are running on this gateway, and no more may at once")]
     TooManyTurns { limit: usize },
     /// As many turns wait for the thread as may.
-    #[error("{limit} turns wait for this thread already, and no more may; wait for one to begin")]
+    #[error("{limit} turns wait for this thread already, and no more may")]
     QueueFull { limit: usize },
     /// The workspace has used what it may use in a day.
     #[error("the turns of this workspace have used the {limit} tokens that they may use in a day (UTC)")]
@@ -206,7 +204,10 @@ impl Hint for AgentError {
             AgentError::TooLong { .. } => {
                 "ask for less, or raise turns.max_context_tokens if the model takes more"
             }
-            AgentError::TooManyTurns { .. } => "raise limits.turns to allow more at once",
+            AgentError::TooManyTurns { .. } => {
+                "wait for one to end, or cancel one; limits.turns allows more at once"
+            }
+            AgentError::QueueFull { .. } => "wait for one to begin, or cancel the one that runs",
             AgentError::TokensSpent { .. } => "wait for tomorrow, or raise limits.tokens_per_day",
             AgentError::CutCall { .. } => "ask for less at once",
             AgentError::Refused => "ask differently, or ask another model with --model",

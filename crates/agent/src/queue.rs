@@ -4,16 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use protocol::ThreadId;
+use protocol::limits::MAX_WAITING_TURNS;
 
 /// One queue a thread; gone when nobody waits.
 #[derive(Default)]
 pub(crate) struct Queues {
     threads: Mutex<HashMap<ThreadId, Weak<tokio::sync::Mutex<()>>>>,
 }
-
-/// Turns that may wait for their thread. Whoever asks over HTTP cannot be told that nobody waits any more, so that they
-/// could otherwise pile up without end.
-pub(crate) const MAX_WAITING: usize = 32;
 
 impl Queues {
     /// The queue of a thread: its lock is fair. None when as many wait as may; whoever has it waits for as long as they keep
@@ -22,7 +19,7 @@ impl Queues {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = threads.get(thread_id).and_then(Weak::upgrade) {
             // One of those is ours.
-            return (Arc::strong_count(&queue) <= MAX_WAITING).then_some(queue);
+            return (Arc::strong_count(&queue) <= MAX_WAITING_TURNS).then_some(queue);
         }
         threads.retain(|_, queue| queue.strong_count() > 0);
         let queue = Arc::default();
@@ -39,7 +36,8 @@ mod tests {
     fn only_so_many_wait_for_a_thread() {
         let queues = Queues::default();
         let (thread, other) = (ThreadId::new(), ThreadId::new());
-        let mut waiting: Vec<_> = (0..MAX_WAITING).map(|_| queues.of(&thread).expect("a place")).collect();
+        let mut waiting: Vec<_> =
+            (0..MAX_WAITING_TURNS).map(|_| queues.of(&thread).expect("a place")).collect();
         assert!(queues.of(&thread).is_none());
         assert!(queues.of(&other).is_some(), "threads do not wait for each other");
         drop(waiting.pop());

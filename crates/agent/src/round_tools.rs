@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -15,6 +15,9 @@ use crate::task::blocking;
 
 /// How long a source may take to say what it offers.
 const OFFER_TIME: Duration = Duration::from_secs(5);
+
+/// What the file tools need is known also where they are not offered.
+static FILE_TOOLS: LazyLock<Toolbox> = LazyLock::new(Toolbox::files);
 
 /// The tools of the present round.
 pub(crate) struct RoundTools {
@@ -82,7 +85,7 @@ impl RoundTools {
 
     /// What a call of this or an earlier turn needs; none where nobody knows. Tools for files are known everywhere.
     pub(crate) fn needs(&self, call: &ToolCall) -> Option<Needs> {
-        self.toolbox.needs(call).or_else(|| Toolbox::files().needs(call))
+        self.toolbox.needs(call).or_else(|| FILE_TOOLS.needs(call))
     }
 
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {

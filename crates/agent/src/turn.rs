@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hooks::{Phase, TurnContext};
+use protocol::limits::MAX_WAITING_TURNS;
 use protocol::method::{TurnGetResult, TurnStartParams, TurnWatchResult};
 use protocol::{Hint as _, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
@@ -16,7 +17,6 @@ use store::{Lease, StoreError, TurnActor};
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
 use crate::preparation::{Agent, PromptRequest, Reach};
-use crate::queue::MAX_WAITING;
 use crate::round::Rounds;
 use crate::running::{Place, Watched};
 use crate::settings::WhenBusy;
@@ -31,7 +31,7 @@ const LONGEST_LEASE: Duration = Duration::from_secs(75);
 pub(crate) const RENEWAL: Duration = Duration::from_secs(5);
 /// How often a running turn looks whether another gateway was told to stop it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long somebody who stops a turn of another gateway waits for its end.
+/// How long somebody who stops a turn waits for its end, here and then at another gateway.
 const STOP_TIME: Duration = Duration::from_secs(15);
 /// How often somebody who waits for a thread asks again.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
@@ -165,12 +165,12 @@ impl Agent {
         let limits = &self.settings.turns.limits;
         // In this process, who came first is served first; between gateways it is who asks first.
         let queue = match self.settings.turns.when_busy {
-            WhenBusy::Queue => {
-                Some(self.queues.of(&start.thread_id).ok_or(AgentError::QueueFull { limit: MAX_WAITING })?)
-            }
+            WhenBusy::Queue => Some(
+                self.queues.of(&start.thread_id).ok_or(AgentError::QueueFull { limit: MAX_WAITING_TURNS })?,
+            ),
             WhenBusy::Refuse => None,
         };
-        let _place = match &queue {
+        let _turn_in_queue = match &queue {
             Some(queue) => Some(queue.lock().await),
             None => None,
         };
@@ -257,7 +257,7 @@ impl Agent {
         })
     }
 
-    /// Stops a turn, wherever it runs, and answers with it when it has ended.
+    /// Stops a turn, wherever it runs, and answers with it when it has ended, or as it is when that takes too long.
     pub fn cancel_turn<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -337,7 +337,6 @@ impl HeldTurn {
         if let Err(error) = self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
             tracing::warn!(%error, turn = %self.id(), "a hook failed after a turn");
         }
-        self.agent.running.end(self.id());
     }
 
     /// Does a part of the turn, and keeps the lease meanwhile; how the turn ends if it fails, panics or must stop.

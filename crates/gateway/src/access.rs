@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::Reach;
-use protocol::{AccessToken, AuthenticationFailure, Role, Timestamp, TokenId, WorkspaceId};
+use protocol::{AccessToken, AuthenticationFailure, Role, STDIO_ACTOR, Timestamp, TokenId, WorkspaceId};
 use store::{Store, StoreError, hash_secret};
 
 use crate::access_counts::AccessCounts;
@@ -35,7 +35,7 @@ impl Actor {
     /// The parent process on the other end of stdio.
     pub(crate) fn stdio() -> Self {
         Self {
-            name: "stdio".to_owned(),
+            name: STDIO_ACTOR.to_owned(),
             role: Role::Owner,
             workspace_id: None,
             expires_at: None,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::blocking;
-use protocol::Hint;
+use protocol::{GATEWAY_ACTOR, Hint, Timestamp};
 use store::{
     Database, RestoredTokens, Store, StoreError, check_sqlite, copy_backup, copy_sqlite, sqlite_files_beside,
 };
@@ -14,7 +14,6 @@ use crate::data_directory::{DataDirectory, DataDirectoryError, OF_ANOTHER};
 use crate::database_file;
 use crate::known_databases::KnownDatabases;
 use crate::owner::{self, OwnerError};
-use crate::upkeep::GATEWAY;
 
 /// Where a copy is made ready before it becomes the database.
 const RESTORING_FILE: &str = "restoring.db";
@@ -121,7 +120,8 @@ pub async fn back_up(database: &Path, to: &Path, existing: Existing) -> Result<(
     })
     .await?;
     let mut beside = to.as_os_str().to_owned();
-    beside.push(format!(".{}", std::process::id()));
+    // What a kill has left behind is in nobody's way.
+    beside.push(format!(".{}-{}", std::process::id(), Timestamp::now().milliseconds()));
     let beside = PathBuf::from(beside);
     let finished = match copy_sqlite(database.to_owned(), beside.clone()).await {
         Ok(()) => rename(&beside, to).await,
@@ -130,7 +130,7 @@ pub async fn back_up(database: &Path, to: &Path, existing: Existing) -> Result<(
         }
     };
     if finished.is_err() {
-        blocking(move || drop(std::fs::remove_file(beside))).await;
+        blocking(move || remove_database(&beside)).await;
     }
     finished
 }
@@ -180,7 +180,7 @@ async fn prepare(
     let failed = |source| BackupError::Database { action: "restore into", path: ready.to_owned(), source };
     copy_backup(backup.to_owned(), ready.to_owned()).await.map_err(failed)?;
     let store = Store::open(&Database::Sqlite(ready.to_owned())).await.map_err(failed)?;
-    let instance = store.become_restored(tokens, GATEWAY).await.map_err(failed)?;
+    let instance = store.become_restored(tokens, GATEWAY_ACTOR).await.map_err(failed)?;
     // The token first: a database that is in its place must never be without one that opens it.
     owner::renew(directory, &store).await?;
     store.close().await;

@@ -70,7 +70,9 @@ pub(crate) fn from_store(failure: StoreError) -> ErrorObject {
         StoreError::TooManyTurns { limit } => ErrorObject::with(ErrorKind::LimitReached, message, |data| {
             data.what = Some(ErrorSubject::WorkspaceTurns);
             data.limit = Some(limit);
-            data.hint = Some("raise limits.workspace_turns to allow more at once".to_owned());
+            data.hint = Some(
+                "wait for one to end, or cancel one; limits.workspace_turns allows more at once".to_owned(),
+            );
         }),
         StoreError::InvalidValue { .. } => invalid_params(message),
         StoreError::LogPruned { oldest, .. } => {
@@ -171,8 +173,12 @@ fn add_details(data: &mut ErrorData, failure: &AgentError) {
             data.phase = Some(phase.name().to_owned());
         }
         AgentError::NoModel | AgentError::NoAnswer => data.retryable = Some(false),
-        AgentError::TooManyTurns { limit } | AgentError::QueueFull { limit } => {
+        AgentError::TooManyTurns { limit } => {
             data.what = Some(ErrorSubject::Turns);
+            data.limit = Some(*limit as u64);
+        }
+        AgentError::QueueFull { limit } => {
+            data.what = Some(ErrorSubject::WaitingTurns);
             data.limit = Some(*limit as u64);
         }
         AgentError::TokensSpent { limit } => {

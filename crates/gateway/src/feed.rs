@@ -208,7 +208,9 @@ fn with_origin(mut params: String, origin: &ChangeOrigin) -> serde_json::Result<
     let origin = serde_json::to_string(origin)?;
     if params.ends_with('}') {
         params.pop();
-        params.push(',');
+        if params.trim_end() != "{" {
+            params.push(',');
+        }
         params.push_str(&origin[1..]);
     }
     Ok(params)
@@ -292,5 +294,15 @@ mod tests {
         // Otherwise whoever has the third would be told for ever that there is a fourth, and get nothing.
         assert_eq!((after(3), *feed.head.borrow()), (vec![(4, false)], Sequence(4)));
         assert_eq!(after(4), []);
+    }
+
+    #[test]
+    fn a_change_without_parameters_has_an_origin_too() {
+        let origin = ChangeOrigin { changed_at: Timestamp::from_milliseconds(0), changed_by: None };
+        for params in ["{}", r#"{"text":"x"}"#] {
+            let with_origin = with_origin(params.to_owned(), &origin).unwrap();
+            let read: serde_json::Value = serde_json::from_str(&with_origin).unwrap();
+            assert!(read.get("changed_at").is_some(), "{with_origin}");
+        }
     }
 }

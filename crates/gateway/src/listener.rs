@@ -304,21 +304,21 @@ impl ConnectionPool {
     fn admit(self: &Arc<Self>, source: IpAddr) -> Option<Arc<ConnectionSlot>> {
         let leave = CancellationToken::new();
         let mut slots = self.lock();
-        if slots.unauthenticated.len() >= self.limits.unauthenticated
-            || slots.count >= self.limits.connections
-        {
+        let is_full = slots.unauthenticated.len() >= self.limits.unauthenticated
+            || slots.count >= self.limits.connections;
+        if is_full {
             let (_, oldest) = slots.unauthenticated.pop_first()?;
             oldest.cancel();
-            if let Some(times) = self.evicted.pass() {
-                let limit = self.limits.unauthenticated;
-                tracing::warn!(%source, times, limit, "closed connections without a token, to make room for others");
-            }
         }
         let number = slots.next;
         slots.next += 1;
         slots.count += 1;
         slots.unauthenticated.insert(number, leave.clone());
         drop(slots);
+        if is_full && let Some(times) = self.evicted.pass() {
+            let limit = self.limits.unauthenticated;
+            tracing::warn!(%source, times, limit, "closed connections without a token, to make room for others");
+        }
         Some(Arc::new(ConnectionSlot {
             pool: Arc::clone(self),
             number,

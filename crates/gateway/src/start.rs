@@ -10,7 +10,7 @@ use agent::{Agent, blocking};
 use futures_util::future::BoxFuture;
 use hooks::{HookPackage, RegistrationError};
 use prompt::{BootstrapError, create_bootstrap_files};
-use protocol::{AuditEntry, AuditEntryId, AuditEvent, Hint, InstanceId, Timestamp};
+use protocol::{AuditEntry, AuditEntryId, AuditEvent, GATEWAY_ACTOR, Hint, InstanceId, Timestamp};
 use rpc::Endpoint;
 use store::{Database, Store, StoreError, sqlite_files_beside};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -28,13 +28,17 @@ use crate::owner::{self, OwnerError};
 use crate::peer::Peer;
 use crate::service::{Service, Shared};
 use crate::settings::GatewaySettings;
-use crate::upkeep::{self, GATEWAY};
+use crate::upkeep;
 
 /// How long open connections and their requests are waited for at shutdown.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
 /// How long background hooks are waited for at shutdown.
 const HOOK_TIME: Duration = Duration::from_secs(5);
+
+/// How long the end may take after that, hooks included: a database that says nothing must not keep the process until
+/// whoever stops it kills it. Both together are less than `TimeoutStopSec` in examples/systemd/foreword.service.
+const LAST_TIME: Duration = Duration::from_secs(15);
 
 /// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
@@ -299,6 +303,13 @@ impl Gateway {
             tracing::warn!("some connections did not end in time");
         }
         self.background.iter().for_each(JoinHandle::abort);
+        if tokio::time::timeout(LAST_TIME, self.leave_store()).await.is_err() {
+            tracing::warn!("the database did not answer in time, and is left as it is");
+        }
+    }
+
+    /// Ends turns, writes what is not written yet and closes the database.
+    async fn leave_store(&self) {
         self.service.shared.agent.shutdown(HOOK_TIME).await;
         if let Err(error) = self.service.shared.access.flush_counts().await {
             tracing::warn!(%error, "the last minute of the audit could not be written");
@@ -373,5 +384,11 @@ async fn resolve(settings: &GatewaySettings) -> Result<SocketAddr, StartError> {
 
 /// An entry of the audit about what the gateway itself does.
 fn by_gateway(event: AuditEvent, at: Timestamp) -> AuditEntry {
-    AuditEntry { id: AuditEntryId::new(), at, actor: Some(GATEWAY.to_owned()), workspace_id: None, event }
+    AuditEntry {
+        id: AuditEntryId::new(),
+        at,
+        actor: Some(GATEWAY_ACTOR.to_owned()),
+        workspace_id: None,
+        event,
+    }
 }

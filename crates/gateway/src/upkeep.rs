@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use protocol::GATEWAY_ACTOR;
 use store::{StoreError, Wake};
 use tokio::sync::Notify;
 use tokio::sync::broadcast::error::RecvError;
@@ -10,8 +11,6 @@ use tokio::task::JoinHandle;
 
 use crate::service::Shared;
 
-/// Who cancels a turn whose token is no longer valid, revokes the tokens of a backup, and starts a gateway.
-pub(crate) const GATEWAY: &str = "gateway";
 /// How often turns of gateways that are gone, and tokens that are no longer valid, are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often what was counted for the audit is written down.
@@ -86,7 +85,8 @@ async fn cancel_turns_of_invalid_tokens(shared: &Arc<Shared>) {
                 // On its own: it waits for the end of a turn, and nobody waits for that here.
                 tokio::spawn(async move {
                     tracing::info!(turn = %turn_id, "cancelling a turn whose token is no longer valid");
-                    if let Err(error) = agent.cancel_turn(&workspace_id, &turn_id, Some(GATEWAY)).await {
+                    if let Err(error) = agent.cancel_turn(&workspace_id, &turn_id, Some(GATEWAY_ACTOR)).await
+                    {
                         tracing::warn!(%error, turn = %turn_id, "a turn could not be cancelled");
                     }
                 });

@@ -10,6 +10,11 @@ use crate::{
     AuditEntryId, ContentHash, HowDecided, Role, SandboxLevel, Timestamp, TokenId, TurnId, WorkspaceId,
 };
 
+/// Who does what no token does.
+pub const GATEWAY_ACTOR: &str = "gateway";
+/// The parent process on the other end of stdio.
+pub const STDIO_ACTOR: &str = "stdio";
+
 /// Something that matters to whoever is responsible for a gateway.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditEntry {

@@ -175,6 +175,8 @@ pub enum ErrorSubject {
     Turns,
     /// Turns that run in a workspace.
     WorkspaceTurns,
+    /// Turns that wait for their thread.
+    WaitingTurns,
     /// Tokens that a workspace spends in a day.
     TokensPerDay,
     /// Something that only a newer gateway knows.

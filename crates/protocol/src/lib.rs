@@ -61,7 +61,7 @@ pub mod tool;
 pub mod tree;
 pub mod turn;
 
-pub use audit::{AuditEntry, AuditEvent, AuthenticationFailure};
+pub use audit::{AuditEntry, AuditEvent, AuthenticationFailure, GATEWAY_ACTOR, STDIO_ACTOR};
 pub use compare::{ComparedAgent, ComparedFile, Comparison, ReadingTime};
 pub use document::{
     Document, DocumentStatus, DocumentSummary, ResolvedDocument, Revision, RevisionReason, RevisionSummary,

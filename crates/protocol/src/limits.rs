@@ -26,6 +26,9 @@ pub const MAX_NAME_CHARACTERS: usize = 200;
 pub const MAX_SAVE_MESSAGE_CHARACTERS: usize = 500;
 /// Most bytes of a path.
 pub const MAX_PATH_BYTES: usize = 4_096;
+/// Most turns that wait for one thread. Whoever asks over HTTP cannot be told that nobody waits any more, so that turns
+/// could otherwise pile up without end.
+pub const MAX_WAITING_TURNS: usize = 32;
 
 /// The limits that a client meets, with what each is of: the table of the protocol reference.
 pub const TABLE: &[(usize, &str)] = &[
@@ -43,6 +46,7 @@ pub const TABLE: &[(usize, &str)] = &[
     (MAX_THREAD_LIST_LIMIT as usize, "threads of one `thread/list` answer"),
     (MAX_SKILL_LIST, "skills of one `skill/list` answer"),
     (TURN_PAGE_BYTES, "bytes of steps after which a `turn/get` answers with no further one"),
+    (MAX_WAITING_TURNS, "turns that wait for one thread at one gateway"),
     (MAX_HISTORY_LIMIT as usize, "revisions of one history answer"),
     (DEFAULT_HISTORY_LIMIT as usize, "revisions of a history answer when the call names no limit"),
 ];

@@ -2,11 +2,10 @@
 
 use futures_util::future::BoxFuture;
 use protocol::{
-    ApprovalDecision, ApprovalRequest, AuditEvent, ContentHash, ErrorSubject, HowDecided, Timestamp, Turn,
-    TurnApproval, TurnId, TurnStatus, WorkspaceId,
+    ApprovalDecision, ApprovalRequest, AuditEvent, ContentHash, ErrorSubject, GATEWAY_ACTOR, HowDecided,
+    Timestamp, Turn, TurnApproval, TurnId, TurnStatus, WorkspaceId,
 };
 
-use crate::audit::GATEWAY;
 use crate::column::{enum_str, to_json, values};
 use crate::lease::{self, TurnHold};
 use crate::on::{Columns, On};
@@ -207,7 +206,7 @@ async fn decide(
     let (turn_id, allowed, how) = (turn.id.clone(), *allowed, *how);
     let event = AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, how, identity };
     // Nobody decides what expires; then it is the gateway that says no.
-    let by = if how == HowDecided::Expired { Some(GATEWAY) } else { decided_by.as_deref() };
+    let by = if how == HowDecided::Expired { Some(GATEWAY_ACTOR) } else { decided_by.as_deref() };
     audit::record(write.on, by, Some(&write.workspace_id), event).await?;
     Ok(TurnApproval { decision: Some(decision), ..asked })
 }

@@ -8,9 +8,6 @@ use crate::on::{Columns, On};
 use crate::retention::OldRows;
 use crate::{Store, StoreError};
 
-/// Who did what no token did.
-pub(crate) const GATEWAY: &str = "gateway";
-
 const ENTRIES: OldRows = OldRows {
     delete: "DELETE FROM audit_entry WHERE id IN",
     select: "SELECT id FROM audit_entry WHERE at < $1",

@@ -66,9 +66,7 @@ pub enum StoreError {
         turn_id: Option<TurnId>,
     },
     /// The workspace has as many turns running as it may.
-    #[error(
-        "{limit} turns are running in this workspace, and no more may at once; wait for one to end, or cancel one"
-    )]
+    #[error("{limit} turns are running in this workspace, and no more may at once")]
     TooManyTurns { limit: u64 },
     /// A value is not acceptable.
     #[error("`{field}` {reason}")]

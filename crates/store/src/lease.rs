@@ -121,13 +121,8 @@ impl Store {
         error: &'a TurnError,
     ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
         Box::pin(async move {
-            let mut failed = Vec::new();
-            for expired in self.expired_turns(now, limit).await? {
-                if !living.contains(&expired.id) {
-                    failed.extend(self.fail_turn(expired, EndGuard::ExpiredAt(now), error.clone()).await?);
-                }
-            }
-            Ok(failed)
+            let expired = self.expired_turns(now, limit).await?;
+            self.fail_turns(expired, living, &EndGuard::ExpiredAt(now), error).await
         })
     }
 
@@ -146,35 +141,38 @@ impl Store {
                 turn_columns!(),
                 " FROM turn WHERE turn.status = 'running' AND lease_expires_at > $1 ORDER BY id LIMIT $2"
             );
-            let mut failed = Vec::new();
             if self.is_postgres() {
-                return Ok(failed);
+                return Ok(Vec::new());
             }
             let found = self
                 .read(async move |on: &mut On<'_>| {
                     on.all(BEYOND, values![latest, limit], |mut row| read_turn(&mut row)).await
                 })
                 .await?;
-            for turn in found.into_iter().filter(|turn| !living.contains(&turn.id)) {
-                failed.extend(self.fail_turn(turn, EndGuard::LeasedBeyond(latest), error.clone()).await?);
-            }
-            Ok(failed)
+            self.fail_turns(found, living, &EndGuard::LeasedBeyond(latest), error).await
         })
     }
 
-    async fn fail_turn(
+    /// Fails those of some turns that are not `living` and for which the guard still holds.
+    async fn fail_turns(
         &self,
-        expired: Turn,
-        guard: EndGuard,
-        error: TurnError,
-    ) -> Result<Option<Turn>, StoreError> {
-        let end = EndTurn::new(FinishTurn::new(TurnEnd::Failed(error)))?;
-        // A renewal does not wait for the workspace: whether the lease is over is asked again by the statement.
-        let workspace_id = expired.workspace_id.clone();
-        self.write_workspace(&workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
-            write.end_turn(&expired.id, &end, &guard).await
-        })
-        .await
+        turns: Vec<Turn>,
+        living: &[TurnId],
+        guard: &EndGuard,
+        error: &TurnError,
+    ) -> Result<Vec<Turn>, StoreError> {
+        let mut failed = Vec::new();
+        for Turn { id, workspace_id, .. } in turns.into_iter().filter(|turn| !living.contains(&turn.id)) {
+            let end = EndTurn::new(FinishTurn::new(TurnEnd::Failed(error.clone())))?;
+            let guard = guard.clone();
+            // A renewal does not wait for the workspace: whether the lease is over is asked again by the statement.
+            let ended =
+                self.write_workspace(&workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
+                    write.end_turn(&id, &end, &guard).await
+                });
+            failed.extend(ended.await?);
+        }
+        Ok(failed)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use instructions::{is_invisible, skeleton};
 use protocol::limits::{MAX_NAME_CHARACTERS, MAX_PATH_BYTES};
+use protocol::{GATEWAY_ACTOR, STDIO_ACTOR};
 
 use crate::StoreError;
 
@@ -22,7 +23,7 @@ pub(crate) fn check(field: &'static str, name: &str) -> Result<(), StoreError> {
 }
 
 /// Names under which something else than a token acts.
-const RESERVED_NAMES: [&str; 2] = [crate::audit::GATEWAY, "stdio"];
+const RESERVED_NAMES: [&str; 2] = [GATEWAY_ACTOR, STDIO_ACTOR];
 
 /// Checks the name of a token. Whatever is done with it is signed with the name, so that it must not look like another.
 pub(crate) fn check_signature(name: &str) -> Result<(), StoreError> {
