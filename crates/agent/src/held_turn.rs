@@ -60,12 +60,17 @@ pub(crate) struct TurnModel {
     pub(crate) summariser: Summariser,
 }
 
-/// The session of a thread after a turn that ended well, and the version it is based on.
-pub(crate) type SessionAfter = Option<Box<(Session, Version)>>;
+/// What a thread carries on from a turn that ended well.
+pub(crate) struct ThreadAfter {
+    /// Its session, and the version that is based on.
+    pub(crate) session: Option<Box<(Session, Version)>>,
+    /// The hidden tools that it has asked for, if that is more than before.
+    pub(crate) requested_tools: Option<Vec<String>>,
+}
 
 /// How a turn ended.
 pub(crate) enum Outcome {
-    Completed(SessionAfter),
+    Completed(ThreadAfter),
     Failed(AgentError),
     Cancelled,
 }
@@ -288,12 +293,15 @@ impl HeldTurn {
             last.extend(text);
         }
         last.extend(effects);
-        let end = match outcome {
-            Outcome::Completed(session) => TurnEnd::Completed { session: session.clone() },
-            Outcome::Failed(error) => TurnEnd::Failed(turn_error(error)),
-            Outcome::Cancelled => TurnEnd::Cancelled,
+        let (end, requested_tools) = match outcome {
+            Outcome::Completed(ThreadAfter { session, requested_tools }) => {
+                (TurnEnd::Completed { session: session.clone() }, requested_tools.clone())
+            }
+            Outcome::Failed(error) => (TurnEnd::Failed(turn_error(error)), None),
+            Outcome::Cancelled => (TurnEnd::Cancelled, None),
         };
-        let finish = FinishTurn { end, usage: Some(self.running.usage()), items: last.clone(), events };
+        let usage = Some(self.running.usage());
+        let finish = FinishTurn { end, usage, items: last.clone(), events, requested_tools };
         let (agent, actor) = (&self.agent, self.subject.request.actor.as_deref());
         let deadline = tokio::time::Instant::now() + WRITE_FOR;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();

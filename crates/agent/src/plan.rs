@@ -14,7 +14,7 @@ use tools::{RoundContext, ToolContext, ToolLimits};
 
 use crate::approvals::TurnApprovals;
 use crate::error::AgentError;
-use crate::held_turn::{HeldTurn, SessionAfter};
+use crate::held_turn::{HeldTurn, ThreadAfter};
 use crate::history::{CompactionReason, History};
 use crate::preparation::{Agent, Prepared, Reach};
 use crate::round_tools::RoundTools;
@@ -41,10 +41,13 @@ pub(crate) struct TurnPlan {
 }
 
 impl TurnPlan {
-    /// The session as it is saved when the turn has ended well.
-    pub(crate) fn session_after(&self) -> SessionAfter {
-        let session = self.session.as_ref()?;
-        Some(Box::new(session.after(self.resolver.as_ref()?)))
+    /// What the thread carries on when the turn has ended well.
+    pub(crate) fn thread_after(&self) -> ThreadAfter {
+        let session = self.session.as_ref().zip(self.resolver.as_ref());
+        ThreadAfter {
+            session: session.map(|(session, resolver)| Box::new(session.after(resolver))),
+            requested_tools: self.tools.newly_requested(),
+        }
     }
 }
 
@@ -53,11 +56,10 @@ impl HeldTurn {
     pub(crate) async fn plan(&self) -> Result<TurnPlan, AgentError> {
         let agent = &self.agent;
         // The prompt and the history are not made from each other: what waits for the disk waits at the same time.
-        let (mut prepared, stored) =
-            tokio::try_join!(agent.prepare_for(&self.subject), self.stored_history())?;
+        let prepared = agent.prepare_for(&self.subject, self.first_tools());
+        let ((mut prepared, tools), stored) = tokio::try_join!(prepared, self.stored_history())?;
         self.set_hook_context(prepared.context.as_ref().clone());
         let mut session = agent.open_session(&self.subject, prepared.session.clone());
-        let tools = self.first_tools().await?;
         let budget = self.history_budget(&prepared.compiled, &tools.specs())?;
         let history = self.fit_history(stored, budget, CompactionReason::TurnStart).await?;
         self.running.spend(history.usage);
@@ -100,9 +102,8 @@ impl HeldTurn {
     }
 
     async fn first_tools(&self) -> Result<RoundTools, AgentError> {
-        let mut tools = RoundTools::new(self.agent.sources.clone(), self.tool_context().await?);
-        tools.refresh(&self.round_context(1)).await;
-        Ok(tools)
+        let context = self.tool_context().await?;
+        self.agent.first_tools(&self.subject, context, self.stored.id.clone()).await
     }
 
     /// Tokens that are left for earlier turns.

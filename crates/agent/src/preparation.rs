@@ -18,7 +18,7 @@ use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptSource};
 use protocol::{ThreadId, ThreadMode, TurnId, Version, WorkspaceId};
 use store::Store;
 use tokens::Counter;
-use tools::{Permission, ShellTools, ToolSource};
+use tools::{Permission, ShellTools, ToolContext, ToolSource};
 
 use crate::contributions;
 use crate::directory::WorkingDirectory;
@@ -26,6 +26,7 @@ use crate::document_hook;
 use crate::error::AgentError;
 use crate::queue::Queues;
 use crate::records::Records;
+use crate::round_tools::RoundTools;
 use crate::running::Running;
 use crate::runtime_context;
 use crate::settings::AgentSettings;
@@ -71,6 +72,8 @@ pub struct PromptRequest {
     pub reach: Reach,
     /// Slugs of the skills that the turn names.
     pub skills: Vec<String>,
+    /// Hidden domains of tools that are to be there from the first round on.
+    pub tool_domains: Vec<String>,
 }
 
 /// How far somebody's token reaches.
@@ -147,11 +150,19 @@ impl Agent {
 
     /// Compiles the prompt of a thread's next turn. Nothing is kept but the records of the hooks that ran.
     pub fn prepare<'a>(&'a self, request: &'a PromptRequest) -> BoxFuture<'a, Result<Prepared, AgentError>> {
-        Box::pin(async move { self.prepare_for(&self.load(request).await?).await })
+        Box::pin(async move {
+            let subject = self.load(request).await?;
+            let tools = self.first_tools(&subject, ToolContext::without_directory(), TurnId::new());
+            Ok(self.prepare_for(&subject, tools).await?.0)
+        })
     }
 
-    /// The same for what is loaded already.
-    pub(crate) async fn prepare_for(&self, subject: &Subject) -> Result<Prepared, AgentError> {
+    /// The same for what is loaded already, with the tools of the first round.
+    pub(crate) async fn prepare_for(
+        &self,
+        subject: &Subject,
+        tools: impl Future<Output = Result<RoundTools, AgentError>>,
+    ) -> Result<(Prepared, RoundTools), AgentError> {
         let session = match &subject.instructions {
             Some(directory) => Some(self.session(subject, directory).await?),
             None => None,
@@ -162,6 +173,9 @@ impl Agent {
         }
         let mut turn = Arc::new(turn);
         let mut input = self.run_hooks(&mut turn).await?;
+        // After the hooks, because a source may follow what they decided; before the compiler, which lists what is hidden.
+        let tools = tools.await?;
+        input.hidden_domains = tools.hidden_domains();
         let files = session.as_ref().zip(subject.instructions.as_ref()).map(|(prepared, directory)| {
             let file_tools = file_tools(subject.thread.mode, subject.directory.is_some());
             SessionFiles { session: &prepared.session, settings: &directory.settings, file_tools }
@@ -176,7 +190,7 @@ impl Agent {
             Arc::make_mut(&mut turn).earlier.extend(after.contributions.iter().cloned());
         }
         compiled.manifest.diagnostics.extend(contributions::late_diagnostics(after));
-        Ok(Prepared { session, compiled, context: turn })
+        Ok((Prepared { session, compiled, context: turn }, tools))
     }
 
     /// Waits for what runs in the background and for what is being written.

@@ -9,7 +9,7 @@ use prompt::CompiledPrompt;
 use protocol::message::TurnMessage;
 use protocol::method::PromptResult;
 use protocol::preview::{FrozenStart, PromptSizes, ToolSize};
-use protocol::prompt::{RoundRequest, ToolChoice};
+use protocol::prompt::ToolChoice;
 use protocol::{ThreadId, ThreadMode, ToolSpec, TurnId, Version, WorkspaceId};
 use tokens::Counter;
 use tools::{RoundContext, ToolContext};
@@ -22,7 +22,7 @@ use crate::preparation::{
     Agent, PreparedSession, PromptRequest, SessionFiles, SessionStart, add_files, compile, configured_input,
     own_sources,
 };
-use crate::round_tools::{RoundTools, shown_tools};
+use crate::round_tools::RoundTools;
 use crate::settings::{AgentSettings, TurnSettings};
 use crate::skills_domain::{self, SkillsDomain};
 use crate::subject::Subject;
@@ -71,7 +71,8 @@ impl Agent {
     ) -> BoxFuture<'a, Result<Preview, AgentError>> {
         Box::pin(async move {
             let subject = Subject { start, ..self.load(request).await? };
-            let prepared = self.prepare_for(&subject).await?;
+            let tools = self.first_tools(&subject, ToolContext::without_directory(), TurnId::new());
+            let (prepared, tools) = self.prepare_for(&subject, tools).await?;
             let history = match start {
                 SessionStart::Thread => {
                     self.history_so_far(&subject.workspace.id, &subject.thread.id).await?
@@ -85,8 +86,6 @@ impl Agent {
                 }
                 _ => None,
             };
-            let mut tools = RoundTools::new(self.sources.clone(), ToolContext::without_directory());
-            tools.refresh(&subject.round_context(TurnId::new(), 1)).await;
             let specs = tools.specs();
             let mut compiled = prepared.compiled;
             let notes = unsaid(&compiled, history.entries());
@@ -155,11 +154,9 @@ pub fn directory_preview<'a>(
             let section = skills_domain::contributed(skills, session.root.clone(), cwd.to_owned()).await;
             input.contributed.extend(section);
         }
-        let counter = Arc::new(Counter::default());
-        let mut compiled = compile(settings, Arc::clone(&counter), input).await;
         let of_sources = settings.clone();
         let sources = blocking(move || own_sources(&of_sources, skills)).await;
-        let mut tools = RoundTools::new(sources, ToolContext::without_directory());
+        let mut tools = RoundTools::new(sources, ToolContext::without_directory(), Vec::new());
         let round = RoundContext {
             workspace_id: WorkspaceId::new(),
             thread_id: ThreadId::new(),
@@ -168,9 +165,14 @@ pub fn directory_preview<'a>(
             root: session.root.clone(),
             directory: Some(cwd.to_owned()),
             actor: None,
+            is_bound: false,
+            chosen_domains: Vec::new(),
             round: 1,
         };
         tools.refresh(&round).await;
+        input.hidden_domains = tools.hidden_domains();
+        let counter = Arc::new(Counter::default());
+        let mut compiled = compile(settings, Arc::clone(&counter), input).await;
         add_request(&mut compiled, mode, &tools);
         let tools = tools.specs();
         let sizes = sizes(&settings.turns, &counter, &compiled, &tools);
@@ -181,8 +183,7 @@ pub fn directory_preview<'a>(
 /// What the first round would be asked with besides the prompt.
 fn add_request(compiled: &mut CompiledPrompt, mode: ThreadMode, tools: &RoundTools) {
     compiled.manifest.diagnostics.extend_from_slice(tools.diagnostics());
-    let (tools, tool_choice, notes) = (shown_tools(&tools.specs()), ToolChoice::Auto, Vec::new());
-    compiled.manifest.request = Some(RoundRequest { mode, tools, tool_choice, notes });
+    compiled.manifest.request = Some(tools.round_request(mode, ToolChoice::Auto, Vec::new()));
 }
 
 /// How much of the window a request without earlier turns would take.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use futures_util::StreamExt as _;
 use prompt::{RECOVERY_CONTINUATION, RETRY_INSTRUCTION, notes};
 use protocol::message::{MessageNote, TurnItem, TurnMessage};
-use protocol::prompt::{RoundNote, RoundRequest};
+use protocol::prompt::RoundNote;
 use protocol::round::{CacheMark, RoundOutcome};
 use protocol::{TokenUsage, ToolCall};
 use provider::{
@@ -20,7 +20,6 @@ use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::history::CompactionReason;
 use crate::plan::TurnPlan;
-use crate::round_tools::shown_tools;
 use crate::tool_executor::ToolExecutor;
 use crate::turn_message::{self, sent_tokens};
 use crate::turn_notes::mark_said;
@@ -128,13 +127,9 @@ impl<'a> Rounds<'a> {
 
     /// Records what the model is asked with now.
     async fn record_round(&self) -> Result<(), AgentError> {
-        let request = RoundRequest {
-            mode: self.turn.subject.thread.mode,
-            tools: shown_tools(&self.request.tools),
-            tool_choice: self.request.tool_choice,
-            notes: self.notes.clone(),
-        };
         let TurnPlan { prepared, tools, .. } = &self.plan;
+        let mode = self.turn.subject.thread.mode;
+        let request = tools.round_request(mode, self.request.tool_choice, self.notes.clone());
         self.turn.record(self.spent.rounds, &prepared.compiled, request, tools.diagnostics()).await
     }
 

@@ -10,7 +10,7 @@ use tools::RoundContext;
 
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
-use crate::preparation::{Agent, PromptRequest, SessionStart};
+use crate::preparation::{Agent, PromptRequest, Reach, SessionStart};
 use crate::task::blocking;
 
 /// What a [`PromptRequest`] names, loaded, and the request itself.
@@ -58,6 +58,8 @@ impl Subject {
             root: self.root(),
             directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
             actor: self.request.actor.clone(),
+            is_bound: self.request.reach == Reach::Workspace,
+            chosen_domains: self.request.tool_domains.clone(),
             round,
         }
     }

@@ -15,7 +15,7 @@ use provider::{ModelName, Provider};
 use store::{Lease, StoreError, TurnActor};
 
 use crate::error::AgentError;
-use crate::held_turn::{HeldTurn, Outcome, SessionAfter, TurnModel};
+use crate::held_turn::{HeldTurn, Outcome, ThreadAfter, TurnModel};
 use crate::preparation::{Agent, PromptRequest, Reach};
 use crate::round::Rounds;
 use crate::running::{Place, Watched};
@@ -105,6 +105,7 @@ impl Agent {
                 actor: actor.name.clone(),
                 reach,
                 skills: start.skills.clone(),
+                tool_domains: Vec::new(),
             };
             let subject = self.load(&request).await?;
             self.check_skills(&subject).await?;
@@ -366,13 +367,13 @@ impl HeldTurn {
     }
 
     /// Plans the turn and goes through its rounds.
-    async fn answer(&self) -> Result<SessionAfter, AgentError> {
+    async fn answer(&self) -> Result<ThreadAfter, AgentError> {
         let plan = self.plan().await?;
-        let mut session = Rounds::new(self, plan).run().await?.session_after();
-        if let Some((session, _)) = session.as_deref_mut() {
+        let mut after = Rounds::new(self, plan).run().await?.thread_after();
+        if let Some((session, _)) = after.session.as_deref_mut() {
             session.touch(self.touched());
         }
-        Ok(session)
+        Ok(after)
     }
 
     /// Renews the lease; ends only when the turn must.

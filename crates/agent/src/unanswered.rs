@@ -214,7 +214,7 @@ impl Done {
         let touches = match needs {
             Some(Needs::Nothing) => return,
             Some(Needs::Paths(touches)) if !touches.is_empty() => touches,
-            Some(Needs::Paths(_) | Needs::Undeclared) | None => Vec::new(),
+            Some(Needs::Paths(_) | Needs::Rule { .. } | Needs::Undeclared) | None => Vec::new(),
         };
         if touches.is_empty() || touches.iter().any(|touch| touch.access == Access::Run) {
             self.others.insert(call.name.clone());

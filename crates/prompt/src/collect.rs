@@ -167,6 +167,21 @@ impl<'a> Collected<'a> {
                     draft.role = context.role;
                 }
             }
+            FilledBy::HiddenTools => {
+                let Some(text) = texts::hidden_tools(&input.hidden_domains) else { return };
+                let sources = input.hidden_domains.iter().map(|domain| PromptSource {
+                    id: Some(domain.name.clone()),
+                    ..PromptSource::new(
+                        PromptSourceKind::Other("tool_domain".to_owned()),
+                        ContentHash::of(
+                            texts::hidden_tools(std::slice::from_ref(domain)).unwrap_or_default(),
+                        ),
+                    )
+                });
+                let sources = sources.collect();
+                let request = BudgetRequest { contributed: None, limit: input.limits.section };
+                self.push(input, kind, Cow::Owned(text), sources, Some(request));
+            }
             FilledBy::Hook(_) | FilledBy::Caller => match (from_caller(input, kind.id), by_hook) {
                 (Some(text), _) => {
                     let source = PromptSource::new(PromptSourceKind::Caller, ContentHash::of(text));

@@ -26,6 +26,8 @@ pub struct PromptCompileInput {
     pub environment: Option<Environment>,
     /// The session's frozen chain.
     pub agents_context: Option<AgentsContext>,
+    /// The tools that the model has to ask for, by domain.
+    pub hidden_domains: Vec<HiddenDomain>,
     /// Facts such as the date.
     pub extra_system: Option<String>,
     /// What hooks contributed, in the order of the hooks.
@@ -91,6 +93,16 @@ pub struct AgentsContext {
     pub truncated: bool,
     /// Who says it: the system, or in profiles of some agents the user.
     pub role: PromptRole,
+}
+
+/// Tools of one domain that are not in a request until the model asks for them. Those it has asked for are listed too, so
+/// that the list stays as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenDomain {
+    /// The domain.
+    pub name: String,
+    /// Names and descriptions, both as their source has them.
+    pub tools: Vec<(String, String)>,
 }
 
 /// A section, and the hook that contributed it: of `hooks::Contributed` what the compiler needs, since it knows nothing of how

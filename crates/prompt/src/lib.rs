@@ -49,7 +49,7 @@ pub use budget::{BUDGETS, Budget, Budgets};
 pub use compiler::{COMPILER_VERSION, CompiledPrompt, Compiler, SectionText, compile_prompt};
 pub use input::{
     AgentsContext, AgentsGuidance, ContributedSection, Environment, EnvironmentDirectory, FileTools,
-    PromptCompileInput,
+    HiddenDomain, PromptCompileInput,
 };
 /// The vocabulary of this crate's input and output, which the wire and the store share.
 pub use protocol::{
@@ -63,8 +63,8 @@ pub use protocol::{
 };
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use section::{
-    AGENTS_CONTEXT, AGENTS_MD, FilledBy, RECOVERY_CONTINUATION, RETRY_INSTRUCTION, SECTIONS, SKILLS_RUNTIME,
-    SectionKind, Wrapper,
+    AGENTS_CONTEXT, AGENTS_MD, FilledBy, HIDDEN_TOOL_DOMAINS, RECOVERY_CONTINUATION, RETRY_INSTRUCTION,
+    SECTIONS, SKILLS_RUNTIME, SectionKind, Wrapper,
 };
 pub use texts::TEXTS_VERSION;
 

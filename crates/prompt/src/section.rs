@@ -26,6 +26,8 @@ pub enum FilledBy {
     Bootstrap,
     /// The session's frozen chain of instruction files.
     Session,
+    /// The tools that a model has to ask for.
+    HiddenTools,
     /// A hook; the text is put between our own lines if it needs them.
     Hook(Option<Wrapper>),
     /// Whoever asks for the prompt, or a hook.
@@ -57,6 +59,8 @@ pub const AGENTS_CONTEXT: &str = "agents_context";
 
 /// The id of the note that tells a model to go on with an answer that was cut off.
 pub const RECOVERY_CONTINUATION: &str = "recovery_continuation";
+/// The id of the section that lists the tools that a model has to ask for.
+pub const HIDDEN_TOOL_DOMAINS: &str = "hidden_tool_domains";
 /// The id of the section that tells a model of its skills.
 pub const SKILLS_RUNTIME: &str = "skills_runtime";
 /// The id of the note that tells a model what to do about tools that failed.
@@ -64,7 +68,7 @@ pub const RETRY_INSTRUCTION: &str = "retry_instruction";
 
 /// All sections that are known by name.
 pub const SECTIONS: &[SectionKind] = {
-    use FilledBy::{Bootstrap, BuiltIn, Caller, Hook, Note, Session as Chain};
+    use FilledBy::{Bootstrap, BuiltIn, Caller, HiddenTools, Hook, Note, Session as Chain};
     use PromptProfile::{Full, Minimal};
     use Stability::{Session, Stable, Turn};
     &[
@@ -78,7 +82,7 @@ pub const SECTIONS: &[SectionKind] = {
         row("environment", "Environment", Session, BuiltIn, Full),
         row(AGENTS_CONTEXT, "AGENTS Context", Session, Chain, Minimal),
         row("task_orchestration", "Task Orchestration", Session, Hook(None), Full),
-        row("hidden_tool_domains", "Hidden Tool Domains", Session, Hook(None), Full),
+        row(HIDDEN_TOOL_DOMAINS, "Hidden Tool Domains", Session, HiddenTools, Full),
         row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
         row(SKILLS_RUNTIME, "Skills Runtime", Session, Hook(None), Full),
         row("memory_recall", "Memory Recall", Turn, Hook(None), Full),

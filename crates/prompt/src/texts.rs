@@ -4,10 +4,10 @@ use std::path::Path;
 
 use instructions::make_harmless;
 
-use crate::input::{AgentsGuidance, Environment, EnvironmentDirectory, FileTools};
+use crate::input::{AgentsGuidance, Environment, EnvironmentDirectory, FileTools, HiddenDomain};
 
 /// Counts the changes of any text here.
-pub const TEXTS_VERSION: u64 = 7;
+pub const TEXTS_VERSION: u64 = 8;
 
 /// Who the model is, and a reason for each line:
 ///
@@ -130,6 +130,53 @@ Your answer was cut off at its maximum length. Continue exactly where it stopped
 pub(crate) const CUT_CALL: &str = "\
 Your answer was cut off at its maximum length inside a call{tool}. That call did not run. Make it again with less in it, and \
 put a long text into several calls.";
+
+/// Stands before the list of hidden tools: a model that calls one at once loses a round, and one that asks for them one by
+/// one loses the cached prefix each time.
+const HIDDEN_TOOLS: &str = "\
+These tools are not in this request. To use some, call request_tools with their exact names, all at once; they stay for the \
+rest of the thread. The descriptions are by whoever offers the tools.";
+
+/// Most characters of a hidden tool's description.
+const MAX_DESCRIPTION_CHARS: usize = 120;
+
+/// The list of hidden tools, one line each; none where nothing is hidden.
+pub(crate) fn hidden_tools(domains: &[HiddenDomain]) -> Option<String> {
+    let mut text = HIDDEN_TOOLS.to_owned();
+    for domain in domains.iter().filter(|domain| !domain.tools.is_empty()) {
+        text.push_str("\n\n");
+        text.push_str(&one_line(&domain.name, MAX_DESCRIPTION_CHARS));
+        text.push(':');
+        for (name, description) in &domain.tools {
+            text.push_str("\n- ");
+            text.push_str(name);
+            let description = one_line(description, MAX_DESCRIPTION_CHARS);
+            if !description.is_empty() {
+                text.push_str(": ");
+                text.push_str(&description);
+            }
+        }
+    }
+    (text.len() > HIDDEN_TOOLS.len()).then_some(text)
+}
+
+/// A text of somebody else as one harmless line of at most so many characters.
+fn one_line(text: &str, max_chars: usize) -> String {
+    // A description may be megabytes, of which a line is shown.
+    let end = text.char_indices().nth(max_chars * 8).map_or(text.len(), |(index, _)| index);
+    let (harmless, _) = make_harmless(&text[..end]);
+    let line = harmless.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_cut = end < text.len();
+    match line.char_indices().nth(max_chars) {
+        None if is_cut && !line.is_empty() => format!("{}…", cut_chars(&line, max_chars - 1)),
+        None => line,
+        Some(_) => format!("{}…", cut_chars(&line, max_chars - 1)),
+    }
+}
+
+fn cut_chars(text: &str, chars: usize) -> &str {
+    text.char_indices().nth(chars).map_or(text, |(index, _)| text[..index].trim_end())
+}
 
 /// What to do after an answer with nothing in it, which some models give after the results of tools.
 pub(crate) const EMPTY_ANSWER: &str = "\

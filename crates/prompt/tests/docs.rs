@@ -25,6 +25,7 @@ fn filled_by(section: &SectionKind) -> String {
             file.map_or_else(String::new, |file| format!("`{}` in the home directory", file.name))
         }
         FilledBy::Session => "AGENTS.md files on disk".to_owned(),
+        FilledBy::HiddenTools => "the tools that a model has to ask for".to_owned(),
         FilledBy::Hook(Some(_)) => "a hook, between tags of ours".to_owned(),
         FilledBy::Hook(None) => "a hook".to_owned(),
         FilledBy::Caller => "whoever asks for the prompt, or a hook".to_owned(),

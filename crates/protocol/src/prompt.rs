@@ -382,6 +382,21 @@ pub struct RoundRequest {
     /// What it was told at the end of the messages because of the round before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<RoundNote>,
+    /// The tools that it could have asked for with `request_tools`, by domain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden_tools: Vec<HiddenTools>,
+    /// Those of its tools that are there because the thread asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requested_tools: Vec<String>,
+}
+
+/// Tools of a hidden domain that are not in a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HiddenTools {
+    /// The domain.
+    pub domain: String,
+    /// Their names.
+    pub tools: Vec<String>,
 }
 
 /// A tool that a model was shown.

@@ -38,6 +38,7 @@ mod on;
 mod postgres;
 mod postgres_report;
 mod prompt_text;
+mod requested_tools;
 mod resolution;
 mod retention;
 mod round;

@@ -12,6 +12,7 @@ use protocol::{
 use crate::column::{enum_str, to_json, values};
 use crate::lease::{self, Lease};
 use crate::on::{Columns, On};
+use crate::requested_tools;
 use crate::session;
 use crate::turn_event::TurnEvent;
 use crate::turn_item;
@@ -107,12 +108,15 @@ pub struct FinishTurn {
     pub items: Vec<TurnItem>,
     /// What happened last, which is told before the end.
     pub events: Vec<TurnEvent>,
+    /// The hidden tools that the thread has asked for by now; none where it has not asked for more. Kept if the turn
+    /// completed: the call that asked is not replayed otherwise.
+    pub requested_tools: Option<Vec<String>>,
 }
 
 impl FinishTurn {
     /// An end without costs and last words.
     pub fn new(end: TurnEnd) -> Self {
-        Self { end, usage: None, items: Vec::new(), events: Vec::new() }
+        Self { end, usage: None, items: Vec::new(), events: Vec::new(), requested_tools: None }
     }
 }
 
@@ -123,6 +127,7 @@ pub(crate) struct EndTurn {
     error: Option<String>,
     usage: Option<String>,
     session: Option<String>,
+    requested_tools: Option<String>,
 }
 
 impl EndTurn {
@@ -131,6 +136,7 @@ impl EndTurn {
             error: finish.end.error().map(to_json).transpose()?,
             usage: finish.usage.as_ref().map(to_json).transpose()?,
             session: finish.end.session().map(|(state, _)| to_json(state)).transpose()?,
+            requested_tools: finish.requested_tools.as_ref().map(to_json).transpose()?,
             finish,
         })
     }
@@ -398,6 +404,9 @@ impl WorkspaceWrite<'_, '_> {
         let Some(turn) = ended else { return Ok(None) };
         if let (Some((_, expected)), Some(text)) = (end.finish.end.session(), &end.session) {
             session::write(self.on, &self.workspace_id, &turn.thread_id, text, *expected).await?;
+        }
+        if let (TurnStatus::Completed, Some(names)) = (turn.status, &end.requested_tools) {
+            requested_tools::write(self.on, &self.workspace_id, &turn.thread_id, names).await?;
         }
         for event in &end.finish.events {
             self.turn_event(&turn, event.clone())?;

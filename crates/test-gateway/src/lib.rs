@@ -79,6 +79,7 @@ impl TestGateway {
             actor: None,
             reach: agent::Reach::Everything,
             skills: Vec::new(),
+            tool_domains: Vec::new(),
         };
         let prepared = agent.prepare(&request).await?;
         agent.record(workspace_id, &turn.id, "test-gateway", 1, &prepared.compiled).await?;

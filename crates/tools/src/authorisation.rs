@@ -37,6 +37,13 @@ pub(crate) async fn authorise(
     let touches = match needs {
         Needs::Nothing => Vec::new(),
         Needs::Paths(touches) if !touches.is_empty() => touches,
+        Needs::Rule { permission, text } => {
+            if permissions.write == Permission::Deny {
+                rule.narrow(Permission::Deny, || "permissions.write = deny".to_owned());
+            }
+            rule.narrow(permission, || text);
+            Vec::new()
+        }
         Needs::Paths(_) | Needs::Undeclared => {
             let name = permissions.write.name();
             rule.narrow(permissions.write, || {

@@ -12,6 +12,7 @@ use protocol::Hint;
 use crate::authorisation::{authorise, called};
 use crate::toolbox::OfferedTool;
 use crate::{ArgumentError, Arguments, Needs, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
+use crate::{REQUEST_TOOLS, RequestedTools};
 
 /// Why there cannot be such a round.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +25,8 @@ pub struct UnknownTool(pub String);
 #[derive(Clone)]
 pub struct Router {
     callable: Arc<[Arc<OfferedTool>]>,
+    /// Tools that are not of this round, but of the next if the model asks for them.
+    hidden: Option<RequestedTools>,
     context: ToolContext,
 }
 
@@ -75,19 +78,24 @@ impl Router {
             names.push(name.to_owned());
         }
         let callable = toolbox.entries().iter().filter(|entry| names.contains(&entry.spec.name)).cloned();
-        Ok(Self { callable: callable.collect(), context })
+        Ok(Self { callable: callable.collect(), hidden: None, context })
     }
 
     /// A round in which every tool can be called.
     pub fn all(toolbox: &Toolbox, context: ToolContext) -> Self {
-        Self { callable: toolbox.entries().into(), context }
+        Self { callable: toolbox.entries().into(), hidden: None, context }
+    }
+
+    /// The same round, in which a call of a hidden tool is told how to get it.
+    pub fn with_hidden(self, hidden: RequestedTools) -> Self {
+        Self { hidden: Some(hidden), ..self }
     }
 
     /// The same round, in which a call answers with at most so many characters, or fewer if it could before.
     pub fn with_output_chars(&self, limit: usize) -> Self {
         let mut limits = *self.context.limits();
         limits.output_chars = limits.output_chars.min(limit);
-        Self { callable: Arc::clone(&self.callable), context: self.context.clone().with_limits(limits) }
+        Self { context: self.context.clone().with_limits(limits), ..self.clone() }
     }
 
     /// Protects files from now on, in every round of the turn.
@@ -199,6 +207,9 @@ impl Router {
 
     /// A tool that exists but is not of this round is as unknown as one that does not.
     fn unknown(&self, name: &str) -> CallError {
+        if self.hidden.as_ref().is_some_and(|hidden| hidden.is_hidden(name)) {
+            return CallError::Hidden { name: name.to_owned() };
+        }
         let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
         CallError::UnknownTool {
             name: name.chars().take(100).collect(),
@@ -219,6 +230,8 @@ enum CallError {
         /// The tools there are.
         names: String,
     },
+    #[error("`{name}` is a tool of a hidden domain, so it is not in this request")]
+    Hidden { name: String },
     #[error("the arguments have {actual} bytes; at most {limit} are taken")]
     TooLong { actual: usize, limit: usize },
     #[error("{call} was not run: {source}")]
@@ -234,6 +247,9 @@ impl Hint for CallError {
                 Some("no tool can be called in this round".into())
             }
             Self::UnknownTool { names, .. } => Some(format!("the tools of this round are {names}").into()),
+            Self::Hidden { .. } => {
+                Some(format!("call {REQUEST_TOOLS} with this name first; then it can be called").into())
+            }
             Self::TooLong { .. } => Some("put a long text into several calls".into()),
             Self::Fault { .. } => Some("it would fail again: try another way, and tell the user".into()),
             Self::Arguments { source, .. } => source.hint(),

@@ -1,6 +1,7 @@
 //! Where tools come from.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
@@ -25,6 +26,10 @@ pub struct RoundContext {
     pub directory: Option<PathBuf>,
     /// Who started the turn.
     pub actor: Option<String>,
+    /// Whether they reach this workspace and no other.
+    pub is_bound: bool,
+    /// Hidden domains that the turn was started with: all their tools count as asked for.
+    pub chosen_domains: Vec<String>,
     /// Which time the model is asked in this turn, from 1.
     pub round: u32,
 }
@@ -40,6 +45,30 @@ pub trait ToolSource: Send + Sync + 'static {
 
     /// The tools for this round. The model waits for it, so what takes long belongs into the background.
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox>;
+
+    /// How long it may take to say what it offers; then what it offered last is kept. None: as long as any.
+    fn offer_time(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What is wrong with what it offers now, for the records of a round: tools that it had to leave out, and why.
+    fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The domain under which the prompt lists its tools until a model asks for them with `request_tools`. None: they are
+    /// in every request.
+    fn hidden_domain(&self) -> Option<&str> {
+        None
+    }
+
+    /// Why a tool that it offers cannot be used in this turn, for the model. Such a tool is not in the request, and
+    /// `request_tools` answers with the reason. A hidden one stays listed: what a prompt lists does not depend on who
+    /// started a turn or on what that one allows, because another list would cost the cached prefix.
+    fn refusal(&self, round: &RoundContext, tool: &str) -> Option<String> {
+        let _ = (round, tool);
+        None
+    }
 }
 
 /// Offers the tools for files where an agent has a directory.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use protocol::{SandboxLevel, ToolSpec};
 
-use crate::{Arguments, ToolContext, ToolOutput};
+use crate::{Arguments, Permission, ToolContext, ToolOutput};
 
 /// What a call does to something on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,14 @@ pub enum Needs {
     Undeclared,
     /// No path of the workspace, and it changes nothing.
     Nothing,
+    /// No path of the workspace, but what a rule of the tool's own says. Where nothing may be written at all, it is denied
+    /// whatever the rule allows.
+    Rule {
+        /// What happens to the call.
+        permission: Permission,
+        /// The rule, as whoever is asked reads it.
+        text: String,
+    },
     /// These paths and nothing else. An empty list says nothing, and the call asks.
     Paths(Vec<Touch>),
 }
@@ -61,7 +69,7 @@ impl Needs {
     pub fn touches(&self) -> &[Touch] {
         match self {
             Self::Paths(touches) => touches,
-            Self::Undeclared | Self::Nothing => &[],
+            Self::Undeclared | Self::Nothing | Self::Rule { .. } => &[],
         }
     }
 }

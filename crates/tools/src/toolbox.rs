@@ -97,6 +97,11 @@ impl Toolbox {
         refused
     }
 
+    /// The tools of which this is true, in their order.
+    pub fn filtered(&self, mut keep: impl FnMut(&ToolSpec) -> bool) -> Toolbox {
+        Self { tools: self.tools.iter().filter(|entry| keep(&entry.spec)).cloned().collect() }
+    }
+
     /// Whether both have the very same tools in the same order.
     pub fn is_same(&self, other: &Toolbox) -> bool {
         let pairs = self.tools.iter().zip(&other.tools);

@@ -130,6 +130,7 @@ impl World {
             actor: None,
             reach: agent::Reach::Everything,
             skills: Vec::new(),
+            tool_domains: Vec::new(),
         }
     }
 

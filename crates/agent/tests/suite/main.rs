@@ -9,6 +9,7 @@ mod conversation;
 mod directories;
 mod documents;
 mod fixture;
+mod hidden_tools;
 mod hook_runs;
 mod long_history;
 mod misbehaviour;

@@ -25,6 +25,7 @@ pub(crate) async fn preview(
         actor: context.actor().map(str::to_owned),
         reach: context.peer.actor.reach(),
         skills: Vec::new(),
+        tool_domains: Vec::new(),
     };
     let preview = context.shared.agent.preview(&request, session_start(params.fresh)).await;
     let mut result: PromptResult = preview.map_err(from_agent)?.into();
@@ -62,6 +63,7 @@ pub(crate) async fn diff(
                 actor: context.actor().map(str::to_owned),
                 reach: context.peer.actor.reach(),
                 skills: Vec::new(),
+                tool_domains: Vec::new(),
             };
             let preview = agent.preview(&request, session_start(params.fresh)).await.map_err(from_agent)?;
             let next = &preview.compiled;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use prompt::{
     AgentsContext, AgentsGuidance, BOOTSTRAP_FILES, BootstrapFile, BootstrapFiles, ContentHash,
-    ContributedSection, Environment, EnvironmentDirectory, FileTools, PromptCompileInput, PromptRole,
-    PromptSection, PromptSource, PromptSourceKind, PromptTruncation,
+    ContributedSection, Environment, EnvironmentDirectory, FileTools, HiddenDomain, PromptCompileInput,
+    PromptRole, PromptSection, PromptSource, PromptSourceKind, PromptTruncation,
 };
 
 /// Something in every section of the prompt.
@@ -32,6 +32,12 @@ pub(crate) fn full_input() -> PromptCompileInput {
             role: PromptRole::System,
         }),
         extra_system: Some("Date: 2026-11-15".to_owned()),
+        hidden_domains: vec![HiddenDomain {
+            name: "memory".to_owned(),
+            tools: [("memory_search", "Finds what was remembered."), ("memory_get", "")]
+                .map(|(name, description)| (name.to_owned(), description.to_owned()))
+                .to_vec(),
+        }],
         contributed: vec![
             ContributedSection {
                 section: PromptSection {
@@ -46,7 +52,6 @@ pub(crate) fn full_input() -> PromptCompileInput {
                 ..contributed("agents_md", "")
             },
             contributed("task_orchestration", "Delegate what can be judged by its result."),
-            contributed("hidden_tool_domains", "memory: memory_search, memory_get"),
             contributed("skills_runtime", "[Skills]\n- release: how to cut a release"),
             contributed("memory_recall", "- Ada prefers tabs."),
             contributed("dynamic_context", "The user looks at src/main.rs."),

@@ -43,6 +43,8 @@ both_databases!(rounds_with_the_same_manifest_store_it_once, async |given| {
         tools: Vec::new(),
         tool_choice: ToolChoice::None,
         notes: Vec::new(),
+        hidden_tools: Vec::new(),
+        requested_tools: Vec::new(),
     });
     let rounds = [manifest(1, "a"), manifest(2, "a"), manifest(3, "a"), last];
     for round in &rounds {

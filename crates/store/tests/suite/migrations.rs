@@ -192,7 +192,8 @@ fn what_the_version_before_wrote_can_be_read(engine: Engine) {
         let known = ["m0001_spine", "m0002_turns", "m0003_approvals", "m0004_parts", "m0005_stops"];
         let later = ["m0006_operators", "m0007_instance", "m0008_standing", "m0009_audit"];
         let last = ["m0010_moved_out", "m0011_frozen_sessions", "m0012_names", "m0013_how_decided"];
-        assert_eq!(applied, [&known[..], &later, &last].concat());
+        let tools = ["m0014_requested_tools"];
+        assert_eq!(applied, [&known[..], &later, &last, &tools].concat());
         connection.close().await;
     });
 }

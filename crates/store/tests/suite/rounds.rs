@@ -143,3 +143,23 @@ both_databases!(a_question_and_its_answer_take_eighteen_statements_in_three_tran
     }
     assert!(given.seq().await > Sequence(9));
 });
+
+both_databases!(what_a_thread_asked_for_is_kept_with_the_turn_that_completed, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let other = given.thread(None, "other").await;
+    let asked = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let end = async |end: TurnEnd, names: Option<Vec<String>>| {
+        let turn = given.turn(&thread).await;
+        let finish = FinishTurn { requested_tools: names, ..FinishTurn::new(end) };
+        given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
+        given.store.requested_tools(&given.workspace, &thread).await.unwrap()
+    };
+    assert_eq!(end(completed(), None).await, asked(&[]));
+    assert_eq!(end(TurnEnd::Cancelled, Some(asked(&["lost"]))).await, asked(&[]));
+    assert_eq!(end(completed(), Some(asked(&["b", "a"]))).await, asked(&["b", "a"]));
+    assert_eq!(end(completed(), None).await, asked(&["b", "a"]));
+    assert_eq!(end(completed(), Some(asked(&["b", "a", "c"]))).await, asked(&["b", "a", "c"]));
+    assert_eq!(given.store.requested_tools(&given.workspace, &other).await.unwrap(), asked(&[]));
+    let elsewhere = given.another_workspace().await;
+    assert_eq!(given.store.requested_tools(&elsewhere, &thread).await.unwrap(), asked(&[]));
+});

@@ -87,6 +87,7 @@ both_databases!(what_a_turn_leaves_behind_belongs_to_it, async |given| {
         "INSERT INTO session SELECT 'nowhere', workspace_id, '1', 1, 1 FROM turn",
         "INSERT INTO turn_approval SELECT workspace_id, 'nowhere', 'c', '1', 1, 1, NULL, NULL, NULL, 'asked' FROM turn",
         "INSERT INTO thread_context SELECT 'nowhere', workspace_id, 1, NULL, 1, 1 FROM turn",
+        "INSERT INTO requested_tools SELECT 'nowhere', workspace_id, '[]', 1 FROM turn",
         "INSERT INTO hook_run SELECT 'h', workspace_id, thread_id, 'nowhere', 'p', 'h', 's', 'p', 's', 1, 1, '1'
             FROM turn",
         "DELETE FROM thread",

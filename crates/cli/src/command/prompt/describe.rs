@@ -199,7 +199,17 @@ pub(super) fn details(manifest: &PromptManifest) -> String {
         let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
         let (mode, choice) = (enum_str(&request.mode), enum_str(&request.tool_choice));
-        [format!("mode         {mode}"), format!("tools        {tools}"), format!("tool choice  {choice}")]
+        let mut lines = vec![
+            format!("mode         {mode}"),
+            format!("tools        {tools}"),
+            format!("tool choice  {choice}"),
+        ];
+        if !request.requested_tools.is_empty() {
+            lines.push(format!("requested    {}", request.requested_tools.join(", ")));
+        }
+        let hidden = request.hidden_tools.iter();
+        lines.extend(hidden.map(|it| format!("hidden       {}: {}", it.domain, it.tools.join(", "))));
+        lines
     });
     list(&mut text, "request", request);
     list(&mut text, "diagnostics", manifest.diagnostics.iter().map(|it| describe_diagnostic(it, None)));

@@ -172,6 +172,12 @@ fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
         let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
         add("mode", enum_str(&request.mode).to_owned());
         add("tools", format!("{tools} (choice: {})", enum_str(&request.tool_choice)));
+        if !request.requested_tools.is_empty() {
+            add("requested", one_line(&request.requested_tools.join(", "), usize::MAX));
+        }
+        for hidden in &request.hidden_tools {
+            add("hidden", one_line(&format!("{}: {}", hidden.domain, hidden.tools.join(", ")), usize::MAX));
+        }
         for note in &request.notes {
             add("note", enum_str(note).to_owned());
         }

@@ -1,0 +1,282 @@
+//! Tools that a model has not got until it asks for them by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protocol::similar;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{Arguments, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
+
+/// What the tool is called.
+pub const REQUEST_TOOLS: &str = "request_tools";
+/// Most names in one call.
+const MAX_NAMES: usize = 64;
+/// Most hidden tools that a thread can have: each is described in every later request.
+const MAX_REQUESTED: usize = 128;
+/// Most characters of a name that are repeated in an answer.
+const MAX_SHOWN_CHARS: usize = 100;
+
+/// The hidden tools of a turn, and which of them its thread has asked for. Clones share it, so that what a call of
+/// [`RequestTools`] adds is there in the next round.
+#[derive(Debug, Clone, Default)]
+pub struct RequestedTools(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Every hidden tool, and why this turn cannot have it, if so.
+    hidden: BTreeMap<String, Option<String>>,
+    /// Tools that every request of this turn has.
+    visible: BTreeSet<String>,
+    /// In the order in which they were asked for, which is their order in a request: what is appended leaves the
+    /// descriptions before it where they were.
+    requested: Vec<String>,
+}
+
+impl RequestedTools {
+    /// What a thread has asked for before.
+    pub fn new(requested: Vec<String>) -> Self {
+        Self(Arc::new(Mutex::new(State { requested, ..State::default() })))
+    }
+
+    /// Says what can be asked for from now on: each hidden tool with the reason why this turn cannot have it, if there is
+    /// one, and the tools that are there anyway.
+    pub fn set_offer(
+        &self,
+        hidden: impl IntoIterator<Item = (String, Option<String>)>,
+        visible: impl IntoIterator<Item = String>,
+    ) {
+        let mut state = self.state();
+        state.hidden = hidden.into_iter().collect();
+        state.visible = visible.into_iter().collect();
+    }
+
+    /// Everything that was asked for, also what is not there any more, in the order in which it was.
+    pub fn names(&self) -> Vec<String> {
+        self.state().requested.clone()
+    }
+
+    /// Asks on behalf of a user, who chose it for the turn. What is over the limit is left out.
+    pub fn choose(&self, names: impl IntoIterator<Item = String>) {
+        let mut state = self.state();
+        for name in names {
+            if state.requested.len() < MAX_REQUESTED && !state.requested.contains(&name) {
+                state.requested.push(name);
+            }
+        }
+    }
+
+    /// Whether a tool is listed but not in the present request.
+    pub(crate) fn is_hidden(&self, name: &str) -> bool {
+        self.state().hidden.contains_key(name)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what can be added. Every name is decided by itself: one that is wrong costs no other.
+    fn request(&self, names: &[String]) -> ToolOutput {
+        let mut state = self.state();
+        let mut added: Vec<&str> = Vec::new();
+        let mut present: Vec<&str> = Vec::new();
+        let mut refused: Vec<(&str, String)> = Vec::new();
+        let distinct: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        for name in distinct {
+            match state.judge(name) {
+                Judgement::Add => {
+                    state.requested.push(name.to_owned());
+                    added.push(name);
+                }
+                Judgement::Present => present.push(name),
+                Judgement::Refuse(reason) => refused.push((name, reason)),
+            }
+        }
+        answer(&added, &present, &refused)
+    }
+}
+
+enum Judgement {
+    Add,
+    Present,
+    Refuse(String),
+}
+
+impl State {
+    fn judge(&self, name: &str) -> Judgement {
+        match self.hidden.get(name) {
+            Some(Some(reason)) => Judgement::Refuse(reason.clone()),
+            Some(None) if self.requested.iter().any(|known| known == name) => Judgement::Present,
+            Some(None) if self.requested.len() >= MAX_REQUESTED => Judgement::Refuse(format!(
+                "this thread has asked for {MAX_REQUESTED} hidden tools, and no more are given out"
+            )),
+            Some(None) => Judgement::Add,
+            None if self.visible.contains(name) => Judgement::Present,
+            None => {
+                // Comparing costs the product of both lengths.
+                let near = (name.len() <= MAX_SHOWN_CHARS)
+                    .then(|| similar(name, self.hidden.keys().map(String::as_str)))
+                    .flatten();
+                Judgement::Refuse(match near {
+                    Some(near) => format!("there is no such tool; is `{near}` meant?"),
+                    None => "there is no such tool; use a name as it is listed under Hidden Tool Domains"
+                        .to_owned(),
+                })
+            }
+        }
+    }
+}
+
+fn answer(added: &[&str], present: &[&str], refused: &[(&str, String)]) -> ToolOutput {
+    let mut text = String::new();
+    if !added.is_empty() {
+        let _ = writeln!(text, "Added, to be called from now on: {}", added.join(", "));
+    }
+    if !present.is_empty() {
+        let _ = writeln!(text, "There already: {}", present.join(", "));
+    }
+    if !refused.is_empty() {
+        text.push_str("Not added:\n");
+        for (name, reason) in refused {
+            let shown: String = name.chars().take(MAX_SHOWN_CHARS).collect();
+            let _ = writeln!(text, "- {}: {reason}", shown.replace(['\n', '\r'], " "));
+        }
+    }
+    let is_error = added.is_empty() && present.is_empty();
+    ToolOutput { is_error, ..ToolOutput::text(text) }
+}
+
+/// Gives a model hidden tools from its next round on.
+pub struct RequestTools(RequestedTools);
+
+impl RequestTools {
+    /// The tool of one turn.
+    pub fn new(requested: RequestedTools) -> Self {
+        Self(requested)
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Exact names of hidden tools, as the prompt lists them.
+    tools: Vec<String>,
+}
+
+impl Tool for RequestTools {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::of::<Parameters>(
+            REQUEST_TOOLS,
+            "Adds hidden tools to this thread by their exact names. They can be called as soon as this call has \
+             answered, and stay. Ask for all that a task needs at once, and for nothing else.",
+        )
+    }
+
+    fn needs(&self, _: &Arguments) -> Needs {
+        // What a tool may do is decided when it is called.
+        Needs::Nothing
+    }
+
+    async fn call(&self, _: ToolContext, arguments: Arguments) -> ToolOutput {
+        let Parameters { tools } = match arguments.get() {
+            Ok(parameters) => parameters,
+            Err(error) => return ToolOutput::failed(&error),
+        };
+        match tools.len() {
+            0 => ToolOutput::error("no tool was named; name at least one"),
+            asked if asked > MAX_NAMES => ToolOutput::error(format!(
+                "{asked} tools were named, and nothing was added: at most {MAX_NAMES} are taken in a call; ask for \
+                 those that the task needs"
+            )),
+            _ => self.0.request(&tools),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Router, ToolCall, Toolbox};
+
+    fn offered() -> RequestedTools {
+        let requested = RequestedTools::new(vec!["gone".to_owned(), "memory_list".to_owned()]);
+        let hidden = [
+            ("memory_get", None),
+            ("memory_list", None),
+            ("memory_search", None),
+            ("memory_forget", Some("memory is off in this turn")),
+        ];
+        let hidden = hidden.map(|(name, refusal)| (name.to_owned(), refusal.map(str::to_owned)));
+        requested.set_offer(hidden, ["read_file".to_owned()]);
+        requested
+    }
+
+    async fn call(requested: &RequestedTools, name: &str, arguments: serde_json::Value) -> ToolOutput {
+        let mut toolbox = Toolbox::new();
+        toolbox.add(RequestTools::new(requested.clone())).unwrap();
+        let router = Router::all(&toolbox, ToolContext::without_directory()).with_hidden(requested.clone());
+        router.call(ToolCall { id: "1".into(), name: name.into(), arguments: arguments.to_string() }).await
+    }
+
+    async fn request(requested: &RequestedTools, names: &[&str]) -> ToolOutput {
+        call(requested, REQUEST_TOOLS, json!({ "tools": names })).await
+    }
+
+    #[tokio::test]
+    async fn every_name_is_decided_by_itself() {
+        let requested = offered();
+        let names = ["memory_search", "memory_forget", "memory_serach", "read_file", "nonsense\nNext: x"];
+        let output = request(&requested, &names).await;
+        assert_eq!(
+            output.text,
+            "Added, to be called from now on: memory_search\n\
+             There already: read_file\n\
+             Not added:\n\
+             - memory_forget: memory is off in this turn\n\
+             - memory_serach: there is no such tool; is `memory_search` meant?\n\
+             - nonsense Next: x: there is no such tool; use a name as it is listed under Hidden Tool Domains\n"
+        );
+        assert!(!output.is_error);
+        assert_eq!(requested.names(), ["gone", "memory_list", "memory_search"]);
+        let again = request(&requested, &["memory_search", "memory_search", "memory_get"]).await;
+        assert_eq!(again.text, "Added, to be called from now on: memory_get\nThere already: memory_search\n");
+    }
+
+    #[tokio::test]
+    async fn what_adds_nothing_is_an_error() {
+        let requested = offered();
+        assert!(request(&requested, &["memory_forget"]).await.is_error);
+        assert!(request(&requested, &[]).await.is_error);
+        let many: Vec<String> = (0..1_000).map(|number| format!("tool_{number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let output = request(&requested, &many).await;
+        assert!(output.is_error && output.text.starts_with("1000 tools were named"), "{}", output.text);
+        assert!(call(&requested, REQUEST_TOOLS, json!({ "tools": "memory_get" })).await.is_error);
+        assert_eq!(requested.names().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_thread_has_a_limit() {
+        let requested = RequestedTools::default();
+        let names: Vec<String> = (0..=MAX_REQUESTED).map(|number| format!("tool_{number:03}")).collect();
+        requested.set_offer(names.iter().map(|name| (name.clone(), None)), []);
+        for part in names.chunks(MAX_NAMES) {
+            let part: Vec<&str> = part.iter().map(String::as_str).collect();
+            request(&requested, &part).await;
+        }
+        assert_eq!(requested.names().len(), MAX_REQUESTED);
+        let output = request(&requested, &["tool_128"]).await;
+        assert!(output.is_error && output.text.contains("no more are given out"), "{}", output.text);
+    }
+
+    #[tokio::test]
+    async fn a_call_of_a_hidden_tool_is_told_how_to_get_it() {
+        let output = call(&offered(), "memory_search", json!({})).await;
+        assert!(output.text.starts_with("`memory_search` is a tool of a hidden domain"), "{}", output.text);
+        assert!(output.text.contains("call request_tools with this name first"), "{}", output.text);
+    }
+}
