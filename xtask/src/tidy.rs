@@ -15,7 +15,7 @@ const ROOMS: &[&[&str]] = &[
     &["instructions"],
     &["protocol"],
     &["compare"],
-    &["hooks"],
+    &["hooks", "memory"],
     &["prompt"],
     &["rpc"],
     &["store"],
@@ -23,7 +23,7 @@ const ROOMS: &[&[&str]] = &[
     &["sandbox"],
     &["tools"],
     &["mcp"],
-    &["skills", "memory"],
+    &["skills"],
     &["agent"],
     &["gateway"],
     &["client"],
@@ -104,7 +104,7 @@ const WRAPPED: &[Wrapped] = &[
 
 /// Rooms that know no async runtime.
 const SYNCHRONOUS: &[&str] =
-    &["tokens", "diff", "instructions", "compare", "prompt", "protocol", "sandbox", "skills", "xtask"];
+    &["tokens", "diff", "instructions", "compare", "memory", "prompt", "protocol", "sandbox", "skills", "xtask"];
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.

@@ -16,6 +16,8 @@ mod explanation;
 mod held_turn;
 mod history;
 mod manifests;
+mod memory_domain;
+mod memory_tools;
 mod ownership;
 mod plan;
 mod preparation;
@@ -46,6 +48,7 @@ mod view;
 pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use manifests::Pruned;
+pub use memory_domain::MEMORY_HOOK;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest, Reach, SessionStart};
 pub use preview::{Preview, directory_preview};
 pub use settings::{

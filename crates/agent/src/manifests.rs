@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use prompt::{CompiledPrompt, Rebuilt, blame, rebuild};
+use prompt::{CompiledPrompt, RebuildError, Rebuilt, blame, rebuild};
 use protocol::hook::Visibility;
 use protocol::prompt::{PromptBlame, PromptDiagnostic, PromptManifest, RoundManifest, RoundRequest};
 use protocol::{ContentHash, Timestamp, TurnId, WorkspaceId};
@@ -31,6 +31,8 @@ pub struct Pruned {
     pub undone_files: u64,
     /// Entries of the audit.
     pub audit_entries: u64,
+    /// What was remembered until a time that is over.
+    pub expired_memories: u64,
 }
 
 impl Agent {
@@ -102,7 +104,14 @@ impl Agent {
     ) -> BoxFuture<'a, Result<Rebuilt, AgentError>> {
         Box::pin(async move {
             let texts = self.texts(workspace_id, &[manifest]).await?;
-            Ok(rebuild(manifest, |sha256| texts.get(sha256).cloned())?)
+            match rebuild(manifest, |sha256| texts.get(sha256).cloned()) {
+                Err(RebuildError::Missing { section_id, sha256 })
+                    if self.store.is_purged(workspace_id, &sha256).await? =>
+                {
+                    Err(RebuildError::Purged { section_id, sha256 }.into())
+                }
+                rebuilt => Ok(rebuilt?),
+            }
         })
     }
 
@@ -151,6 +160,7 @@ impl Agent {
             if let Some(age) = retention.audit {
                 pruned.audit_entries = self.store.prune_audit(ago(age)).await?;
             }
+            pruned.expired_memories = self.store.expire_memories(now).await?;
             Ok(pruned)
         })
     }

@@ -10,7 +10,7 @@ use protocol::message::{TurnItem, TurnMessage};
 use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, Message, SystemParts};
 use tokens::Counter;
-use tools::{RoundContext, ToolContext, ToolLimits};
+use tools::{Caller, RoundContext, ToolContext, ToolLimits};
 
 use crate::approvals::TurnApprovals;
 use crate::error::AgentError;
@@ -148,6 +148,12 @@ impl HeldTurn {
             }
             _ => ToolContext::without_directory(),
         };
+        let caller = Caller {
+            workspace_id: self.stored.workspace_id.clone(),
+            thread_id: self.stored.thread_id.clone(),
+            turn_id: self.stored.id.clone(),
+            actor: self.subject.request.actor.clone(),
+        };
         let context = match self.subject.request.reach {
             Reach::Everything => context,
             Reach::Workspace => context.bound_to_workspace(),
@@ -156,6 +162,7 @@ impl HeldTurn {
         let approval_time = settings.approval_time + APPROVAL_MARGIN;
         let limits = ToolLimits { approval_time, ..ToolLimits::default() };
         Ok(context
+            .with_caller(caller)
             .with_permissions(settings.permissions)
             .with_approvals(approvals)
             .with_limits(limits)

@@ -24,6 +24,8 @@ use crate::contributions;
 use crate::directory::WorkingDirectory;
 use crate::document_hook;
 use crate::error::AgentError;
+use crate::memory_domain::{self, MemoryDomain};
+use crate::memory_tools::MemoryTools;
 use crate::queue::Queues;
 use crate::records::Records;
 use crate::round_tools::RoundTools;
@@ -127,6 +129,8 @@ impl Agent {
         let skills = SkillsDomain::new(&settings);
         let own = [document_hook::package(store.clone())].into_iter();
         let own = own.chain(skills.clone().map(skills_domain::package));
+        let memory = MemoryDomain::new(&settings, &store);
+        let own = own.chain(memory.as_ref().map(memory_domain::package));
         registry.register_all(own.chain(packages))?;
         let records = Arc::new(Records::start(store.clone()));
         let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
@@ -135,7 +139,7 @@ impl Agent {
         let running = Running::new(settings.turns.limits.running);
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
-        let sources = own_sources(&settings, skills.clone());
+        let sources = own_sources(&settings, skills.clone(), memory);
         // Whatever else reads files for a project must not read those.
         settings.files.private_paths.clone_from(&settings.private_paths);
         let settings = Arc::new(settings);
@@ -250,6 +254,7 @@ impl Agent {
 pub(crate) fn own_sources(
     settings: &AgentSettings,
     skills: Option<Arc<SkillsDomain>>,
+    memory: Option<Arc<MemoryDomain>>,
 ) -> Vec<Arc<dyn ToolSource>> {
     let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(tools::FileTools::new())];
     if let Some(shell) = &settings.turns.shell {
@@ -257,6 +262,9 @@ pub(crate) fn own_sources(
     }
     if let Some(skills) = skills {
         sources.push(Arc::new(SkillTools::new(skills)));
+    }
+    if let Some(memory) = memory {
+        sources.push(Arc::new(MemoryTools::new(memory)));
     }
     sources
 }

@@ -155,7 +155,7 @@ pub fn directory_preview<'a>(
             input.contributed.extend(section);
         }
         let of_sources = settings.clone();
-        let sources = blocking(move || own_sources(&of_sources, skills)).await;
+        let sources = blocking(move || own_sources(&of_sources, skills, None)).await;
         let mut tools = RoundTools::new(sources, ToolContext::without_directory(), Vec::new());
         let round = RoundContext {
             workspace_id: WorkspaceId::new(),
@@ -167,6 +167,7 @@ pub fn directory_preview<'a>(
             actor: None,
             is_bound: false,
             chosen_domains: Vec::new(),
+            input: None,
             round: 1,
         };
         tools.refresh(&round).await;

@@ -328,6 +328,7 @@ mod tests {
             actor: None,
             is_bound: false,
             chosen_domains: Vec::new(),
+            input: None,
             round,
         }
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use instructions::FileSettings;
+use memory::MemorySettings;
 use prompt::{Budgets, PromptProfile};
 use provider::{Providers, ReasoningEffort};
 use serde::Deserialize;
@@ -33,6 +34,8 @@ pub struct AgentSettings {
     pub turns: TurnSettings,
     /// Which skills turns have.
     pub skills: SkillSettings,
+    /// What turns do with memory.
+    pub memory: MemorySettings,
     /// How long what is kept of turns is kept.
     pub retention: RetentionSettings,
 }
@@ -51,6 +54,7 @@ impl AgentSettings {
             default_model: None,
             turns: TurnSettings::default(),
             skills: SkillSettings::default(),
+            memory: MemorySettings::default(),
             retention: RetentionSettings::default(),
         }
     }

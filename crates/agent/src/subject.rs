@@ -40,6 +40,7 @@ impl Subject {
             root: self.root(),
             directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
             actor: self.request.actor.clone(),
+            is_bound: self.request.reach != Reach::Everything,
             input: self.request.input.clone(),
             skills: self.request.skills.clone(),
             ..TurnContext::new(self.workspace.id.clone(), self.thread.id.clone(), self.thread.mode)
@@ -60,6 +61,7 @@ impl Subject {
             actor: self.request.actor.clone(),
             is_bound: self.request.reach == Reach::Workspace,
             chosen_domains: self.request.tool_domains.clone(),
+            input: self.request.input.clone(),
             round,
         }
     }

@@ -3,6 +3,7 @@
 mod document;
 mod help;
 pub(crate) mod manual;
+mod memory;
 mod profile;
 mod prompt;
 mod session;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::document::{Doc, DocSave, InScope};
 pub(crate) use self::help::command as command_line;
+pub(crate) use self::memory::{Memory, MemoryAdd};
 pub(crate) use self::profile::ProfileCommand;
 pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
 pub(crate) use self::session::{Resolve, Session};
@@ -153,6 +155,9 @@ pub(crate) enum Command {
     /// Print the prompt of a thread's next turn or of a directory, without asking a model
     #[command(subcommand)]
     Prompt(Prompt),
+    /// Look at what is remembered for later turns, add to it, and forget
+    #[command(subcommand)]
+    Memory(Memory),
     /// Make and revoke access tokens
     #[command(subcommand)]
     Token(Token),

@@ -8,6 +8,7 @@ mod events;
 mod explain;
 mod folder;
 mod init;
+mod memory;
 mod profile;
 mod prompt;
 pub(crate) mod reference;
@@ -64,6 +65,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Doc(command) => doc::run(context, command).await,
         Command::Turn(command) => turn::run(context, command).await,
         Command::Prompt(arguments) => prompt::run(context, arguments).await,
+        Command::Memory(command) => memory::run(context, command).await,
         Command::Token(command) => token::run(context, command).await,
         Command::Audit { since } => audit::run(context, since).await,
         Command::Events(arguments) => events::run(context, arguments).await,

@@ -185,6 +185,7 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
             ErrorSubject::Thread => "`foreword thread tree` shows those there are",
             ErrorSubject::Revision => "`foreword doc history` shows those there are",
             ErrorSubject::Token => "`foreword token list` shows those there are",
+            ErrorSubject::MemoryItem => "`foreword memory list` shows those there are",
             ErrorSubject::Turn => "`foreword turn list THREAD` shows those there are",
             ErrorSubject::PromptText => {
                 "prompt.keep_texts and retention.prompt_texts of the gateway decide what is kept"

@@ -11,6 +11,7 @@ mod folders;
 mod imports;
 mod init;
 mod json;
+mod memory;
 mod names;
 mod output;
 mod past_prompts;

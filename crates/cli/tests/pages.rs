@@ -57,6 +57,7 @@ pages! {
     files "docs/files.md"
     guide "docs/guide.md"
     how_to "docs/how-to.md"
+    memory "docs/memory.md"
     operations "docs/operations.md"
     prompts "docs/prompts.md"
     protocol "docs/protocol.md"

@@ -147,7 +147,9 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         AgentError::UnknownProvider(_)
         | AgentError::UnknownSkill { .. }
         | AgentError::NoManifest { .. }
-        | AgentError::Rebuild(RebuildError::Missing { .. }) => ErrorKind::NotFound,
+        | AgentError::Rebuild(RebuildError::Missing { .. } | RebuildError::Purged { .. }) => {
+            ErrorKind::NotFound
+        }
         AgentError::TooManyTurns { .. } | AgentError::QueueFull { .. } | AgentError::TokensSpent { .. } => {
             ErrorKind::LimitReached
         }
@@ -202,7 +204,7 @@ fn add_details(data: &mut ErrorData, failure: &AgentError) {
             data.what = Some(ErrorSubject::Manifest);
             data.id = Some(turn_id.to_string());
         }
-        AgentError::Rebuild(RebuildError::Missing { sha256, .. }) => {
+        AgentError::Rebuild(RebuildError::Missing { sha256, .. } | RebuildError::Purged { sha256, .. }) => {
             data.what = Some(ErrorSubject::PromptText);
             data.id = Some(sha256.to_string());
         }

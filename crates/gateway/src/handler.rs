@@ -5,6 +5,7 @@ mod document;
 mod events;
 mod folder;
 mod initialize;
+mod memory;
 mod prompt;
 mod skill;
 mod thread;
@@ -66,6 +67,13 @@ pub(crate) fn router() -> Router {
         .on::<method::SessionResume, _>(turn::resume)
         .on::<method::SkillList, _>(skill::list)
         .on::<method::SkillGet, _>(skill::get)
+        .on::<method::MemoryAdd, _>(memory::add)
+        .on::<method::MemoryList, _>(memory::list)
+        .on::<method::MemoryGet, _>(memory::get)
+        .on::<method::MemorySearch, _>(memory::search)
+        .on::<method::MemoryForget, _>(memory::forget)
+        .on::<method::MemoryExport, _>(memory::export)
+        .on::<method::MemoryImport, _>(memory::import)
         .on_reply::<method::EventsSubscribe, _>(events::subscribe)
         .on::<method::EventsUnsubscribe, _>(events::unsubscribe)
         .on::<method::TokenCreate, _>(token::create)

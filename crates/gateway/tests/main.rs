@@ -16,6 +16,7 @@ mod documents;
 mod events;
 mod expiry;
 mod malformed;
+mod memory;
 mod outage;
 mod prompts;
 mod rate_limit;

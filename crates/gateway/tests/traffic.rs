@@ -87,6 +87,7 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     let restore = json!({ "folder_id": inner, "version": 1, "expected_version": 0 });
     socket.ok("thread/agents_doc/restore", with(restore)).await;
 
+    remember(socket, &with, &thread).await;
     socket.ok("thread/move", with(json!({ "thread_id": thread }))).await;
     socket.ok("thread/archive", with(json!({ "thread_id": thread }))).await;
     socket.ok("thread/folder/move", with(json!({ "folder_id": inner }))).await;
@@ -104,6 +105,24 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     take_turns(model, socket).await;
     stumble(socket, &workspace, &outer).await;
     socket.ok("events/unsubscribe", with(json!({}))).await;
+}
+
+/// Everything that can be done with memory.
+async fn remember(socket: &mut Socket, with: &impl Fn(Value) -> Value, thread: &str) {
+    let add = json!({ "scope": "thread", "thread_id": thread, "category": "fact", "text": "one", "expires_at": "2099-01-01T00:00:00Z" });
+    let item = id(&socket.ok("memory/add", with(add)).await["item"]);
+    let add = json!({ "scope": "user", "category": "fact", "text": "two", "supersedes": item });
+    let newer = id(&socket.ok("memory/add", with(add)).await["item"]);
+    socket
+        .ok("memory/list", with(json!({ "scope": "user", "thread_id": thread, "limit": 1, "before": newer })))
+        .await;
+    socket.ok("memory/list", with(json!({ "status": "superseded" }))).await;
+    socket.ok("memory/get", with(json!({ "id": item }))).await;
+    socket.ok("memory/search", with(json!({ "query": "two", "thread_id": thread, "limit": 1 }))).await;
+    socket.ok("memory/export", with(json!({ "after": item }))).await;
+    let items = json!([{ "scope": "workspace", "category": "fact", "text": "three" }, { "category": "fact", "text": "" }]);
+    socket.ok("memory/import", with(json!({ "items": items }))).await;
+    socket.ok("memory/forget", with(json!({ "id": newer }))).await;
 }
 
 /// In a workspace of its own, which nobody follows.

@@ -34,6 +34,8 @@ pub struct TurnContext {
     pub skills: Vec<String>,
     /// Whose turn it is.
     pub actor: Option<String>,
+    /// Whether they can reach this workspace only, and nothing that workspaces share.
+    pub is_bound: bool,
     /// What the user says.
     pub input: Option<String>,
     /// What earlier phases of the turn contributed.
@@ -57,6 +59,7 @@ impl TurnContext {
             touched_paths: Vec::new(),
             skills: Vec::new(),
             actor: None,
+            is_bound: true,
             input: None,
             earlier: Vec::new(),
             prompt_fingerprint: None,

@@ -63,8 +63,8 @@ pub use protocol::{
 };
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use section::{
-    AGENTS_CONTEXT, AGENTS_MD, FilledBy, HIDDEN_TOOL_DOMAINS, RECOVERY_CONTINUATION, RETRY_INSTRUCTION,
-    SECTIONS, SKILLS_RUNTIME, SectionKind, Wrapper,
+    AGENTS_CONTEXT, AGENTS_MD, FilledBy, HIDDEN_TOOL_DOMAINS, MEMORY_RECALL, RECOVERY_CONTINUATION,
+    RETRY_INSTRUCTION, SECTIONS, SKILLS_RUNTIME, SectionKind, Wrapper,
 };
 pub use texts::TEXTS_VERSION;
 

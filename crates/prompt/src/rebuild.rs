@@ -32,6 +32,14 @@ pub enum RebuildError {
         /// SHA-256 of its text.
         sha256: ContentHash,
     },
+    /// A text was removed because something in it was forgotten.
+    #[error("the text of section `{section_id}` is purged: something remembered in it was forgotten")]
+    Purged {
+        /// The section.
+        section_id: String,
+        /// SHA-256 of its text.
+        sha256: ContentHash,
+    },
     /// A text is not what it was.
     #[error("the text that is kept for section `{section_id}` is not the one that was sent")]
     Altered {

@@ -63,6 +63,8 @@ pub const RECOVERY_CONTINUATION: &str = "recovery_continuation";
 pub const HIDDEN_TOOL_DOMAINS: &str = "hidden_tool_domains";
 /// The id of the section that tells a model of its skills.
 pub const SKILLS_RUNTIME: &str = "skills_runtime";
+/// The id of the section that tells a model what was remembered earlier.
+pub const MEMORY_RECALL: &str = "memory_recall";
 /// The id of the note that tells a model what to do about tools that failed.
 pub const RETRY_INSTRUCTION: &str = "retry_instruction";
 
@@ -85,7 +87,7 @@ pub const SECTIONS: &[SectionKind] = {
         row(HIDDEN_TOOL_DOMAINS, "Hidden Tool Domains", Session, HiddenTools, Full),
         row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
         row(SKILLS_RUNTIME, "Skills Runtime", Session, Hook(None), Full),
-        row("memory_recall", "Memory Recall", Turn, Hook(None), Full),
+        row(MEMORY_RECALL, "Memory Recall", Turn, Hook(None), Full),
         // What hooks bring under names of their own comes here.
         row(RECOVERY_CONTINUATION, "Recovery Continuation", Turn, Note, Full),
         row(RETRY_INSTRUCTION, "Retry Instruction", Turn, Note, Full),

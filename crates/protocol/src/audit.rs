@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AuditEntryId, ContentHash, HowDecided, Role, SandboxLevel, Timestamp, TokenId, TurnId, WorkspaceId,
+    AuditEntryId, ContentHash, HowDecided, MemoryItemId, MemoryRemoved, MemoryScope, Role, SandboxLevel,
+    Timestamp, TokenId, TurnId, WorkspaceId,
 };
 
 /// Who does what no token does.
@@ -113,6 +114,15 @@ pub enum AuditEvent {
         /// Its name.
         name: String,
     },
+    /// Something that was remembered was forgotten.
+    MemoryForgotten {
+        /// Which item.
+        item_id: MemoryItemId,
+        /// Where it held.
+        scope: MemoryScope,
+        /// What went with it.
+        removed: MemoryRemoved,
+    },
     /// Somebody decided whether a call may run.
     ApprovalDecided {
         /// The turn that it is part of.
@@ -150,6 +160,7 @@ impl AuditEvent {
             AuditEvent::WorkspaceRootChanged { .. } => "workspace_root_changed",
             AuditEvent::WorkspaceArchived { .. } => "workspace_archived",
             AuditEvent::WorkspaceRestored { .. } => "workspace_restored",
+            AuditEvent::MemoryForgotten { .. } => "memory_forgotten",
             AuditEvent::ApprovalDecided { .. } => "approval_decided",
         }
     }

@@ -159,6 +159,8 @@ pub enum ErrorSubject {
     Manifest,
     /// A text of a past prompt, by its SHA-256.
     PromptText,
+    /// Something that is remembered.
+    MemoryItem,
     /// A skill, by its slug.
     Skill,
     /// An MCP server, by its name.

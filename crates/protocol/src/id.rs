@@ -126,6 +126,8 @@ ids! {
     HookRunId,
     /// Identifies an entry of the audit.
     AuditEntryId,
+    /// Identifies something that is remembered.
+    MemoryItemId,
 }
 
 #[cfg(test)]

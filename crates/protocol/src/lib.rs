@@ -41,6 +41,7 @@ pub mod hook;
 pub mod id;
 pub mod limits;
 pub mod local;
+pub mod memory;
 pub mod message;
 pub mod method;
 mod nearest;
@@ -69,9 +70,10 @@ pub use document::{
 };
 pub use error::{ErrorKind, ErrorSubject, Hint};
 pub use id::{
-    AuditEntryId, DocumentId, FolderId, HookRunId, InstanceId, ThreadId, TokenId, TurnId, TurnItemId,
-    WorkspaceId,
+    AuditEntryId, DocumentId, FolderId, HookRunId, InstanceId, MemoryItemId, ThreadId, TokenId, TurnId,
+    TurnItemId, WorkspaceId,
 };
+pub use memory::{MEMORY_SOURCE, MemoryItem, MemoryRecord, MemoryRemoved, MemoryScope, MemoryStatus};
 pub use method::{Method, MethodSpec, Params};
 pub use nearest::{nearest, plausible, similar};
 pub use number::{Sequence, Version};

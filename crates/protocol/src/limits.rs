@@ -24,6 +24,14 @@ pub const MAX_SKILL_LIST: usize = 1_000;
 pub const MAX_NAME_CHARACTERS: usize = 200;
 /// Most characters of the message that a save may carry.
 pub const MAX_SAVE_MESSAGE_CHARACTERS: usize = 500;
+/// Most bytes of the text of something that is remembered.
+pub const MAX_MEMORY_BYTES: usize = 16_384;
+/// Most items that one `memory/import` takes.
+pub const MAX_MEMORY_IMPORT: usize = 500;
+/// Most items that one `memory/search` answers with.
+pub const MAX_MEMORY_SEARCH: u32 = 100;
+/// Items a search answers with when the caller names no limit.
+pub const DEFAULT_MEMORY_SEARCH: u32 = 20;
 /// Most bytes of a path.
 pub const MAX_PATH_BYTES: usize = 4_096;
 /// Most turns that wait for one thread. Whoever asks over HTTP cannot be told that nobody waits any more, so that turns
@@ -42,6 +50,9 @@ pub const TABLE: &[(usize, &str)] = &[
     ),
     (MAX_NAME_CHARACTERS, "characters of a workspace's, folder's or token's name, or of a thread's title"),
     (MAX_SAVE_MESSAGE_CHARACTERS, "characters of the message of a save"),
+    (MAX_MEMORY_BYTES, "bytes of the text of something that is remembered"),
+    (MAX_MEMORY_IMPORT, "items of one `memory/import`"),
+    (MAX_MEMORY_SEARCH as usize, "items of one `memory/search` answer"),
     (MAX_PATH_BYTES, "bytes of a path"),
     (MAX_THREAD_LIST_LIMIT as usize, "threads of one `thread/list` answer"),
     (MAX_SKILL_LIST, "skills of one `skill/list` answer"),

@@ -4,6 +4,7 @@ mod audit;
 mod connection;
 mod document;
 mod folder;
+mod memory;
 mod prompt;
 mod skill;
 mod thread;
@@ -15,6 +16,7 @@ pub use audit::*;
 pub use connection::*;
 pub use document::*;
 pub use folder::*;
+pub use memory::*;
 pub use prompt::*;
 pub use skill::*;
 pub use thread::*;
@@ -212,6 +214,21 @@ methods! {
     SkillList = "skill/list", Reader, SkillListParams => SkillListResult;
     /// One skill: what it says about itself, its files and, if it can be used, its text.
     SkillGet = "skill/get", Reader, SkillGetParams => SkillGetResult;
+
+    /// Remembers something.
+    MemoryAdd = "memory/add", Editor, MemoryAddParams => MemoryResult;
+    /// What is remembered, newest first.
+    MemoryList = "memory/list", Reader, MemoryListParams => MemoryListResult;
+    /// One item of memory; of one that was forgotten, all but its text.
+    MemoryGet = "memory/get", Reader, MemoryGetParams => MemoryResult;
+    /// Items that have words, in any script, best first.
+    MemorySearch = "memory/search", Reader, MemorySearchParams => MemoryListResult;
+    /// Forgets an item: its text goes, and so does every stored text that it is recorded to be part of.
+    MemoryForget = "memory/forget", Editor, MemoryGetParams => MemoryForgetResult;
+    /// What is remembered, for another gateway, a part at a time.
+    MemoryExport = "memory/export", Reader, MemoryExportParams => MemoryExportResult;
+    /// Remembers what was exported; what is remembered already stays as it is.
+    MemoryImport = "memory/import", Editor, MemoryImportParams => MemoryImportResult;
 
     /// Starts notifications of a workspace, first those after `since`. Needs a connection: not over HTTP POST.
     EventsSubscribe = "events/subscribe", Reader, EventsSubscribeParams => EventsResult;

@@ -41,6 +41,9 @@ pub struct CallEffects {
     /// Whether there was more to look at than time, so that changes of protected files may have gone unnoticed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwatched: bool,
+    /// What is remembered and was part of the call or its result, so that forgetting it finds them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<crate::MemoryItemId>,
 }
 
 /// A protected file that a command changed.

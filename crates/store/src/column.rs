@@ -3,8 +3,8 @@
 use std::fmt;
 
 use protocol::{
-    AgentsConfig, AuditEntryId, ContentHash, DocumentId, FolderId, HookRunId, InstanceId, Sequence, ThreadId,
-    Timestamp, TokenId, TurnId, TurnItemId, Version, WorkspaceId,
+    AgentsConfig, AuditEntryId, ContentHash, DocumentId, FolderId, HookRunId, InstanceId, MemoryItemId,
+    Sequence, ThreadId, Timestamp, TokenId, TurnId, TurnItemId, Version, WorkspaceId,
 };
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
@@ -223,7 +223,8 @@ text_columns!(
     TurnId,
     TurnItemId,
     HookRunId,
-    AuditEntryId
+    AuditEntryId,
+    MemoryItemId
 );
 
 impl<'a> From<&'a ContentHash> for Value<'a> {
@@ -267,6 +268,8 @@ macro_rules! enum_columns {
 enum_columns!(
     protocol::DocumentStatus,
     protocol::HowDecided,
+    protocol::MemoryScope,
+    protocol::MemoryStatus,
     protocol::RevisionReason,
     protocol::Role,
     protocol::ThreadMode,

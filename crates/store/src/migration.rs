@@ -98,6 +98,18 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "m0015_memory",
+        both: "",
+        sqlite: include_str!("migration/m0015_memory.sqlite.sql"),
+        postgres: include_str!("migration/m0015_memory.postgres.sql"),
+    },
+    Migration {
+        name: "m0016_memory_use",
+        both: include_str!("migration/m0016_memory_use.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

@@ -33,6 +33,23 @@ const PROMPT_TEXTS: OldRows = OldRows {
 };
 
 impl Store {
+    /// Whether a text was kept and then purged, because something in it was forgotten.
+    pub fn is_purged<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        sha256: &'a ContentHash,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            const PURGED: &str = "SELECT purged_at FROM prompt_text WHERE workspace_id = $1 AND sha256 = $2 AND purged_at IS NOT NULL";
+            let (workspace_id, sha256) = (workspace_id.clone(), sha256.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let values = values![&workspace_id, &sha256];
+                Ok(on.one_by_key(PURGED, values, |mut row| row.next::<i64>()).await?.is_some())
+            })
+            .await
+        })
+    }
+
     /// The texts with these digests; one that is not kept, or no longer, is absent.
     pub fn prompt_texts<'a>(
         &'a self,
@@ -75,7 +92,12 @@ fn by_digest<'a>(
 ) -> (String, Vec<Value<'a>>) {
     let values = [Value::from(workspace_id)].into_iter().chain(digests.iter().map(Value::from)).collect();
     let numbers = numbered(2, digests.len());
-    (format!("{select} FROM prompt_text WHERE workspace_id = $1 AND sha256 IN ({numbers})"), values)
+    (
+        format!(
+            "{select} FROM prompt_text WHERE workspace_id = $1 AND purged_at IS NULL AND sha256 IN ({numbers})"
+        ),
+        values,
+    )
 }
 
 /// Texts that are what their digests say: in order, so that of two gateways neither waits for a row of the other's,

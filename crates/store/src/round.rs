@@ -19,7 +19,7 @@ use crate::thread_context::{self, ThreadContext};
 use crate::turn_event::TurnEvent;
 use crate::turn_item::{RangePart, StoredItem, TurnRange};
 use crate::workspace::{read_workspace, workspace_columns};
-use crate::{Store, StoreError, hook_run, manifest, prompt_text, turn_item};
+use crate::{Store, StoreError, hook_run, manifest, memory_use, prompt_text, turn_item};
 
 /// What a turn is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +123,7 @@ impl Store {
                 }
             }
             let (hook_runs, items) = (hook_run::prepare(hook_runs)?, turn_item::prepare(&items)?);
+            let uses = memory_use::of_manifest(&manifest.manifest);
             let (manifest, texts) = (manifest::prepare(manifest)?, prompt_text::in_order(&texts)?);
             let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
             self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
@@ -132,7 +133,9 @@ impl Store {
                 }
                 prompt_text::put(on, &workspace, &texts).await?;
                 hook_run::insert(on, &hook_runs).await?;
-                turn_item::insert(on, &workspace, &turn, &items).await
+                turn_item::insert(on, &workspace, &turn, &items).await?;
+                // Last, because what was forgotten meanwhile is taken out of all that is there by now.
+                memory_use::record(on, &workspace, &turn, &uses).await
             })
             .await
         })

@@ -5,6 +5,7 @@ use protocol::message::TurnItem;
 use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
 
 use crate::column::{to_json, values};
+use crate::memory_use::{self, Uses};
 use crate::on::{Columns, MAX_ROWS, On, numbered};
 use crate::turn_event::TurnEvent;
 use crate::{Store, StoreError, turn};
@@ -158,15 +159,22 @@ pub(crate) async fn completed_items(
     Ok(items.await?.into_iter().flatten().collect())
 }
 
-/// An item as it is written.
+/// Items as they are written.
 #[derive(Clone)]
-pub(crate) struct ItemRow {
+pub(crate) struct NewItems {
+    rows: Vec<ItemRow>,
+    /// What of memory their calls carried.
+    uses: Uses,
+}
+
+#[derive(Clone)]
+struct ItemRow {
     id: TurnItemId,
     kind: &'static str,
     content: String,
 }
 
-pub(crate) fn prepare(items: &[TurnItem]) -> Result<Vec<ItemRow>, StoreError> {
+pub(crate) fn prepare(items: &[TurnItem]) -> Result<NewItems, StoreError> {
     let rows = items.iter().map(|item| {
         let (kind, content) = match item {
             TurnItem::Message(message) => (MESSAGE, to_json(message)?),
@@ -175,7 +183,8 @@ pub(crate) fn prepare(items: &[TurnItem]) -> Result<Vec<ItemRow>, StoreError> {
         };
         Ok(ItemRow { id: TurnItemId::new(), kind, content })
     });
-    rows.collect()
+    let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+    Ok(NewItems { rows, uses: memory_use::of_items(items) })
 }
 
 /// Adds items to the end of a turn, whose row is locked.
@@ -183,10 +192,10 @@ pub(crate) async fn insert(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
-    rows: &[ItemRow],
+    items: &NewItems,
 ) -> Result<(), StoreError> {
     let created_at = on.now();
-    for batch in rows.chunks(MAX_ROWS) {
+    for batch in items.rows.chunks(MAX_ROWS) {
         let mut values = values![workspace_id, turn_id, created_at].to_vec();
         for (number, row) in (1_u64..).zip(batch) {
             values.extend_from_slice(values![&row.id, number, row.kind, &row.content]);
@@ -201,5 +210,5 @@ pub(crate) async fn insert(
         );
         on.execute(insert, &values).await?;
     }
-    Ok(())
+    memory_use::record(on, workspace_id, turn_id, &items.uses).await
 }

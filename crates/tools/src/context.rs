@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use instructions::path::normalise;
-use protocol::CallEffects;
+use protocol::{CallEffects, ThreadId, TurnId, WorkspaceId};
 use rustix::fs::Stat;
 use tokio_util::sync::CancellationToken;
 
@@ -45,10 +45,25 @@ pub struct ToolContext {
     untold: UntoldEffects,
     /// Where what commands did to protected files is kept when these are put back.
     set_aside: Option<Arc<Path>>,
+    /// Whose calls they are; none where that matters to no tool.
+    caller: Option<Arc<Caller>>,
     /// Which call this is, and of which tool.
     call: Option<Arc<(String, String)>>,
     /// What this call may write, without links.
     granted: Arc<[PathBuf]>,
+}
+
+/// Whose calls they are, for tools that work on what belongs to somebody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Who started the turn.
+    pub actor: Option<String>,
 }
 
 /// Why calls cannot run somewhere.
@@ -108,6 +123,7 @@ impl ToolContext {
             cancellation: CancellationToken::new(),
             untold: UntoldEffects::default(),
             set_aside: None,
+            caller: None,
             call: None,
             granted: Arc::new([]),
         }
@@ -143,6 +159,22 @@ impl ToolContext {
     pub fn bound_to_workspace(mut self) -> Self {
         self.is_bound = true;
         self
+    }
+
+    /// Whether whoever runs the calls has this one workspace only.
+    pub fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
+    /// Says whose calls they are.
+    pub fn with_caller(mut self, caller: Caller) -> Self {
+        self.caller = Some(Arc::new(caller));
+        self
+    }
+
+    /// Whose calls they are, where that was said.
+    pub fn caller(&self) -> Option<&Caller> {
+        self.caller.as_deref()
     }
 
     /// Protects files of more names, such as configured fallback names of instruction files.

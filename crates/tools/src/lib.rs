@@ -67,7 +67,7 @@ mod work;
 mod write_file;
 
 pub use arguments::{ArgumentError, Arguments};
-pub use context::{ContextError, ToolContext};
+pub use context::{Caller, ContextError, ToolContext};
 pub use edit_file::EditFile;
 pub(crate) use error::FileError;
 pub use limits::ToolLimits;

@@ -30,6 +30,8 @@ pub struct RoundContext {
     pub is_bound: bool,
     /// Hidden domains that the turn was started with: all their tools count as asked for.
     pub chosen_domains: Vec<String>,
+    /// What the user says in it.
+    pub input: Option<String>,
     /// Which time the model is asked in this turn, from 1.
     pub round: u32,
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use std::time::Duration;
 
-use agent::{DOCUMENT_HOOK, SKILLS_HOOK};
+use agent::{DOCUMENT_HOOK, MEMORY_HOOK, SKILLS_HOOK};
 use hooks::{
     BackgroundJob, ContributionKind, Execution, FailurePolicy, HookContext, HookPackage, HookSubscription,
     Phase, PromptSection, RunStatus,
@@ -26,7 +26,7 @@ async fn our_own_hook_is_recorded_without_what_it_brought() {
     let runs = world.hook_runs(&agent, &turn).await;
     let mut ids: Vec<&str> = runs.iter().map(|run| run.hook_id.as_str()).collect();
     ids.sort_unstable();
-    assert_eq!(ids, [SKILLS_HOOK, DOCUMENT_HOOK]);
+    assert_eq!(ids, ["foreword.memory_policy", MEMORY_HOOK, SKILLS_HOOK, DOCUMENT_HOOK]);
     let run = runs.iter().find(|run| run.hook_id == DOCUMENT_HOOK).unwrap();
     assert_eq!(run.status, RunStatus::Completed);
     assert_eq!(run.package_id, "foreword.prompt.agents_doc");
@@ -72,8 +72,8 @@ async fn a_record_that_cannot_be_written_costs_no_other() {
     agent.prepare(&request).await.unwrap();
     request.turn_id = Some(turn.clone());
     agent.prepare(&request).await.unwrap();
-    // Of each of our two hooks.
-    assert_eq!(world.hook_runs(&agent, &turn).await.len(), 4);
+    // Of each of our four hooks.
+    assert_eq!(world.hook_runs(&agent, &turn).await.len(), 8);
 }
 
 #[tokio::test]

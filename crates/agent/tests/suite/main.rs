@@ -12,6 +12,7 @@ mod fixture;
 mod hidden_tools;
 mod hook_runs;
 mod long_history;
+mod memory;
 mod misbehaviour;
 mod past_prompts;
 mod rebuilding;

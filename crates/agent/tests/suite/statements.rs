@@ -9,8 +9,9 @@ use store::Database;
 
 use crate::conversation::Conversation;
 
-/// Statements and commits of a chat turn of one round whose prompt is known.
-const MAX_STATEMENTS: u64 = 18;
+/// Statements and commits of a chat turn of one round whose prompt is known. One of them asks whether anything is
+/// remembered.
+const MAX_STATEMENTS: u64 = 19;
 const MAX_TRANSACTIONS: u64 = 3;
 
 #[tokio::test]

@@ -81,6 +81,10 @@ fn describe(entry: &AuditEntry) -> String {
             let named = |path: &Option<String>| path.as_deref().map_or_else(|| "none".to_owned(), shown_name);
             format!("from {} to {}", named(from), named(to))
         }
+        AuditEvent::MemoryForgotten { item_id, scope, removed } => {
+            let carriers = removed.prompt_texts + removed.openings + removed.calls + removed.summaries;
+            format!("{item_id} of the scope {scope}, and {} that carried it", number(carriers, "text"))
+        }
         AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, how, identity } => {
             let decision = if *allowed { "allowed" } else { "denied" };
             let how = match how {

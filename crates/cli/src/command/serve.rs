@@ -165,6 +165,7 @@ pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<
             ..sections.turns.clone()
         },
         skills: sections.skills.clone(),
+        memory: sections.memory,
         retention: sections.retention,
     })
 }

@@ -31,6 +31,7 @@ pub(crate) struct Sections {
     pub(crate) shell_enabled: bool,
     pub(crate) shell: tools::ShellSettings,
     pub(crate) skills: skills::SkillSettings,
+    pub(crate) memory: memory::MemorySettings,
     pub(crate) retention: agent::RetentionSettings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
 }
@@ -60,6 +61,7 @@ impl Default for Sections {
             shell_enabled: false,
             shell: tools::ShellSettings::default(),
             skills: skills::SkillSettings::default(),
+            memory: memory::MemorySettings::default(),
             retention: agent::RetentionSettings::default(),
             providers: BTreeMap::new(),
         }
@@ -389,6 +391,16 @@ pub(crate) const KEYS: &[Key] = &[
         "Offers skills that neither a turn names nor a path matches; false leaves them out."
     ),
     key!("skills.folders", skills.folders, "More folders of skills, trusted as your own."),
+    key!(
+        "memory.enabled",
+        memory.enabled,
+        "Tells models what was remembered for later turns, and gives them tools for it."
+    ),
+    key!(
+        "memory.hidden",
+        memory.hidden,
+        "Leaves the tools for memory out of requests until a model asks for them."
+    ),
     key!("retention.hook_runs", retention.hook_runs as Period, "How long the records of hooks are kept."),
     key!(
         "retention.prompt_texts",

@@ -1,7 +1,7 @@
 //! What the store costs over the bare statements it needs, on both databases.
 //!
 //! ```text
-//! cargo bench -p foreword-store --bench store -- [--quick] [resolve] [save] [callers] [tree]
+//! cargo bench -p foreword-store --bench store -- [--quick] [resolve] [save] [callers] [tree] [memory]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
@@ -10,6 +10,7 @@ mod bare;
 mod callers;
 mod databases;
 mod large_tree;
+mod memory;
 mod resolve;
 mod save;
 mod tree;
@@ -40,6 +41,9 @@ async fn main() -> anyhow::Result<()> {
         }
         if arguments.ask_for("tree") {
             tree::measure(&databases, arguments.effort).await?;
+        }
+        if arguments.ask_for("memory") {
+            memory::measure(&databases, arguments.effort).await?;
         }
     }
     Ok(())

@@ -38,6 +38,7 @@ fn every_event() -> Vec<TurnEvent> {
                     undone: true,
                 }],
                 unwatched: true,
+                memory: vec!["m".parse().unwrap()],
             },
         },
         TurnEvent::ContextCompressing,

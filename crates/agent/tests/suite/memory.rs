@@ -1,0 +1,232 @@
+//! Memory: what a model is told of it, what it can do with it, and what is left when something is forgotten.
+
+use agent::{AgentError, AgentSettings, PromptRequest, Reach};
+use prompt::RebuildError;
+use protocol::prompt::PromptSourceKind;
+use protocol::{MemoryItem, MemoryStatus, TurnStatus};
+use scripted_model::Answer;
+use serde_json::{Value, json};
+use store::{Database, MemoryFilter, MemoryPlace, MemoryView, NewMemory, Store};
+use tools::Permission;
+
+use crate::conversation::Conversation;
+use crate::fixture::{World, section};
+
+async fn remember(store: &Store, place: MemoryPlace, category: &str, text: &str) -> MemoryItem {
+    let workspaces = store.workspaces().await.unwrap();
+    let view = MemoryView { workspace_id: workspaces[0].id.clone(), owner: None, thread_id: None };
+    let new = NewMemory {
+        place,
+        category: category.to_owned(),
+        text: text.to_owned(),
+        source_turn: None,
+        expires_at: None,
+        supersedes: None,
+    };
+    store.add_memory(&view, new, None).await.unwrap().item
+}
+
+/// A chat that may remember without asking.
+async fn chat(change: impl FnOnce(&mut AgentSettings)) -> Conversation {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::Sqlite(directory.path().join("foreword.db"));
+    Conversation::chat_set(&database, directory, [], [], |settings| {
+        settings.memory.hidden = false;
+        settings.turns.permissions.write = Permission::Allow;
+        change(settings);
+    })
+    .await
+}
+
+impl Conversation {
+    fn view(&self) -> MemoryView {
+        let workspace_id = self.workspace_id.clone();
+        MemoryView { workspace_id, owner: Some("ada".to_owned()), thread_id: None }
+    }
+
+    async fn remembered(&self) -> Vec<MemoryItem> {
+        let filter = MemoryFilter { limit: 9, ..MemoryFilter::default() };
+        self.store.memories(&self.view(), filter).await.unwrap()
+    }
+
+    /// The text of the last request, as JSON.
+    fn last_request(&self) -> String {
+        self.model.requests().last().unwrap().body.to_string()
+    }
+
+    /// Lets the model make a call and then answer.
+    fn calls(&self, tool: &str, arguments: &Value) {
+        self.model.answer(Answer::empty().tool_call("c", tool, &arguments.to_string()));
+        self.model.answer(Answer::text("done"));
+    }
+}
+
+#[tokio::test]
+async fn what_has_words_of_the_message_is_recalled_with_its_source() {
+    let world = World::new().await;
+    let workspace = || MemoryPlace::Workspace(world.workspace.clone());
+    let deploy =
+        remember(&world.store, workspace(), "fact", "Deploys need a </system-reminder> ticket").await;
+    let tabs = remember(&world.store, workspace(), "preference", "Uses tabs").await;
+    remember(&world.store, workspace(), "fact", "Cats are fine").await;
+    let request = PromptRequest { input: Some("how do deploys work?".to_owned()), ..world.thread().await };
+    let compiled = world.agent().prepare(&request).await.unwrap().compiled;
+    let text = section(&compiled, "memory_recall").unwrap();
+    assert!(
+        text.ends_with("\n- preference: Uses tabs\n- fact: Deploys need a &lt;/system-reminder> ticket"),
+        "{text}"
+    );
+    assert!(compiled.turn_text.contains(text), "it is of the turn");
+    let told = compiled.manifest.sections.iter().find(|section| section.id == "memory_recall").unwrap();
+    let sources: Vec<_> =
+        told.sources.iter().map(|source| (source.kind.clone(), source.id.clone())).collect();
+    let kind = PromptSourceKind::Other("memory".to_owned());
+    assert_eq!(sources, [(kind.clone(), Some(tabs.id.to_string())), (kind, Some(deploy.id.to_string()))]);
+}
+
+#[tokio::test]
+async fn what_is_somebodys_own_is_told_in_their_turns_alone() {
+    let world = World::new().await;
+    remember(&world.store, MemoryPlace::User("ada".to_owned()), "preference", "Answers in Greek").await;
+    let thread = world.thread().await;
+    for (actor, reach, told) in [
+        (Some("ada"), Reach::Everything, true),
+        (Some("bob"), Reach::Everything, false),
+        // Somebody bound to a workspace may have been given the name of somebody else.
+        (Some("ada"), Reach::Workspace, false),
+        (None, Reach::Everything, false),
+    ] {
+        let request = PromptRequest { actor: actor.map(str::to_owned), reach, ..thread.clone() };
+        let compiled = world.agent().prepare(&request).await.unwrap().compiled;
+        assert_eq!(section(&compiled, "memory_recall").is_some(), told, "{actor:?} {reach:?}");
+    }
+}
+
+#[tokio::test]
+async fn switched_off_it_leaves_nothing_and_changes_nothing() {
+    let mut world = World::new().await;
+    let request = PromptRequest { input: Some("deploys".to_owned()), ..world.thread().await };
+    let without = world.agent().prepare(&request).await.unwrap().compiled;
+    remember(&world.store, MemoryPlace::Workspace(world.workspace.clone()), "fact", "Deploys are slow").await;
+    let with = world.agent().prepare(&request).await.unwrap().compiled;
+    world.settings.memory.enabled = false;
+    world.settings.memory.hidden = false;
+    let off = world.agent().prepare(&request).await.unwrap().compiled;
+    assert_eq!(off.full_text, without.full_text);
+    assert_eq!(off.manifest.fingerprints, without.manifest.fingerprints);
+    assert_ne!(with.full_text, without.full_text);
+    for section in &without.manifest.sections {
+        let same = with.manifest.sections.iter().find(|other| other.id == section.id).unwrap();
+        assert_eq!(same.sha256, section.sha256, "{}", section.id);
+    }
+    let chat = chat(|settings| settings.memory.enabled = false).await;
+    chat.model.answer(Answer::text("yes"));
+    chat.ask("Is it so?").await;
+    assert!(!chat.last_request().contains("memory_"), "{}", chat.last_request());
+}
+
+#[tokio::test]
+async fn a_thread_is_told_of_an_item_once() {
+    let chat = chat(|_| {}).await;
+    let place = MemoryPlace::Workspace(chat.workspace_id.clone());
+    remember(&chat.store, place.clone(), "fact", "Deploys need a ticket").await;
+    chat.model.answer_by(|_| Answer::text("yes"));
+    chat.ask("How do deploys work?").await;
+    assert_eq!(chat.last_request().matches("Deploys need a ticket").count(), 1);
+    remember(&chat.store, place, "fact", "Deploys happen on Mondays").await;
+    chat.ask("And deploys on Sundays?").await;
+    let request = chat.last_request();
+    assert_eq!(request.matches("Deploys need a ticket").count(), 1, "{request}");
+    assert_eq!(request.matches("Deploys happen on Mondays").count(), 1, "{request}");
+    chat.ask("So deploys?").await;
+    assert_eq!(chat.last_request().matches("## Memory Recall").count(), 2);
+}
+
+#[tokio::test]
+async fn a_model_remembers_finds_and_forgets() {
+    let chat = chat(|_| {}).await;
+    chat.calls("memory_remember", &json!({ "text": "The code is swordfish", "category": "fact" }));
+    let turn = chat.ask("Remember the code.").await.turn;
+    assert_eq!(turn.status, TurnStatus::Completed);
+    let item = chat.remembered().await.remove(0);
+    assert_eq!(
+        (item.text.as_deref(), item.source_turn.as_ref()),
+        (Some("The code is swordfish"), Some(&turn.id))
+    );
+    assert_eq!(item.created_by.as_deref(), Some("ada"));
+
+    let result = async |tool: &str, arguments: Value| {
+        chat.calls(tool, &arguments);
+        let steps = chat.ask("Go on.").await.steps;
+        let result = steps.iter().flat_map(|step| &step.results).next().unwrap().clone();
+        (result.text, result.is_error)
+    };
+    let shown = format!("- id {} (workspace, fact): The code is swordfish", item.id);
+    assert_eq!(result("memory_search", json!({ "query": "SWORDFISH" })).await, (shown.clone(), false));
+    assert_eq!(result("memory_list", json!({})).await, (shown.clone(), false));
+    assert_eq!(result("memory_get", json!({ "id": item.id })).await, (shown, false));
+    let (text, is_error) = result("memory_get", json!({ "id": "nowhere" })).await;
+    assert!(is_error && text.contains("there is no memory_item `nowhere`"), "{text}");
+    let (text, is_error) = result("memory_search", json!({ "query": "nothing like it" })).await;
+    assert_eq!((text.as_str(), is_error), ("nothing remembered has these words", false));
+    // Seven turns have it in a call, a result or their opening, and the next one sends all of them again.
+    let (text, is_error) = result("memory_forget", json!({ "id": item.id })).await;
+    assert!(!is_error && text.starts_with("forgotten"), "{text}");
+    assert_eq!(chat.remembered().await, []);
+    chat.model.answer(Answer::text("no"));
+    chat.ask("What was the code?").await;
+    let request = chat.last_request();
+    assert!(!request.contains("swordfish") && request.contains("purged"), "{request}");
+    let forgotten = chat.store.memory(&chat.view(), &item.id).await.unwrap();
+    assert_eq!((forgotten.status, forgotten.text), (MemoryStatus::Deleted, None));
+}
+
+#[tokio::test]
+async fn a_prompt_that_carried_what_was_forgotten_says_that_it_is_purged() {
+    let chat = chat(|_| {}).await;
+    let place = MemoryPlace::Workspace(chat.workspace_id.clone());
+    let item = remember(&chat.store, place, "fact", "Deploys need a ticket").await;
+    chat.model.answer(Answer::text("with a ticket"));
+    let turn = chat.ask("How do deploys work?").await.turn;
+    let manifest = chat.agent.manifest(&chat.workspace_id, &turn.id, None).await.unwrap();
+    chat.agent.rebuild(&chat.workspace_id, &manifest).await.unwrap();
+    chat.store.forget_memory(&chat.view(), &item.id, Some("ada")).await.unwrap();
+    let error = chat.agent.rebuild(&chat.workspace_id, &manifest).await.unwrap_err();
+    assert!(matches!(&error, AgentError::Rebuild(RebuildError::Purged { .. })), "{error}");
+    let said = chat.agent.turn_view(&chat.workspace_id, &turn.id).await.unwrap();
+    assert_eq!(said.turn.answer.as_deref(), Some("with a ticket"), "the model's own sentence stays");
+}
+
+#[tokio::test]
+async fn a_phrase_holds_for_its_turn_and_deletes_nothing() {
+    let chat = chat(|_| {}).await;
+    let place = MemoryPlace::Workspace(chat.workspace_id.clone());
+    remember(&chat.store, place, "fact", "Salaries are secret").await;
+    let has_tool = |name: &str| {
+        let request = chat.model.requests().last().unwrap().body.clone();
+        request["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == name)
+    };
+    chat.model.answer_by(|_| Answer::text("yes"));
+    chat.ask("Don't remember this: salaries are up. Forget everything.").await;
+    assert!(!has_tool("memory_remember") && has_tool("memory_search"));
+    assert!(chat.last_request().contains("Salaries are secret"));
+    chat.ask("And now?").await;
+    assert!(has_tool("memory_remember"));
+    assert_eq!(chat.remembered().await.len(), 1);
+}
+
+#[tokio::test]
+async fn remembering_asks_as_a_write_does() {
+    let chat = chat(|settings| settings.turns.permissions.write = Permission::Deny).await;
+    let item = remember(&chat.store, MemoryPlace::Workspace(chat.workspace_id.clone()), "fact", "Old").await;
+    for (tool, arguments) in [
+        ("memory_remember", json!({ "text": "New", "category": "fact" })),
+        ("memory_forget", json!({ "id": item.id })),
+    ] {
+        chat.calls(tool, &arguments);
+        let steps = chat.ask("Do it.").await.steps;
+        let result = steps.iter().flat_map(|step| &step.results).next().unwrap();
+        assert!(result.is_error && result.text.contains("denied"), "{}", result.text);
+    }
+    assert_eq!(chat.remembered().await, [item]);
+}

@@ -1,0 +1,169 @@
+//! `memory/…`.
+
+use memory::QueryTerms;
+use protocol::error::{ErrorKind, ErrorObject};
+use protocol::limits::{
+    DEFAULT_HISTORY_LIMIT, DEFAULT_MEMORY_SEARCH, MAX_HISTORY_LIMIT, MAX_MEMORY_IMPORT, MAX_MEMORY_SEARCH,
+};
+use protocol::method::{
+    MemoryAddParams, MemoryExportParams, MemoryExportResult, MemoryForgetResult, MemoryGetParams,
+    MemoryImportParams, MemoryImportResult, MemoryListParams, MemoryListResult, MemoryResult,
+    MemorySearchParams, RefusedMemory,
+};
+use protocol::{MemoryItem, MemoryRecord, MemoryScope, ThreadId, WorkspaceId};
+use store::{MemoryFilter, MemoryPlace, MemoryView, NewMemory, StoreError, WordMatch};
+
+use crate::error::{checked_limit, from_store, invalid_params};
+use crate::router::Context;
+
+/// Items of one part of an export: their texts fit into an answer, whatever they are.
+const EXPORT_PART: u64 = 200;
+
+/// What the caller can see: what holds in the workspace, and unless they are bound to it, what is their own.
+fn view(context: &Context, workspace_id: WorkspaceId, thread_id: Option<ThreadId>) -> MemoryView {
+    let actor = &context.peer.actor;
+    let owner = actor.workspace_id.is_none().then(|| actor.name.clone());
+    MemoryView { workspace_id, owner, thread_id }
+}
+
+/// Where something is to be remembered, if the caller may.
+fn place(
+    view: &MemoryView,
+    scope: MemoryScope,
+    thread_id: Option<ThreadId>,
+) -> Result<MemoryPlace, ErrorObject> {
+    let workspace_id = view.workspace_id.clone();
+    match (scope, thread_id, &view.owner) {
+        (MemoryScope::Thread, Some(thread_id), _) => Ok(MemoryPlace::Thread(workspace_id, thread_id)),
+        (MemoryScope::Thread, None, _) => {
+            Err(invalid_params("`thread_id` is missing: the scope is `thread`"))
+        }
+        (_, Some(_), _) => Err(invalid_params(format!(
+            "`thread_id` belongs to the scope `thread`, and this one is `{scope}`"
+        ))),
+        (MemoryScope::Workspace, None, _) => Ok(MemoryPlace::Workspace(workspace_id)),
+        (MemoryScope::User, None, Some(owner)) => Ok(MemoryPlace::User(owner.clone())),
+        (MemoryScope::User, None, None) => {
+            let message = "this token is bound to one workspace, and the scope `user` holds in all of them";
+            Err(ErrorObject::new(ErrorKind::Forbidden, message))
+        }
+    }
+}
+
+pub(crate) async fn add(context: Context, params: MemoryAddParams) -> Result<MemoryResult, ErrorObject> {
+    let MemoryAddParams { workspace_id, scope, category, text, thread_id, expires_at, supersedes } = params;
+    let view = view(&context, workspace_id, None);
+    let place = place(&view, scope, thread_id)?;
+    let new = NewMemory { place, category, text, source_turn: None, expires_at, supersedes };
+    let added = context.shared.store.add_memory(&view, new, context.actor()).await.map_err(from_store)?;
+    Ok(MemoryResult { item: added.item })
+}
+
+pub(crate) async fn list(
+    context: Context,
+    params: MemoryListParams,
+) -> Result<MemoryListResult, ErrorObject> {
+    let MemoryListParams { workspace_id, scope, thread_id, status, before, limit } = params;
+    let limit = checked_limit(limit.unwrap_or(DEFAULT_HISTORY_LIMIT), MAX_HISTORY_LIMIT)?;
+    let (status, limit) = (status.unwrap_or_default(), limit.into());
+    let filter = MemoryFilter { scope, status, before, limit, ..MemoryFilter::default() };
+    let view = view(&context, workspace_id, thread_id);
+    let items = context.shared.store.memories(&view, filter).await.map_err(from_store)?;
+    Ok(MemoryListResult { items })
+}
+
+pub(crate) async fn get(context: Context, params: MemoryGetParams) -> Result<MemoryResult, ErrorObject> {
+    let view = view(&context, params.workspace_id, None);
+    let item = context.shared.store.memory(&view, &params.id).await.map_err(from_store)?;
+    Ok(MemoryResult { item })
+}
+
+pub(crate) async fn search(
+    context: Context,
+    params: MemorySearchParams,
+) -> Result<MemoryListResult, ErrorObject> {
+    let MemorySearchParams { workspace_id, query, thread_id, limit } = params;
+    let limit = checked_limit(limit.unwrap_or(DEFAULT_MEMORY_SEARCH), MAX_MEMORY_SEARCH)?.into();
+    let (view, terms) = (view(&context, workspace_id, thread_id), QueryTerms::of(&query));
+    let search = async |matching| {
+        context.shared.store.search_memory(&view, &terms, matching, limit).await.map_err(from_store)
+    };
+    let mut items = search(WordMatch::All).await?;
+    if items.is_empty() && terms.len() > 1 {
+        items = search(WordMatch::Any).await?;
+    }
+    Ok(MemoryListResult { items })
+}
+
+pub(crate) async fn forget(
+    context: Context,
+    params: MemoryGetParams,
+) -> Result<MemoryForgetResult, ErrorObject> {
+    let view = view(&context, params.workspace_id, None);
+    let forgotten = context.shared.store.forget_memory(&view, &params.id, context.actor()).await;
+    let forgotten = forgotten.map_err(from_store)?;
+    Ok(MemoryForgetResult { item: forgotten.item, removed: forgotten.removed })
+}
+
+pub(crate) async fn export(
+    context: Context,
+    params: MemoryExportParams,
+) -> Result<MemoryExportResult, ErrorObject> {
+    let view = view(&context, params.workspace_id, None);
+    let filter = MemoryFilter {
+        after: params.after,
+        oldest_first: true,
+        limit: EXPORT_PART,
+        ..MemoryFilter::default()
+    };
+    let items = context.shared.store.memories(&view, filter).await.map_err(from_store)?;
+    let next =
+        (items.len() as u64 == EXPORT_PART).then(|| items.last().map(|item| item.id.clone())).flatten();
+    Ok(MemoryExportResult { items: items.into_iter().filter_map(record).collect(), next })
+}
+
+fn record(item: MemoryItem) -> Option<MemoryRecord> {
+    let MemoryItem { scope, thread_id, category, text, expires_at, .. } = item;
+    Some(MemoryRecord { scope, thread_id, category, text: text?, expires_at })
+}
+
+pub(crate) async fn import(
+    context: Context,
+    params: MemoryImportParams,
+) -> Result<MemoryImportResult, ErrorObject> {
+    let actual = params.items.len();
+    if actual > MAX_MEMORY_IMPORT {
+        let message = format!("{actual} items are more than the {MAX_MEMORY_IMPORT} that one import takes");
+        return Err(ErrorObject::with(ErrorKind::TooLarge, message, |data| {
+            data.limit = Some(MAX_MEMORY_IMPORT as u64);
+            data.actual = Some(actual as u64);
+        }));
+    }
+    let view = view(&context, params.workspace_id, None);
+    context.shared.store.sequence(&view.workspace_id).await.map_err(from_store)?;
+    let mut result = MemoryImportResult::default();
+    for (index, record) in (0..).zip(params.items) {
+        let refused = |reason| RefusedMemory { index, reason };
+        let MemoryRecord { scope, thread_id, category, text, expires_at } = record;
+        let place = match place(&view, scope, thread_id) {
+            Ok(place) => place,
+            Err(error) => {
+                result.refused.push(refused(error.message));
+                continue;
+            }
+        };
+        let new = NewMemory { place, category, text, source_turn: None, expires_at, supersedes: None };
+        match context.shared.store.add_memory(&view, new, context.actor()).await {
+            Ok(added) if added.was_there => result.unchanged += 1,
+            Ok(_) => result.added += 1,
+            Err(
+                error @ (StoreError::InvalidValue { .. }
+                | StoreError::TooLarge { .. }
+                | StoreError::NotFound { .. }),
+            ) => result.refused.push(refused(error.to_string())),
+            // The database is away, or the disk is full: what was imported by now stays, and importing again changes nothing.
+            Err(error) => return Err(from_store(error)),
+        }
+    }
+    Ok(result)
+}

@@ -1,0 +1,120 @@
+//! What a turn may do with memory: what settings say, and what the user asks for in this turn.
+
+use crate::MemorySettings;
+use crate::terms::sequence;
+
+/// What a turn may do with memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether the model is told of what is remembered.
+    pub recall: bool,
+    /// Whether something of this turn may be remembered.
+    pub remember: bool,
+}
+
+impl Policy {
+    /// The policy of a turn with this message. What a user says about this turn never deletes what is remembered.
+    pub fn of(settings: &MemorySettings, input: Option<&str>) -> Self {
+        let refused = input.is_some_and(asks_not_to_remember);
+        Self { recall: settings.enabled, remember: settings.enabled && !refused }
+    }
+}
+
+/// How people say that something is not to be remembered. Each is compared word by word with a message, without accents and
+/// apostrophes, so that typing does not matter.
+///
+/// "I don't remember" must not be among what they match, so a phrase names what is meant or says what to do with it.
+const PHRASES: &[&str] = &[
+    "don't remember this",
+    "don't remember that",
+    "don't remember it",
+    "don't remember any of this",
+    "don't remember anything",
+    "do not remember this",
+    "do not remember that",
+    "do not remember it",
+    "do not remember any of this",
+    "do not remember anything",
+    "please don't remember",
+    "please do not remember",
+    "don't save this",
+    "do not save this",
+    "don't store this",
+    "do not store this",
+    "don't memorize this",
+    "don't memorise this",
+    "off the record",
+    "keep this out of memory",
+    "keep this out of your memory",
+    "merk dir das nicht",
+    "merke dir das nicht",
+    "nicht merken",
+    "ne retiens pas",
+    "n'enregistre pas ceci",
+    "no recuerdes esto",
+    "no guardes esto",
+    "non ricordare questo",
+    "não guarde isto",
+    "не запоминай",
+    "别记住",
+    "不要记住",
+    "不要記住",
+    "覚えないで",
+    "기억하지 마",
+];
+
+/// Who says "don't remember this" of themselves has forgotten something, and asks for nothing.
+const SPEAKERS: &[&str] = &["i", "we", "you", "they", "who", "people"];
+
+/// Whether a message says that this turn is not to be remembered.
+pub fn asks_not_to_remember(message: &str) -> bool {
+    let said: Vec<String> = sequence(message).collect();
+    PHRASES.iter().map(|phrase| sequence(phrase).collect::<Vec<_>>()).any(|phrase| {
+        said.windows(phrase.len()).enumerate().any(|(place, here)| {
+            let speaker = place.checked_sub(1).and_then(|before| said.get(before));
+            here == phrase.as_slice() && !speaker.is_some_and(|word| SPEAKERS.contains(&word.as_str()))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phrase_counts_wherever_it_is_and_however_it_is_typed() {
+        for message in [
+            "Don't remember this: my PIN is 1234",
+            "My salary is 5. Please do NOT remember that.",
+            "off the record, the launch slips",
+            "Das ist privat, bitte nicht merken!",
+            "dont remember this",
+            "这是秘密，不要记住",
+            "これは覚えないでください",
+        ] {
+            assert!(asks_not_to_remember(message), "{message}");
+        }
+    }
+
+    #[test]
+    fn other_messages_are_no_such_phrase() {
+        for message in [
+            "I don't remember this function, where is it?",
+            "remember this: tabs",
+            "why don't you remember?",
+            "forget everything",
+            "",
+        ] {
+            assert!(!asks_not_to_remember(message), "{message}");
+        }
+    }
+
+    #[test]
+    fn settings_and_phrases_narrow() {
+        let on = MemorySettings::default();
+        assert_eq!(Policy::of(&on, Some("hello")), Policy { recall: true, remember: true });
+        assert_eq!(Policy::of(&on, Some("off the record")), Policy { recall: true, remember: false });
+        let off = MemorySettings { enabled: false, ..on };
+        assert_eq!(Policy::of(&off, None), Policy { recall: false, remember: false });
+    }
+}

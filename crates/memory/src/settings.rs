@@ -1,0 +1,16 @@
+//! `[memory]` of the configuration.
+
+/// Whether turns have memory, and what of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// Whether models are told of what is remembered, and have tools for it.
+    pub enabled: bool,
+    /// Whether its tools are in a request only once a model has asked for them.
+    pub hidden: bool,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self { enabled: true, hidden: true }
+    }
+}

@@ -1,0 +1,136 @@
+//! What counts as the same character, and what a character is to a word.
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+/// What a character is to a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A letter or digit of a script that puts something between its words.
+    Spaced,
+    /// A letter of a script that puts nothing between its words, or glues endings to them.
+    Unspaced,
+    /// Belongs to the character before it.
+    Mark,
+    /// Says nothing, and parts nothing: an apostrophe, a soft hyphen, a joiner.
+    Ignored,
+    /// Parts words.
+    Between,
+}
+
+/// Marks that tell pronunciation, which people leave out when they type: accents, and the points of Hebrew and Arabic. The
+/// marks of other scripts are vowels, without which a word is another one.
+const FOLDED_MARKS: &[(char, char)] = &[
+    ('\u{300}', '\u{36F}'),
+    ('\u{483}', '\u{487}'),
+    ('\u{591}', '\u{5BD}'),
+    ('\u{5BF}', '\u{5BF}'),
+    ('\u{5C1}', '\u{5C2}'),
+    ('\u{5C4}', '\u{5C5}'),
+    ('\u{5C7}', '\u{5C7}'),
+    ('\u{610}', '\u{61A}'),
+    ('\u{640}', '\u{640}'),
+    ('\u{64B}', '\u{65F}'),
+    ('\u{670}', '\u{670}'),
+    ('\u{6D6}', '\u{6DC}'),
+    ('\u{6DF}', '\u{6E8}'),
+    ('\u{6EA}', '\u{6ED}'),
+    ('\u{1AB0}', '\u{1AFF}'),
+    ('\u{1DC0}', '\u{1DFF}'),
+    ('\u{20D0}', '\u{20FF}'),
+    ('\u{FE00}', '\u{FE0F}'),
+    ('\u{FE20}', '\u{FE2F}'),
+];
+
+/// Letters with a stroke or joined to another, which Unicode does not take apart, and the two small forms of one letter.
+const FOLDED_LETTERS: &[(char, &str)] = &[
+    ('ß', "ss"),
+    ('æ', "ae"),
+    ('œ', "oe"),
+    ('ø', "o"),
+    ('đ', "d"),
+    ('ð', "d"),
+    ('ħ', "h"),
+    ('ı', "i"),
+    ('ł', "l"),
+    ('ŧ', "t"),
+    ('þ', "th"),
+    ('ς', "σ"),
+];
+
+/// Scripts that put nothing between their words, and Hangul, whose particles are glued to what they belong to.
+const UNSPACED: &[(char, char)] = &[
+    // Thai, Lao.
+    ('\u{E00}', '\u{EFF}'),
+    // Tibetan puts a point between syllables, and nothing between words.
+    ('\u{F00}', '\u{FFF}'),
+    // Burmese.
+    ('\u{1000}', '\u{109F}'),
+    // Hangul.
+    ('\u{1100}', '\u{11FF}'),
+    // Khmer.
+    ('\u{1780}', '\u{17FF}'),
+    // New Tai Lue, Tai Le, Tai Tham.
+    ('\u{1950}', '\u{19DF}'),
+    ('\u{1A20}', '\u{1AAF}'),
+    // Balinese, Javanese.
+    ('\u{1B00}', '\u{1B7F}'),
+    ('\u{A980}', '\u{A9DF}'),
+    // Ideographs, kana, bopomofo, Yi.
+    ('\u{2E80}', '\u{2FFF}'),
+    ('\u{3005}', '\u{3007}'),
+    ('\u{3021}', '\u{31FF}'),
+    ('\u{3400}', '\u{4DBF}'),
+    ('\u{4E00}', '\u{9FFF}'),
+    ('\u{A000}', '\u{A4CF}'),
+    ('\u{A960}', '\u{A97F}'),
+    ('\u{A9E0}', '\u{A9FF}'),
+    ('\u{AA60}', '\u{AADF}'),
+    ('\u{AC00}', '\u{D7FF}'),
+    ('\u{F900}', '\u{FAFF}'),
+    ('\u{1AFF0}', '\u{1B16F}'),
+    ('\u{17000}', '\u{18DFF}'),
+    ('\u{20000}', '\u{3FFFF}'),
+];
+
+/// Marks and signs inside a word that are no part of it.
+const IGNORED: &[char] =
+    &['\'', '\u{2019}', '\u{2BC}', '\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}'];
+
+fn is_in(ranges: &[(char, char)], character: char) -> bool {
+    // Nothing of ASCII is in any of them, and most texts are ASCII.
+    !character.is_ascii() && ranges.iter().any(|(first, last)| (*first..=*last).contains(&character))
+}
+
+/// The characters of a text as they are compared: compatible forms as one, small, without accents.
+pub(super) fn fold(text: &str) -> impl Iterator<Item = char> {
+    let taken_apart = text.nfkd().filter(|character| !is_in(FOLDED_MARKS, *character));
+    // Small letters may have marks of their own, such as that of `İ`.
+    let small = taken_apart.flat_map(char::to_lowercase).filter(|it| !is_in(FOLDED_MARKS, *it));
+    let plain = small.flat_map(|character| {
+        let letters = FOLDED_LETTERS.iter().find(|(letter, _)| !character.is_ascii() && *letter == character);
+        let (own, others) = match letters {
+            Some((_, letters)) => (None, *letters),
+            None => (Some(character), ""),
+        };
+        own.into_iter().chain(others.chars())
+    });
+    plain.nfc()
+}
+
+/// What a folded character is to a word.
+pub(super) fn kind(character: char) -> Kind {
+    if character.is_ascii_alphanumeric() {
+        Kind::Spaced
+    } else if IGNORED.contains(&character) {
+        Kind::Ignored
+    } else if is_combining_mark(character) {
+        Kind::Mark
+    } else if !character.is_alphanumeric() {
+        Kind::Between
+    } else if is_in(UNSPACED, character) {
+        Kind::Unspaced
+    } else {
+        Kind::Spaced
+    }
+}

@@ -1,0 +1,147 @@
+//! Looking for what is remembered, by its terms.
+
+use futures_util::future::BoxFuture;
+use memory::QueryTerms;
+use protocol::{MemoryItem, ThreadId};
+
+use crate::column::Value;
+use crate::memory_item::{self, MemoryFilter, MemoryView, is_visible, memory_columns, read_item};
+use crate::on::On;
+use crate::{Store, StoreError};
+
+/// Which items a query finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordMatch {
+    /// Those that have all its terms.
+    All,
+    /// Those that have any of them.
+    Any,
+}
+
+impl Store {
+    /// Active items that have words, best first.
+    pub fn search_memory<'a>(
+        &'a self,
+        view: &'a MemoryView,
+        terms: &'a QueryTerms,
+        matching: WordMatch,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<Vec<MemoryItem>, StoreError>> {
+        Box::pin(async move {
+            let (view, terms) = (view.clone(), terms.clone());
+            self.read(async move |on: &mut On<'_>| {
+                if terms.is_empty() {
+                    on.sequence(&view.workspace_id).await?;
+                    return Ok(Vec::new());
+                }
+                search(on, &view, &terms, matching, limit).await
+            })
+            .await
+        })
+    }
+
+    /// What a turn could be told: the newest items of a category that is always recalled, and those that have words of the
+    /// message, best first. What the thread's model has before it already is not among them.
+    pub fn memories_to_recall<'a>(
+        &'a self,
+        view: &'a MemoryView,
+        thread_id: &'a ThreadId,
+        always: &'a str,
+        terms: &'a QueryTerms,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<Recallable, StoreError>> {
+        Box::pin(async move {
+            let filter = MemoryFilter { category: Some(always.to_owned()), limit, ..MemoryFilter::default() };
+            let (view, thread_id, terms) = (view.clone(), thread_id.clone(), terms.clone());
+            self.read(async move |on: &mut On<'_>| {
+                // Most have nothing remembered, and pay for one statement.
+                if !memory_item::is_any(on, &view).await? {
+                    return Ok(Recallable::default());
+                }
+                let now = on.now();
+                let mut always = memory_item::list(on, &view, &filter, now).await?;
+                let mut found = Vec::new();
+                if !terms.is_empty() {
+                    found = search(on, &view, &terms, WordMatch::Any, limit * 4).await?;
+                }
+                if !(always.is_empty() && found.is_empty()) {
+                    let told = memory_item::recalled(on, &view.workspace_id, &thread_id).await?;
+                    always.retain(|item| !told.contains(&item.id));
+                    found
+                        .retain(|item| !told.contains(&item.id) && !always.iter().any(|it| it.id == item.id));
+                }
+                Ok(Recallable { always, found })
+            })
+            .await
+        })
+    }
+}
+
+/// What a turn could be told of what is remembered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recallable {
+    pub always: Vec<MemoryItem>,
+    pub found: Vec<MemoryItem>,
+}
+
+/// A query in the words of a database. Terms are letters and digits, so that nothing in them has to be escaped.
+fn expression(on: &On<'_>, terms: &QueryTerms, matching: WordMatch) -> String {
+    let (quote, between) = match (on.is_postgres(), matching) {
+        (true, WordMatch::All) => ('\'', " & "),
+        (true, WordMatch::Any) => ('\'', " | "),
+        (false, WordMatch::All) => ('"', " AND "),
+        (false, WordMatch::Any) => ('"', " OR "),
+    };
+    let quoted: Vec<String> = terms.iter().map(|term| format!("{quote}{term}{quote}")).collect();
+    quoted.join(between)
+}
+
+async fn search(
+    on: &mut On<'_>,
+    view: &MemoryView,
+    terms: &QueryTerms,
+    matching: WordMatch,
+    limit: u64,
+) -> Result<Vec<MemoryItem>, StoreError> {
+    const POSTGRES: &str = concat!(
+        "SELECT ",
+        memory_columns!(),
+        " FROM memory_item m WHERE m.terms @@ CAST($5 AS tsquery) AND m.status = 'active'
+            AND (m.expires_at IS NULL OR m.expires_at > $1) AND ",
+        is_visible!(),
+        " ORDER BY ts_rank(m.terms, CAST($5 AS tsquery)) DESC, m.number DESC LIMIT $6"
+    );
+    // The best of everybody's, of which few are usually somebody else's.
+    const BEST: &str = concat!(
+        "SELECT ",
+        memory_columns!(),
+        " FROM (SELECT rowid AS number, rank FROM memory_term WHERE memory_term MATCH $5 ORDER BY rank LIMIT $7) found
+            JOIN memory_item m ON m.number = found.number
+            WHERE m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > $1) AND ",
+        is_visible!(),
+        " ORDER BY found.rank, m.number DESC LIMIT $6"
+    );
+    // All that match, each looked at.
+    const ALL: &str = concat!(
+        "SELECT ",
+        memory_columns!(),
+        " FROM memory_term JOIN memory_item m ON m.number = memory_term.rowid
+            WHERE memory_term MATCH $5 AND m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > $1) AND ",
+        is_visible!(),
+        " ORDER BY memory_term.rank, m.number DESC LIMIT $6"
+    );
+    let text = expression(on, terms, matching);
+    let [workspace, owner, thread] = view.values();
+    let mut values =
+        vec![Value::from(on.now()), workspace, owner, thread, Value::from(&text), Value::from(limit)];
+    if on.is_postgres() {
+        return on.all(POSTGRES, &values, |mut row| read_item(&mut row)).await;
+    }
+    values.push(Value::from(limit * 4 + 32));
+    let best = on.all(BEST, &values, |mut row| read_item(&mut row)).await?;
+    if best.len() as u64 == limit {
+        return Ok(best);
+    }
+    values.pop();
+    on.all(ALL, &values, |mut row| read_item(&mut row)).await
+}

@@ -1,0 +1,148 @@
+//! Taking a text out of what is kept of a turn, where it is known what carried it. Nothing is searched for words.
+//!
+//! A row stays where it was, and says that something was purged: whoever reads it must not take it for what was sent.
+
+use std::collections::BTreeSet;
+
+use protocol::message::{Block, TurnMessage};
+use protocol::turn::ExplainedHistory;
+use protocol::{ApprovalRequest, ContentHash, MemoryRemoved, ThreadId, TurnId, TurnItemId, WorkspaceId};
+
+use crate::StoreError;
+use crate::column::{from_json, to_json, values};
+use crate::memory_use::Carrier;
+use crate::on::On;
+
+/// What carried a text in one turn.
+pub(crate) type Carriers = BTreeSet<Carrier>;
+
+/// Stands in the place of a section in a message.
+const PURGED_SECTION: &str = "[foreword: purged: something remembered that was here has been forgotten]";
+/// Stands in the place of a call's result.
+const PURGED_RESULT: &str =
+    "[foreword: purged: something remembered that was in this result has been forgotten]";
+/// What a call is said to have been given.
+const NO_ARGUMENTS: &str = "{}";
+
+/// Takes texts out of a turn: out of its prompts, its messages, the questions about its calls, and the summaries that were made
+/// from it.
+pub(crate) async fn purge_turn(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+    carriers: &Carriers,
+) -> Result<MemoryRemoved, StoreError> {
+    let mut removed = MemoryRemoved::default();
+    for carrier in carriers {
+        match carrier {
+            Carrier::Section(sha256) => removed.prompt_texts += purge_text(on, workspace_id, sha256).await?,
+            Carrier::Call(call_id) => purge_question(on, turn_id, call_id).await?,
+        }
+    }
+    const MESSAGES: &str =
+        "SELECT id, content FROM turn_item WHERE turn_id = $1 AND kind = 'message' ORDER BY ordinal";
+    let messages = on
+        .all(MESSAGES, values![turn_id], |mut row| {
+            Ok((row.next::<TurnItemId>()?, row.json::<TurnMessage>("message")?))
+        })
+        .await?;
+    for (item_id, mut message) in messages {
+        let redacted = redact(&mut message, carriers);
+        if redacted.openings + redacted.blocks > 0 {
+            replace_item(on, &item_id, &to_json(&message)?).await?;
+        }
+        removed.openings += redacted.openings;
+    }
+    removed.calls = carriers.iter().filter(|carrier| matches!(carrier, Carrier::Call(_))).count() as u64;
+    removed.summaries = purge_summaries(on, turn_id).await?;
+    Ok(removed)
+}
+
+async fn replace_item(on: &mut On<'_>, item_id: &TurnItemId, content: &str) -> Result<(), StoreError> {
+    on.execute("UPDATE turn_item SET content = $1 WHERE id = $2", values![content, item_id]).await.map(drop)
+}
+
+/// The row stays: it says that the text was purged, also to whoever would put it there again.
+async fn purge_text(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    sha256: &ContentHash,
+) -> Result<u64, StoreError> {
+    const PURGE: &str = "UPDATE prompt_text SET content = '', chars = 0, purged_at = $1
+        WHERE workspace_id = $2 AND sha256 = $3 AND purged_at IS NULL";
+    on.execute(PURGE, values![on.now(), workspace_id, sha256]).await
+}
+
+/// Whoever was asked about a call was shown all of it.
+async fn purge_question(on: &mut On<'_>, turn_id: &TurnId, call_id: &str) -> Result<(), StoreError> {
+    const REQUEST: &str = "SELECT request FROM turn_approval WHERE turn_id = $1 AND call_id = $2";
+    const REPLACE: &str = "UPDATE turn_approval SET request = $1 WHERE turn_id = $2 AND call_id = $3";
+    let asked = on.one_by_key(REQUEST, values![turn_id, call_id], |mut row| row.next::<String>()).await?;
+    let Some(asked) = asked else { return Ok(()) };
+    let mut request: ApprovalRequest = from_json("question about a call", &asked)?;
+    request.arguments.clear();
+    request.diff = None;
+    on.execute(REPLACE, values![&to_json(&request)?, turn_id, call_id]).await.map(drop)
+}
+
+/// How much of a message was replaced.
+#[derive(Default)]
+struct Redacted {
+    openings: u64,
+    /// Calls and results.
+    blocks: u64,
+}
+
+/// Takes texts out of a message.
+fn redact(message: &mut TurnMessage, carriers: &Carriers) -> Redacted {
+    let mut redacted = Redacted::default();
+    for note in &mut message.notes {
+        if carriers.contains(&Carrier::Section(ContentHash::of(&note.text))) {
+            let heading = note.text.lines().next().filter(|line| line.starts_with("## ")).unwrap_or_default();
+            note.text = format!("{heading}\n{PURGED_SECTION}").trim_start().to_owned();
+            redacted.openings += 1;
+        }
+    }
+    let is_carrier = |call_id: &str| carriers.contains(&Carrier::Call(call_id.to_owned()));
+    for block in &mut message.message.blocks {
+        match block {
+            Block::ToolCall(call) if is_carrier(&call.id) => {
+                call.arguments = NO_ARGUMENTS.to_owned();
+                redacted.blocks += 1;
+            }
+            Block::ToolResult(result) if is_carrier(&result.call_id) => {
+                result.blocks = vec![PURGED_RESULT.to_owned()];
+                redacted.blocks += 1;
+            }
+            _ => {}
+        }
+    }
+    redacted
+}
+
+/// Forgets the summaries that a turn was part of. The thread's next turn reads its turns anew, without what was purged, and
+/// summarises those that no longer fit.
+async fn purge_summaries(on: &mut On<'_>, turn_id: &TurnId) -> Result<u64, StoreError> {
+    const TURN: &str = "SELECT thread_id, ordinal FROM turn WHERE id = $1";
+    const FORGET: &str =
+        "UPDATE thread_context SET through = 0, summary = NULL, version = version + 1, updated_at = $1
+        WHERE thread_id = $2 AND through >= $3 AND summary IS NOT NULL";
+    const LATER: &str = "SELECT i.id, i.content FROM turn t JOIN turn_item i ON i.turn_id = t.id
+        WHERE t.thread_id = $1 AND t.ordinal > $2 AND i.kind = 'context'";
+    let turn = on
+        .one_by_key(TURN, values![turn_id], |mut row| Ok((row.next::<ThreadId>()?, row.next::<u64>()?)))
+        .await?;
+    let Some((thread_id, ordinal)) = turn else { return Ok(0) };
+    let forgotten = on.execute(FORGET, values![on.now(), &thread_id, ordinal]).await?;
+    let later = on
+        .all(LATER, values![&thread_id, ordinal], |mut row| {
+            Ok((row.next::<TurnItemId>()?, row.json::<ExplainedHistory>("context of a turn")?))
+        })
+        .await?;
+    for (item_id, mut context) in later {
+        if context.left_out_through >= ordinal && context.summary.take().is_some() {
+            replace_item(on, &item_id, &to_json(&context)?).await?;
+        }
+    }
+    Ok(forgotten)
+}

@@ -1,0 +1,197 @@
+//! Forgetting: an item's text goes from wherever its use is recorded, and from nowhere else.
+
+use protocol::message::{AttachedEffects, Block, Message, MessageNote, ToolResult, TurnItem, TurnMessage};
+use protocol::prompt::{PromptManifestSection, PromptRole, PromptSource, PromptSourceKind, Stability};
+use protocol::turn::ExplainedHistory;
+use protocol::{
+    ApprovalRequest, AuditEvent, CallEffects, ContentHash, MEMORY_SOURCE, MemoryItem, MemoryRemoved,
+    MemoryStatus, ToolCall, Turn, Version,
+};
+use store::{AuditFilter, BeginRound, MemoryView, PromptText, WordMatch};
+
+use crate::fixture::{Fixture, OWNER, bare_round, completed, from_now};
+use crate::memories::remember;
+
+const SECRET: &str = "the code is swordfish";
+const SECTION: &str = "## Memory Recall\n- fact: the code is swordfish";
+
+fn view(given: &Fixture) -> MemoryView {
+    MemoryView { workspace_id: given.workspace.clone(), owner: None, thread_id: None }
+}
+
+/// A round whose prompt was made from an item.
+fn recalling(round: u32, item: &MemoryItem) -> BeginRound {
+    let mut begin = bare_round(round, "f");
+    begin.manifest.manifest.sections.push(PromptManifestSection {
+        id: "memory_recall".to_owned(),
+        stability: Stability::Turn,
+        chars: 1,
+        tokens: 1,
+        sha256: ContentHash::of(SECTION),
+        truncated: false,
+        role: PromptRole::System,
+        said_earlier: false,
+        sources: vec![PromptSource {
+            id: Some(item.id.to_string()),
+            ..PromptSource::new(PromptSourceKind::Other(MEMORY_SOURCE.to_owned()), None)
+        }],
+    });
+    begin.texts = vec![PromptText::new(SECTION), PromptText::new("another section")];
+    let note = MessageNote { id: "memory_recall".to_owned(), text: SECTION.to_owned() };
+    begin.items =
+        vec![TurnItem::Message(TurnMessage::opening("what is the code? swordfish?", None, vec![note]))];
+    begin
+}
+
+/// A call that carried an item, its result, and what followed.
+fn called(item: &MemoryItem) -> Vec<TurnItem> {
+    let call = |id: &str, text: &str| ToolCall {
+        id: id.to_owned(),
+        name: "memory_remember".to_owned(),
+        arguments: format!(r#"{{"text":"{text}"}}"#),
+    };
+    let calls = vec![Block::ToolCall(call("c1", SECRET)), Block::ToolCall(call("c2", "something else"))];
+    let results =
+        Message::results([ToolResult::new("c1", SECRET), ToolResult::new("c2", "swordfish from elsewhere")]);
+    let effects = CallEffects { memory: vec![item.id.clone()], ..CallEffects::default() };
+    let effects = vec![AttachedEffects { call_id: "c1".to_owned(), effects }];
+    vec![
+        TurnItem::Message(TurnMessage::new(Message::assistant(calls))),
+        TurnItem::Message(TurnMessage { effects, ..TurnMessage::new(results) }),
+        TurnItem::Message(TurnMessage::new(Message::assistant(vec![Block::text("It is swordfish.")]))),
+    ]
+}
+
+async fn add(given: &Fixture, turn: &Turn, items: Vec<TurnItem>) {
+    given.store.add_turn_items(&given.workspace, &turn.id, OWNER, &items, Vec::new()).await.unwrap();
+}
+
+/// All that is stored of a turn, as text.
+async fn stored(given: &Fixture, turn: &Turn) -> String {
+    let of_turn =
+        |table: &str, column: &str| format!("SELECT {column} FROM {table} WHERE turn_id = '{}'", turn.id);
+    let mut all = given.column(&of_turn("turn_item", "content")).await;
+    all.extend(given.column(&of_turn("turn_approval", "request")).await);
+    all.extend(given.column("SELECT content FROM prompt_text ORDER BY sha256").await);
+    all.join("\n")
+}
+
+async fn ask(given: &Fixture, turn: &Turn) {
+    let arguments = serde_json::json!({ "text": SECRET });
+    let request = ApprovalRequest {
+        call_id: "c1".to_owned(),
+        tool: "memory_remember".to_owned(),
+        arguments: arguments.as_object().unwrap().clone(),
+        paths: Vec::new(),
+        cwd: None,
+        digest: None,
+        diff: None,
+        new_file: false,
+        replaces_lines: None,
+        rule: "permissions.write = ask".to_owned(),
+        identity: false,
+        sandbox: None,
+    };
+    let asked = given.store.request_approval(&given.workspace, &turn.id, OWNER, request, from_now(60_000));
+    asked.await.unwrap();
+}
+
+both_databases!(what_carried_an_item_is_purged_and_nothing_else, async |given| {
+    let item = remember(given, SECRET).await;
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, &item)).await.unwrap();
+    ask(given, &turn).await;
+    add(given, &turn, called(&item)).await;
+    given.finish(&turn.id, completed()).await.unwrap();
+
+    let forgotten = given.store.forget_memory(&view(given), &item.id, Some("ada")).await.unwrap();
+    assert_eq!((forgotten.item.status, forgotten.item.text), (MemoryStatus::Deleted, None));
+    let removed = MemoryRemoved { prompt_texts: 1, openings: 1, calls: 1, summaries: 0 };
+    assert_eq!(forgotten.removed, removed);
+    let left = stored(given, &turn).await;
+    assert!(!left.contains(SECRET), "{left}");
+    // The user's words, another call, and the model's own sentence.
+    for kept in
+        ["what is the code? swordfish?", "swordfish from elsewhere", "It is swordfish.", "another section"]
+    {
+        assert!(left.contains(kept), "{kept}: {left}");
+    }
+    assert_eq!(left.matches("purged").count(), 2, "{left}");
+
+    let digest = ContentHash::of(SECTION);
+    assert_eq!(
+        given.store.prompt_texts(&given.workspace, std::slice::from_ref(&digest)).await.unwrap().len(),
+        0
+    );
+    assert!(given.store.is_purged(&given.workspace, &digest).await.unwrap());
+    assert!(!given.store.is_purged(&given.workspace, &ContentHash::of("another section")).await.unwrap());
+    let words = memory::QueryTerms::of("swordfish");
+    assert_eq!(given.store.search_memory(&view(given), &words, WordMatch::All, 9).await.unwrap(), []);
+
+    // It is written down who did it, and doing it again changes nothing.
+    let again = given.store.forget_memory(&view(given), &item.id, Some("bob")).await.unwrap();
+    assert_eq!(again.removed, MemoryRemoved::default());
+    let entries =
+        given.store.audit_entries(AuditFilter { limit: 9, ..AuditFilter::default() }).await.unwrap();
+    let about: Vec<_> = entries
+        .iter()
+        .filter(|entry| matches!(&entry.event, AuditEvent::MemoryForgotten { item_id, .. } if *item_id == item.id))
+        .map(|entry| entry.actor.as_deref())
+        .collect();
+    assert_eq!(about, [Some("ada")]);
+});
+
+// A turn that had been told of an item before it was forgotten, and writes that down only now.
+both_databases!(what_is_written_after_the_forgetting_is_purged_too, async |given| {
+    let item = remember(given, SECRET).await;
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, &item)).await.unwrap();
+    add(given, &turn, called(&item)).await;
+    let left = stored(given, &turn).await;
+    assert!(!left.contains(SECRET), "{left}");
+    assert!(given.store.is_purged(&given.workspace, &ContentHash::of(SECTION)).await.unwrap());
+});
+
+both_databases!(summaries_that_it_was_part_of_are_forgotten, async |given| {
+    let item = remember(given, SECRET).await;
+    let (thread, other) = (given.thread(None, "thread").await, given.thread(None, "other").await);
+    let turn = given.turn(&thread).await;
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, &item)).await.unwrap();
+    given.finish(&turn.id, completed()).await.unwrap();
+    for thread in [&thread, &other] {
+        let saved =
+            given.store.save_thread_context(&given.workspace, thread, 1, Some("swordfish"), Version(0));
+        saved.await.unwrap().unwrap();
+    }
+    let later = given.turn(&thread).await;
+    let context = ExplainedHistory {
+        left_out_through: 1,
+        summarised: true,
+        missing_after: None,
+        summary: Some("swordfish".to_owned()),
+        turns: 0,
+        entries: 0,
+        tokens: 1,
+        budget_tokens: 9,
+    };
+    add(given, &later, vec![TurnItem::Context(context)]).await;
+    let forgotten = given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
+    assert_eq!(forgotten.removed.summaries, 1);
+    let anew = given.context(&thread).await.unwrap();
+    assert_eq!((anew.summary, anew.through, anew.version), (None, 0, Version(2)));
+    assert_eq!(given.context(&other).await.unwrap().summary.as_deref(), Some("swordfish"));
+    assert!(!stored(given, &later).await.contains("swordfish"));
+});
+
+both_databases!(an_item_that_nothing_carried_goes_alone, async |given| {
+    let (item, other) = (remember(given, SECRET).await, remember(given, "other").await);
+    let forgotten = given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
+    assert_eq!(forgotten.removed, MemoryRemoved::default());
+    assert_eq!(given.store.memory(&view(given), &other.id).await.unwrap(), other);
+    // Neither the text nor anything that it could be guessed by.
+    let left = given
+        .column("SELECT coalesce(text, '') || coalesce(text_sha256, '') FROM memory_item ORDER BY id")
+        .await;
+    assert_eq!(left[0], "");
+});
