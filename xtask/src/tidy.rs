@@ -103,8 +103,18 @@ const WRAPPED: &[Wrapped] = &[
 ];
 
 /// Rooms that know no async runtime.
-const SYNCHRONOUS: &[&str] =
-    &["tokens", "diff", "instructions", "compare", "memory", "prompt", "protocol", "sandbox", "skills", "xtask"];
+const SYNCHRONOUS: &[&str] = &[
+    "tokens",
+    "diff",
+    "instructions",
+    "compare",
+    "memory",
+    "prompt",
+    "protocol",
+    "sandbox",
+    "skills",
+    "xtask",
+];
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.
