@@ -37,6 +37,7 @@ mod git;
 mod git_hooks;
 mod markup;
 mod mentions;
+mod named_imports;
 pub mod path;
 mod private;
 pub mod profile;
@@ -69,6 +70,7 @@ pub use digest::{ContentHash, hex};
 pub use front_matter::Audience;
 pub use frozen::{FrozenChange, FrozenFile};
 pub use git_hooks::git_places;
+pub use named_imports::{NamedImport, named_imports};
 pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
     PROFILES, Profile, QWEN_CODE, ZED,
@@ -81,7 +83,9 @@ pub use resolution::{
 };
 pub use resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;
-pub use safety::{UnsafePart, is_invisible, make_harmless, neutralise, shown_parts, skeleton, unsafe_parts};
+pub use safety::{
+    UnsafeKind, UnsafePart, is_invisible, make_harmless, neutralise, shown_parts, skeleton, unsafe_parts,
+};
 pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
 pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{

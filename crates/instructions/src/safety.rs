@@ -76,13 +76,31 @@ pub struct UnsafePart {
     pub range: Range<usize>,
     /// What is shown instead.
     pub shown: Cow<'static, str>,
+    /// Why.
+    pub kind: UnsafeKind,
+}
+
+/// Why a part of a text is shown as something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnsafeKind {
+    /// It is one of our tags.
+    Tag,
+    /// It can carry text that people do not see, or reorder what they see.
+    Hiding,
+    /// It cannot be seen, and has no use here.
+    Invisible,
 }
 
 /// Everything that [`neutralise`] changes, in order.
 pub fn unsafe_parts(text: &str) -> Vec<UnsafePart> {
     let parts = scan(text).into_iter().filter_map(|finding| {
         let shown = finding.shown()?;
-        Some(UnsafePart { range: finding.range, shown })
+        let kind = match finding.kind {
+            FindingKind::Tag => UnsafeKind::Tag,
+            FindingKind::Hidden(_, Hidden::Dangerous(_)) => UnsafeKind::Hiding,
+            FindingKind::Hidden(..) => UnsafeKind::Invisible,
+        };
+        Some(UnsafePart { range: finding.range, shown, kind })
     });
     parts.collect()
 }

@@ -275,6 +275,21 @@ fn the_users_own_files_import_from_their_directory() {
     assert_eq!(fates, [Outcome::OutsideRoot, Outcome::OutsideRoot]);
 }
 
+/// It is the user's own, wherever it is kept.
+#[test]
+fn the_users_own_file_may_be_a_link_to_anywhere() {
+    let mut project = Project::new(json!({ "AGENTS.md": "Root.\n" }));
+    let home = project.tree.directory("home");
+    let base = project.tree.directory("");
+    project.tree.fill(&base, &json!({ "dotfiles/mine.md": "Mine.\n" }));
+    project.tree.fill(&home, &json!({ "AGENTS.md": { "symlink": "../dotfiles/mine.md" } }));
+    project.settings.homes = HomeDirectories::default().with(&FOREWORD, &home);
+    let found = project.ask("");
+    let scopes: Vec<FileScope> = found.files.iter().map(|file| file.scope).collect();
+    assert_eq!(scopes, [FileScope::Home, FileScope::Project]);
+    assert!(found.text.unwrap().contains("Mine."));
+}
+
 #[test]
 fn imports_are_within_the_one_limit_and_give_way_before_their_importer() {
     let mut project = Project::new(json!({
