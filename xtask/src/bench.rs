@@ -32,6 +32,7 @@ const BENCHMARKS: &[Benchmark] = &[
         then: None,
         database: Database::None,
     },
+    Benchmark { name: "check", package: "foreword-check", then: None, database: Database::None },
     Benchmark {
         name: "prompt",
         package: "foreword-prompt",

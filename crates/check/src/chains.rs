@@ -1,0 +1,138 @@
+//! What each agent reads in each directory that has instruction files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use instructions::profile::RootOverride;
+use instructions::{
+    AgentsConfig, Cache, Decision, Diagnostic, DiagnosticCode, FOREWORD, FileSettings, Outcome, Profile,
+    ProjectBounds, Request, Resolution,
+};
+
+/// What an agent reads in a directory.
+pub(crate) struct Chain {
+    pub(crate) directory: PathBuf,
+    pub(crate) agent: &'static Profile,
+    pub(crate) files: Vec<ChainFile>,
+    /// Of everything that is not used whole.
+    pub(crate) decisions: Vec<Decision>,
+    /// Front matter that cannot be followed.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Bytes of project files that are read at most.
+    pub(crate) limit: u64,
+}
+
+/// A file that is read, or a part of it.
+pub(crate) struct ChainFile {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) kept: u64,
+}
+
+impl Chain {
+    fn new(directory: &Path, agent: &'static Profile, resolution: &Resolution) -> Self {
+        let files = resolution.files.iter().map(|file| ChainFile {
+            path: file.path.clone(),
+            bytes: file.bytes,
+            kept: file.kept_bytes,
+        });
+        let is_of_interest =
+            |decision: &&Decision| !matches!(decision.outcome, Outcome::Used | Outcome::Absent);
+        let is_front_matter =
+            |diagnostic: &&Diagnostic| diagnostic.code == DiagnosticCode::InvalidFrontMatter;
+        Self {
+            directory: directory.to_owned(),
+            agent,
+            files: files.collect(),
+            decisions: resolution.decisions.iter().filter(is_of_interest).cloned().collect(),
+            diagnostics: resolution.diagnostics.iter().filter(is_front_matter).cloned().collect(),
+            limit: resolution.limit_bytes,
+        }
+    }
+
+    /// Files that the agent gets here, and how. One that is dropped for want of room is among them: the agent would read it.
+    pub(crate) fn readings(&self) -> impl Iterator<Item = (&Path, Reading)> {
+        let whole = self.files.iter().map(|file| {
+            let is_cut = file.kept < file.bytes;
+            (&*file.path, if is_cut { Reading::Cut { kept: file.kept } } else { Reading::Whole })
+        });
+        let others = self.decisions.iter().filter_map(|decision| {
+            let is_listed = || self.files.iter().any(|file| file.path == decision.path);
+            let reading = match decision.outcome {
+                Outcome::OverBudget if !is_listed() => Reading::Cut { kept: 0 },
+                Outcome::Duplicate => Reading::Whole,
+                // One whose front matter is no YAML waits for nothing.
+                Outcome::NotApplicable
+                    if !decision.detail.as_ref().is_some_and(|why| why.contains("not YAML")) =>
+                {
+                    Reading::Later
+                }
+                _ => return None,
+            };
+            Some((&*decision.path, reading))
+        });
+        whole.chain(others)
+    }
+}
+
+/// How an agent reads a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    Whole,
+    /// As many bytes of it.
+    Cut {
+        kept: u64,
+    },
+    /// When something that its front matter names comes up.
+    Later,
+}
+
+/// Resolves every directory for every agent. What is on this machine but not in the project does not count, so that the
+/// answer is the same everywhere.
+pub(crate) fn resolve(
+    directories: &BTreeSet<PathBuf>,
+    agents: &[&'static Profile],
+    root: &Path,
+    config: &AgentsConfig,
+) -> Vec<Chain> {
+    let settings: Vec<FileSettings> = agents.iter().map(|agent| settings(agent, root, config)).collect();
+    let work: Vec<(&PathBuf, &FileSettings)> = directories
+        .iter()
+        .flat_map(|directory| settings.iter().map(move |settings| (directory, settings)))
+        .collect();
+    let (cache, next, done) = (Cache::new(), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(work.len());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut chains = Vec::new();
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((directory, settings)) = work.get(index) else { break };
+                    let request = Request { cwd: directory, settings };
+                    // A directory that went away meanwhile has nothing to say.
+                    if let Ok(resolution) = instructions::resolve(&request, Some(&cache)) {
+                        chains.push((index, Chain::new(directory, settings.profile, &resolution)));
+                    }
+                }
+                done.lock().unwrap_or_else(PoisonError::into_inner).extend(chains);
+            });
+        }
+    });
+    let mut chains = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    chains.sort_by_key(|(index, _)| *index);
+    chains.into_iter().map(|(_, chain)| chain).collect()
+}
+
+fn settings(agent: &'static Profile, root: &Path, config: &AgentsConfig) -> FileSettings {
+    let mut settings = FileSettings::of(agent);
+    if *agent == FOREWORD {
+        settings.agents.merge(config);
+    }
+    if agent.root_override == RootOverride::Ignored {
+        settings.bounds = ProjectBounds::Workspace(root.to_owned());
+    }
+    settings
+}

@@ -1,0 +1,148 @@
+//! What was found, and where.
+
+use std::path::{Path, PathBuf};
+
+use instructions::Profile;
+use serde::{Serialize, Serializer};
+
+use crate::policy::Policy;
+use crate::rule::{Rule, RuleId, Severity};
+
+/// One thing that is wrong, or worth knowing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// By which rule.
+    #[serde(serialize_with = "code")]
+    pub rule: RuleId,
+    /// As settings have it.
+    pub severity: Severity,
+    /// The file it is about, or a directory.
+    #[serde(serialize_with = "shown")]
+    pub path: PathBuf,
+    /// Counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What is wrong, in words; no secret is quoted.
+    pub message: String,
+    /// Whom it concerns, where that is not everybody.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<&'static str>,
+    /// Whether it can be mended without anybody's judgement.
+    pub fixable: bool,
+}
+
+fn code<S: Serializer>(rule: &RuleId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(rule.rule().code)
+}
+
+pub(crate) fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
+impl Finding {
+    pub(crate) fn new(rule: RuleId, path: &Path, message: impl Into<String>) -> Self {
+        Self {
+            rule,
+            severity: rule.rule().severity,
+            path: path.to_owned(),
+            line: None,
+            message: message.into(),
+            agents: Vec::new(),
+            fixable: false,
+        }
+    }
+
+    pub(crate) fn at_line(mut self, line: usize) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    pub(crate) fn for_agents<'a>(mut self, agents: impl IntoIterator<Item = &'a &'static Profile>) -> Self {
+        self.agents = agents.into_iter().map(|agent| agent.name).collect();
+        self
+    }
+
+    pub(crate) fn fixable(mut self) -> Self {
+        self.fixable = true;
+        self
+    }
+
+    /// Its rule's row.
+    pub fn rule(&self) -> &'static Rule {
+        self.rule.rule()
+    }
+}
+
+/// Takes findings, as far as settings want them.
+pub(crate) struct Findings<'a> {
+    policy: &'a Policy,
+    found: Vec<Finding>,
+}
+
+impl<'a> Findings<'a> {
+    pub(crate) fn new(policy: &'a Policy) -> Self {
+        Self { policy, found: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, finding: Finding) {
+        if let Some(severity) = self.policy.severity(finding.rule)
+            && !self.policy.ignores(&finding.path)
+        {
+            self.found.push(Finding { severity, ..finding });
+        }
+    }
+
+    /// By path, line and rule, each once.
+    pub(crate) fn sorted(mut self) -> Vec<Finding> {
+        let key =
+            |finding: &Finding| (finding.path.clone(), finding.line, finding.rule, finding.message.clone());
+        self.found.sort_by_cached_key(key);
+        self.found.dedup();
+        self.found
+    }
+}
+
+/// Agents as a sentence names them: `Codex`, `Codex and pi`, `Codex, pi and Qwen Code`.
+pub(crate) fn titles(agents: &[&'static Profile]) -> String {
+    list(agents.iter().map(|agent| agent.agent.title.to_owned()), "and")
+}
+
+/// Words as a sentence lists them.
+pub(crate) fn list(words: impl IntoIterator<Item = String>, last: &str) -> String {
+    let words: Vec<String> = words.into_iter().collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
+    }
+}
+
+/// A word of somebody else's in one of our sentences: on one line, not too long, without what cannot be seen.
+pub(crate) fn quoted(text: &str) -> String {
+    const MAX: usize = 120;
+    let mut shown = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == MAX {
+            shown.push('…');
+            break;
+        }
+        if character.is_control() || instructions::is_invisible(character) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    format!("`{shown}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_sentences() {
+        assert_eq!(list(["a".to_owned(), "b".to_owned(), "c".to_owned()], "and"), "a, b and c");
+        assert_eq!(quoted("a\nb\u{200b}"), "`a\\u{a}b\\u{200b}`");
+        assert_eq!(quoted(&"x".repeat(500)).chars().count(), 123);
+    }
+}

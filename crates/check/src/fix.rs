@@ -1,0 +1,85 @@
+//! Mends what can be mended without anybody's judgement: nothing that a reader could see is changed.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::document::utf16;
+use crate::rule::RuleId;
+use crate::rules::without_invisible;
+use crate::{Finding, Report};
+
+/// A file that was mended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fixed {
+    /// The file.
+    pub path: PathBuf,
+    /// Codes of the rules that it broke.
+    pub rules: Vec<&'static str>,
+}
+
+/// A file that could not be mended; it is as it was.
+#[derive(Debug, thiserror::Error)]
+#[error("could not mend {}: {reason}", path.display())]
+pub struct FixError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why not.
+    pub reason: String,
+}
+
+/// Mends every finding that can be. Each file is replaced as a whole, and only if it is what was looked at.
+pub fn fix(report: &Report) -> (Vec<Fixed>, Vec<FixError>) {
+    let mut files: BTreeMap<&Path, Vec<RuleId>> = BTreeMap::new();
+    for Finding { path, rule, .. } in report.findings.iter().filter(|finding| finding.fixable) {
+        let rules = files.entry(path).or_default();
+        if !rules.contains(rule) {
+            rules.push(*rule);
+        }
+    }
+    let (mut fixed, mut errors) = (Vec::new(), Vec::new());
+    for (path, rules) in files {
+        match rewrite(path, &rules) {
+            Ok(true) => {
+                let rules = rules.iter().map(|rule| rule.rule().code).collect();
+                fixed.push(Fixed { path: path.to_owned(), rules });
+            }
+            Ok(false) => {}
+            Err(error) => errors.push(FixError { path: path.to_owned(), reason: error.to_string() }),
+        }
+    }
+    (fixed, errors)
+}
+
+/// Replaces a file by what is right; false where it is a link, whose target is mended under its own name.
+fn rewrite(path: &Path, rules: &[RuleId]) -> io::Result<bool> {
+    let metadata = path.symlink_metadata()?;
+    if !metadata.is_file() {
+        return Ok(false);
+    }
+    let before = std::fs::read(path)?;
+    let mut after = match utf16(&before) {
+        Some(text) if rules.contains(&RuleId::Encoding) => text.into_bytes(),
+        _ => before.clone(),
+    };
+    if rules.contains(&RuleId::InvisibleCharacter)
+        && let Ok(text) = std::str::from_utf8(&after)
+    {
+        // A byte order mark is none of them at the beginning alone.
+        let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        after = [&text[..mark], &without_invisible(&text[mark..])].concat().into_bytes();
+    }
+    if after == before {
+        return Ok(false);
+    }
+    let directory = path.parent().unwrap_or(path);
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(&after)?;
+    file.as_file().set_permissions(metadata.permissions())?;
+    file.as_file().sync_all()?;
+    if std::fs::read(path)? != before {
+        return Err(io::Error::other("it was changed meanwhile"));
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(true)
+}

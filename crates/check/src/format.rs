@@ -1,0 +1,179 @@
+//! Reports for programs: JSON, SARIF 2.1.0, and the annotations of GitHub's workflows.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::finding::Finding;
+use crate::rule::{RULES, Severity};
+use crate::{FileCoverage, Report};
+
+/// One object: findings and summary.
+pub fn json(report: &Report) -> Value {
+    let files: &[FileCoverage] = &report.files;
+    json!({
+        "findings": report.findings,
+        "summary": {
+            "root": report.root.to_string_lossy(),
+            "agents": report.agents,
+            "errors": report.count(Severity::Error),
+            "warnings": report.count(Severity::Warning),
+            "infos": report.count(Severity::Info),
+            "fixable": report.findings.iter().filter(|finding| finding.fixable).count(),
+            "files": files,
+        },
+    })
+}
+
+/// A log of one run for tools that collect findings; paths count from the project's root.
+pub fn sarif(report: &Report, version: &str) -> Value {
+    let level = |severity| match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    };
+    let rules = RULES.iter().map(|rule| {
+        let fix = rule.fix.map_or_else(String::new, |fix| format!(" `foreword check --fix` {fix}."));
+        json!({
+            "id": rule.code,
+            "name": rule.name,
+            "shortDescription": { "text": rule.what },
+            "fullDescription": { "text": format!("{} {}", rule.what, rule.why) },
+            "help": { "text": format!("{}{fix}", rule.mend) },
+            "defaultConfiguration": { "level": level(rule.severity) },
+        })
+    });
+    let results = report.findings.iter().map(|finding| {
+        let mut place = json!({
+            "artifactLocation": { "uri": uri(&finding.path, &report.root), "uriBaseId": "%SRCROOT%" },
+        });
+        if let Some(line) = finding.line {
+            place["region"] = json!({ "startLine": line });
+        }
+        json!({
+            "ruleId": finding.rule().code,
+            "ruleIndex": finding.rule as usize,
+            "level": level(finding.severity),
+            "message": { "text": finding.message },
+            "locations": [{ "physicalLocation": place }],
+            "properties": { "agents": finding.agents, "fixable": finding.fixable },
+        })
+    });
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {
+                "driver": { "name": "foreword", "version": version, "rules": rules.collect::<Vec<_>>() },
+            },
+            "results": results.collect::<Vec<_>>(),
+        }],
+    })
+}
+
+/// A path from the root as a relative URI.
+fn uri(path: &Path, root: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    let below = path.strip_prefix(root).unwrap_or(path);
+    if below.as_os_str().is_empty() {
+        return ".".to_owned();
+    }
+    let mut uri = String::new();
+    for byte in below.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+/// A line for each finding, as GitHub's workflows read them; paths count from `base`, where that is above them.
+pub fn github(report: &Report, base: &Path) -> String {
+    report.findings.iter().map(|finding| format!("{}\n", annotation(finding, base))).collect()
+}
+
+fn annotation(finding: &Finding, base: &Path) -> String {
+    let command = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "notice",
+    };
+    let path = finding.path.strip_prefix(base).unwrap_or(&finding.path);
+    // What is about a directory has no file to stand in.
+    let place = if path.as_os_str().is_empty() || finding.path.is_dir() {
+        String::new()
+    } else {
+        let line = finding.line.map_or_else(String::new, |line| format!(",line={line}"));
+        format!("file={}{line},", property(&path.to_string_lossy()))
+    };
+    let rule = finding.rule();
+    let title = property(&format!("{} {}", rule.code, rule.name));
+    format!("::{command} {place}title={title}::{}", data(&finding.message))
+}
+
+/// A text behind the colons.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A text between commas.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::rule::RuleId;
+
+    fn report(path: &str, message: &str) -> Report {
+        let finding = Finding::new(RuleId::MissingPath, Path::new(path), message).at_line(3);
+        Report {
+            root: PathBuf::from("/r"),
+            findings: vec![finding],
+            files: Vec::new(),
+            agents: vec!["codex"],
+        }
+    }
+
+    #[test]
+    fn annotations_are_escaped() {
+        assert_eq!(
+            github(&report("/r/a,b:c\n%.md", "100 %\r\nof it: a, b"), Path::new("/r")),
+            "::warning file=a%2Cb%3Ac%0A%25.md,line=3,title=FW008 missing-path::100 %25%0D%0Aof it: a, b\n"
+        );
+    }
+
+    #[test]
+    fn uris_are_relative_and_escaped() {
+        assert_eq!(uri(Path::new("/r/a b/ü\n\".md"), Path::new("/r")), "a%20b/%C3%BC%0A%22.md");
+        assert_eq!(uri(Path::new("/r"), Path::new("/r")), ".");
+    }
+
+    /// What the specification requires of every log, run, rule and result.
+    #[test]
+    fn a_sarif_log_has_its_shape() {
+        let log = sarif(&report("/r/AGENTS.md", "x"), "1.2.3");
+        assert_eq!(log["version"], "2.1.0");
+        let run = &log["runs"][0];
+        assert_eq!(run["tool"]["driver"]["name"], "foreword");
+        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+        assert_eq!(rules.len(), RULES.len());
+        for rule in rules {
+            assert!(rule["id"].is_string() && rule["shortDescription"]["text"].is_string());
+            let level = rule["defaultConfiguration"]["level"].as_str().unwrap();
+            assert!(["none", "note", "warning", "error"].contains(&level));
+        }
+        let result = &run["results"][0];
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "AGENTS.md");
+        assert_eq!(place["region"]["startLine"], 3);
+    }
+}

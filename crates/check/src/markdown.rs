@@ -1,0 +1,179 @@
+//! What a Markdown text consists of, as far as rules look at it: paragraphs, code and links, each with its line.
+
+use std::ops::Range;
+
+use instructions::yaml_header;
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+/// Characters of a line that are looked at for what is said around a piece. Nobody writes longer ones by hand.
+const MAX_LINE: usize = 1_000;
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Counted from 1, in the file.
+    pub(crate) line: usize,
+    pub(crate) text: String,
+}
+
+/// A block of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodeBlock {
+    /// Of its first line of code.
+    pub(crate) line: usize,
+    /// What its fence says, in small letters; empty where it says nothing.
+    pub(crate) language: String,
+    pub(crate) text: String,
+}
+
+/// The parts of a text.
+#[derive(Debug, Default)]
+pub(crate) struct Markdown {
+    /// Paragraphs and list items, with white space as single blanks.
+    pub(crate) paragraphs: Vec<Piece>,
+    /// Code within a line.
+    pub(crate) spans: Vec<Piece>,
+    pub(crate) blocks: Vec<CodeBlock>,
+    /// Where links and pictures lead.
+    pub(crate) links: Vec<Piece>,
+    lines: Vec<String>,
+}
+
+impl Markdown {
+    pub(crate) fn parse(text: &str) -> Self {
+        let body = yaml_header::header(text).map_or(text, |header| header.body);
+        let offset = text.len() - body.len();
+        let starts: Vec<usize> =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let line = |at: usize| starts.partition_point(|start| *start <= offset + at);
+        let mut markdown = Self { lines: text.lines().map(str::to_owned).collect(), ..Self::default() };
+        let mut paragraph: Option<Range<usize>> = None;
+        let mut block: Option<CodeBlock> = None;
+        for (event, range) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
+            match event {
+                Event::Start(Tag::Paragraph) => paragraph = Some(range),
+                // A tight list has no paragraphs; what is nested in an item has items of its own.
+                Event::Start(Tag::Item) => paragraph = Some(range.start..range.start),
+                Event::Start(Tag::List(_)) | Event::End(TagEnd::Paragraph | TagEnd::Item) => {
+                    markdown.close(&mut paragraph, body, &line);
+                }
+                Event::Start(Tag::CodeBlock(kind)) => {
+                    let (language, skipped) = match &kind {
+                        CodeBlockKind::Fenced(language) => (language.to_string(), 1),
+                        CodeBlockKind::Indented => (String::new(), 0),
+                    };
+                    let language = language.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase();
+                    block =
+                        Some(CodeBlock { line: line(range.start) + skipped, language, text: String::new() });
+                }
+                Event::End(TagEnd::CodeBlock) => markdown.blocks.extend(block.take()),
+                Event::Text(text) if block.is_some() => {
+                    if let Some(block) = &mut block {
+                        block.text.push_str(&text);
+                    }
+                }
+                Event::Code(text) => {
+                    extend(&mut paragraph, &range);
+                    markdown.spans.push(Piece { line: line(range.start), text: text.into_string() });
+                }
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    extend(&mut paragraph, &range);
+                    markdown.links.push(Piece { line: line(range.start), text: dest_url.into_string() });
+                }
+                _ => extend(&mut paragraph, &range),
+            }
+        }
+        markdown
+    }
+
+    fn close(&mut self, paragraph: &mut Option<Range<usize>>, body: &str, line: &impl Fn(usize) -> usize) {
+        let Some(range) = paragraph.take() else { return };
+        let text = body[range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+        if !text.is_empty() {
+            self.paragraphs.push(Piece { line: line(range.start), text });
+        }
+    }
+
+    /// The sentence that a piece is in: of its line, and of the one before it where that goes on into it.
+    pub(crate) fn sentence(&self, line: usize, piece: &str) -> String {
+        let around = self.around(line);
+        // Code may be written in another way than it reads, with a blank at its borders or over two lines.
+        let Some(at) = around.rfind(piece) else { return around };
+        let ends = [". ", "! ", "? ", ".) ", ".\" "];
+        let start =
+            ends.iter().filter_map(|end| Some(around[..at].rfind(end)? + end.len())).max().unwrap_or(0);
+        let rest = &around[at + piece.len()..];
+        let length = ends.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
+        around[start..at + piece.len() + length].to_owned()
+    }
+
+    /// A line, and the one before it where that goes on into it.
+    pub(crate) fn around(&self, line: usize) -> String {
+        let at = |line: usize| line.checked_sub(1).and_then(|index| self.lines.get(index));
+        let short = |line: &str| line.chars().take(MAX_LINE).collect::<String>();
+        let this = at(line).map_or("", String::as_str);
+        let is_item = this.trim_start().starts_with(['-', '*', '+', '|', '#', '>'])
+            || this.trim_start().starts_with(|letter: char| letter.is_ascii_digit());
+        match at(line.saturating_sub(1)) {
+            Some(before) if !is_item && !before.trim().is_empty() => {
+                format!("{} {}", short(before), short(this))
+            }
+            _ => short(this),
+        }
+    }
+
+    /// The nearest heading above a line.
+    pub(crate) fn heading(&self, line: usize) -> &str {
+        let before = self.lines.get(..line.min(self.lines.len())).unwrap_or_default();
+        before.iter().rev().find(|line| line.starts_with('#')).map_or("", String::as_str)
+    }
+}
+
+/// Lets a list item reach as far as what is in it.
+fn extend(paragraph: &mut Option<Range<usize>>, range: &Range<usize>) {
+    if let Some(paragraph) = paragraph {
+        paragraph.end = paragraph.end.max(range.end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(pieces: &[Piece]) -> Vec<(usize, &str)> {
+        pieces.iter().map(|piece| (piece.line, piece.text.as_str())).collect()
+    }
+
+    #[test]
+    fn pieces_have_the_lines_of_the_file() {
+        let text = "---\nx: y\n---\n# Title\n\nOne\ntwo `a/b.rs`.\n\n- item [t](x.md)\n  more\n  - inner\n- last\n\n```sh\nmake\n```\n\n    code\n";
+        let markdown = Markdown::parse(text);
+        assert_eq!(
+            pieces(&markdown.paragraphs),
+            [(6, "One two `a/b.rs`."), (9, "- item [t](x.md) more"), (11, "- inner"), (12, "- last")]
+        );
+        assert_eq!(pieces(&markdown.spans), [(7, "a/b.rs")]);
+        assert_eq!(pieces(&markdown.links), [(9, "x.md")]);
+        let blocks: Vec<_> =
+            markdown.blocks.iter().map(|block| (block.line, &*block.language, &*block.text)).collect();
+        assert_eq!(blocks, [(15, "sh", "make\n"), (18, "", "code\n")]);
+        assert_eq!(markdown.around(7), "One two `a/b.rs`.");
+        assert_eq!(markdown.around(9), "- item [t](x.md)");
+        assert_eq!(markdown.heading(15), "# Title");
+        let markdown = Markdown::parse("Use `a`. Never use\n`b`, e.g. not `c`! Use `d`.\n");
+        assert_eq!(markdown.sentence(1, "a"), "Use `a`");
+        assert_eq!(markdown.sentence(2, "b"), "Never use `b`, e.g");
+        assert_eq!(markdown.sentence(2, "d"), "Use `d`.");
+        assert_eq!(markdown.sentence(9, "x"), "");
+        assert_eq!(Markdown::parse("ä — ö").sentence(1, "not there"), "ä — ö");
+    }
+
+    #[test]
+    fn anything_can_be_parsed() {
+        for text in
+            ["", "---", "---\n---", "\0", "- ", "- - -", "```", "\u{feff}# x", "| a |\n| - |\n| `b` |"]
+        {
+            Markdown::parse(text);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Which rules count, how much, and where: what `[check]` sets.
+
+use std::path::{Path, PathBuf};
+
+use compare::UnknownAgent;
+use instructions::{AppliesTo, PROFILES, Profile, Target};
+use protocol::similar;
+
+use crate::rule::{RULES, Rule, RuleId, Severity};
+
+/// What settings say. Rules are named by code or name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckSettings {
+    /// The agents that are judged; those whose rules were observed, and ours, where it is empty.
+    pub agents: Vec<String>,
+    /// Rules that do not count.
+    pub off: Vec<String>,
+    /// Rules whose findings are errors.
+    pub error: Vec<String>,
+    /// Rules whose findings are warnings.
+    pub warning: Vec<String>,
+    /// Rules whose findings are only worth knowing.
+    pub info: Vec<String>,
+    /// Globs of paths, from the root, about which nothing is said.
+    pub ignore: Vec<String>,
+}
+
+/// Settings that cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// There is no such rule.
+    #[error("there is no rule `{named}` (in {setting})")]
+    Rule {
+        /// What was named.
+        named: String,
+        /// Where.
+        setting: &'static str,
+        /// What was probably meant.
+        meant: Option<&'static str>,
+    },
+    /// One rule cannot be two things.
+    #[error("the rule {code} is in {first} and in {second}")]
+    Twice {
+        /// The rule.
+        code: &'static str,
+        /// One setting.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// There is no such agent.
+    #[error("there is no agent `{}`", .0.name)]
+    Agent(#[from] UnknownAgent),
+    /// No glob.
+    #[error("check.ignore: {0}")]
+    Ignore(String),
+}
+
+impl PolicyError {
+    /// What to do.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Rule { meant: Some(meant), .. } => format!("did you mean `{meant}`?"),
+            Self::Rule { .. } => {
+                let (first, last) = (RULES.first(), RULES.last());
+                let code = |rule: Option<&Rule>| rule.map_or("", |rule| rule.code);
+                format!("rules are {} to {}, each also by its name", code(first), code(last))
+            }
+            Self::Agent(unknown) => match unknown.nearest() {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => {
+                    let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+                    format!("the agents are {}", names.join(", "))
+                }
+            },
+            Self::Twice { .. } => "leave it in one of them".to_owned(),
+            Self::Ignore(_) => "write globs as in a .gitignore, such as `vendor/**`".to_owned(),
+        }
+    }
+}
+
+/// Settings that can be followed.
+#[derive(Debug)]
+pub struct Policy {
+    agents: Vec<&'static Profile>,
+    severities: Vec<Option<Severity>>,
+    ignore: Option<AppliesTo>,
+    root: PathBuf,
+}
+
+impl Policy {
+    /// Checks settings; `agents` given otherwise replace those of the settings.
+    pub fn new(settings: &CheckSettings, agents: &[String]) -> Result<Self, PolicyError> {
+        let named = if agents.is_empty() { &settings.agents } else { agents };
+        let agents =
+            if named.is_empty() { default_agents().collect() } else { compare::agents(Some(named))? };
+        let mut severities: Vec<Option<Severity>> = RULES.iter().map(|rule| Some(rule.severity)).collect();
+        let mut set: Vec<Option<&'static str>> = vec![None; RULES.len()];
+        for (setting, rules, severity) in [
+            ("check.off", &settings.off, None),
+            ("check.error", &settings.error, Some(Severity::Error)),
+            ("check.warning", &settings.warning, Some(Severity::Warning)),
+            ("check.info", &settings.info, Some(Severity::Info)),
+        ] {
+            for named in rules {
+                let rule = rule(named, setting)?;
+                let index = rule.id as usize;
+                if let Some(first) = set[index].filter(|first| *first != setting) {
+                    return Err(PolicyError::Twice { code: rule.code, first, second: setting });
+                }
+                set[index] = Some(setting);
+                severities[index] = severity;
+            }
+        }
+        let ignore = match settings.ignore.as_slice() {
+            [] => None,
+            globs => Some(AppliesTo::new(globs.to_vec()).map_err(PolicyError::Ignore)?),
+        };
+        Ok(Self { agents, severities, ignore, root: PathBuf::new() })
+    }
+
+    /// From where the globs of ignored paths count.
+    #[must_use]
+    pub(crate) fn below(mut self, root: &Path) -> Self {
+        self.root = root.to_owned();
+        self
+    }
+
+    /// The agents that are judged.
+    pub fn agents(&self) -> &[&'static Profile] {
+        &self.agents
+    }
+
+    /// What a rule's findings are; none where it does not count.
+    pub fn severity(&self, rule: RuleId) -> Option<Severity> {
+        self.severities[rule as usize]
+    }
+
+    pub(crate) fn is_on(&self, rule: RuleId) -> bool {
+        self.severity(rule).is_some()
+    }
+
+    pub(crate) fn ignores(&self, path: &Path) -> bool {
+        self.ignore.as_ref().is_some_and(|ignore| ignore.matches(Target::File(path), &self.root))
+    }
+}
+
+/// Ours, and those that were run: what is known only from documentation is judged when somebody asks for it.
+fn default_agents() -> impl Iterator<Item = &'static Profile> {
+    let is_known =
+        |profile: &&Profile| **profile == instructions::FOREWORD || profile.agent.version.is_some();
+    PROFILES.iter().copied().filter(is_known)
+}
+
+fn rule(named: &str, setting: &'static str) -> Result<&'static Rule, PolicyError> {
+    Rule::find(named).ok_or_else(|| {
+        let meant = similar(named, RULES.iter().map(|rule| rule.name));
+        PolicyError::Rule { named: named.to_owned(), setting, meant }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(set: impl FnOnce(&mut CheckSettings)) -> CheckSettings {
+        let mut settings = CheckSettings::default();
+        set(&mut settings);
+        settings
+    }
+
+    #[test]
+    fn severities_are_set_by_code_or_name() {
+        let settings = settings(|settings| {
+            settings.off = vec!["FW008".to_owned()];
+            settings.error = vec!["missing-command".to_owned()];
+        });
+        let policy = Policy::new(&settings, &[]).unwrap();
+        assert_eq!(policy.severity(RuleId::MissingPath), None);
+        assert_eq!(policy.severity(RuleId::MissingCommand), Some(Severity::Error));
+        assert_eq!(policy.severity(RuleId::LostText), Some(Severity::Error));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_was_meant() {
+        let error = |set: fn(&mut CheckSettings)| Policy::new(&settings(set), &[]).unwrap_err();
+        let unknown = error(|settings| settings.off = vec!["mising-path".to_owned()]);
+        assert_eq!(unknown.to_string(), "there is no rule `mising-path` (in check.off)");
+        assert_eq!(unknown.hint(), "did you mean `missing-path`?");
+        let twice = error(|settings| {
+            settings.off = vec!["FW001".to_owned()];
+            settings.info = vec!["unread-file".to_owned()];
+        });
+        assert_eq!(twice.to_string(), "the rule FW001 is in check.off and in check.info");
+        let agent = Policy::new(&CheckSettings::default(), &["claude".to_owned()]).unwrap_err();
+        assert_eq!(agent.hint(), "did you mean `claude-code`?");
+        assert!(matches!(error(|settings| settings.ignore = vec!["[".to_owned()]), PolicyError::Ignore(_)));
+    }
+
+    #[test]
+    fn documented_agents_are_judged_on_request() {
+        let names = |policy: &Policy| policy.agents().iter().map(|agent| agent.name).collect::<Vec<_>>();
+        let policy = Policy::new(&CheckSettings::default(), &[]).unwrap();
+        assert!(names(&policy).contains(&"codex") && !names(&policy).contains(&"cursor"));
+        let settings = settings(|settings| settings.agents = vec!["cursor".to_owned(), "cursor".to_owned()]);
+        assert_eq!(names(&Policy::new(&settings, &[]).unwrap()), ["cursor"]);
+        assert_eq!(names(&Policy::new(&settings, &["pi".to_owned()]).unwrap()), ["pi"]);
+    }
+
+    #[test]
+    fn paths_are_ignored_from_the_root() {
+        let settings = settings(|settings| settings.ignore = vec!["vendor/**".to_owned()]);
+        let policy = Policy::new(&settings, &[]).unwrap().below(Path::new("/r"));
+        assert!(policy.ignores(Path::new("/r/vendor/a/AGENTS.md")));
+        assert!(!policy.ignores(Path::new("/r/AGENTS.md")));
+    }
+}

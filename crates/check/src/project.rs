@@ -1,0 +1,291 @@
+//! Everything about a tree that rules look at: what is on disk, what each agent reads in each directory, and the texts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use compare::{Names, Tree};
+use instructions::file::Found;
+use instructions::profile::{RuleFolder, RuleFolderPlace};
+use instructions::{AgentsConfig, Profile};
+
+use crate::CheckError;
+use crate::chains::{self, Chain, Reading};
+use crate::document::{self, Document, Loss};
+use crate::others::{AMBIGUOUS, OTHERS};
+use crate::policy::Policy;
+
+/// Something on disk that has an instruction file's name.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) path: PathBuf,
+    /// The directory that it belongs to.
+    pub(crate) directory: PathBuf,
+    pub(crate) kind: Kind,
+    /// What the judged agents call it; none where none of them knows the name.
+    pub(crate) known: Option<Known>,
+}
+
+/// What an entry is called by the agents that are judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Known {
+    /// One of their names.
+    Name(&'static str),
+    /// One of their names in other letters.
+    Variant(&'static str),
+    /// One that settings add.
+    Fallback,
+    /// A file of a folder of rules.
+    Rule(&'static RuleFolder),
+}
+
+/// What something on disk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    /// A link to a file in the project, or outside of it.
+    LinkToFile {
+        outside: bool,
+    },
+    LinkToNothing,
+    /// A link that leads back to itself.
+    Circle,
+    /// The word for it.
+    Other(&'static str),
+}
+
+/// A tree and what there is to know about it.
+pub(crate) struct Project {
+    /// The project's root, or what was asked about where it has none.
+    pub(crate) root: PathBuf,
+    /// What was asked about.
+    pub(crate) directory: PathBuf,
+    pub(crate) agents: Vec<&'static Profile>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) chains: Vec<Chain>,
+    pub(crate) documents: Vec<Document>,
+    /// Places of the documents by path.
+    places: HashMap<PathBuf, usize>,
+    /// What could not be read, and why.
+    pub(crate) unreadable: BTreeMap<PathBuf, String>,
+    /// What could not be walked over.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Project {
+    pub(crate) fn read(
+        directory: &Path,
+        root: &Path,
+        config: &AgentsConfig,
+        policy: &Policy,
+    ) -> Result<Self, CheckError> {
+        let fallbacks = config.fallback_filenames.clone().unwrap_or_default();
+        let names = Names::new(OTHERS.iter().map(|(name, _)| *name))
+            .with_fallbacks(fallbacks.iter().map(String::as_str));
+        let tree = Tree::walk(directory, &names)?;
+        let mut project = Self {
+            root: root.to_owned(),
+            directory: directory.to_owned(),
+            agents: policy.agents().to_vec(),
+            entries: Vec::new(),
+            chains: Vec::new(),
+            documents: Vec::new(),
+            places: HashMap::new(),
+            unreadable: BTreeMap::new(),
+            problems: tree.problems().to_vec(),
+        };
+        let canonical = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        for path in tree.instruction_files().filter(|path| !policy.ignores(path)) {
+            project.entries.extend(project.entry(path, &canonical, &fallbacks));
+        }
+        let known = project.entries.iter().filter(|entry| entry.known.is_some());
+        let directories: BTreeSet<PathBuf> =
+            known.map(|entry| entry.directory.clone()).chain([directory.to_owned()]).collect();
+        project.chains = chains::resolve(&directories, &project.agents, root, config);
+        project.read_documents(policy);
+        Ok(project)
+    }
+
+    /// What an entry is; none where its name means something else here.
+    fn entry(&self, path: PathBuf, canonical_root: &Path, fallbacks: &[String]) -> Option<Entry> {
+        let parent = path.parent()?;
+        let known = self.known(&path, fallbacks);
+        let directory = match known {
+            Some(Known::Rule(folder)) => rule_base(&path, folder)?.to_owned(),
+            Some(Known::Name(name) | Known::Variant(name)) => {
+                path.ancestors().nth(Path::new(name).components().count())?.to_owned()
+            }
+            _ => parent.to_owned(),
+        };
+        // A page about agents is often called like their files, in small letters.
+        if let Some(Known::Variant(_)) = known
+            && directory != self.root
+            && path.file_name().is_some_and(|name| name.to_ascii_lowercase() == name)
+        {
+            return None;
+        }
+        let kind = kind(&path, canonical_root);
+        Some(Entry { path, directory, kind, known })
+    }
+
+    fn known(&self, path: &Path, fallbacks: &[String]) -> Option<Known> {
+        let names = || self.agents.iter().flat_map(|agent| agent.known_names());
+        if let Some(name) = names().find(|name| path.ends_with(name)) {
+            return Some(Known::Name(name));
+        }
+        let folders = self.agents.iter().flat_map(|agent| agent.rule_folders);
+        let is_in = |folder: &&RuleFolder| {
+            folder.place != RuleFolderPlace::Home
+                && path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(folder.suffix))
+                && rule_base(path, folder).is_some()
+        };
+        if let Some(folder) = folders.into_iter().find(is_in) {
+            return Some(Known::Rule(folder));
+        }
+        let file_name = path.file_name()?.to_str()?;
+        if fallbacks.iter().any(|fallback| fallback == file_name) {
+            return Some(Known::Fallback);
+        }
+        let is_variant = |name: &&str| {
+            file_name.eq_ignore_ascii_case(name) && !AMBIGUOUS.contains(name) && !name.starts_with('.')
+        };
+        names().find(is_variant).map(Known::Variant)
+    }
+
+    /// Reads what is known, and what that imports.
+    fn read_documents(&mut self, policy: &Policy) {
+        let mut wanted: BTreeMap<PathBuf, (PathBuf, Option<&'static RuleFolder>)> = BTreeMap::new();
+        for entry in &self.entries {
+            let is_file = matches!(entry.kind, Kind::File | Kind::LinkToFile { outside: false });
+            if let (true, Some(known)) = (is_file, entry.known) {
+                let folder = if let Known::Rule(folder) = known { Some(folder) } else { None };
+                wanted.insert(entry.path.clone(), (entry.directory.clone(), folder));
+            }
+        }
+        for file in self.chains.iter().flat_map(|chain| &chain.files) {
+            if file.path.starts_with(&self.root)
+                && !policy.ignores(&file.path)
+                && !wanted.contains_key(&file.path)
+            {
+                let directory = file.path.parent().unwrap_or(&file.path).to_owned();
+                wanted.insert(file.path.clone(), (directory, None));
+            }
+        }
+        for (path, (directory, folder)) in wanted {
+            match document::read(&self.root, &path) {
+                Found::File { content, .. } => {
+                    self.places.insert(path.clone(), self.documents.len());
+                    let bytes = content.bytes.clone();
+                    self.documents.push(Document::new(&path, &directory, bytes, folder));
+                }
+                Found::Unreadable { reason } => {
+                    self.unreadable.insert(path, reason.to_string());
+                }
+                _ => {}
+            }
+        }
+        self.note_readers();
+        for place in 0..self.documents.len() {
+            self.documents[place].is_alias = self.is_alias(&self.documents[place]);
+        }
+    }
+
+    /// Whether a document is a link to another one beside it.
+    fn is_alias(&self, document: &Document) -> bool {
+        let is_link = document.path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let target = || std::fs::read_link(&document.path).ok();
+        let directory = document.path.parent().unwrap_or(&document.path);
+        is_link
+            && target().is_some_and(|target| {
+                let target = instructions::path::normalise(&target, directory);
+                target.parent() == Some(directory) && self.places.contains_key(&target)
+            })
+    }
+
+    /// Says of each document who reads it where.
+    fn note_readers(&mut self) {
+        for chain in &self.chains {
+            let agent = chain.agent;
+            for (path, reading) in chain.readings() {
+                let Some(place) = self.places.get(path) else { continue };
+                let document = &mut self.documents[*place];
+                add(&mut document.readers, agent);
+                if reading != Reading::Later {
+                    add(&mut document.at_start, agent);
+                }
+                if let Reading::Cut { kept } = reading {
+                    let lost = (document.bytes.len() as u64).saturating_sub(kept);
+                    let (directory, limit) = (chain.directory.clone(), chain.limit);
+                    document.losses.push(Loss { agent, directory, kept, lost, limit });
+                }
+            }
+        }
+        let order = |agent: &&'static Profile| self.agents.iter().position(|known| known == agent);
+        let named: HashSet<&Path> =
+            self.entries.iter().filter(|entry| entry.known.is_some()).map(|entry| &*entry.path).collect();
+        for document in &mut self.documents {
+            document.readers.sort_by_key(order);
+            document.at_start.sort_by_key(order);
+            document.is_import = !named.contains(&*document.path);
+        }
+    }
+
+    pub(crate) fn document(&self, path: &Path) -> Option<&Document> {
+        self.places.get(path).map(|place| &self.documents[*place])
+    }
+
+    /// A path as sentences have it: from the root.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.root) {
+            Ok(below) if below.as_os_str().is_empty() => "the root".to_owned(),
+            Ok(below) => crate::finding::quoted(&below.to_string_lossy()),
+            Err(_) => crate::finding::quoted(&path.to_string_lossy()),
+        }
+    }
+}
+
+fn add(agents: &mut Vec<&'static Profile>, agent: &'static Profile) {
+    if !agents.contains(&agent) {
+        agents.push(agent);
+    }
+}
+
+/// The directory that a folder of rules belongs to.
+fn rule_base<'a>(path: &'a Path, folder: &RuleFolder) -> Option<&'a Path> {
+    let folder_path = path.ancestors().skip(1).find(|above| above.ends_with(folder.directory))?;
+    folder_path.ancestors().nth(Path::new(folder.directory).components().count())
+}
+
+fn kind(path: &Path, canonical_root: &Path) -> Kind {
+    let word = |metadata: &std::fs::Metadata| {
+        use std::os::unix::fs::FileTypeExt as _;
+        let kind = metadata.file_type();
+        if kind.is_dir() {
+            "directory"
+        } else if kind.is_fifo() {
+            "pipe"
+        } else if kind.is_socket() {
+            "socket"
+        } else {
+            "device"
+        }
+    };
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => Kind::File,
+        Ok(metadata) if !metadata.is_symlink() => Kind::Other(word(&metadata)),
+        Err(_) => Kind::File,
+        Ok(_) => match path.metadata() {
+            Ok(target) if target.is_file() => {
+                let outside = path.canonicalize().is_ok_and(|target| !target.starts_with(canonical_root));
+                Kind::LinkToFile { outside }
+            }
+            Ok(target) => Kind::Other(word(&target)),
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                Kind::Circle
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Kind::LinkToNothing,
+            // Somebody may be allowed to look further.
+            Err(_) => Kind::LinkToFile { outside: true },
+        },
+    }
+}

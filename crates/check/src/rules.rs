@@ -1,0 +1,38 @@
+//! Holds a tree against the rules.
+
+mod commands;
+mod contradictions;
+mod disk;
+mod front_matter;
+mod hidden;
+mod imports;
+mod paths;
+mod reach;
+mod repeats;
+mod secrets;
+
+use crate::finding::Findings;
+use crate::policy::Policy;
+use crate::project::Project;
+use crate::search::Search;
+use crate::shell;
+
+pub(crate) use hidden::without_invisible;
+
+/// Everything that is wrong.
+pub(crate) fn run(project: &Project, policy: &Policy, findings: &mut Findings<'_>) {
+    let mut search = Search::default();
+    disk::run(project, findings);
+    reach::run(project, findings);
+    imports::run(project, findings);
+    repeats::run(project, findings);
+    for document in project.documents.iter().filter(|document| !document.is_alias) {
+        hidden::run(document, findings);
+        secrets::run(document, findings);
+        front_matter::run(project, document, policy, &mut search, findings);
+        paths::run(project, document, policy, &mut search);
+        commands::run(project, document, policy, &shell::commands(document), &mut search, findings);
+    }
+    contradictions::run(project, findings);
+    search.run(&project.root, findings);
+}

@@ -1,0 +1,167 @@
+//! Package managers and test tools that contradict each other, or the lock file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::paths::directories;
+use crate::document::Document;
+use crate::finding::{Finding, Findings, list, quoted};
+use crate::project::Project;
+use crate::rule::RuleId;
+use crate::shell::{Command, commands};
+
+/// Package managers of one language: the program, and its lock files.
+type Managers = &'static [(&'static str, &'static [&'static str])];
+
+const JAVASCRIPT: Managers = &[
+    ("npm", &["package-lock.json", "npm-shrinkwrap.json"]),
+    ("pnpm", &["pnpm-lock.yaml"]),
+    ("yarn", &["yarn.lock"]),
+    ("bun", &["bun.lock", "bun.lockb"]),
+];
+const PYTHON: Managers = &[
+    ("uv", &["uv.lock"]),
+    ("poetry", &["poetry.lock"]),
+    ("pipenv", &["Pipfile.lock"]),
+    ("pdm", &["pdm.lock"]),
+];
+/// What makes a command one about this project's packages.
+const VERBS: &[&str] = &["install", "i", "ci", "add", "sync", "run", "test", "lock", "remove"];
+
+/// Tools that run tests, by language; those of one row do the same.
+const TEST_TOOLS: &[&[&str]] = &[
+    &["jest", "vitest", "mocha", "ava"],
+    &["pytest", "nosetests", "nose2"],
+    &["cargo test", "cargo nextest"],
+];
+
+pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
+    let mut by_directory: BTreeMap<&Path, Vec<(&Document, Vec<Command>)>> = BTreeMap::new();
+    for document in
+        project.documents.iter().filter(|document| !document.is_alias && !document.readers.is_empty())
+    {
+        let commands: Vec<Command> =
+            commands(document).into_iter().filter(|command| !command.is_denied).collect();
+        for managers in [JAVASCRIPT, PYTHON] {
+            against_lock_file(project, document, managers, &commands, findings);
+        }
+        if document.folder.is_none() {
+            by_directory.entry(&document.directory).or_default().push((document, commands));
+        }
+    }
+    for documents in by_directory.values() {
+        for tools in TEST_TOOLS {
+            let used = |commands: &[Command]| test_tools(tools, commands);
+            against_each_other(RuleId::TestCommands, "run tests with", documents, used, findings);
+        }
+        for managers in [JAVASCRIPT, PYTHON] {
+            let used = |commands: &[Command]| {
+                let uses = commands.iter().filter(|command| !command.is_elsewhere);
+                // The first line of each counts.
+                uses.rev().filter_map(|command| Some((manager(command, managers)?, command.line))).collect()
+            };
+            against_each_other(RuleId::PackageManagers, "use", documents, used, findings);
+        }
+    }
+}
+
+/// The package manager that a command runs for this project.
+fn manager(command: &Command, managers: Managers) -> Option<&'static str> {
+    let (name, _) = managers.iter().find(|(name, _)| *name == command.word(0))?;
+    let verb = command.word(1);
+    let is_global = command.words.iter().any(|word| word == "-g" || word == "--global");
+    // `uv run` and `uv pip` work beside any lock file.
+    let is_neutral = *name == "uv" && verb != "sync" && verb != "lock" && verb != "add";
+    // One package may be installed for another purpose than this project's.
+    let is_package =
+        matches!(verb, "install" | "i") && command.words[2..].iter().any(|word| !word.starts_with('-'));
+    (VERBS.contains(&verb) && !is_global && !is_neutral && !is_package).then_some(name)
+}
+
+fn against_lock_file(
+    project: &Project,
+    document: &Document,
+    managers: Managers,
+    commands: &[Command],
+    findings: &mut Findings<'_>,
+) {
+    let there = |directory: &Path| -> Vec<(&'static str, &'static str)> {
+        let locks = managers.iter().flat_map(|(name, locks)| locks.iter().map(move |lock| (*name, *lock)));
+        locks.filter(|(_, lock)| directory.join(lock).is_file()).collect()
+    };
+    let nearest =
+        directories(project, document).map(there).find(|locks| !locks.is_empty()).unwrap_or_default();
+    let [(locked, lock), ..] = nearest.as_slice() else { return };
+    // With lock files of two, nobody knows which is meant.
+    if nearest.iter().any(|(name, _)| name != locked) {
+        return;
+    }
+    let uses = commands.iter().filter(|command| !command.is_elsewhere);
+    let mut uses = uses.filter_map(|command| Some((manager(command, managers)?, command)));
+    let other = uses.find(|(name, command)| name != locked && !is_offered(document, command.line, locked));
+    if let Some((name, command)) = other {
+        let message = format!(
+            "{} is a command of {name}, but {} is the lock file of {locked}",
+            quoted(&command.words.join(" ")),
+            quoted(lock)
+        );
+        findings.push(Finding::new(RuleId::PackageManagers, &document.path, message).at_line(command.line));
+    }
+}
+
+/// Whether a line offers the right one as well: then it leaves the choice.
+fn is_offered(document: &Document, line: usize, manager: &str) -> bool {
+    document.markdown.around(line).split(|letter: char| !letter.is_alphanumeric()).any(|word| word == manager)
+}
+
+fn test_tools(tools: &[&'static str], commands: &[Command]) -> BTreeMap<&'static str, usize> {
+    let mut used = BTreeMap::new();
+    for command in commands.iter().filter(|command| !command.is_elsewhere) {
+        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+        // Behind `npx`, `uv run` and the like.
+        let words = match words.as_slice() {
+            ["npx" | "bunx" | "pnpx", rest @ ..]
+            | ["uv" | "poetry" | "pdm" | "pnpm" | "yarn", "run" | "exec", rest @ ..] => rest,
+            ["python" | "python3", "-m", rest @ ..] => rest,
+            words => words,
+        };
+        let line = words.join(" ");
+        for tool in tools {
+            let rest = line.strip_prefix(tool);
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
+                used.entry(*tool).or_insert(command.line);
+            }
+        }
+    }
+    used
+}
+
+/// Two files of one directory with nothing in common.
+fn against_each_other(
+    rule: RuleId,
+    verb: &str,
+    documents: &[(&Document, Vec<Command>)],
+    used: impl Fn(&[Command]) -> BTreeMap<&'static str, usize>,
+    findings: &mut Findings<'_>,
+) {
+    let mut earlier: Vec<(&Document, BTreeSet<&'static str>)> = Vec::new();
+    for (document, commands) in documents {
+        let used = used(commands);
+        let names: BTreeSet<&'static str> = used.keys().copied().collect();
+        if names.is_empty() {
+            continue;
+        }
+        let against = earlier.iter().find(|(_, others)| others.is_disjoint(&names));
+        if let (Some((other, others)), Some(line)) = (against, used.values().min()) {
+            let show = |names: &BTreeSet<&str>| list(names.iter().map(|name| quoted(name)), "and");
+            let message = format!(
+                "it says to {verb} {}, but {} beside it says {}",
+                show(&names),
+                quoted(&other.name()),
+                show(others)
+            );
+            findings.push(Finding::new(rule, &document.path, message).at_line(*line));
+        }
+        earlier.push((document, names));
+    }
+}

@@ -1,0 +1,87 @@
+//! Front matter that cannot be followed, and globs that match nothing.
+
+use std::borrow::Cow;
+
+use instructions::yaml_header::{globs, header, parse};
+use instructions::{AppliesTo, FOREWORD};
+
+use crate::document::Document;
+use crate::finding::{Finding, Findings, quoted};
+use crate::policy::Policy;
+use crate::project::Project;
+use crate::rule::RuleId;
+use crate::search::Search;
+
+/// The key of our own rules.
+const OURS: &[&str] = &["applies_to"];
+
+pub(super) fn run(
+    project: &Project,
+    document: &Document,
+    policy: &Policy,
+    search: &mut Search,
+    findings: &mut Findings<'_>,
+) {
+    let invalid = |message: String, line: Option<usize>| {
+        let finding = Finding::new(RuleId::InvalidFrontMatter, &document.path, message);
+        finding.at_line(line.unwrap_or(1))
+    };
+    let ours = project.chains.iter().filter(|chain| *chain.agent == FOREWORD);
+    let said = ours
+        .flat_map(|chain| &chain.diagnostics)
+        .find(|diagnostic| diagnostic.path.as_ref() == Some(&document.path));
+    if let Some(diagnostic) = said {
+        findings.push(invalid(diagnostic.message.clone(), diagnostic.line).for_agents([&&FOREWORD]));
+        return;
+    }
+    let is_ours = document.readers.contains(&&FOREWORD);
+    let keys = match document.folder {
+        Some(folder) => folder.conditions.keys,
+        None if is_ours => OURS,
+        None => return,
+    };
+    let text: Cow<'_, str> = if document.text.contains('\r') {
+        document.text.replace("\r\n", "\n").into()
+    } else {
+        (&*document.text).into()
+    };
+    let Some(header) = header(&text) else {
+        let begins = text.lines().next().is_some_and(|line| line.trim_end() == "---");
+        if document.folder.is_some() && begins {
+            findings.push(invalid("no line `---` ends its front matter".to_owned(), None));
+        }
+        return;
+    };
+    let values = match parse(header.yaml) {
+        Ok(values) => values,
+        // Of other files than rules it is text.
+        Err(_) if document.folder.is_none() => return,
+        Err(problem) => {
+            let message = format!("its front matter is not YAML: {}", problem.message);
+            findings.push(invalid(message, problem.line));
+            return;
+        }
+    };
+    let everything = document.folder.map_or(&[][..], |folder| folder.conditions.everything);
+    for value in keys.iter().filter_map(|key| values.get(key)) {
+        for glob in globs(value) {
+            if glob.starts_with('!') || everything.contains(&glob.as_str()) {
+                continue;
+            }
+            let line = 2 + header.yaml.lines().position(|line| line.contains(&glob)).unwrap_or(0);
+            match AppliesTo::new(vec![glob.clone()]) {
+                Err(problem) => findings.push(invalid(problem, Some(line))),
+                Ok(applies_to) if policy.is_on(RuleId::GlobMatchesNothing) => {
+                    let message = format!(
+                        "no file below {} matches {}, so the rule never applies",
+                        project.shown(&document.directory),
+                        quoted(&glob)
+                    );
+                    let finding = Finding::new(RuleId::GlobMatchesNothing, &document.path, message);
+                    search.for_glob(applies_to, &document.directory, finding.at_line(line));
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Characters that people do not see, and tags that look like those of agents.
+
+use instructions::{UnsafeKind, unsafe_parts};
+
+use crate::document::{Document, Encoding};
+use crate::finding::{Finding, Findings, quoted};
+use crate::rule::RuleId;
+
+/// Lines of one file that are reported for one rule; the last one says how many more there are.
+const MAX_LINES: usize = 10;
+
+pub(super) fn run(document: &Document, findings: &mut Findings<'_>) {
+    let parts = unsafe_parts(&document.text);
+    for (kind, rule) in [
+        (UnsafeKind::Hiding, RuleId::HiddenText),
+        (UnsafeKind::Invisible, RuleId::InvisibleCharacter),
+        (UnsafeKind::Tag, RuleId::WrapperTag),
+    ] {
+        // By line: how many, and the first.
+        let mut lines: Vec<(usize, usize, usize)> = Vec::new();
+        let (mut line, mut counted) = (1, 0);
+        for part in parts.iter().filter(|part| part.kind == kind) {
+            let start = part.range.start;
+            line += document.text[counted..start].matches('\n').count();
+            counted = start;
+            match lines.last_mut() {
+                Some((last, count, _)) if *last == line => *count += 1,
+                _ => lines.push((line, 1, start)),
+            }
+        }
+        let more = lines.len().saturating_sub(MAX_LINES);
+        for (index, (line, count, start)) in lines.into_iter().take(MAX_LINES).enumerate() {
+            let mut message = describe(&document.text[start..], kind, count);
+            if more > 0 && index + 1 == MAX_LINES {
+                message.push_str(&format!(" (and {more} more lines)"));
+            }
+            let mut finding = Finding::new(rule, &document.path, message).at_line(line);
+            if kind == UnsafeKind::Invisible && is_fixable(document.encoding) {
+                finding = finding.fixable();
+            }
+            findings.push(finding);
+        }
+    }
+}
+
+fn describe(text: &str, kind: UnsafeKind, count: usize) -> String {
+    let first = text.chars().next().unwrap_or_default();
+    let number = format!("U+{:04X}", u32::from(first));
+    let what = match kind {
+        UnsafeKind::Hiding => "characters that hide text, or reorder it",
+        UnsafeKind::Invisible => "invisible characters without a use here",
+        UnsafeKind::Tag => {
+            let tag: String = text.chars().take(30).take_while(|letter| *letter != '\n').collect();
+            let tag = tag.split_inclusive('>').next().unwrap_or(&tag);
+            return format!("{} looks like a tag that agents put around instructions", quoted(tag));
+        }
+    };
+    match count {
+        1 => format!("{number} is one of the {what}"),
+        count => format!("this line has {count} {what}, such as {number}"),
+    }
+}
+
+/// Whether what is written back is what was read.
+fn is_fixable(encoding: Encoding) -> bool {
+    !matches!(encoding, Encoding::Invalid { .. })
+}
+
+/// A text without invisible characters that have no use. What hides text stays: somebody should look at it first.
+pub(crate) fn without_invisible(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    let mut position = 0;
+    for part in unsafe_parts(text).into_iter().filter(|part| part.kind == UnsafeKind::Invisible) {
+        cleaned.push_str(&text[position..part.range.start]);
+        position = part.range.end;
+    }
+    cleaned.push_str(&text[position..]);
+    cleaned
+}

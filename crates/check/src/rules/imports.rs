@@ -1,0 +1,187 @@
+//! Imports that lead nowhere, or to where an agent does not follow them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use instructions::{Outcome, Profile, named_imports, path::normalise};
+
+use crate::document::Document;
+use crate::finding::{Finding, Findings, quoted, titles};
+use crate::project::Project;
+use crate::rule::RuleId;
+
+/// How the names of files end that are imported; a word behind `@` that ends otherwise is mostly somebody's name, a package or
+/// a decorator.
+const IMPORTED: &[&str] = &["md", "mdc", "mdx", "markdown", "txt", "rst", "adoc"];
+/// What may stand behind a path in a sentence.
+const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '*'];
+
+/// An import in a document, and the agents that take it for one.
+struct Import {
+    line: usize,
+    written: String,
+    target: PathBuf,
+    agents: Vec<&'static Profile>,
+}
+
+pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
+    let mut targets: HashMap<PathBuf, Vec<(&Document, usize, String)>> = HashMap::new();
+    for document in project.documents.iter().filter(|document| !document.is_alias) {
+        for import in imports(document) {
+            lead_nowhere(project, document, &import, findings);
+            let Import { target, line, written, .. } = import;
+            targets.entry(target).or_default().push((document, line, written));
+        }
+    }
+    not_followed(project, &targets, findings);
+}
+
+fn imports(document: &Document) -> Vec<Import> {
+    let mut imports: BTreeMap<(usize, String), Vec<&'static Profile>> = BTreeMap::new();
+    for agent in document.readers.iter().filter(|_| document.text.contains('@')) {
+        for named in named_imports(&document.text, agent) {
+            let agents = imports.entry((named.line, named.path)).or_default();
+            if !agents.contains(agent) {
+                agents.push(agent);
+            }
+        }
+    }
+    let directory = document.path.parent().unwrap_or(&document.path);
+    let found = imports.into_iter().map(|((line, written), agents)| {
+        let target = normalise(Path::new(&written), directory);
+        Import { line, written, target, agents }
+    });
+    found.collect()
+}
+
+fn lead_nowhere(project: &Project, document: &Document, import: &Import, findings: &mut Findings<'_>) {
+    let Import { line, written, target, agents } = import;
+    let bare = written.trim_end_matches(PUNCTUATION);
+    if !looks_like_a_file(bare) || !target.starts_with(&project.root) {
+        return;
+    }
+    let mut push = |message: String| {
+        let finding = Finding::new(RuleId::BrokenImport, &document.path, message);
+        findings.push(finding.at_line(*line).for_agents(agents));
+    };
+    let written = quoted(&format!("@{written}"));
+    match target.metadata() {
+        Ok(metadata) if metadata.is_file() && *target == document.path => {
+            push(format!("{written} imports the file that it is in"));
+        }
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(metadata) if metadata.is_dir() => {
+            push(format!("{written} is a directory, and only files are imported"))
+        }
+        Ok(_) => push(format!("{written} is a pipe or a device, and only files are imported")),
+        Err(_) => {
+            let directory = document.path.parent().unwrap_or(&document.path);
+            let without = normalise(Path::new(bare), directory);
+            if without == *target {
+                push(format!("{written} leads nowhere: there is no {}", project.shown(target)));
+            } else if without.is_file() {
+                let verb = if agents.len() == 1 { "takes" } else { "take" };
+                let who = titles(agents);
+                push(format!(
+                    "{who} {verb} the punctuation behind {written} for a part of the path, and import nothing"
+                ));
+            } else {
+                push(format!("{written} leads nowhere: there is no {}", project.shown(&without)));
+            }
+        }
+    }
+}
+
+fn looks_like_a_file(path: &str) -> bool {
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
+    let is_text =
+        extension.is_some_and(|extension| IMPORTED.contains(&extension.to_ascii_lowercase().as_str()));
+    let is_plain = !path.contains("://") && !path.contains(['<', '>', '{', '}', '*', '$', '…']);
+    is_plain && (is_text || path.starts_with("./") && extension.is_some()) && !path.starts_with(['/', '~'])
+}
+
+/// What agents say about imports that are there.
+fn not_followed(
+    project: &Project,
+    targets: &HashMap<PathBuf, Vec<(&Document, usize, String)>>,
+    findings: &mut Findings<'_>,
+) {
+    type Place<'a> = (&'a Path, usize, &'a str, bool);
+    let mut found: BTreeMap<Place<'_>, (Vec<&'static Profile>, BTreeSet<&Path>)> = BTreeMap::new();
+    for chain in &project.chains {
+        for decision in &chain.decisions {
+            let is_too_deep = match decision.outcome {
+                Outcome::OutsideRoot => false,
+                Outcome::TooDeep => true,
+                _ => continue,
+            };
+            for (document, line, written) in targets.get(&decision.path).into_iter().flatten() {
+                // Another file of the same chain may be meant.
+                if !document.readers.contains(&chain.agent)
+                    || !chain.directory.starts_with(&document.directory)
+                {
+                    continue;
+                }
+                // One that is not there has been reported as that.
+                let is_missing = decision.path.starts_with(&project.root) && !decision.path.is_file();
+                if is_missing || !looks_like_a_file(written.trim_end_matches(PUNCTUATION)) {
+                    continue;
+                }
+                let place = (&*document.path, *line, written.as_str(), is_too_deep);
+                let (agents, directories) = found.entry(place).or_default();
+                if !agents.contains(&chain.agent) {
+                    agents.push(chain.agent);
+                }
+                directories.insert(&chain.directory);
+            }
+        }
+    }
+    for ((path, line, written, is_too_deep), (agents, directories)) in found {
+        let who = titles(&agents);
+        let verb = if agents.len() == 1 { "does" } else { "do" };
+        let written = quoted(&format!("@{written}"));
+        let (rule, message) = if is_too_deep {
+            let message =
+                format!("{who} {verb} not import {written}: too many imports lead to it, one in the other");
+            (RuleId::BrokenImport, message)
+        } else {
+            let place = match directories.first() {
+                Some(first) if directories.len() == 1 => format!("when started in {}", project.shown(first)),
+                Some(first) => {
+                    format!(
+                        "when started in {} or {} more directories",
+                        project.shown(first),
+                        directories.len() - 1
+                    )
+                }
+                None => String::new(),
+            };
+            (RuleId::EscapingImport, format!("{who} {verb} not import {written} {place}: it leads outside"))
+        };
+        findings.push(Finding::new(rule, path, message).at_line(line).for_agents(&agents));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_packages_are_no_files() {
+        for path in ["docs/a.md", "./x.py", "../a/b.txt", "AGENTS.md"] {
+            assert!(looks_like_a_file(path), "{path}");
+        }
+        for path in [
+            "types/node",
+            "alice",
+            "pytest.mark",
+            "app.route",
+            "/etc/x.md",
+            "~/x.md",
+            "https://a/b.md",
+            "{x}.md",
+        ] {
+            assert!(!looks_like_a_file(path), "{path}");
+        }
+    }
+}

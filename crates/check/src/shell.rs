@@ -1,0 +1,192 @@
+//! Commands that a text tells an agent to run.
+
+use crate::document::Document;
+
+/// Languages of code blocks that hold commands; many have none.
+const SHELLS: &[&str] = &["", "sh", "bash", "shell", "console", "zsh", "fish", "shell-session", "terminal"];
+
+/// What turns a sentence around, so that it does not ask for what it names.
+const DENIALS: &[&str] = &[
+    "not ",
+    "n't",
+    "never",
+    "avoid",
+    "instead of",
+    "rather than",
+    "no longer",
+    "deprecated",
+    "legacy",
+    "cannot",
+    "❌",
+    "without ",
+    "replace",
+    "forbid",
+    "disallow",
+    "prohibit",
+    "wrong",
+    "bad:",
+    "blocked",
+    "migrat",
+    "formerly",
+];
+
+/// What makes a sentence speak of something that need not be there.
+const EXAMPLES: &[&str] = &[
+    "e.g.",
+    "example",
+    "such as",
+    "for instance",
+    "create",
+    "new file",
+    "generate",
+    "will be",
+    "would ",
+    "if it exist",
+    "if exist",
+    "if present",
+    "exists",
+    "optional",
+    "output",
+    "writes",
+    "written",
+    "save",
+    "temporary",
+    "template",
+    "placeholder",
+    "renamed",
+    "moved",
+    "removed",
+    "deleted",
+    "hypothetical",
+    "convention",
+    "pattern",
+    "format:",
+    "named ",
+    "naming",
+    "add a ",
+    "add an ",
+    "adding",
+];
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Command {
+    /// Counted from 1.
+    pub(crate) line: usize,
+    pub(crate) words: Vec<String>,
+    /// Whether it runs in another directory than the text's, or may.
+    pub(crate) is_elsewhere: bool,
+    /// Whether the text advises against it.
+    pub(crate) is_denied: bool,
+}
+
+impl Command {
+    /// A word by its place.
+    pub(crate) fn word(&self, index: usize) -> &str {
+        self.words.get(index).map_or("", String::as_str)
+    }
+}
+
+/// The commands of a text, in spans of code and in blocks for a shell.
+pub(crate) fn commands(document: &Document) -> Vec<Command> {
+    let markdown = &document.markdown;
+    let mut commands = Vec::new();
+    for span in &markdown.spans {
+        let sentence = markdown.sentence(span.line, &span.text);
+        let is_elsewhere = changes_directory(&sentence);
+        split(&span.text, span.line, is_elsewhere, denies(&sentence), &mut commands);
+    }
+    for block in &markdown.blocks {
+        if !SHELLS.contains(&block.language.as_str()) {
+            continue;
+        }
+        // What introduces the block is right above its fence, or one line further up.
+        let before = [2, 3].map(|up| markdown.around(block.line.saturating_sub(up))).join(" ");
+        let mut is_elsewhere = changes_directory(&before);
+        let mut is_denied = denies(&before);
+        for (index, line) in block.text.lines().enumerate() {
+            let line_number = block.line + index;
+            let line = line.trim().trim_start_matches(['$', '>', '%']).trim();
+            if line.is_empty() {
+                is_denied = denies(&before);
+                continue;
+            }
+            if line.starts_with('#') || line.starts_with("//") {
+                is_denied = denies(&before) || denies(line);
+                is_elsewhere |= changes_directory(line);
+                continue;
+            }
+            is_elsewhere |= line.starts_with("cd ") || line.contains(" cd ");
+            let (command, comment) = line.split_once(" #").unwrap_or((line, ""));
+            split(command, line_number, is_elsewhere, is_denied || denies(comment), &mut commands);
+        }
+    }
+    commands
+}
+
+fn split(text: &str, line: usize, is_elsewhere: bool, is_denied: bool, commands: &mut Vec<Command>) {
+    let mut is_elsewhere = is_elsewhere;
+    for part in text.split("&&").flat_map(|part| part.split([';', '|'])) {
+        let words: Vec<String> = part.split_whitespace().map(str::to_owned).collect();
+        let is_assignment = |word: &&String| word.contains('=') && !word.starts_with('-');
+        let words: Vec<String> = words.iter().skip_while(is_assignment).cloned().collect();
+        if words.first().is_some_and(|word| word == "cd") {
+            is_elsewhere = true;
+        } else if !words.is_empty() {
+            commands.push(Command { line, words, is_elsewhere, is_denied });
+        }
+    }
+}
+
+/// Whether a sentence advises against what it names.
+pub(crate) fn denies(sentence: &str) -> bool {
+    has_any(sentence, DENIALS)
+}
+
+/// Whether a sentence speaks of something that need not be there.
+pub(crate) fn is_example(sentence: &str) -> bool {
+    has_any(sentence, EXAMPLES)
+}
+
+fn changes_directory(sentence: &str) -> bool {
+    let sentence = sentence.to_lowercase();
+    sentence.contains("cd ")
+        || sentence.contains(" in `")
+        || sentence.contains("from `")
+        || sentence.contains("inside `")
+}
+
+fn has_any(sentence: &str, words: &[&str]) -> bool {
+    let sentence = sentence.to_lowercase();
+    words.iter().any(|word| sentence.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        let document = Document::new(Path::new("/r/AGENTS.md"), Path::new("/r"), text.into(), None);
+        let shown = |command: &Command| {
+            let marks = [(command.is_elsewhere, "~"), (command.is_denied, "!")];
+            let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+            format!("{}{marks} {}", command.line, command.words.join(" "))
+        };
+        commands(&document).iter().map(shown).collect()
+    }
+
+    #[test]
+    fn commands_are_in_spans_and_blocks_for_shells() {
+        assert_eq!(found("Run `npm test`.\n\nNever run `npm install`."), ["1 npm test", "3! npm install"]);
+        assert_eq!(
+            found(
+                "```sh\n# first\n$ make a && make b\n\nCI=1 npm run x # not here\n```\n\n```js\nnpm run y\n```\n"
+            ),
+            ["3 make a", "3 make b", "5! npm run x"]
+        );
+        assert_eq!(found("```\ncd web\nnpm run x\n```\n"), ["3~ npm run x"]);
+        assert_eq!(found("`cd web && npm run x`"), ["1~ npm run x"]);
+    }
+}

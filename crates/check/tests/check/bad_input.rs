@@ -1,0 +1,166 @@
+//! Whatever is on disk: no panic, no wait, a word about each.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::support::Project;
+
+#[test]
+fn pipes_sockets_directories_and_circles_are_traps() {
+    let project = Project::new(&[("CLAUDE.md/x", ""), ("sub/x", "")]);
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, project.root.join("AGENTS.md"), rustix::fs::FileType::Fifo, mode, 0)
+        .unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(project.root.join("sub/AGENTS.md")).unwrap();
+    project.link("GEMINI.md", "GEMINI.md");
+    let found = project.of_rule("FW019");
+    assert_eq!(
+        found,
+        [
+            "AGENTS.md it is a pipe and no file; opencode, Qwen Code and pi wait for it forever when they start",
+            "CLAUDE.md it is a directory and no file, and no agent reads it",
+            "GEMINI.md it is a link that leads back to itself; Gemini CLI ends there",
+            "sub/AGENTS.md it is a socket and no file; no agent can read it",
+        ]
+    );
+}
+
+#[test]
+fn imports_of_directories_pipes_devices_and_cycles() {
+    let project = Project::new(&[
+        ("CLAUDE.md", "@dir.md\n@pipe.md\n@a.md\n@null.md\n"),
+        ("dir.md/x", ""),
+        ("a.md", "@b.md\n"),
+        ("b.md", "@a.md\n"),
+    ]);
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, project.root.join("pipe.md"), rustix::fs::FileType::Fifo, mode, 0)
+        .unwrap();
+    project.link("null.md", "/dev/null");
+    let found = project.of_rule("FW005");
+    assert_eq!(
+        found,
+        [
+            "CLAUDE.md:1 `@dir.md` is a directory, and only files are imported",
+            "CLAUDE.md:2 `@pipe.md` is a pipe or a device, and only files are imported",
+            "CLAUDE.md:4 `@null.md` is a pipe or a device, and only files are imported",
+        ]
+    );
+}
+
+#[test]
+fn links_that_lead_outside_or_nowhere() {
+    let project = Project::new(&[("real/AGENTS.md", "x\n")]);
+    let outside = project.root.parent().unwrap().join("outside.md");
+    std::fs::write(&outside, "secret plans: ghp_\n").unwrap();
+    project.link("AGENTS.md", &outside);
+    project.link("CLAUDE.md", "gone.md");
+    project.link("GEMINI.md", "real/AGENTS.md");
+    assert_eq!(
+        project.of_rule("FW015"),
+        ["AGENTS.md it is a link that leads out of the project; copy the file into it"]
+    );
+    assert_eq!(project.of_rule("FW016"), ["CLAUDE.md it is a link to `gone.md`, which is not there"]);
+}
+
+#[test]
+fn other_encodings() {
+    let project = Project::new(&[]);
+    let utf16: Vec<u8> = "\u{feff}Use tabs.\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    project.write("AGENTS.md", utf16);
+    project.write("CLAUDE.md", b"a\nb\xff\n");
+    project.write("GEMINI.md", b"a\0b\n");
+    let report = project.report(&[]);
+    let found: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.rule().code == "FW021")
+        .map(|finding| (finding.path.file_name().unwrap().to_str().unwrap(), finding.line, finding.fixable))
+        .collect();
+    assert_eq!(
+        found,
+        [("AGENTS.md", None, true), ("CLAUDE.md", Some(2), false), ("GEMINI.md", Some(1), false)]
+    );
+}
+
+#[test]
+fn names_with_anything_in_them() {
+    let project = Project::new(&[]);
+    for name in ["a\nb", "\"quoted\"", "::error::x", "ü,%", "\u{202e}x"] {
+        project.write(&format!("{name}/AGENTS.md"), "`src/gone.rs`\n");
+    }
+    let odd = project.root.join(OsStr::from_bytes(b"\xff\xfe"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("AGENTS.md"), "`src/gone.rs`\n").unwrap();
+    let report = project.report(&[]);
+    let missing = report.findings.iter().filter(|finding| finding.rule().code == "FW008");
+    assert_eq!(missing.count(), 6);
+    let annotations = check::format::github(&report, &report.root);
+    assert_eq!(annotations.lines().count(), report.findings.len(), "one line each");
+    assert!(annotations.lines().all(|line| line.starts_with("::warning ") || line.starts_with("::notice ")));
+    serde_json::to_string(&check::format::sarif(&report, "1")).unwrap();
+}
+
+#[test]
+fn large_and_hostile_texts() {
+    let project = Project::new(&[
+        ("AGENTS.md", &"x".repeat(200_000)),
+        ("a/AGENTS.md", &"`a/b.rs` @c.md [".repeat(3_000)),
+        ("b/AGENTS.md", &"- ".repeat(40_000)),
+        ("c/AGENTS.md", &format!("---\n{}---\n", "a: &a [*a]\n".repeat(1_000))),
+        (".claude/rules/x.md", &format!("---\npaths: {}\n---\n", "[".repeat(10_000))),
+        ("d/AGENTS.md", &"\u{200b}".repeat(40_000)),
+        ("e/AGENTS.md", &"> ".repeat(20_000)),
+        ("f/AGENTS.md", &"`".repeat(40_000)),
+    ]);
+    let report = project.report(&[]);
+    let hidden = report.findings.iter().filter(|finding| finding.path.ends_with("d/AGENTS.md"));
+    assert!(hidden.count() < 10);
+}
+
+#[test]
+fn unreadable_files_and_directories() {
+    if rustix::process::geteuid().is_root() {
+        // Nothing is unreadable to it.
+        return;
+    }
+    let project = Project::new(&[("AGENTS.md", "x\n"), ("sub/AGENTS.md", "x\n")]);
+    let forbid = |path: &str| {
+        std::fs::set_permissions(project.root.join(path), std::fs::Permissions::from_mode(0)).unwrap();
+    };
+    forbid("AGENTS.md");
+    forbid("sub");
+    let found = project.of_rule("FW022");
+    std::fs::set_permissions(project.root.join("sub"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(found.iter().any(|found| found.starts_with("AGENTS.md it cannot be read")), "{found:?}");
+    assert!(found.iter().any(|found| found.contains("a part of the tree")), "{found:?}");
+}
+
+#[test]
+fn settings_that_an_agent_does_not_start_with() {
+    let project = Project::new(&[("AGENTS.md", "x\n"), (".codex/config.toml", "a = 1\nb = [\n")]);
+    let found = project.of_rule("FW025");
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("Codex does not start here once the project is trusted"), "{found:?}");
+}
+
+#[test]
+fn mending_changes_what_nobody_sees_and_nothing_else() {
+    let project = Project::new(&[("AGENTS.md", "\u{feff}zero\u{200b}width \u{202e}x\r\nفارسی\u{200c}ها\n")]);
+    let utf16: Vec<u8> = "\u{feff}Use\u{200b} tabs.\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    project.write("CLAUDE.md", utf16);
+    std::fs::set_permissions(project.root.join("AGENTS.md"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    project.link("GEMINI.md", "AGENTS.md");
+    let (fixed, errors) = check::fix(&project.report(&[]));
+    assert!(errors.is_empty());
+    let fixed: Vec<_> = fixed.iter().map(|fixed| fixed.path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(fixed, ["AGENTS.md", "CLAUDE.md"]);
+    let read = |name: &str| std::fs::read_to_string(project.root.join(name)).unwrap();
+    assert_eq!(read("AGENTS.md"), "\u{feff}zerowidth \u{202e}x\r\nفارسی\u{200c}ها\n");
+    assert_eq!(read("CLAUDE.md"), "Use tabs.\n");
+    let mode = project.root.join("AGENTS.md").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    assert!(project.root.join("GEMINI.md").symlink_metadata().unwrap().is_symlink());
+    assert!(check::fix(&project.report(&[])).0.is_empty(), "once is enough");
+}

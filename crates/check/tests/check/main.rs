@@ -1,0 +1,7 @@
+//! What is found in projects, good and bad.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod bad_input;
+mod rules;
+mod support;

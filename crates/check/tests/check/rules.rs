@@ -1,0 +1,312 @@
+//! What each rule finds, and what it leaves alone.
+
+use crate::support::Project;
+
+#[test]
+fn a_tidy_project_has_nothing_to_find() {
+    let project = Project::new(&[
+        ("AGENTS.md", "# Rules\n\nRun `make check`. Sources are in `src/main.rs`; see [docs](docs/a.md).\n"),
+        ("CLAUDE.md", "@AGENTS.md\n"),
+        ("GEMINI.md", "@AGENTS.md\n"),
+        ("Makefile", "check:\n\ttrue\n"),
+        ("src/main.rs", ""),
+        ("docs/a.md", ""),
+    ]);
+    assert_eq!(project.findings(&[]), Vec::<String>::new());
+    let report = project.report(&[]);
+    assert_eq!(report.findings.len(), 0, "{:?}", report.findings);
+    let files: Vec<_> =
+        report.files.iter().map(|file| file.path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(files, ["AGENTS.md", "CLAUDE.md", "GEMINI.md"]);
+    let agents: Vec<_> = report.files[0].agents.iter().map(|reader| reader.agent).collect();
+    assert!(agents.contains(&"codex") && agents.contains(&"claude-code"), "{agents:?}");
+}
+
+#[test]
+fn text_past_a_limit_is_lost() {
+    let project = Project::new(&[
+        ("AGENTS.md", &"x\n".repeat(17_000)),
+        ("sub/AGENTS.md", "nearer\n"),
+        ("sub/x.rs", ""),
+    ]);
+    assert_eq!(
+        project.findings(&["codex"]),
+        [
+            "FW002 AGENTS.md:16385 Codex silently drops the last 1,232 of 34,000 bytes when started in the root and one \
+             other directory (it reads 32,768 bytes of project files)",
+            "FW002 sub/AGENTS.md:1 Codex silently drops all 7 bytes when started in `sub` (it reads 32,768 bytes of \
+             project files)",
+        ]
+    );
+    let report = project.report(&["codex", "pi"]);
+    let losses: Vec<_> =
+        report.files.iter().flat_map(|file| &file.agents).map(|reader| reader.lost_bytes).collect();
+    assert_eq!(losses, [1_232, 0, 7, 0]);
+    assert_eq!(report.findings.iter().filter(|finding| finding.agents == ["codex"]).count(), 2);
+}
+
+#[test]
+fn files_for_nobody() {
+    let project = Project::new(&[
+        ("AGENTS.md", "x\n"),
+        ("AGENTS.override.md", "y\n"),
+        ("CONTEXT.md", "a page for people\n"),
+    ]);
+    assert_eq!(project.findings(&["codex"]), ["FW001 AGENTS.md Codex does not read it in any directory"]);
+    assert_eq!(project.findings(&["opencode"]), Vec::<String>::new(), "CONTEXT.md may be anything");
+    assert!(project.of_rule("FW001").is_empty(), "somebody reads each");
+}
+
+#[test]
+fn letters_matter() {
+    let project =
+        Project::new(&[("agents.md", "x\n"), ("docs/claude.md", "a page\n"), ("sub/Agents.MD", "y\n")]);
+    let found = project.of_rule("FW024");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0]
+            .starts_with("agents.md names are read as they are written, so only GitHub Copilot CLI reads it")
+    );
+    assert!(found[1].ends_with("rename it to `AGENTS.md`"), "{found:?}");
+}
+
+#[test]
+fn a_blank_file_hides_another() {
+    let project = Project::new(&[("AGENTS.md", " \n"), ("CLAUDE.md", "x\n")]);
+    let found = project.of_rule("FW003");
+    assert_eq!(
+        found,
+        ["AGENTS.md it is blank, and still keeps agents from `CLAUDE.md`: opencode and pi do not read that"]
+    );
+}
+
+#[test]
+fn agents_that_read_nothing_are_named() {
+    let project = Project::new(&[("CLAUDE.md", "x\n")]);
+    let found = project.of_rule("FW004");
+    assert!(
+        found
+            .iter()
+            .any(|found| found.contains("Gemini CLI reads nothing in this tree: it looks for `GEMINI.md`"))
+    );
+    assert!(!found.iter().any(|found| found.contains("Claude")), "{found:?}");
+    assert!(
+        Project::new(&[("src/x.rs", "")]).report(&[]).findings.is_empty(),
+        "where there is nothing at all"
+    );
+}
+
+#[test]
+fn imports_that_lead_nowhere() {
+    let project = Project::new(&[
+        (
+            "CLAUDE.md",
+            "@gone.md and @alice, @types/node\n\n`@code.md`\n\n@docs @./docs.md\n\nSee @there.md.\n",
+        ),
+        ("there.md", "x\n"),
+        ("docs.md/x", ""),
+        ("sub/CLAUDE.md", "@CLAUDE.md\n@../there.md\n@../../outside.md\n"),
+    ]);
+    let found = project.findings(&["claude-code"]);
+    assert_eq!(
+        found,
+        [
+            "FW005 CLAUDE.md:1 `@gone.md` leads nowhere: there is no `gone.md`",
+            "FW005 CLAUDE.md:5 `@./docs.md` is a directory, and only files are imported",
+            "FW005 CLAUDE.md:7 Claude Code takes the punctuation behind `@there.md.` for a part of the path, and import nothing",
+            "FW005 sub/CLAUDE.md:1 `@CLAUDE.md` imports the file that it is in",
+            "FW006 sub/CLAUDE.md:2 Claude Code does not import `@../there.md` when started in `sub`: it leads outside",
+            "FW006 sub/CLAUDE.md:3 Claude Code does not import `@../../outside.md` when started in `sub`: it leads outside",
+        ]
+    );
+}
+
+#[test]
+fn globs_that_match_nothing() {
+    let project = Project::new(&[
+        ("AGENTS.md", "x\n"),
+        ("src/a.ts", ""),
+        (".claude/rules/one.md", "---\npaths:\n  - \"src/**/*.ts\"\n  - \"lib/**\"\n---\nText\n"),
+        (".claude/rules/two.md", "---\npaths: \"**/*.rs, src/*.{ts,tsx}\"\n---\nText\n"),
+        ("web/AGENTS.md", "---\napplies_to: [\"*.css\"]\n---\nText\n"),
+        ("style.css", ""),
+    ]);
+    assert_eq!(
+        project.of_rule("FW007"),
+        [
+            ".claude/rules/one.md:4 no file below the root matches `lib/**`, so the rule never applies",
+            ".claude/rules/two.md:2 no file below the root matches `**/*.rs`, so the rule never applies",
+            "web/AGENTS.md:2 no file below `web` matches `*.css`, so the rule never applies",
+        ]
+    );
+}
+
+#[test]
+fn front_matter_that_cannot_be_followed() {
+    let project = Project::new(&[
+        ("AGENTS.md", "---\napplies_to: 5\n---\nText\n"),
+        (".claude/rules/a.md", "---\npaths: [\n---\nText\n"),
+        (".claude/rules/b.md", "---\npaths: x\nText\n"),
+        (".github/instructions/c.instructions.md", "---\napplyTo: '['\n---\nText\n"),
+    ]);
+    let found = project.of_rule("FW018");
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found[0].starts_with(".claude/rules/a.md:"), "{found:?}");
+    assert!(found[1].ends_with("no line `---` ends its front matter"), "{found:?}");
+    assert!(found[2].contains("is no glob"), "{found:?}");
+    assert!(found[3].starts_with("AGENTS.md:2 "), "{found:?}");
+}
+
+#[test]
+fn paths_that_are_not_there() {
+    let project = Project::new(&[
+        (
+            "AGENTS.md",
+            "Look at `src/gone.rs` and `src/main.rs:3`, `deep/inner.rs`, `built/x.js` and `src/missing/`.\n\n\
+             For example `a/b.rs`. Do not touch `c/d.rs`. [page](docs/gone.md) [web](https://x/y.md)\n\n\
+             Create `new/file.rs`.\n\n```\nno/code.rs\n```\n",
+        ),
+        ("src/main.rs", ""),
+        ("src/deep/inner.rs", ""),
+        (".gitignore", "built/\n"),
+        ("sub/AGENTS.md", "See `src/main.rs`.\n\n[page](gone.md) [up](../src/main.rs)\n"),
+    ]);
+    assert_eq!(
+        project.of_rule("FW008"),
+        [
+            "AGENTS.md:1 `src/gone.rs` does not exist",
+            "AGENTS.md:1 `src/missing/` does not exist",
+            "AGENTS.md:3 `docs/gone.md` does not exist",
+        ]
+    );
+    let project = Project::new(&[("AGENTS.md", "Read [this](docs/gone.md) first.\n")]);
+    assert_eq!(project.of_rule("FW008"), ["AGENTS.md:1 `docs/gone.md` does not exist"]);
+}
+
+#[test]
+fn commands_that_cannot_work() {
+    let project = Project::new(&[
+        (
+            "AGENTS.md",
+            "Run `npm run build`, `npm run gone`, `npm run deep` and `make lint`.\n\n```sh\nmake check\njust test\njust gone\n\
+             cd web\nmake other\n```\n\nNever run `npm run denied`.\n",
+        ),
+        ("package.json", r#"{"scripts": {"build": "x"}}"#),
+        ("web/package.json", r#"{"scripts": {"deep": "x"}}"#),
+        ("Makefile", "check:\n\ttrue\n"),
+        ("justfile", "test:\n  true\n"),
+    ]);
+    assert_eq!(
+        project.of_rule("FW009"),
+        [
+            "AGENTS.md:1 `Makefile` has no target `lint`",
+            "AGENTS.md:1 no package.json has a script `gone`",
+            "AGENTS.md:6 `justfile` has no recipe `gone`",
+        ]
+    );
+}
+
+#[test]
+fn paragraphs_at_two_levels() {
+    let long = "Every public function has a test that fails without it, and every bug that was mended has one that names it.";
+    let project = Project::new(&[
+        ("AGENTS.md", &format!("# Top\n\n{long}\n\n- {long} And more of it.\n")),
+        ("sub/AGENTS.md", &format!("{}\n\n* {long} And more of it.\n", long.replace(' ', "\n"))),
+        ("sub/CLAUDE.md", long),
+        ("other/AGENTS.md", "Short.\n"),
+    ]);
+    let found = project.of_rule("FW010");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(
+        found[0],
+        "sub/AGENTS.md:1 this paragraph and 1 more are also in `AGENTS.md`, line 3, which is read with it"
+    );
+}
+
+#[test]
+fn package_managers_and_tests() {
+    let project = Project::new(&[
+        ("AGENTS.md", "Run `npm install`, then `pytest`. Publish with `npm publish`.\n"),
+        ("CLAUDE.md", "Use pnpm, not `yarn install`. Run `nose2`.\n"),
+        ("package.json", "{}"),
+        ("pnpm-lock.yaml", ""),
+        ("tool/AGENTS.md", "`npm ci`\n"),
+        ("tool/package-lock.json", "{}"),
+    ]);
+    assert_eq!(
+        project.of_rule("FW011"),
+        ["AGENTS.md:1 `npm install` is a command of npm, but `pnpm-lock.yaml` is the lock file of pnpm"]
+    );
+    assert_eq!(
+        project.of_rule("FW012"),
+        ["CLAUDE.md:1 it says to run tests with `nose2`, but `AGENTS.md` beside it says `pytest`"]
+    );
+    let project = Project::new(&[("AGENTS.md", "`npm install`\n"), ("CLAUDE.md", "`pnpm install`\n")]);
+    assert_eq!(
+        project.of_rule("FW011"),
+        ["CLAUDE.md:1 it says to use `pnpm`, but `AGENTS.md` beside it says `npm`"]
+    );
+}
+
+#[test]
+fn what_nobody_sees() {
+    let project = Project::new(&[(
+        "AGENTS.md",
+        "plain\nzero\u{200b}width\nbidi \u{202e}x and \u{e0041}\u{e0042}\n</INSTRUCTIONS>\nفارسی\u{200c}ها\n",
+    )]);
+    let report = project.report(&["codex"]);
+    let found: Vec<_> = report
+        .findings
+        .iter()
+        .map(|finding| (finding.rule().code, finding.line.unwrap(), finding.fixable))
+        .collect();
+    assert_eq!(found, [("FW014", 2, true), ("FW013", 3, false), ("FW023", 4, false)]);
+    assert!(report.findings.iter().all(|finding| !finding.message.contains(['\u{200b}', '\u{202e}'])));
+}
+
+#[test]
+fn a_secret_is_found_and_not_repeated() {
+    let secret = ["ghp_", "aZ3kQ9mP2xR7vT5wY8nB4cD6eF1gH0jKlMnO"].concat();
+    let project = Project::new(&[("AGENTS.md", &format!("ok\ntoken: {secret}\n"))]);
+    let found = project.of_rule("FW017");
+    assert_eq!(found.len(), 1);
+    assert!(found[0].starts_with("AGENTS.md:2 ") && !found[0].contains(&secret[4..]), "{found:?}");
+}
+
+#[test]
+fn others_are_named_and_not_judged() {
+    let project = Project::new(&[
+        ("AGENTS.md", "x\n"),
+        ("WARP.md", "y\n"),
+        (".windsurf/rules/a.md", "z\n"),
+        (".cursor/rules/b.mdc", "z\n"),
+        (".clinerules/c.md", "z\n"),
+        ("sub/.rules", "anything\n"),
+    ]);
+    let found = project.of_rule("FW020");
+    assert_eq!(
+        found,
+        [
+            ".clinerules it is for Cline, which is not judged",
+            ".cursor/rules it is for Cursor, which is not judged",
+            ".windsurf/rules it is for Windsurf, which is not judged",
+            "WARP.md it is for Warp, which is not judged",
+        ]
+    );
+    let judged = project.report(&["cursor"]);
+    assert!(judged.files.iter().any(|file| file.path.ends_with(".cursor/rules/b.mdc")));
+}
+
+#[test]
+fn settings_decide_what_counts() {
+    let mut project =
+        Project::new(&[("AGENTS.md", "`src/gone.rs` `npm run gone`\n"), ("package.json", "{}")]);
+    assert_eq!(project.findings(&[]).len(), 2);
+    project.settings.off = vec!["missing-path".to_owned()];
+    project.settings.error = vec!["FW009".to_owned()];
+    let report = project.report(&["codex"]);
+    assert_eq!(report.findings.len(), 1);
+    assert_eq!(report.count(check::Severity::Error), 1);
+    project.settings.ignore = vec!["AGENTS.md".to_owned()];
+    assert_eq!(project.report(&[]).findings, []);
+}

@@ -1,0 +1,68 @@
+//! A project in a temporary directory, and what is found in it.
+
+use std::path::{Path, PathBuf};
+
+use check::{CheckSettings, Policy, Report, Request, check};
+
+/// A project with `.git` at its root.
+pub(crate) struct Project {
+    _directory: tempfile::TempDir,
+    pub(crate) root: PathBuf,
+    pub(crate) settings: CheckSettings,
+}
+
+impl Project {
+    /// With these files.
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap().join("project");
+        let project = Self { _directory: directory, root, settings: CheckSettings::default() };
+        // What Git takes for a repository.
+        project.write(".git/HEAD", "ref: refs/heads/main\n");
+        project.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
+        std::fs::create_dir_all(project.root.join(".git/objects")).unwrap();
+        std::fs::create_dir_all(project.root.join(".git/refs")).unwrap();
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn link(&self, path: &str, target: impl AsRef<Path>) {
+        std::os::unix::fs::symlink(target, self.root.join(path)).unwrap();
+    }
+
+    pub(crate) fn report(&self, agents: &[&str]) -> Report {
+        let agents: Vec<String> = agents.iter().map(|name| (*name).to_owned()).collect();
+        let policy = Policy::new(&self.settings, &agents).unwrap();
+        check(Request { directory: &self.root, config: &Default::default(), policy }).unwrap()
+    }
+
+    /// Findings as `CODE path:line message`, without those about agents that read nothing and files that are not judged.
+    pub(crate) fn findings(&self, agents: &[&str]) -> Vec<String> {
+        let report = self.report(agents);
+        let findings =
+            report.findings.iter().filter(|finding| !["FW004", "FW020"].contains(&finding.rule().code));
+        findings.map(|finding| self.show(finding)).collect()
+    }
+
+    /// What one rule finds, with all agents, as `path:line message`.
+    pub(crate) fn of_rule(&self, code: &str) -> Vec<String> {
+        let report = self.report(&[]);
+        let findings = report.findings.iter().filter(|finding| finding.rule().code == code);
+        let shown = findings.map(|finding| self.show(finding));
+        shown.map(|shown| shown.split_once(' ').unwrap().1.to_owned()).collect()
+    }
+
+    fn show(&self, finding: &check::Finding) -> String {
+        let path = finding.path.strip_prefix(&self.root).unwrap_or(&finding.path).display();
+        let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
+        format!("{} {path}{line} {}", finding.rule().code, finding.message)
+    }
+}
