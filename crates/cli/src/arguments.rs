@@ -1,5 +1,6 @@
 //! The command line as clap reads it.
 
+mod check;
 mod document;
 mod help;
 pub(crate) mod manual;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::check::Check;
 pub(crate) use self::document::{Doc, DocSave, InScope};
 pub(crate) use self::help::command as command_line;
 pub(crate) use self::memory::{Memory, MemoryAdd};
@@ -86,6 +88,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         files: FileFlags,
     },
+    /// Look for what is wrong with the instruction files of a tree, for every agent; exit with 1 on errors
+    Check(Check),
     /// Look at the agents whose rules are known
     #[command(subcommand)]
     Profile(ProfileCommand),

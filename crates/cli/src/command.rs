@@ -2,6 +2,7 @@
 
 mod audit;
 mod backup;
+mod check;
 mod doc;
 pub(crate) mod doctor;
 mod events;
@@ -40,6 +41,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
             let lost_text = if check { LostText::Fails } else { LostText::IsReported };
             explain::run(&context, path.as_deref(), absent, lost_text)
         }
+        Command::Check(arguments) => check::run(&context, &arguments),
         Command::Profile(command) => profile::run(&context, &command),
         Command::Resolve(arguments) => resolve::run(&context, &arguments),
         Command::Session(command) => session::run(&context, &command),

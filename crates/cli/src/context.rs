@@ -166,6 +166,7 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
         Command::Show { path, .. } | Command::Explain { path, .. } | Command::Watch { path, .. } => {
             path.clone()
         }
+        Command::Check(check) => check.path.clone(),
         Command::Prompt(prompt) => prompt.directory().map(PathBuf::from),
         Command::Skill(skill) => skill.directory().filter(|path| path.is_dir()).cloned(),
         Command::Resolve(resolve) => where_it_is(&resolve.cwd),

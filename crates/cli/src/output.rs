@@ -18,6 +18,12 @@ pub(crate) enum Format {
     Text,
     /// For programs: one object, or one a line where there is no end.
     Json,
+    /// For tools that collect findings; only `check` has some.
+    #[value(skip)]
+    Sarif,
+    /// For GitHub's workflows, the same.
+    #[value(skip)]
+    Github,
 }
 
 /// When colours are used.
@@ -76,7 +82,7 @@ impl Output {
     ) -> Result<Reader, Failure> {
         match self.format {
             Format::Json => self.json(result),
-            Format::Text => print(&text()),
+            Format::Text | Format::Sarif | Format::Github => print(&text()),
         }
     }
 

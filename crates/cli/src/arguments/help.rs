@@ -7,7 +7,7 @@ use crate::terminal::{self, wrap};
 
 /// The commands in the order in which somebody meets them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Files", &["show", "explain", "profile", "watch", "resolve", "session", "init"]),
+    ("Files", &["show", "explain", "check", "profile", "watch", "resolve", "session", "init"]),
     ("Skills", &["skill", "trust", "untrust"]),
     ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
     ("Turns", &["turn", "prompt", "memory"]),
@@ -19,6 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 const EXAMPLES: &[(&str, &str)] = &[
     ("show", "foreword show services/billing"),
     ("explain", "foreword explain --profile codex"),
+    ("check", "foreword check --agent codex --agent claude-code"),
     ("profile list", "foreword profile list"),
     ("profile show", "foreword profile show claude-code"),
     ("resolve", "foreword resolve --session work.json --cwd . src/main.rs"),

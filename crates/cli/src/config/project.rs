@@ -158,7 +158,13 @@ mod tests {
             KEYS.iter().filter(move |key| rule(&key.project)).map(|key| key.path)
         };
         let free: Vec<&str> = with(|rule| matches!(rule, ProjectRule::Free)).collect();
-        assert_eq!(free, ["agents.profile", "agents.fallback_filenames", "agents.resolver.delivery"]);
+        let (of_check, of_agents): (Vec<&str>, Vec<&str>) =
+            free.into_iter().partition(|path| path.starts_with("check."));
+        assert_eq!(of_agents, ["agents.profile", "agents.fallback_filenames", "agents.resolver.delivery"]);
+        // How a project's own files are judged is its own affair: nothing else reads these.
+        let judged =
+            ["agents", "off", "error", "warning", "info", "ignore"].map(|name| format!("check.{name}"));
+        assert_eq!(of_check, judged);
         let limits: Vec<&str> = with(|rule| matches!(rule, ProjectRule::LowerOnly(_))).collect();
         let expected =
             ["agents.initial.max_files", "agents.initial.max_bytes", "agents.resolver.max_files_per_resolve"];

@@ -25,6 +25,7 @@ pub(crate) struct Sections {
     pub(crate) client: ClientSettings,
     pub(crate) profile: String,
     pub(crate) files: instructions::FileSettings,
+    pub(crate) check: check::CheckSettings,
     pub(crate) prompt: agent::PromptSettings,
     pub(crate) default_model: Option<String>,
     pub(crate) turns: agent::TurnSettings,
@@ -55,6 +56,7 @@ impl Default for Sections {
             client: ClientSettings::default(),
             profile: FOREWORD.name.to_owned(),
             files: instructions::FileSettings::default(),
+            check: check::CheckSettings::default(),
             prompt: agent::PromptSettings::default(),
             default_model: None,
             turns: agent::TurnSettings::default(),
@@ -242,6 +244,24 @@ pub(crate) const KEYS: &[Key] = &[
         "agents.resolver.delivery",
         files.agents.resolver.delivery,
         "Announces a file by its path, with its text, or with its text when that is short."
+    )
+    .project(ProjectRule::Free),
+    key!(
+        "check.agents",
+        check.agents,
+        "Agents by whose rules `foreword check` judges, by the names of their profiles."
+    )
+    .otherwise("those whose rules were observed, and our own")
+    .project(ProjectRule::Free),
+    key!("check.off", check.off, "Rules that do not count, such as `FW008` or `missing-path`.")
+        .project(ProjectRule::Free),
+    key!("check.error", check.error, "Rules whose findings are errors.").project(ProjectRule::Free),
+    key!("check.warning", check.warning, "Rules whose findings are warnings.").project(ProjectRule::Free),
+    key!("check.info", check.info, "Rules whose findings are only worth knowing.").project(ProjectRule::Free),
+    key!(
+        "check.ignore",
+        check.ignore,
+        "Paths about which `foreword check` says nothing: globs from the root, as in a `.gitignore`."
     )
     .project(ProjectRule::Free),
     key!(
