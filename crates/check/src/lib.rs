@@ -24,6 +24,7 @@ mod document;
 mod finding;
 mod fix;
 pub mod format;
+mod ignored;
 mod markdown;
 mod others;
 mod policy;

@@ -12,6 +12,7 @@ use instructions::{AgentsConfig, Profile};
 use crate::CheckError;
 use crate::chains::{self, Chain, Reading};
 use crate::document::{self, Document, Loss};
+use crate::ignored::Ignored;
 use crate::others::{AMBIGUOUS, OTHERS};
 use crate::policy::Policy;
 
@@ -70,6 +71,7 @@ pub(crate) struct Project {
     pub(crate) unreadable: BTreeMap<PathBuf, String>,
     /// What could not be walked over.
     pub(crate) problems: Vec<String>,
+    pub(crate) ignored: Ignored,
 }
 
 impl Project {
@@ -93,6 +95,7 @@ impl Project {
             places: HashMap::new(),
             unreadable: BTreeMap::new(),
             problems: tree.problems().to_vec(),
+            ignored: Ignored::default(),
         };
         let canonical = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         for path in tree.instruction_files().filter(|path| !policy.ignores(path)) {

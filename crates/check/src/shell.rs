@@ -189,4 +189,19 @@ mod tests {
         assert_eq!(found("```\ncd web\nnpm run x\n```\n"), ["3~ npm run x"]);
         assert_eq!(found("`cd web && npm run x`"), ["1~ npm run x"]);
     }
+
+    proptest::proptest! {
+        /// Whatever a text has, its commands are in it, and what is said around them can be found.
+        #[test]
+        fn any_text_has_commands(text in "[a-z`@/. \n#é—$&|;:()!?\u{200b}\\[\\]-]{0,300}") {
+            let lines = text.lines().count();
+            let document = Document::new(Path::new("/r/AGENTS.md"), Path::new("/r"), text.into(), None);
+            for command in commands(&document) {
+                proptest::prop_assert!(command.line >= 1 && command.line <= lines);
+            }
+            for piece in document.markdown.spans.iter().chain(&document.markdown.links) {
+                document.markdown.sentence(piece.line, &piece.text);
+            }
+        }
+    }
 }

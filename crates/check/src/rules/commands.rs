@@ -26,6 +26,30 @@ const ELSEWHERE: &[&str] = &[
     "-r",
     "--recursive",
 ];
+/// A program that runs what a file defines.
+struct Runner {
+    program: &'static str,
+    /// What it runs is called.
+    thing: &'static str,
+    files: &'static [&'static str],
+    /// What there is to run in such a file; none where nobody can foresee that.
+    names: fn(&str) -> Option<Vec<String>>,
+}
+
+const RUNNERS: &[Runner] = &[
+    Runner {
+        program: "make",
+        thing: "target",
+        files: &["GNUmakefile", "Makefile", "makefile"],
+        names: targets,
+    },
+    Runner {
+        program: "just",
+        thing: "recipe",
+        files: &["justfile", "Justfile", ".justfile"],
+        names: recipes,
+    },
+];
 /// Most bytes of a Makefile or justfile that are read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -60,10 +84,10 @@ pub(super) fn run(
         if command.is_elsewhere {
             continue;
         }
-        let (tool, files, names): (_, &[&str], fn(&str) -> Option<Vec<String>>) = match command.word(0) {
-            "make" => ("target", &["GNUmakefile", "Makefile", "makefile"], targets),
-            "just" => ("recipe", &["justfile", "Justfile", ".justfile"], recipes),
-            _ => continue,
+        let Some(Runner { thing, files, names, .. }) =
+            RUNNERS.iter().find(|runner| runner.program == command.word(0))
+        else {
+            continue;
         };
         let Some(wanted) = command.words.get(1).filter(|word| is_name(word)) else { continue };
         if command
@@ -77,14 +101,14 @@ pub(super) fn run(
             .flat_map(|directory| files.iter().map(move |name| directory.join(name)))
             .filter(|path| path.is_file());
         let Some(file) = there.next() else { continue };
-        let call = format!("{tool} {wanted}");
+        let call = format!("{thing} {wanted}");
         let mut all = std::iter::once(file.clone()).chain(there);
         // One of them that is made by rules nobody can foresee may have anything.
         let is_missing = all.all(|path| {
             read(&path).and_then(|text| names(&text)).is_some_and(|names| !names.contains(wanted))
         });
         if is_missing && !known.contains(&call) {
-            let message = format!("{} has no {tool} {}", project.shown(&file), quoted(wanted));
+            let message = format!("{} has no {thing} {}", project.shown(&file), quoted(wanted));
             findings.push(finding(message));
             known.push(call);
         }

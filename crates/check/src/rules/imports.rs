@@ -80,10 +80,10 @@ fn lead_nowhere(project: &Project, document: &Document, import: &Import, finding
             if without == *target {
                 push(format!("{written} leads nowhere: there is no {}", project.shown(target)));
             } else if without.is_file() {
-                let verb = if agents.len() == 1 { "takes" } else { "take" };
-                let who = titles(agents);
+                let verbs = if agents.len() == 1 { ("takes", "imports") } else { ("take", "import") };
+                let ((takes, imports), who) = (verbs, titles(agents));
                 push(format!(
-                    "{who} {verb} the punctuation behind {written} for a part of the path, and import nothing"
+                    "{who} {takes} the punctuation behind {written} for a part of the path, and {imports} nothing"
                 ));
             } else {
                 push(format!("{written} leads nowhere: there is no {}", project.shown(&without)));

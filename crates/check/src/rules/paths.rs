@@ -1,9 +1,8 @@
 //! Paths that a text names and that do not exist.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ignore::gitignore::GitignoreBuilder;
 use instructions::PROFILES;
 use instructions::path::normalise;
 
@@ -217,7 +216,7 @@ fn is_placeholder(part: &str) -> bool {
     let stem = part.split('.').find(|stem| !stem.is_empty()).unwrap_or(part);
     let small = stem.to_ascii_lowercase();
     let letters: Vec<char> = stem.chars().filter(|letter| letter.is_ascii_alphabetic()).collect();
-    let is_capital = letters.len() > 0 && letters.iter().all(char::is_ascii_uppercase);
+    let is_capital = !letters.is_empty() && letters.iter().all(char::is_ascii_uppercase);
     let begins = ["your-", "your_", "my-", "my_", "example-", "foo", "some-", "some_", "new-", "new_"];
     PLACEHOLDERS.contains(&small.as_str())
         || ["YYYY", "XXX", "NNN"].iter().any(|letters| stem.contains(letters))
@@ -251,27 +250,11 @@ pub(super) fn directories<'a>(
 
 /// Whether something is made by tools, or kept out of version control, so that it need not be there.
 fn is_made(project: &Project, document: &Document, path: &str) -> bool {
-    if path.split('/').any(|part| MADE.contains(&part)) {
-        return true;
-    }
-    let bases: Vec<PathBuf> = directories(project, document).map(Path::to_owned).collect();
-    bases.iter().any(|base| is_ignored(&project.root, &normalise(Path::new(path), base), path.ends_with('/')))
-}
-
-fn is_ignored(root: &Path, path: &Path, is_directory: bool) -> bool {
-    let Ok(below) = path.strip_prefix(root) else { return true };
-    let directories = below.parent().unwrap_or(below).ancestors();
-    directories.into_iter().any(|directory| {
-        let directory = root.join(directory);
-        let file = directory.join(".gitignore");
-        if !file.is_file() {
-            return false;
-        }
-        let mut builder = GitignoreBuilder::new(&directory);
-        // Lines that are no globs count for nothing, as with Git.
-        let _ = builder.add(&file);
-        builder.build().is_ok_and(|ignore| ignore.matched_path_or_any_parents(path, is_directory).is_ignore())
-    })
+    let is_ignored = |base: &Path| {
+        let target = normalise(Path::new(path), base);
+        project.ignored.contains(&project.root, &target, path.ends_with('/'))
+    };
+    path.split('/').any(|part| MADE.contains(&part)) || directories(project, document).any(is_ignored)
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn unreadable_files_and_directories() {
     }
     let project = Project::new(&[("AGENTS.md", "x\n"), ("sub/AGENTS.md", "x\n")]);
     let forbid = |path: &str| {
-        std::fs::set_permissions(project.root.join(path), std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(project.root.join(path), std::fs::Permissions::from_mode(0o000)).unwrap();
     };
     forbid("AGENTS.md");
     forbid("sub");

@@ -113,7 +113,7 @@ fn imports_that_lead_nowhere() {
         [
             "FW005 CLAUDE.md:1 `@gone.md` leads nowhere: there is no `gone.md`",
             "FW005 CLAUDE.md:5 `@./docs.md` is a directory, and only files are imported",
-            "FW005 CLAUDE.md:7 Claude Code takes the punctuation behind `@there.md.` for a part of the path, and import nothing",
+            "FW005 CLAUDE.md:7 Claude Code takes the punctuation behind `@there.md.` for a part of the path, and imports nothing",
             "FW005 sub/CLAUDE.md:1 `@CLAUDE.md` imports the file that it is in",
             "FW006 sub/CLAUDE.md:2 Claude Code does not import `@../there.md` when started in `sub`: it leads outside",
             "FW006 sub/CLAUDE.md:3 Claude Code does not import `@../../outside.md` when started in `sub`: it leads outside",

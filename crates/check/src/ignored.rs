@@ -1,0 +1,37 @@
+//! What version control ignores, whether or not it is there.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// The `.gitignore` files that were looked at, each once.
+#[derive(Default)]
+pub(crate) struct Ignored {
+    files: RefCell<HashMap<PathBuf, Option<Gitignore>>>,
+}
+
+impl Ignored {
+    /// Whether a path below the root is ignored. What is outside of it is nobody's to judge, and counts as if it were.
+    pub(crate) fn contains(&self, root: &Path, path: &Path, is_directory: bool) -> bool {
+        let Some(parent) = path.parent().filter(|parent| parent.starts_with(root)) else { return true };
+        let mut files = self.files.borrow_mut();
+        parent.ancestors().take_while(|directory| directory.starts_with(root)).any(|directory| {
+            let file = files.entry(directory.to_owned()).or_insert_with(|| read(directory));
+            let matched = |file: &Gitignore| file.matched_path_or_any_parents(path, is_directory).is_ignore();
+            file.as_ref().is_some_and(matched)
+        })
+    }
+}
+
+fn read(directory: &Path) -> Option<Gitignore> {
+    let file = directory.join(".gitignore");
+    if !file.is_file() {
+        return None;
+    }
+    let mut builder = GitignoreBuilder::new(directory);
+    // Lines that are no globs count for nothing, as with Git.
+    let _ = builder.add(&file);
+    builder.build().ok()
+}
