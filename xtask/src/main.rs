@@ -5,6 +5,7 @@
 //! usage, 3 it could not be done (something is missing or could not be started).
 #![expect(clippy::print_stderr, reason = "a command tells its user what it does")]
 
+mod agents;
 mod bench;
 mod book;
 mod check;
@@ -99,6 +100,8 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Install real coding agents and let them run our hook, offline, against a scripted model
+    Agents,
     /// Print which agent loses what in the repositories that are checked out in a folder; clones nothing
     Survey {
         /// The folder
@@ -148,6 +151,7 @@ fn main() -> ExitCode {
         Task::Simulate { turns, seed } => simulate::run(turns, seed),
         Task::Torture { minutes, seed } => torture::run(minutes, seed),
         Task::RandomCalls { minutes, seed } => random_calls::run(minutes, seed),
+        Task::Agents => agents::run(root()),
         Task::Survey { folder } => survey::run(&folder),
         Task::Load(arguments) => load::run(&arguments),
         Task::Generate { check: false } => generate::write(root()),

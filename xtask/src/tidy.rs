@@ -13,6 +13,7 @@ use crate::{print_status, threats};
 const ROOMS: &[&[&str]] = &[
     &["tokens", "diff"],
     &["instructions"],
+    &["bridge"],
     &["protocol"],
     &["compare"],
     &["check"],
@@ -108,6 +109,7 @@ const SYNCHRONOUS: &[&str] = &[
     "tokens",
     "diff",
     "instructions",
+    "bridge",
     "compare",
     "check",
     "memory",

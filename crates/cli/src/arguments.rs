@@ -1,5 +1,6 @@
 //! The command line as clap reads it.
 
+mod bridge;
 mod check;
 mod document;
 mod help;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::bridge::{Hook, Install, Mcp, ScopeName, Sync};
 pub(crate) use self::check::Check;
 pub(crate) use self::document::{Doc, DocSave, InScope};
 pub(crate) use self::help::command as command_line;
@@ -105,6 +107,22 @@ pub(crate) enum Command {
         #[command(flatten)]
         files: FileFlags,
     },
+    /// Answer another agent's command hook: its JSON on standard input, its JSON on standard output
+    ///
+    /// Says what newly applies to the path that the agent's tool touched, as far as the agent does not load it by itself. The
+    /// exit code is 0, or 1 when it cannot run; never 2, which would block the tool.
+    Hook(Hook),
+    /// Connect another agent with Foreword in its own settings
+    ///
+    /// The change is shown before it is made.
+    Install(Install),
+    /// Let agents with other habits find the project's AGENTS.md files
+    ///
+    /// Each AGENTS.md gets a CLAUDE.md that leads to it, and Gemini CLI's project settings name AGENTS.md. A file with a text of
+    /// its own is never touched.
+    Sync(Sync),
+    /// Serve instructions and documents to an agent, as an MCP server on standard input and output
+    Mcp(Mcp),
     /// Look at skills, and check them
     #[command(subcommand)]
     Skill(SkillCommand),

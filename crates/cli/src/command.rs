@@ -8,7 +8,10 @@ pub(crate) mod doctor;
 mod events;
 mod explain;
 mod folder;
+mod hook;
 mod init;
+mod install;
+mod mcp;
 mod memory;
 mod profile;
 mod prompt;
@@ -18,6 +21,7 @@ mod serve;
 mod session;
 mod skill;
 mod status;
+mod sync;
 mod thread;
 mod token;
 mod trust;
@@ -46,6 +50,10 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Resolve(arguments) => resolve::run(&context, &arguments),
         Command::Session(command) => session::run(&context, &command),
         Command::Watch { path, .. } => watch::run(&context, path.as_deref()).await,
+        Command::Hook(arguments) => hook::run(&context, &arguments.agent),
+        Command::Install(arguments) => install::run(&context, &arguments),
+        Command::Mcp(arguments) => mcp::run(&context, &arguments).await,
+        Command::Sync(arguments) => sync::run(&context, &arguments),
         Command::Skill(command) => skill::run(&context, &command),
         Command::Trust(arguments) => trust::run(&context, &arguments),
         Command::Untrust { path } => trust::untrust(&context, &path),

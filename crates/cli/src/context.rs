@@ -169,6 +169,7 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
         Command::Check(check) => check.path.clone(),
         Command::Prompt(prompt) => prompt.directory().map(PathBuf::from),
         Command::Skill(skill) => skill.directory().filter(|path| path.is_dir()).cloned(),
+        Command::Sync(sync) => sync.path.clone().filter(|path| path.is_dir()),
         Command::Resolve(resolve) => where_it_is(&resolve.cwd),
         Command::Session(Session::Diff { cwd, .. }) => where_it_is(cwd),
         _ => None,

@@ -18,6 +18,7 @@ mod signals;
 mod terminal;
 mod words;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
@@ -36,19 +37,40 @@ fn main() -> ExitCode {
     }
     completion::answer_if_asked();
     // Whatever the matches hold, clap has checked it against the same definition.
-    let arguments = match Arguments::from_arg_matches(&command_line().get_matches()) {
+    let matches = command_line().try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && is_hook(std::env::args_os()) => {
+            let _ = error.print();
+            return Exit::CheckFailed.into();
+        }
         Err(error) => error.exit(),
     };
+    let is_hook = matches!(arguments.command, Command::Hook(_));
     arguments.globals.color.apply();
     let output = Output::new(arguments.globals.format);
     match run(arguments, output) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             output.failure(&failure);
-            failure.exit.into()
+            // An agent takes any other code for more than a hook that cannot run.
+            if is_hook { Exit::CheckFailed.into() } else { failure.exit.into() }
         }
     }
+}
+
+/// Whether a command line that clap does not take asks for `foreword hook`.
+fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
+    const WITH_VALUE: &[&str] = &["--config", "--home", "--data", "--format", "--color"];
+    let mut words = words.skip(1);
+    while let Some(word) = words.next() {
+        if WITH_VALUE.iter().any(|flag| word == *flag) {
+            words.next();
+        } else if !word.to_string_lossy().starts_with('-') {
+            return word == "hook";
+        }
+    }
+    false
 }
 
 fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {

@@ -1,6 +1,7 @@
 //! Each command: what it prints for people and for programs, and how it says no.
 
 mod approvals;
+mod bridge;
 mod check;
 mod completions;
 mod configuration;

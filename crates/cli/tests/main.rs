@@ -35,6 +35,9 @@ mod pages;
 mod pictures;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod real_agents;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod sandbox;
 #[cfg(test)]
 mod serve;

@@ -65,6 +65,7 @@ pages! {
     sandbox "docs/sandbox.md"
     skills "docs/skills.md"
     turns "docs/turns.md"
+    with_your_agent "docs/with-your-agent.md"
 }
 
 /// Pages that something else holds to what is true.

@@ -75,6 +75,11 @@ impl InlineRoom {
     /// What a message that brings nothing yet has.
     pub const BYTES: u64 = 32_768;
 
+    /// What a message has that may bring this much, or less than it could otherwise.
+    pub fn of(bytes: u64) -> Self {
+        Self(bytes.min(Self::BYTES))
+    }
+
     pub(crate) fn left(&self) -> u64 {
         self.0
     }

@@ -8,6 +8,7 @@ use crate::terminal::{self, wrap};
 /// The commands in the order in which somebody meets them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Files", &["show", "explain", "check", "profile", "watch", "resolve", "session", "init"]),
+    ("Other agents", &["hook", "install", "sync", "mcp"]),
     ("Skills", &["skill", "trust", "untrust"]),
     ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
     ("Turns", &["turn", "prompt", "memory"]),
@@ -26,6 +27,10 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("session show", "foreword session show work.json"),
     ("session diff", "foreword session diff work.json --confirm"),
     ("watch", "foreword watch services"),
+    ("hook", "foreword hook claude-code"),
+    ("install", "foreword install claude-code --dry-run"),
+    ("sync", "foreword sync --check"),
+    ("mcp", "foreword mcp --allow-save"),
     ("skill list", "foreword skill list services"),
     ("skill show", "foreword skill show release"),
     ("skill check", "foreword skill check .agents/skills/release"),

@@ -109,7 +109,8 @@ fn help_and_version_are_data() {
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
     }
-    let headings = ["Files:", "Skills:", "Documents:", "Turns:", "Gateway:", "Tools:", "Options:"];
+    let headings =
+        ["Files:", "Other agents:", "Skills:", "Documents:", "Turns:", "Gateway:", "Tools:", "Options:"];
     let found: Vec<&str> =
         help.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
     assert_eq!(found, headings, "{help}");

@@ -39,6 +39,7 @@ impl Chain<'_> {
             diagnostics: self.diagnostics.len(),
             max_characters: nested.max_characters,
         };
+        let instead = if self.has_own_names() { &[][..] } else { nested.instead };
         self.chosen.clear();
         self.waiting.clear();
         let mut waiting = std::mem::take(&mut self.dormant);
@@ -57,7 +58,9 @@ impl Chain<'_> {
         if self.switched_off.is_none() {
             for (index, directory) in directories.iter().enumerate() {
                 self.place = Place { directory: index, name: 0 };
-                self.choose_nested(directory, nested);
+                if !self.choose_nested(directory, nested.names, nested) {
+                    self.choose_nested(directory, instead, NestedFiles { rule_folders: &[], ..nested });
+                }
             }
             waiting.append(&mut self.dormant);
             for rule in waiting {
@@ -66,7 +69,8 @@ impl Chain<'_> {
             self.follow_imports();
         }
         if self.survey == Survey::Everything {
-            let names: Vec<String> = nested.names.iter().map(|name| (*name).to_owned()).collect();
+            let names = nested.names.iter().chain(instead);
+            let names: Vec<String> = names.map(|name| (*name).to_owned()).collect();
             for directory in &directories {
                 self.other_names(directory, &names);
             }
@@ -74,10 +78,26 @@ impl Chain<'_> {
         started
     }
 
-    fn choose_nested(&mut self, directory: &Path, nested: NestedFiles) {
+    /// Whether the start had a file of the profile's own names in the project, and not only of those read instead.
+    fn has_own_names(&self) -> bool {
+        let instead = self.request.settings.profile.instead;
+        let is_own = |chosen: &Chosen| {
+            let is_instead =
+                chosen.path.file_name().is_some_and(|name| instead.iter().any(|other| name == *other));
+            chosen.origin == Origin::Project
+                && chosen.folder.is_none()
+                && chosen.imported_by.is_none()
+                && !is_instead
+        };
+        self.chosen.iter().any(is_own)
+    }
+
+    /// Chooses files of a directory by their names, and rules; true when one of the names was there with a text.
+    fn choose_nested(&mut self, directory: &Path, names: &[&str], nested: NestedFiles) -> bool {
         let profile = self.request.settings.profile;
         let mut winner: Option<PathBuf> = None;
-        for name in nested.names {
+        let mut has_any = false;
+        for name in names {
             let path = directory.join(name);
             if let Some(winner) = &winner {
                 if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
@@ -97,10 +117,11 @@ impl Chain<'_> {
                 }
                 _ => {}
             }
-            if self.consider(path.clone(), Origin::Project, found)
-                && nested.choice == NameChoice::FirstOfDirectory
-            {
-                winner = Some(path);
+            if self.consider(path.clone(), Origin::Project, found) {
+                has_any = true;
+                if nested.choice == NameChoice::FirstOfDirectory {
+                    winner = Some(path);
+                }
             }
         }
         for folder in profile.rule_folders {
@@ -108,6 +129,7 @@ impl Chain<'_> {
                 self.choose_rules(directory, folder, Origin::Project);
             }
         }
+        has_any
     }
 
     /// Takes a rule that waited for a path like this one.

@@ -174,7 +174,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             Rule::observed("byte order mark and white space around a text", "go"),
             Rule::observed(
                 "files further down",
-                "CLAUDE.md, .claude/CLAUDE.md, CLAUDE.local.md and rules come with the result of a tool that reads there, root first, cut at 40,000 characters; AGENTS.md does not",
+                "CLAUDE.md, .claude/CLAUDE.md, CLAUDE.local.md and rules come with the result of a tool that reads there, root first, cut at 40,000 characters; AGENTS.md does in a directory that has none of them, unless the start had one",
             ),
             Rule::observed(
                 "rules with `paths`",
@@ -252,6 +252,7 @@ pub static CLAUDE_CODE: Profile = Profile {
     }]),
     on_reading: OnReading::Nested(NestedFiles {
         names: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
+        instead: &["AGENTS.md"],
         rule_folders: &[".claude/rules"],
         max_characters: Some(40_000),
         ..NestedFiles::RULES_ALONE

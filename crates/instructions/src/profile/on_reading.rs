@@ -20,6 +20,8 @@ pub struct NestedFiles {
     pub names: &'static [&'static str],
     /// Which of them are read.
     pub choice: NameChoice,
+    /// File names that are read in a directory that has none of those, where the start had none of the profile's own either.
+    pub instead: &'static [&'static str],
     /// Folders of rules in those directories, by their path from there.
     pub rule_folders: &'static [&'static str],
     /// In which order the directories stand.
@@ -35,6 +37,7 @@ impl NestedFiles {
     pub(crate) const RULES_ALONE: Self = Self {
         names: &[],
         choice: NameChoice::All,
+        instead: &[],
         rule_folders: &[],
         order: ChainOrder::RootFirst,
         links: Links::Anywhere,

@@ -1,0 +1,171 @@
+//! What an agent says on standard input. Agents and their versions differ in spelling and in what else they say; only what
+//! is needed here is looked for, under every name it is known to have.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+/// A hook's input.
+#[derive(Debug)]
+pub(super) struct HookInput {
+    /// The event's name as the agent spells it.
+    pub(super) name: Option<String>,
+    pub(super) kind: EventKind,
+    /// Who this is about: an agent's session, or a sub-agent of one, which has a context of its own. None where the agent
+    /// does not say.
+    pub(super) session: Option<String>,
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) tool: Option<ToolUse>,
+}
+
+/// What a tool was asked and what came of it.
+#[derive(Debug)]
+pub(super) struct ToolUse {
+    pub(super) name: String,
+    pub(super) input: Value,
+    pub(super) response: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventKind {
+    /// The model has nothing yet, or nothing any more.
+    Started,
+    /// The model has what it had.
+    Resumed,
+    /// What the model had is about to be summarised.
+    Compacted,
+    Tool,
+    /// Nothing that concerns us.
+    Other,
+}
+
+const EVENT: &[&str] = &["hook_event_name", "hookEventName"];
+const SESSION: &[&str] = &["session_id", "sessionId"];
+const SUB_AGENT: &[&str] = &["agent_id", "agentId"];
+const TOOL: &[&str] = &["tool_name", "toolName"];
+const TOOL_INPUT: &[&str] = &["tool_input", "toolArgs", "tool_args"];
+const TOOL_RESPONSE: &[&str] = &["tool_response", "toolResult", "tool_result"];
+
+impl HookInput {
+    /// Reads it; the error says why not.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let Value::Object(mut fields) = value else { return Err("it is not an object".to_owned()) };
+        let name = text(&fields, EVENT);
+        let tool = text(&fields, TOOL).map(|name| ToolUse {
+            name,
+            input: parsed(take(&mut fields, TOOL_INPUT)),
+            response: parsed(take(&mut fields, TOOL_RESPONSE)),
+        });
+        let session = text(&fields, SESSION).map(|session| match text(&fields, SUB_AGENT) {
+            Some(agent) => format!("{session}\0{agent}"),
+            None => session,
+        });
+        let cwd = text(&fields, &["cwd"]).map(PathBuf::from).filter(|path| path.is_absolute());
+        let kind = kind(name.as_deref(), &fields, tool.is_some());
+        Ok(Self { name, kind, session, cwd, tool })
+    }
+
+    /// Where the agent works, as far as it says.
+    pub(super) fn cwd_or<'a>(&'a self, otherwise: &'a Path) -> &'a Path {
+        self.cwd.as_deref().unwrap_or(otherwise)
+    }
+}
+
+/// Whatever the event is called, `source` says how a session begins. Agents that name no event say something else that
+/// only one of them has.
+fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool) -> EventKind {
+    let name = name.unwrap_or_default().replace(['_', '-'], "").to_lowercase();
+    let source = fields.get("source").and_then(Value::as_str);
+    match (name.as_str(), source) {
+        ("sessionstart", Some("resume")) => EventKind::Resumed,
+        ("sessionstart", _) => EventKind::Started,
+        ("precompact" | "postcompact", _) => EventKind::Compacted,
+        // Gemini CLI says so before every request, whether it then compresses or not.
+        ("precompress", _) => EventKind::Other,
+        _ if is_tool => EventKind::Tool,
+        ("", Some("resume")) => EventKind::Resumed,
+        ("", Some(_)) => EventKind::Started,
+        ("", None) if fields.contains_key("trigger") => EventKind::Compacted,
+        _ => EventKind::Other,
+    }
+}
+
+fn text(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    let found = names.iter().find_map(|name| fields.get(*name)?.as_str());
+    found.filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn take(fields: &mut Map<String, Value>, names: &[&str]) -> Value {
+    names.iter().find_map(|name| fields.remove(*name)).unwrap_or_default()
+}
+
+/// Some agents write a tool's arguments as a text that is JSON.
+fn parsed(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.trim_start().starts_with('{') => {
+            serde_json::from_str(&text).unwrap_or(Value::String(text))
+        }
+        value => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(input: &str, kind: EventKind, session: Option<&str>) {
+        let parsed = HookInput::parse(input.as_bytes()).unwrap();
+        assert_eq!((parsed.kind, parsed.session.as_deref()), (kind, session), "{input}");
+    }
+
+    #[test]
+    fn every_spelling_is_understood() {
+        check(
+            r#"{"hook_event_name":"SessionStart","source":"startup","session_id":"a"}"#,
+            EventKind::Started,
+            Some("a"),
+        );
+        check(r#"{"hook_event_name":"SessionStart","source":"resume"}"#, EventKind::Resumed, None);
+        check(r#"{"hook_event_name":"SessionStart","source":"compact"}"#, EventKind::Started, None);
+        check(
+            r#"{"hook_event_name":"PostToolUse","tool_name":"Read","tool_input":{}}"#,
+            EventKind::Tool,
+            None,
+        );
+        check(r#"{"hook_event_name":"AfterTool","tool_name":"read_file"}"#, EventKind::Tool, None);
+        check(r#"{"hook_event_name":"PreCompress"}"#, EventKind::Other, None);
+        check(r#"{"hook_event_name":"PreCompact"}"#, EventKind::Compacted, None);
+        check(
+            r#"{"sessionId":"b","toolName":"view","toolArgs":"{}","timestamp":1}"#,
+            EventKind::Tool,
+            Some("b"),
+        );
+        check(r#"{"sessionId":"b","source":"new","initialPrompt":"hi"}"#, EventKind::Started, Some("b"));
+        check(r#"{"sessionId":"b","trigger":"auto"}"#, EventKind::Compacted, Some("b"));
+        check(
+            r#"{"hook_event_name":"Stop","session_id":"a","agent_id":"s"}"#,
+            EventKind::Other,
+            Some("a\0s"),
+        );
+    }
+
+    #[test]
+    fn what_nobody_has_sent_yet_does_no_harm() {
+        check(r#"{"hook_event_name":7,"session_id":{},"cwd":[],"tool_name":null}"#, EventKind::Other, None);
+        check(r#"{"hook_event_name":"TomorrowsEvent","schema":99}"#, EventKind::Other, None);
+        check("\u{feff}{}", EventKind::Other, None);
+        for broken in ["", "[]", "7", "{", "\u{0}"] {
+            HookInput::parse(broken.as_bytes()).unwrap_err();
+        }
+        let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+        HookInput::parse(format!("{{\"a\":{deep}}}").as_bytes()).unwrap_err();
+    }
+
+    #[test]
+    fn arguments_may_be_a_text() {
+        let parsed = HookInput::parse(br#"{"toolName":"view","toolArgs":"{\"path\":\"/a\"}"}"#).unwrap();
+        assert_eq!(parsed.tool.unwrap().input["path"], "/a");
+    }
+}

@@ -1,0 +1,162 @@
+//! The session that is kept for one of an agent's.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use instructions::{
+    ContentHash, FileSettings, InitialChain, InstructionFile, PreparedSession, Request, Session, SessionFile,
+    resolve,
+};
+
+use super::HookError;
+
+/// How long to wait for another hook of the same session, and how often to look.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// When a session is taken for over: agents resume old ones, but seldom older ones.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Sessions that are looked at for their age at a time.
+const MAX_LOOKED_AT: usize = 4_096;
+
+/// Where a session is kept. An agent's name for it may be anything, so the file's is a digest.
+pub(super) struct Place(PathBuf);
+
+impl Place {
+    pub(super) fn of(directory: &Path, agent: &str, session: &str) -> Self {
+        let name = ContentHash::of(format!("{agent}\0{session}"));
+        Self(directory.join(format!("{name}.json")))
+    }
+
+    /// Takes the session away: what it says was told has left the model's context.
+    pub(super) fn forget(&self) -> Result<(), HookError> {
+        if !self.0.exists() {
+            return Ok(());
+        }
+        let _lock = lock(&self.0)?;
+        match fs::remove_file(&self.0) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(HookError::Io { action: "remove", path: self.0.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A session that no other hook uses at the same time; one without a place is forgotten at once.
+pub(super) struct KeptSession(Option<SessionFile>);
+
+impl KeptSession {
+    pub(super) fn open(place: Option<Place>) -> Result<Self, HookError> {
+        let Some(Place(path)) = place else { return Ok(Self(None)) };
+        if let Some(directory) = path.parent() {
+            make_private(directory)?;
+            if !path.exists() {
+                remove_old(directory);
+            }
+        }
+        Ok(Self(Some(lock(&path)?)))
+    }
+
+    /// The session so far. One that cannot be read is begun anew: it is ours, and repeating something is better than a
+    /// hook that never answers again.
+    pub(super) fn read(&mut self) -> Result<Option<Session>, HookError> {
+        use instructions::SessionFileError::{Io, Malformed, Schema};
+        match self.0.as_ref().map(SessionFile::read) {
+            None => Ok(None),
+            Some(Ok(session)) => Ok(session),
+            Some(Err(Malformed { .. } | Schema { .. })) => Ok(None),
+            Some(Err(error @ Io { .. })) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn prepare(&self, session: &Session) -> Result<Option<PreparedSession<'_>>, HookError> {
+        Ok(self.0.as_ref().map(|file| file.prepare(session)).transpose()?)
+    }
+}
+
+/// Begins a session with what the agent loads at its start; none where it reads no project files because its user said so.
+pub(super) fn start(
+    rules: &FileSettings,
+    own: &FileSettings,
+    cwd: &Path,
+) -> Result<Option<Session>, HookError> {
+    let agents = resolve(&Request { cwd, settings: own }, None)?;
+    if agents.switched_off.is_some() {
+        return Ok(None);
+    }
+    let (mut session, _) = Session::start(&Request { cwd, settings: rules }, None)?;
+    let mut loaded = Texts::default();
+    loaded.extend(&agents.files);
+    session.loaded_versions.retain(|path, version| loaded.have(path, &version.sha256));
+    session.covered_dirs.clear();
+    session.initial = InitialChain {
+        text: agents.text.clone(),
+        sha256: agents.text.as_ref().map(ContentHash::of),
+        files: session.loaded_versions.keys().cloned().collect(),
+        versions: session.loaded_versions.clone(),
+        ..session.initial
+    };
+    Ok(Some(session))
+}
+
+/// Files whose whole text a model has, under whatever name.
+#[derive(Default)]
+pub(super) struct Texts {
+    paths: HashSet<PathBuf>,
+    texts: HashSet<ContentHash>,
+}
+
+impl Texts {
+    pub(super) fn extend(&mut self, files: &[InstructionFile]) {
+        for file in files.iter().filter(|file| !file.truncated) {
+            self.paths.insert(real(&file.path));
+            self.texts.insert(file.sha256.clone());
+        }
+    }
+
+    pub(super) fn have(&self, path: &Path, sha256: &ContentHash) -> bool {
+        self.texts.contains(sha256) || self.paths.contains(&real(path))
+    }
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn lock(path: &Path) -> Result<SessionFile, HookError> {
+    let begun = Instant::now();
+    loop {
+        if let Some(file) = SessionFile::try_lock(path)? {
+            return Ok(file);
+        }
+        if begun.elapsed() >= PATIENCE {
+            return Err(HookError::Busy { path: SessionFile::lock_path(path) });
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn make_private(directory: &Path) -> Result<(), HookError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let refused = |source| HookError::Io { action: "make", path: directory.to_owned(), source };
+    builder.create(directory).map_err(refused)
+}
+
+/// Removes sessions that nobody has used for long. Whatever fails is tried again by the next session.
+fn remove_old(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let now = SystemTime::now();
+    for entry in entries.take(MAX_LOOKED_AT).flatten() {
+        let age = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        let age = age.and_then(|modified| now.duration_since(modified).ok());
+        if age.is_some_and(|age| age > KEPT) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

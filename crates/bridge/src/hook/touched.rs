@@ -1,0 +1,184 @@
+//! Which paths a tool call touched, as far as its arguments and its result tell.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use instructions::path::normalise;
+use serde_json::Value;
+
+use super::event::ToolUse;
+
+/// Keys whose texts are paths.
+const PATHS: &[&str] = &[
+    "absolute_path",
+    "dir_path",
+    "directory",
+    "file",
+    "filePath",
+    "file_path",
+    "filename",
+    "files",
+    "notebook_path",
+    "path",
+    "paths",
+    "target_file",
+    "workdir",
+    "working_directory",
+];
+/// Keys whose texts are commands for a shell.
+const COMMANDS: &[&str] = &["command", "cmd", "script"];
+/// Keys of a result whose texts are the files that a search found.
+const HITS: &[&str] = &["filenames"];
+/// What the lines of a patch that name files begin with.
+const PATCHED: &[&str] = &["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
+
+/// Paths of one call that are looked at, and words of a command that could be some.
+const MAX_PATHS: usize = 64;
+const MAX_WORDS: usize = 256;
+/// Arguments nest no deeper.
+const MAX_DEPTH: usize = 4;
+/// Longest path that a system takes.
+const MAX_PATH_BYTES: usize = 4_095;
+
+/// The paths of a call, absolute, each once.
+pub(super) fn paths(tool: &ToolUse, cwd: &Path) -> Vec<PathBuf> {
+    let mut found = Found { cwd, paths: BTreeSet::new() };
+    found.look(&tool.input, None, MAX_DEPTH);
+    if let Value::Object(fields) = &tool.response {
+        let hits = fields.iter().filter(|(key, _)| HITS.contains(&key.as_str()));
+        hits.for_each(|(_, value)| found.look(value, Some(Meaning::Path), 1));
+    }
+    found.paths.into_iter().collect()
+}
+
+#[derive(Clone, Copy)]
+enum Meaning {
+    Path,
+    Command,
+}
+
+struct Found<'a> {
+    cwd: &'a Path,
+    paths: BTreeSet<PathBuf>,
+}
+
+impl Found<'_> {
+    fn look(&mut self, value: &Value, meaning: Option<Meaning>, depth: usize) {
+        match value {
+            Value::String(text) if text.contains(PATCHED[0]) || text.contains("*** Begin Patch") => {
+                let named =
+                    |line: &str| PATCHED.iter().find_map(|start| line.strip_prefix(start).map(str::to_owned));
+                text.lines().filter_map(named).for_each(|path| self.add(path.trim()));
+            }
+            Value::String(text) => match meaning {
+                Some(Meaning::Path) => self.add(text),
+                Some(Meaning::Command) => self.add_words(text),
+                None => {}
+            },
+            Value::Array(values) if depth > 0 => {
+                values.iter().for_each(|value| self.look(value, meaning, depth - 1));
+            }
+            Value::Object(fields) if depth > 0 => {
+                for (key, value) in fields {
+                    let meaning = match key.as_str() {
+                        key if PATHS.contains(&key) => Some(Meaning::Path),
+                        key if COMMANDS.contains(&key) => Some(Meaning::Command),
+                        _ => None,
+                    };
+                    self.look(value, meaning, depth - 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, path: &str) {
+        if !path.is_empty()
+            && path.len() <= MAX_PATH_BYTES
+            && !path.contains('\0')
+            && self.paths.len() < MAX_PATHS
+        {
+            self.paths.insert(normalise(Path::new(path), self.cwd));
+        }
+    }
+
+    /// The words of a command that are paths of something that is there: a guess, which costs nothing where it is wrong.
+    fn add_words(&mut self, command: &str) {
+        let separates = |character: char| {
+            character.is_whitespace()
+                || matches!(character, '"' | '\'' | ';' | '|' | '&' | '<' | '>' | '(' | ')' | '=' | '`')
+        };
+        for word in command.split(separates).filter(|word| !word.is_empty()).take(MAX_WORDS) {
+            let is_path = word.len() <= MAX_PATH_BYTES && !word.starts_with('-') && !word.contains('\0');
+            if is_path && self.cwd.join(word).symlink_metadata().is_ok() {
+                self.add(word);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(input: Value, response: Value, expected: &[&str]) {
+        let directory = tempfile::tempdir().unwrap();
+        let cwd = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(cwd.join("sub/deep")).unwrap();
+        std::fs::write(cwd.join("sub/a b.rs"), "").unwrap();
+        std::fs::write(cwd.join("sub/x.rs"), "").unwrap();
+        let tool = ToolUse { name: "T".into(), input, response };
+        let found = paths(&tool, &cwd);
+        let shown: Vec<String> =
+            found.iter().map(|path| path.strip_prefix(&cwd).unwrap_or(path).display().to_string()).collect();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn arguments_name_paths() {
+        check(json!({ "file_path": "sub/x.rs" }), Value::Null, &["sub/x.rs"]);
+        check(json!({ "file_path": "/etc/passwd", "content": "sub" }), Value::Null, &["/etc/passwd"]);
+        check(
+            json!({ "edits": [{ "path": "sub/new.rs" }, { "path": "b" }] }),
+            Value::Null,
+            &["b", "sub/new.rs"],
+        );
+        check(json!({ "paths": ["a", "sub/../b"] }), Value::Null, &["a", "b"]);
+        check(json!({ "path": 7, "file": null }), Value::Null, &[]);
+        check(json!("sub/x.rs"), Value::Null, &[]);
+    }
+
+    #[test]
+    fn commands_name_what_is_there() {
+        check(json!({ "command": "cd sub && cat x.rs; ls sub/deep>out" }), Value::Null, &["sub", "sub/deep"]);
+        check(
+            json!({ "command": ["bash", "-lc", "cat sub/x.rs"], "workdir": "sub" }),
+            Value::Null,
+            &["sub", "sub/x.rs"],
+        );
+        check(json!({ "command": "echo nothing here" }), Value::Null, &[]);
+    }
+
+    #[test]
+    fn patches_name_files() {
+        let patch = "*** Begin Patch\n*** Update File: sub/x.rs\n@@\n-a\n+b\n*** Add File: sub/a b.rs\n+c\n*** End Patch";
+        check(json!({ "command": patch }), Value::Null, &["sub/a b.rs", "sub/x.rs"]);
+        check(json!({ "input": patch }), Value::Null, &["sub/a b.rs", "sub/x.rs"]);
+    }
+
+    #[test]
+    fn searches_name_what_they_found() {
+        let response = json!({ "filenames": ["sub/x.rs"], "content": "sub/deep" });
+        check(json!({ "pattern": "x" }), response, &["sub/x.rs"]);
+    }
+
+    #[test]
+    fn there_is_a_limit() {
+        let many: Vec<String> = (0..10_000).map(|number| format!("f{number}")).collect();
+        let tool = ToolUse { name: "T".into(), input: json!({ "paths": many }), response: Value::Null };
+        assert_eq!(paths(&tool, Path::new("/")).len(), MAX_PATHS);
+    }
+}

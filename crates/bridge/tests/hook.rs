@@ -1,0 +1,344 @@
+//! What an agent's hook gets to tell its model.
+
+use std::path::{Path, PathBuf};
+
+use bridge::Connected;
+use bridge::hook::{Hook, HookError, answer};
+use instructions::{FileSettings, HomeDirectories};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Project {
+    _directory: TempDir,
+    root: PathBuf,
+    agent: &'static Connected,
+}
+
+impl Project {
+    fn new(agent: &str, files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let project =
+            Self { _directory: directory, root: base.join("repo"), agent: Connected::find(agent).unwrap() };
+        project.write(".git/HEAD", "ref: refs/heads/main\n");
+        files.iter().for_each(|(name, text)| project.write(name, text));
+        project
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn sessions(&self) -> PathBuf {
+        self.root.with_file_name("sessions")
+    }
+
+    fn raw(&self, input: &[u8]) -> Result<String, HookError> {
+        self.raw_with(input, &|_| None)
+    }
+
+    fn raw_with(&self, input: &[u8], variable: &dyn Fn(&str) -> Option<String>) -> Result<String, HookError> {
+        let home = self.root.with_file_name("home");
+        let homes = HomeDirectories::find(Some(home), |_| None);
+        let rules = FileSettings { homes, ..FileSettings::default() };
+        let hook =
+            Hook { agent: self.agent, rules: &rules, sessions: &self.sessions(), cwd: &self.root, variable };
+        let mut output = Vec::new();
+        answer(&hook, input, &mut output)?;
+        Ok(String::from_utf8(output).unwrap())
+    }
+
+    #[track_caller]
+    fn send(&self, mut input: Value) -> Value {
+        let fields = input.as_object_mut().unwrap();
+        fields.entry("session_id").or_insert("one".into());
+        fields.entry("cwd").or_insert(self.root.to_str().unwrap().into());
+        let output = self.raw(input.to_string().as_bytes()).unwrap();
+        if output.is_empty() { Value::Null } else { serde_json::from_str(&output).unwrap() }
+    }
+
+    /// What the model is told after a tool was used; empty for nothing.
+    #[track_caller]
+    fn after(&self, tool: &str, input: Value) -> String {
+        let answer =
+            self.send(json!({ "hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input }));
+        let text = &answer["hookSpecificOutput"]["additionalContext"];
+        text.as_str().or_else(|| answer["additionalContext"].as_str()).unwrap_or_default().to_owned()
+    }
+
+    #[track_caller]
+    fn reading(&self, name: &str) -> String {
+        self.after("Read", json!({ "file_path": self.root.join(name) }))
+    }
+
+    fn event(&self, name: &str, source: &str) -> String {
+        let answer = self.send(json!({ "hook_event_name": name, "source": source }));
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+const TREE: &[(&str, &str)] = &[
+    // With it Claude Code reads no AGENTS.md by itself, but this one.
+    ("CLAUDE.md", "@AGENTS.md\n"),
+    ("AGENTS.md", "ROOT RULES\n"),
+    ("sub/AGENTS.md", "SUB RULES\n"),
+    ("sub/deep/AGENTS.md", "DEEP RULES\n"),
+    ("sub/deep/x.rs", ""),
+    ("other/y.rs", ""),
+];
+
+#[test]
+fn nested_files_come_once_and_in_their_order() {
+    let project = Project::new("claude-code", TREE);
+    let text = project.reading("sub/deep/x.rs");
+    assert!(text.starts_with("<system-reminder type=\"agents.resolve.paths\">\n"), "{text}");
+    assert!(text.find("SUB RULES").unwrap() < text.find("DEEP RULES").unwrap(), "{text}");
+    assert!(!text.contains("ROOT RULES"), "the agent has it from its start: {text}");
+    assert_eq!(project.reading("sub/deep/x.rs"), "");
+    assert_eq!(project.reading("other/y.rs"), "");
+}
+
+#[test]
+fn the_answer_names_its_event() {
+    let project = Project::new("claude-code", TREE);
+    let answer = project.send(json!({
+        "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": { "command": "cat sub/deep/x.rs" },
+        "tool_response": { "stdout": "" }, "tool_use_id": "t", "permission_mode": "default", "new_in_version_99": [1],
+    }));
+    let fields: Vec<_> = answer.as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["hookSpecificOutput"]);
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "PostToolUse");
+    assert!(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("DEEP RULES"));
+}
+
+#[test]
+fn what_the_agent_does_not_load_comes_at_its_start() {
+    let project = Project::new("claude-code", TREE);
+    project.write("CLAUDE.md", "Only this.\n");
+    assert!(project.event("SessionStart", "startup").contains("ROOT RULES"));
+    assert!(!project.reading("sub/deep/x.rs").contains("ROOT RULES"));
+    let project = Project::new("claude-code", &TREE[1..]);
+    assert_eq!(project.event("SessionStart", "startup"), "", "without a CLAUDE.md it reads AGENTS.md");
+    assert_eq!(project.reading("sub/deep/x.rs"), "", "further down, too");
+}
+
+#[test]
+fn the_same_text_under_another_name_is_not_told_again() {
+    let imported = [("CLAUDE.md", "@AGENTS.md\n"), ("AGENTS.md", "ROOT RULES\n")];
+    assert_eq!(Project::new("claude-code", &imported).event("SessionStart", "startup"), "");
+    let copied = [("CLAUDE.md", "ROOT RULES\n"), ("AGENTS.md", "ROOT RULES\n")];
+    assert_eq!(Project::new("claude-code", &copied).event("SessionStart", "startup"), "");
+    let linked = Project::new("claude-code", &[("AGENTS.md", "ROOT RULES\n")]);
+    std::os::unix::fs::symlink("AGENTS.md", linked.root.join("CLAUDE.md")).unwrap();
+    assert_eq!(linked.event("SessionStart", "startup"), "");
+}
+
+#[test]
+fn what_the_agent_brings_in_by_itself_is_not_told_again() {
+    let project = Project::new("claude-code", TREE);
+    project.write("sub/CLAUDE.md", "@AGENTS.md\n");
+    let text = project.reading("sub/deep/x.rs");
+    assert!(!text.contains("SUB RULES") && text.contains("DEEP RULES"), "{text}");
+    // A shell reads behind the agent's back.
+    let project = Project::new("claude-code", TREE);
+    project.write("sub/CLAUDE.md", "@AGENTS.md\n");
+    let text = project.after("Bash", json!({ "command": "cat sub/deep/x.rs" }));
+    assert!(text.contains("SUB RULES") && text.contains("DEEP RULES"), "{text}");
+}
+
+#[test]
+fn a_file_that_was_read_is_not_told_again() {
+    let project = Project::new("claude-code", TREE);
+    assert_eq!(project.reading("sub/AGENTS.md"), "");
+    let text = project.reading("sub/deep/x.rs");
+    assert!(!text.contains("SUB RULES") && text.contains("DEEP RULES"), "{text}");
+}
+
+#[test]
+fn changes_are_told_and_removals_too() {
+    let project = Project::new("claude-code", TREE);
+    project.reading("sub/deep/x.rs");
+    project.write("sub/AGENTS.md", "NEW SUB RULES\n");
+    assert!(project.reading("sub/deep/x.rs").contains("NEW SUB RULES"));
+    std::fs::remove_file(project.root.join("sub/AGENTS.md")).unwrap();
+    assert!(project.reading("sub/deep/x.rs").contains("sub/AGENTS.md (removed: no longer applies)"));
+}
+
+#[test]
+fn every_session_is_told() {
+    let project = Project::new("claude-code", TREE);
+    let tell = |session: &str, agent: Value| {
+        let input = json!({ "command": "cat sub/deep/x.rs" });
+        let answer = project.send(json!({
+            "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": input, "session_id": session, "agent_id": agent,
+        }));
+        !answer.is_null()
+    };
+    assert!(tell("one", Value::Null));
+    assert!(!tell("one", Value::Null));
+    assert!(tell("../../etc/passwd\n", Value::Null));
+    assert!(tell("one", "sub-agent".into()), "it has a context of its own");
+    let names: Vec<String> = std::fs::read_dir(project.sessions())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names.len(), 3);
+    assert!(names.iter().all(|name| name.len() == 64 + ".json".len()), "{names:?}");
+}
+
+#[test]
+fn what_left_the_context_is_told_again() {
+    for (event, source) in [("SessionStart", "compact"), ("SessionStart", "clear"), ("PreCompact", "")] {
+        let project = Project::new("claude-code", TREE);
+        assert!(project.reading("sub/deep/x.rs").contains("DEEP RULES"));
+        project.event(event, source);
+        assert!(project.reading("sub/deep/x.rs").contains("DEEP RULES"), "{event} {source}");
+    }
+    let project = Project::new("claude-code", TREE);
+    project.reading("sub/deep/x.rs");
+    project.event("SessionStart", "resume");
+    assert_eq!(project.reading("sub/deep/x.rs"), "");
+}
+
+#[test]
+fn long_files_are_named_and_nothing_is_longer_than_the_agent_takes() {
+    let project = Project::new("claude-code", &[("CLAUDE.md", "Its own.\n")]);
+    let mut directory = String::new();
+    for depth in 0..8 {
+        directory.push_str(&format!("d{depth}/"));
+        project.write(&format!("{directory}AGENTS.md"), &"a rule of this directory\n".repeat(150));
+    }
+    project.write(&format!("{directory}x.rs"), "");
+    let text = project.reading(&format!("{directory}x.rs"));
+    assert!(text.chars().count() <= 10_000, "{}", text.len());
+    assert_eq!(text.matches("(mtime: ").count(), 8);
+    assert!(text.contains("Read and apply the others"), "{text}");
+}
+
+#[test]
+fn codex_gets_what_it_never_loads_and_trust_is_its_own() {
+    let project = Project::new("codex", TREE);
+    let patch = "*** Begin Patch\n*** Update File: sub/deep/x.rs\n@@\n-a\n+b\n*** End Patch";
+    let text = project.after("apply_patch", json!({ "command": patch }));
+    assert!(text.contains("DEEP RULES") && !text.contains("ROOT RULES"), "{text}");
+
+    let project = Project::new("codex", TREE);
+    let config = format!("[projects.\"{}\"]\ntrust_level = \"untrusted\"\n", project.root.display());
+    project.write("../home/.codex/config.toml", &config);
+    assert_eq!(project.after("Bash", json!({ "command": "cat sub/deep/x.rs" })), "");
+}
+
+#[test]
+fn codex_gets_what_its_limit_cuts() {
+    let project = Project::new("codex", &[("AGENTS.md", &"x\n".repeat(20_000)), ("x.rs", "")]);
+    let text = project.event("SessionStart", "startup");
+    assert!(text.contains("repo/AGENTS.md (mtime: "), "{text}");
+}
+
+#[test]
+fn gemini_gets_agents_files_unless_its_user_distrusts_the_folder() {
+    let project = Project::new("gemini-cli", TREE);
+    assert!(project.event("SessionStart", "startup").contains("ROOT RULES"));
+    let input = json!({ "absolute_path": project.root.join("sub/deep/x.rs") });
+    assert!(project.after("read_file", input.clone()).contains("DEEP RULES"));
+
+    let project = Project::new("gemini-cli", TREE);
+    let folders = json!({ project.root.to_str().unwrap(): "DO_NOT_TRUST" });
+    project.write("../home/.gemini/trustedFolders.json", &folders.to_string());
+    assert_eq!(project.event("SessionStart", "startup"), "");
+    assert_eq!(project.after("read_file", input), "");
+}
+
+#[test]
+fn copilot_is_answered_in_its_own_form() {
+    let project = Project::new("copilot", TREE);
+    project.write("sub/AGENTS.override.md", "OVERRIDING RULES\n");
+    let arguments = json!({ "path": project.root.join("sub/deep/x.rs") }).to_string();
+    let input = json!({ "sessionId": "s", "cwd": project.root, "toolName": "bash", "toolArgs": arguments, "timestamp": 1 });
+    let answer: Value = serde_json::from_str(&project.raw(input.to_string().as_bytes()).unwrap()).unwrap();
+    assert!(answer["additionalContext"].as_str().unwrap().contains("OVERRIDING RULES"), "{answer}");
+}
+
+/// Copilot runs the hooks of a project's `.claude/settings.json`, too.
+#[test]
+fn an_agent_that_borrows_hooks_is_told_what_it_does_not_load() {
+    let project = Project::new("claude-code", TREE);
+    project.write("sub/AGENTS.override.md", "OVERRIDING RULES\n");
+    let input = json!({
+        "hook_event_name": "PostToolUse", "session_id": "one", "cwd": project.root, "tool_name": "Read",
+        "tool_input": { "path": project.root.join("sub/deep/x.rs") },
+    });
+    let variable = |name: &str| (name == "COPILOT_CLI").then(|| "1".to_owned());
+    let told = project.raw_with(input.to_string().as_bytes(), &variable).unwrap();
+    assert!(told.contains("OVERRIDING RULES") && !told.contains("DEEP RULES"), "{told}");
+}
+
+#[test]
+fn bad_input_is_an_error_and_never_a_panic() {
+    let project = Project::new("claude-code", TREE);
+    for input in ["", "not json", "[1]", "{\"a\":", "\u{0}"] {
+        assert!(matches!(project.raw(input.as_bytes()), Err(HookError::Input { .. })), "{input:?}");
+    }
+    let gone = json!({ "hook_event_name": "SessionStart", "source": "startup", "cwd": "/nonexistent/x" });
+    assert!(matches!(project.raw(gone.to_string().as_bytes()), Err(HookError::Resolve(_))));
+    assert_eq!(project.raw(b"{\"hook_event_name\":\"Stop\"}").unwrap(), "");
+    for path in ["", "/", "\0", "../../../..", "sub/\nname\"'", "/dev/zero", "/proc/self/mem"] {
+        project.after("Read", json!({ "file_path": path }));
+    }
+    let opencode = Project::new("opencode", TREE);
+    assert!(matches!(opencode.raw(b"{}"), Err(HookError::NoHooks { .. })));
+}
+
+#[test]
+fn a_broken_session_is_begun_anew() {
+    let project = Project::new("claude-code", TREE);
+    project.reading("sub/deep/x.rs");
+    let session = std::fs::read_dir(project.sessions()).unwrap().next().unwrap().unwrap().path();
+    for broken in ["", "{", "{\"schema\": 99}"] {
+        std::fs::write(&session, broken).unwrap();
+        assert!(project.reading("sub/deep/x.rs").contains("DEEP RULES"));
+    }
+}
+
+#[test]
+fn what_nobody_read_is_told_again() {
+    struct Closed;
+    impl std::io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let project = Project::new("claude-code", TREE);
+    let rules = FileSettings::default();
+    let hook = Hook {
+        agent: project.agent,
+        rules: &rules,
+        sessions: &project.sessions(),
+        cwd: &project.root,
+        variable: &|_| None,
+    };
+    let input = json!({
+        "hook_event_name": "PostToolUse", "session_id": "one", "cwd": project.root, "tool_name": "Bash",
+        "tool_input": { "command": "cat sub/deep/x.rs" },
+    });
+    assert!(matches!(answer(&hook, input.to_string().as_bytes(), &mut Closed), Err(HookError::Answer(_))));
+    assert!(project.after("Bash", json!({ "command": "cat sub/deep/x.rs" })).contains("DEEP RULES"));
+}
+
+#[test]
+fn hooks_of_one_session_at_the_same_time_tell_each_file_once() {
+    let project = Project::new("claude-code", TREE);
+    let told: usize = std::thread::scope(|scope| {
+        let tell =
+            || project.after("Bash", json!({ "command": "cat sub/deep/x.rs" })).matches("DEEP RULES").count();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(tell)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(told, 1);
+    assert!(Path::new(&project.sessions()).is_dir());
+}

@@ -1,0 +1,167 @@
+//! What a tree of AGENTS.md files gets beside it.
+
+use std::path::{Path, PathBuf};
+
+use bridge::sync::{self, Means, Plan};
+use bridge::{Content, Journal};
+use instructions::{CLAUDE_CODE, FileSettings, Request, resolve};
+use tempfile::TempDir;
+
+struct Tree {
+    _directory: TempDir,
+    root: PathBuf,
+}
+
+impl Tree {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap().join("repo");
+        let tree = Self { _directory: directory, root };
+        tree.write(".git/HEAD", "");
+        files.iter().for_each(|(name, text)| tree.write(name, text));
+        tree
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn plan(&self, means: Means) -> Plan {
+        sync::plan(&self.root, means, &FileSettings::default()).unwrap()
+    }
+
+    fn journal<T>(&self, then: impl FnOnce(&Journal<'_>) -> T) -> T {
+        let directory = self.root.with_file_name("journal");
+        then(&Journal { directory: &directory, reason: sync::REASON })
+    }
+
+    fn make(&self, means: Means) -> usize {
+        let plan = self.plan(means);
+        self.journal(|journal| plan.changes.iter().for_each(|change| journal.make(change).unwrap()));
+        plan.changes.len()
+    }
+
+    fn undo(&self) {
+        self.journal(|journal| {
+            for (change, _) in sync::undoing(&self.root, journal).unwrap() {
+                journal.undo(&change).unwrap();
+            }
+        });
+    }
+
+    fn names(&self, plan: &Plan) -> Vec<String> {
+        let name = |path: &Path| path.strip_prefix(&self.root).unwrap().display().to_string();
+        plan.changes.iter().map(|change| name(&change.path)).collect()
+    }
+}
+
+const TREE: &[(&str, &str)] = &[
+    ("AGENTS.md", "ROOT\n"),
+    ("a/AGENTS.md", "A\n"),
+    ("a/b/x.rs", ""),
+    ("target/AGENTS.md", "BUILT\n"),
+    (".gitignore", "target\n"),
+];
+
+#[test]
+fn each_agents_file_gets_a_claude_file_and_gemini_is_told() {
+    let tree = Tree::new(TREE);
+    assert_eq!(tree.names(&tree.plan(Means::Link)), ["CLAUDE.md", "a/CLAUDE.md", ".gemini/settings.json"]);
+    tree.make(Means::Link);
+    assert_eq!(tree.root.join("a/CLAUDE.md").read_link().unwrap(), Path::new("AGENTS.md"));
+    let settings = std::fs::read_to_string(tree.root.join(".gemini/settings.json")).unwrap();
+    let settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
+    assert_eq!(settings["context"]["fileName"], serde_json::json!(["AGENTS.md", "GEMINI.md"]));
+    let plan = tree.plan(Means::Link);
+    assert!(plan.changes.is_empty() && plan.kept.is_empty(), "{plan:?}");
+    assert!(tree.plan(Means::Import).changes.is_empty(), "what leads there is enough");
+    tree.undo();
+    assert_eq!(tree.names(&tree.plan(Means::Link)).len(), 3);
+    assert!(!tree.root.join(".gemini").exists());
+}
+
+/// What links are for: an import would be lost in a directory below.
+#[test]
+fn claude_code_gets_all_of_them_wherever_it_is_started() {
+    let tree = Tree::new(TREE);
+    tree.make(Means::Link);
+    let cwd = tree.root.join("a/b");
+    let settings = FileSettings::of(&CLAUDE_CODE);
+    let text = resolve(&Request { cwd: &cwd, settings: &settings }, None).unwrap().text.clone().unwrap();
+    assert!(text.contains("ROOT") && text.contains("\nA\n"), "{text}");
+}
+
+#[test]
+fn imports_are_one_line() {
+    let tree = Tree::new(TREE);
+    tree.make(Means::Import);
+    assert_eq!(std::fs::read_to_string(tree.root.join("CLAUDE.md")).unwrap(), "@AGENTS.md\n");
+    assert!(tree.plan(Means::Link).changes.is_empty());
+    tree.undo();
+    assert!(!tree.root.join("CLAUDE.md").exists());
+}
+
+#[test]
+fn somebodys_own_text_stays() {
+    let tree = Tree::new(TREE);
+    tree.write("CLAUDE.md", "My own rules.\n");
+    tree.write("a/CLAUDE.md", "# Mine\n\nSee @AGENTS.md\n");
+    let plan = tree.plan(Means::Link);
+    assert_eq!(tree.names(&plan), [".gemini/settings.json"]);
+    assert_eq!(plan.kept, [tree.root.join("CLAUDE.md")]);
+}
+
+#[test]
+fn settings_keep_what_they_have() {
+    for (before, after) in [
+        ("{\n  // mine\n  \"context\": { \"fileName\": \"NOTES.md\" }\n}\n", "[\"AGENTS.md\", \"NOTES.md\"]"),
+        ("{ \"context\": { \"fileName\": [\"GEMINI.md\"], \"x\": 1 } }\n", "[\"GEMINI.md\", \"AGENTS.md\"]"),
+    ] {
+        let tree = Tree::new(TREE);
+        tree.write(".gemini/settings.json", before);
+        tree.make(Means::Link);
+        let text = std::fs::read_to_string(tree.root.join(".gemini/settings.json")).unwrap();
+        assert!(text.contains(after), "{text}");
+        tree.undo();
+        assert_eq!(std::fs::read_to_string(tree.root.join(".gemini/settings.json")).unwrap(), before);
+    }
+    let tree = Tree::new(TREE);
+    tree.write(".gemini/settings.json", "{ nonsense");
+    sync::plan(&tree.root, Means::Link, &FileSettings::default()).unwrap_err();
+}
+
+#[test]
+fn after_somebodys_change_only_our_name_goes() {
+    let tree = Tree::new(TREE);
+    tree.make(Means::Link);
+    let text = std::fs::read_to_string(tree.root.join(".gemini/settings.json")).unwrap();
+    tree.write(".gemini/settings.json", &text.replacen('{', "{\n  \"theme\": \"dark\",", 1));
+    tree.undo();
+    let text = std::fs::read_to_string(tree.root.join(".gemini/settings.json")).unwrap();
+    let left: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(left, serde_json::json!({ "theme": "dark" }));
+}
+
+#[test]
+fn what_leads_nowhere_goes() {
+    let tree = Tree::new(TREE);
+    tree.make(Means::Link);
+    std::fs::remove_file(tree.root.join("a/AGENTS.md")).unwrap();
+    let plan = tree.plan(Means::Link);
+    assert_eq!(tree.names(&plan), ["a/CLAUDE.md"]);
+    assert_eq!(plan.changes[0].after, Content::Absent);
+    tree.make(Means::Link);
+    assert!(tree.root.join("a/CLAUDE.md").symlink_metadata().is_err());
+}
+
+#[test]
+fn traps_are_left_alone() {
+    let tree = Tree::new(&[("AGENTS.md", " \n"), ("a/AGENTS.md", "A\n")]);
+    std::os::unix::fs::symlink("loop", tree.root.join("loop")).unwrap();
+    std::fs::create_dir_all(tree.root.join("d/AGENTS.md")).unwrap();
+    let status = std::process::Command::new("mkfifo").arg(tree.root.join("a/b")).status().unwrap();
+    assert!(status.success());
+    assert_eq!(tree.names(&tree.plan(Means::Link)), ["a/CLAUDE.md", ".gemini/settings.json"]);
+}

@@ -1,0 +1,48 @@
+//! `foreword hook`: answers another agent's command hook.
+//!
+//! Whatever goes wrong, the exit code is 1 and never 2: agents take 2 for "do not let this tool run".
+
+use std::io::Read as _;
+
+use bridge::Connected;
+use bridge::hook::{Hook, MAX_INPUT_BYTES, answer};
+use instructions::FOREWORD;
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Files, directory};
+
+use super::install::unknown_agent;
+
+/// The directory of the sessions, in the data directory.
+const SESSIONS: &str = "hook-sessions";
+
+pub(crate) fn run(context: &Context, agent: &str) -> Result<Exit, Failure> {
+    let known: Vec<&str> = Connected::names_with_hooks().collect();
+    let agent = Connected::find(agent)
+        .filter(|agent| agent.hooks.is_some())
+        .ok_or_else(|| unknown_agent(agent, "command hooks", &known))?;
+    let mut input = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(MAX_INPUT_BYTES + 1)
+        .read_to_end(&mut input)
+        .map_err(|error| Failure::caused_by(Exit::CheckFailed, "could not read standard input", error))?;
+    if input.len() as u64 > MAX_INPUT_BYTES {
+        let message = format!("the hook's input has more than {MAX_INPUT_BYTES} bytes");
+        return Err(Failure::new(Exit::CheckFailed, message));
+    }
+    let mut rules = Files::new(context)?.settings;
+    // Which rules our own commands follow says nothing about what this agent's model should be told.
+    rules.profile = &FOREWORD;
+    let hook = Hook {
+        agent,
+        rules: &rules,
+        sessions: &context.directories.data.join(SESSIONS),
+        cwd: &directory(None)?,
+        variable: &|name| std::env::var(name).ok(),
+    };
+    answer(&hook, &input, &mut std::io::stdout().lock())
+        .map_err(|error| Failure::new(Exit::CheckFailed, error.to_string()))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,148 @@
+//! `foreword install`: connects another agent with us in its own settings.
+
+use bridge::install::{Installation, Scope};
+use bridge::{Change, ChangeError, Connected, Content, Journal, Undone};
+use protocol::similar;
+use serde::Serialize;
+
+use crate::arguments::{Install, ScopeName};
+use crate::config::project::find_root;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Files, directory};
+use crate::output::{print, shown_path};
+
+/// The directory of what was changed, in the data directory.
+pub(crate) const JOURNAL: &str = "changes";
+
+/// A change as it is printed.
+#[derive(Serialize)]
+pub(crate) struct ChangedFile {
+    path: String,
+    action: &'static str,
+    change: String,
+}
+
+impl ChangedFile {
+    pub(crate) fn new(change: &Change, name: &str) -> Self {
+        let action = match (&change.before, &change.after) {
+            (_, Content::Link(_)) => "link",
+            (_, Content::Absent) => "remove",
+            (Content::Absent, _) => "create",
+            _ => "change",
+        };
+        Self { path: change.path.to_string_lossy().into_owned(), action, change: change.describe(name) }
+    }
+}
+
+#[derive(Serialize)]
+struct Installed {
+    agent: &'static str,
+    path: String,
+    /// What is changed; none where nothing has to be.
+    change: Option<ChangedFile>,
+    /// Whether it was made.
+    done: bool,
+    /// How it was undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undone: Option<Undone>,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failure> {
+    let known: Vec<&str> = Connected::names().collect();
+    let agent = Connected::find(&arguments.agent)
+        .ok_or_else(|| unknown_agent(&arguments.agent, "a way to be connected", &known))?;
+    let here = directory(None)?;
+    let project = find_root(&here).unwrap_or(here);
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::caused_by(Exit::Failed, "could not find our own program", error))?;
+    let files = Files::new(context)?;
+    let scope = match arguments.scope {
+        ScopeName::User => Scope::User,
+        ScopeName::Project => Scope::Project,
+    };
+    let installation =
+        Installation { agent, scope, homes: &files.settings.homes, project: &project, program: &program };
+    let failed = |error: ChangeError| {
+        let failure = change_failure(error);
+        if arguments.undo {
+            return failure;
+        }
+        failure.hint(format!(
+            "mend the file and try again, or add this by hand:\n{}",
+            installation.by_hand().trim_end()
+        ))
+    };
+    let path = installation.file().map_err(change_failure)?;
+    let directory = context.directories.data.join(JOURNAL);
+    let reason = installation.reason();
+    let journal = Journal { directory: &directory, reason: &reason };
+    let (change, undone) = if arguments.undo {
+        installation
+            .undoing(&journal)
+            .map_err(failed)?
+            .map_or((None, None), |(change, how)| (Some(change), Some(how)))
+    } else {
+        (installation.change().map_err(failed)?, None)
+    };
+    let name = shown_path(&path);
+    let will_change = !arguments.dry_run && change.is_some();
+    let installed = Installed {
+        agent: agent.profile.name,
+        path: path.to_string_lossy().into_owned(),
+        change: change.as_ref().map(|change| ChangedFile::new(change, &name)),
+        done: will_change,
+        undone,
+    };
+    // People see it before it is made, programs hear of it afterwards.
+    if !context.output.is_json() {
+        print(&change.as_ref().map(|change| change.describe(&name)).unwrap_or_default())?;
+    }
+    let title = agent.profile.agent.title;
+    let scope = if scope == Scope::Project { " --scope project" } else { "" };
+    match (&change, undone) {
+        (None, _) => {
+            let what = if arguments.undo { "nothing of ours is in" } else { "nothing has to be changed in" };
+            context.output.note(format!("{what} {name}"));
+        }
+        (Some(_), _) if arguments.dry_run => {
+            context.output.note("nothing was changed; without --dry-run it is");
+        }
+        (Some(change), None) => {
+            journal.make(change).map_err(change_failure)?;
+            let undo = format!("`foreword install {}{scope} --undo`", agent.profile.name);
+            context.output.note(format!("{title} is connected; {undo} takes it back"));
+            agent.notes.iter().for_each(|note| context.output.note(note));
+        }
+        (Some(change), Some(how)) => {
+            journal.undo(change).map_err(change_failure)?;
+            context.output.note(match how {
+                Undone::Restored => format!("{name} is as it was before"),
+                Undone::TakenOut => format!("{name} was changed since, so only our entries were taken out"),
+            });
+        }
+    }
+    if context.output.is_json() {
+        context.output.json(&installed)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// An agent that is not among those that can be served so.
+pub(crate) fn unknown_agent(name: &str, what: &str, known: &[&str]) -> Failure {
+    let failure = match instructions::Profile::find(name) {
+        Some(profile) => Failure::usage(format!("{} has no {what} that we know of", profile.agent.title)),
+        None => Failure::usage(format!("there is no agent `{name}`")),
+    };
+    let is_begun = |known: &&&str| name.len() > 2 && known.starts_with(name);
+    let meant = known.iter().find(is_begun).copied().or_else(|| similar(name, known.iter().copied()));
+    let failure = match meant {
+        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+        None => failure,
+    };
+    failure.hint(format!("the agents are {}", known.join(", ")))
+}
+
+pub(crate) fn change_failure(error: ChangeError) -> Failure {
+    Failure::new(Exit::Failed, error.to_string())
+}

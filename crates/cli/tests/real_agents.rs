@@ -1,0 +1,246 @@
+//! Real agents run our hook, offline, and what they send to their model is looked at.
+//!
+//! `cargo xtask agents` installs them and runs these tests. Each runs itself again in a network of its own, in which there
+//! is nothing but the scripted model.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use scripted_model::{Answer, RecordedRequest, ScriptedModel, Wire};
+use serde_json::json;
+
+use crate::support::{FOREWORD, Machine};
+
+/// Where npm has put the agents.
+const AGENTS: &str = "FOREWORD_TEST_AGENTS";
+/// Set in the network of its own.
+const INSIDE: &str = "FOREWORD_TEST_INSIDE";
+/// A slow machine starts some agents slowly.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Smaller requests are for a title, or ask whether anybody is there.
+const MIN_REQUEST_BYTES: usize = 3_000;
+
+struct Agent {
+    /// The test's own name, for running it again.
+    test: &'static str,
+    name: &'static str,
+    program: &'static str,
+    wire: Wire,
+    arguments: &'static [&'static str],
+    variables: fn(&str, &mut Command),
+    /// Writes what the agent needs before it starts.
+    prepare: fn(&Machine, &str),
+    /// The call with which the model looks at a file in the project.
+    call: fn(&Path) -> (&'static str, serde_json::Value),
+}
+
+const FILE: &str = "sub/deep/x.txt";
+
+#[test]
+#[ignore = "needs the real agents: cargo xtask agents"]
+fn claude_code_gets_nested_instructions() {
+    check(&Agent {
+        test: "real_agents::claude_code_gets_nested_instructions",
+        name: "claude-code",
+        program: "claude",
+        wire: Wire::Anthropic,
+        arguments: &["-p", "Look at x.", "--allowedTools", "Read"],
+        variables: |url, command| {
+            command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "sk-none");
+            command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
+        },
+        prepare: |_, _| {},
+        call: |project| ("Read", json!({ "file_path": project.join(FILE) })),
+    });
+}
+
+#[test]
+#[ignore = "needs the real agents: cargo xtask agents"]
+fn codex_gets_nested_instructions() {
+    check(&Agent {
+        test: "real_agents::codex_gets_nested_instructions",
+        name: "codex",
+        program: "codex",
+        wire: Wire::Openai,
+        arguments: &[
+            "exec",
+            "--dangerously-bypass-hook-trust",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "Look at x.",
+        ],
+        variables: |_, _| {},
+        prepare: |machine, url| {
+            let text = format!(
+                "model = \"gpt-5\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{url}\"\nwire_api = \"responses\"\n"
+            );
+            machine.write(".codex/config.toml", text);
+        },
+        call: |project| ("exec_command", json!({ "cmd": format!("cat {FILE}"), "workdir": project })),
+    });
+}
+
+#[test]
+#[ignore = "needs the real agents: cargo xtask agents"]
+fn qwen_code_gets_nested_instructions() {
+    check(&Agent {
+        test: "real_agents::qwen_code_gets_nested_instructions",
+        name: "qwen-code",
+        program: "qwen",
+        wire: Wire::OpenaiCompatible,
+        arguments: &["--auth-type", "openai", "-y", "-p", "Look at x."],
+        variables: |url, command| {
+            command.env("OPENAI_BASE_URL", url).env("OPENAI_API_KEY", "none").env("OPENAI_MODEL", "m");
+        },
+        prepare: |_, _| {},
+        call: |project| ("read_file", json!({ "file_path": project.join(FILE) })),
+    });
+}
+
+/// What the client does, and prints.
+const CLIENT: &str = r#"
+import { appendFileSync } from "node:fs";
+import { createRequire } from "node:module";
+const [program, project, modules] = process.argv.slice(2);
+const load = createRequire(modules + "/package.json");
+const { Client } = load("@modelcontextprotocol/sdk/client/index.js");
+const { StdioClientTransport } = load("@modelcontextprotocol/sdk/client/stdio.js");
+const { ResourceUpdatedNotificationSchema } = load("@modelcontextprotocol/sdk/types.js");
+const client = new Client({ name: "npm", version: "1" }, { capabilities: {} });
+const heard = new Promise((tell) =>
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, (told) => tell(told.params.uri)));
+const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+await client.connect(new StdioClientTransport({ command: program, args: ["mcp"], cwd: project, env }));
+const { tools } = await client.listTools();
+console.log(tools.map((tool) => tool.name).join(" "));
+const asked = { name: "effective_instructions", arguments: { path: "sub" } };
+console.log((await client.callTool(asked)).content[0].text.includes("SUB-RULES"));
+const { resources } = await client.listResources();
+await client.subscribeResource({ uri: resources[0].uri });
+appendFileSync(project + "/AGENTS.md", "MORE\n");
+console.log((await heard) === resources[0].uri);
+await client.close();
+"#;
+
+#[test]
+#[ignore = "needs an MCP client from npm: cargo xtask agents"]
+fn an_mcp_client_uses_our_server() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", "ROOT-RULES\n");
+    machine.write("project/sub/AGENTS.md", "SUB-RULES\n");
+    let script = machine.write("client.mjs", CLIENT);
+    let mut command = Command::new("node");
+    command.arg(script).arg(FOREWORD).arg(machine.project()).arg(agents());
+    command.env("HOME", machine.root());
+    let output = command.output().expect("node");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        printed,
+        "effective_instructions explain compare document_get\ntrue\ntrue\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn check(agent: &Agent) {
+    if std::env::var_os(INSIDE).is_none() {
+        return run_inside(agent.test);
+    }
+    let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("ip");
+    assert!(up.success(), "no loopback in a network of our own");
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime").block_on(run(agent));
+}
+
+fn run_inside(test: &str) {
+    let this = std::env::current_exe().expect("this program");
+    let status = Command::new("unshare")
+        .args(["--net", "--map-root-user"])
+        .arg(this)
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .env(INSIDE, "1")
+        .status()
+        .expect("unshare");
+    assert!(status.success(), "{test} failed in a network of its own");
+}
+
+async fn run(agent: &Agent) {
+    let machine = Machine::new();
+    let made = Command::new("git").args(["init", "--quiet"]).arg(machine.project()).status().expect("git");
+    assert!(made.success());
+    for (name, text) in [
+        // With it Claude Code leaves every other AGENTS.md alone.
+        ("CLAUDE.md", "@AGENTS.md"),
+        ("AGENTS.md", "ROOT-RULES"),
+        ("sub/AGENTS.md", "SUB-RULES"),
+        ("sub/deep/AGENTS.md", "DEEP-RULES"),
+        (FILE, "of x"),
+    ] {
+        machine.write(Path::new("project").join(name), format!("{text}\n"));
+    }
+    let model = ScriptedModel::start().await.expect("a model");
+    let (tool, arguments) = (agent.call)(&machine.project());
+    let mut has_called = false;
+    model.answer_by(move |request| {
+        if has_called || !is_turn(request) {
+            return Answer::text("Done.");
+        }
+        has_called = true;
+        Answer::empty().tool_call("call_1", tool, &arguments.to_string())
+    });
+    let url = model.base_url(agent.wire);
+    (agent.prepare)(&machine, &url);
+    machine.run(&format!("install {}", agent.name)).done();
+
+    let mut command = Command::new(program(agent.program));
+    command.args(agent.arguments).env_clear().current_dir(machine.project());
+    command.env("HOME", machine.root()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    // The hook has its data where the test has; it is told so as a user would.
+    command.env("FOREWORD_DATA", machine.data()).env("FOREWORD_HOME", machine.home());
+    (agent.variables)(&url, &mut command);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the agent");
+    let begun = Instant::now();
+    while child.try_wait().expect("the agent").is_none() {
+        if begun.elapsed() > PATIENCE {
+            let _ = child.kill();
+            let _ = child.wait();
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let turns: Vec<String> = model
+        .requests()
+        .iter()
+        .filter(|request| is_turn(request))
+        .map(|request| request.body.to_string())
+        .collect();
+    assert!(turns.len() >= 2, "{} made {} requests", agent.name, turns.len());
+    let (first, second) = (&turns[0], &turns[1]);
+    assert!(first.contains("ROOT-RULES"), "{} reads it by itself: {first}", agent.name);
+    assert!(!first.contains("SUB-RULES") && !first.contains("DEEP-RULES"), "nothing touched it yet: {first}");
+    assert!(second.contains("agents.resolve.paths"), "{second}");
+    for rules in ["ROOT-RULES", "SUB-RULES", "DEEP-RULES"] {
+        assert_eq!(second.matches(rules).count(), 1, "{rules} once: {second}");
+    }
+}
+
+fn is_turn(request: &RecordedRequest) -> bool {
+    let body = &request.body;
+    (body.get("messages").is_some() || body.get("input").is_some())
+        && body.to_string().len() > MIN_REQUEST_BYTES
+}
+
+fn agents() -> PathBuf {
+    let agents = std::env::var_os(AGENTS);
+    agents
+        .map(PathBuf::from)
+        .unwrap_or_else(|| panic!("{AGENTS} says where the agents are; `cargo xtask agents` sets it"))
+}
+
+fn program(name: &str) -> PathBuf {
+    let program = agents().join("node_modules/.bin").join(name);
+    assert!(program.exists(), "{} is missing", program.display());
+    program
+}
