@@ -21,6 +21,8 @@ pub(super) const ACQUIRE_TIME: Duration = Duration::from_secs(5);
 const LOOK_TIME: Duration = Duration::from_secs(2);
 /// A connection that was idle for longer is tried before it is used.
 const TRUSTED_IDLE_TIME: Duration = Duration::from_millis(500);
+/// How long trying it may take, so that there is time for another one.
+const PING_TIME: Duration = Duration::from_secs(1);
 /// A connection that nobody has needed for longer is closed.
 const IDLE_TIME: Duration = Duration::from_secs(600);
 /// A connection that is older is closed: what a server keeps for it only grows.
@@ -84,7 +86,7 @@ impl Pool {
                 break (self.connect().await?, Instant::now());
             };
             // One that was lost meanwhile is dropped, and the next is tried.
-            if since.elapsed() < TRUSTED_IDLE_TIME || connection.ping().await.is_ok() {
+            if since.elapsed() < TRUSTED_IDLE_TIME || is_alive(&mut connection).await {
                 break (connection, made);
             }
         };
@@ -133,6 +135,10 @@ impl Pool {
     }
 }
 
+async fn is_alive(connection: &mut PgConnection) -> bool {
+    matches!(tokio::time::timeout(PING_TIME, connection.ping()).await, Ok(Ok(())))
+}
+
 /// A connection of the pool, and its place there. One that is dropped without having been given back was left in the
 /// middle of something: whoever waits for an answer may stop waiting at any moment.
 pub(super) struct Borrowed {
@@ -176,9 +182,11 @@ impl Drop for Borrowed {
         let Some((mut connection, made, place)) = self.inner.take() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let pool = self.pool.clone();
-        // What was asked is answered first, and a transaction that was left is rolled back before the answer.
+        // What was asked is answered first. The driver rolls back what it knows to have begun, which a transaction is not
+        // while its beginning is not answered; without one this is a warning in the server's log at most.
         runtime.spawn(async move {
-            if let Ok(Ok(())) = tokio::time::timeout(ACQUIRE_TIME, connection.ping()).await {
+            let rollback = async { connection.execute("ROLLBACK").await.map(drop) };
+            if let Ok(Ok(())) = tokio::time::timeout(ACQUIRE_TIME, rollback).await {
                 pool.put_back(connection, made);
             }
             drop(place);

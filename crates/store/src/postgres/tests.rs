@@ -202,6 +202,31 @@ async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again
     assert!(processes.contains(&process), "{process} is not among {processes:?}");
 }
 
+/// Whoever stops waiting while a transaction begins does not know whether it has.
+#[tokio::test]
+async fn a_transaction_that_was_left_while_it_began_is_over_too() {
+    let given = given().await;
+    for _ in 0..20 {
+        let mut connection = given.other.acquire().await.unwrap();
+        let mut beginning = Box::pin(super::begin(&mut connection, Some(super::BEGIN_SNAPSHOT)));
+        // Sent, and mostly not answered yet.
+        let begun = futures_util::poll!(beginning.as_mut());
+        drop((begun, beginning));
+        drop(connection);
+        let mut all = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut connection = given.other.acquire().await.unwrap();
+            // In a transaction that only reads this fails.
+            sqlx::query("CREATE TEMPORARY TABLE IF NOT EXISTS here (a INT)")
+                .execute(&mut *connection)
+                .await
+                .unwrap();
+            all.push(connection);
+        }
+        all.into_iter().for_each(super::Borrowed::give_back);
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_the_server_has_ended_is_replaced() {
     let given = given().await;
