@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::finding::shown;
 use crate::others::is_ambiguous;
-use crate::project::Project;
+use crate::project::{Kind, Project};
 
 /// A file, and who reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -61,5 +61,32 @@ pub(crate) fn of(project: &Project) -> Vec<FileCoverage> {
         }
     });
     // A name that means other things to most people is listed where an agent reads it.
-    rows.filter(|row| !row.agents.is_empty() || !is_ambiguous(&row.path)).collect()
+    let mut rows: Vec<FileCoverage> =
+        rows.filter(|row| !row.agents.is_empty() || !is_ambiguous(&row.path)).collect();
+    rows.extend(linked(project));
+    rows.sort_by(|one, other| one.path.cmp(&other.path));
+    rows
+}
+
+/// Links that lead out of the project: their texts are nobody's here, and agents read them all the same.
+fn linked(project: &Project) -> impl Iterator<Item = FileCoverage> {
+    let outside = project
+        .entries
+        .iter()
+        .filter(|entry| entry.known.is_some() && entry.kind == Kind::LinkToFile { outside: true });
+    outside.map(|entry| {
+        let files =
+            project.chains.iter().flat_map(|chain| chain.files.iter().map(move |file| (chain.agent, file)));
+        let mut agents: Vec<Reader> = Vec::new();
+        let mut bytes = 0;
+        for (agent, file) in files.filter(|(_, file)| file.path == entry.path) {
+            bytes = file.bytes;
+            let lost_bytes = file.bytes.saturating_sub(file.kept);
+            match agents.iter_mut().find(|reader| reader.agent == agent.name) {
+                Some(reader) => reader.lost_bytes = reader.lost_bytes.max(lost_bytes),
+                None => agents.push(Reader { agent: agent.name, when: When::Start, lost_bytes }),
+            }
+        }
+        FileCoverage { path: entry.path.clone(), bytes, imported: false, agents }
+    })
 }

@@ -124,7 +124,9 @@ fn not_followed(
                 }
                 // One that is not there has been reported as that.
                 let is_missing = decision.path.starts_with(&project.root) && !decision.path.is_file();
-                if is_missing || !looks_like_a_file(written.trim_end_matches(PUNCTUATION)) {
+                let is_file = looks_like_a_file(written.trim_end_matches(PUNCTUATION));
+                // Nobody is called like a way up.
+                if is_missing || !is_file && !written.starts_with("../") {
                     continue;
                 }
                 let place = (&*document.path, *line, written.as_str(), is_too_deep);

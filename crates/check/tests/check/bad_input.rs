@@ -61,6 +61,10 @@ fn links_that_lead_outside_or_nowhere() {
         project.of_rule("FW015"),
         ["AGENTS.md it is a link that leads out of the project; copy the file into it"]
     );
+    let report = project.report(&[]);
+    let row = report.files.iter().find(|file| file.path.ends_with("project/AGENTS.md")).unwrap();
+    let readers: Vec<_> = row.agents.iter().map(|reader| reader.agent).collect();
+    assert!(readers.contains(&"codex") && !readers.contains(&"foreword"), "{readers:?}");
     assert_eq!(project.of_rule("FW016"), ["CLAUDE.md it is a link to `gone.md`, which is not there"]);
 }
 

@@ -105,7 +105,7 @@ fn imports_that_lead_nowhere() {
         ),
         ("there.md", "x\n"),
         ("docs.md/x", ""),
-        ("sub/CLAUDE.md", "@CLAUDE.md\n@../there.md\n@../../outside.md\n"),
+        ("sub/CLAUDE.md", "@CLAUDE.md\n@../there.md\n@../../outside.md @../../secret\n"),
     ]);
     let found = project.findings(&["claude-code"]);
     assert_eq!(
@@ -117,6 +117,7 @@ fn imports_that_lead_nowhere() {
             "FW005 sub/CLAUDE.md:1 `@CLAUDE.md` imports the file that it is in",
             "FW006 sub/CLAUDE.md:2 Claude Code does not import `@../there.md` when started in `sub`: it leads outside",
             "FW006 sub/CLAUDE.md:3 Claude Code does not import `@../../outside.md` when started in `sub`: it leads outside",
+            "FW006 sub/CLAUDE.md:3 Claude Code does not import `@../../secret` when started in `sub`: it leads outside",
         ]
     );
 }
