@@ -6,6 +6,7 @@
 //! As in `store`, what others await is boxed: the body of an `async fn` is compiled again wherever it is awaited.
 
 mod approvals;
+mod background_jobs;
 mod call_ids;
 mod contributions;
 mod directory;
@@ -17,6 +18,7 @@ mod held_turn;
 mod history;
 mod manifests;
 mod memory_domain;
+mod memory_extraction;
 mod memory_tools;
 mod ownership;
 mod plan;

@@ -31,6 +31,8 @@ pub struct Pruned {
     pub undone_files: u64,
     /// Entries of the audit.
     pub audit_entries: u64,
+    /// Background jobs that ended.
+    pub jobs: u64,
     /// What was remembered until a time that is over.
     pub expired_memories: u64,
 }
@@ -147,6 +149,7 @@ impl Agent {
             }
             if let Some(age) = retention.hook_runs {
                 pruned.hook_runs = self.store.prune_hook_runs(None, ago(age)).await?;
+                pruned.jobs = self.store.prune_jobs(ago(age)).await?;
             }
             if let Some(age) = retention.manifests {
                 pruned.manifests = self.store.prune_manifests(None, ago(age)).await?;

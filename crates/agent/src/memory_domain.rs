@@ -15,6 +15,7 @@ use serde_json::json;
 use store::{MemoryView, Recallable, Store};
 
 use crate::document_hook::DOCUMENT_HOOK;
+use crate::memory_extraction;
 use crate::settings::AgentSettings;
 
 /// The id of the hook that brings what is remembered.
@@ -64,7 +65,12 @@ pub(crate) fn package(domain: &Arc<MemoryDomain>) -> HookPackage {
         .after(DOCUMENT_HOOK)
         .visibility(Visibility::Internal)
         .may_contribute([ContributionKind::PromptSection]);
-    HookPackage::new(PACKAGE, DOMAIN).with(policy).with(recall)
+    let package = HookPackage::new(PACKAGE, DOMAIN).with(policy).with(recall);
+    if domain.settings.extract {
+        package.with(memory_extraction::subscription(Arc::clone(domain)))
+    } else {
+        package
+    }
 }
 
 /// Decides once what the turn may do, so that whoever asks why finds it among the hooks that ran.

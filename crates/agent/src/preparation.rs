@@ -51,6 +51,8 @@ pub struct Agent {
     pub(crate) sources: Vec<Arc<dyn ToolSource>>,
     /// None where skills are switched off.
     pub(crate) skills: Option<Arc<SkillsDomain>>,
+    /// Told when a turn of this process leaves a job.
+    pub(crate) jobs_added: tokio::sync::Notify,
     /// Who this process is to the others.
     pub(crate) node: String,
 }
@@ -136,6 +138,7 @@ impl Agent {
         let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
         let runtime = HookRuntime::new(registry, recorder, HookLimits::default());
         let (cache, counter) = (Arc::default(), Arc::default());
+        let jobs_added = tokio::sync::Notify::new();
         let running = Running::new(settings.turns.limits.running);
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
@@ -143,7 +146,20 @@ impl Agent {
         // Whatever else reads files for a project must not read those.
         settings.files.private_paths.clone_from(&settings.private_paths);
         let settings = Arc::new(settings);
-        Ok(Self { store, settings, runtime, records, cache, counter, running, queues, sources, skills, node })
+        Ok(Self {
+            store,
+            settings,
+            runtime,
+            records,
+            cache,
+            counter,
+            running,
+            queues,
+            sources,
+            skills,
+            jobs_added,
+            node,
+        })
     }
 
     /// The same with one more source of tools, asked after the others.

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use hooks::{Contributed, HookRun, Recorder};
 use protocol::TurnId;
-use store::{Store, StoreError};
+use store::{NewJob, Store, StoreError};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use crate::background_jobs::new_job;
 
 /// Records that are written in one transaction.
 const BATCH: usize = 256;
@@ -35,6 +37,7 @@ pub(crate) struct Records {
 
 enum Entry {
     Run(Box<HookRun>),
+    Job(Box<NewJob>),
     /// Whoever sends it wants to know when everything before it is written.
     Written(oneshot::Sender<()>),
 }
@@ -117,8 +120,14 @@ impl Recorder for Records {
     }
 
     fn deliver(&self, run: &HookRun, contributed: Vec<Contributed>) {
-        // Nothing consumes jobs of background hooks yet; that there were some is in the record.
-        tracing::debug!(hook = run.hook_id, jobs = contributed.len(), "a background hook contributed");
+        let (Some(workspace_id), Some(turn_id)) = (&run.workspace_id, &run.turn_id) else {
+            return tracing::debug!(hook = run.hook_id, "jobs without a turn are not kept");
+        };
+        for job in contributed.iter().filter_map(|it| new_job(workspace_id, turn_id, it)) {
+            if let Err(TrySendError::Full(_)) = self.sender.try_send(Entry::Job(Box::new(job))) {
+                tracing::error!(hook = run.hook_id, "a job is lost: too many records wait to be written");
+            }
+        }
     }
 }
 
@@ -126,10 +135,11 @@ async fn write(store: Store, mut receiver: Receiver<Entry>, hurry: CancellationT
     let mut entries = Vec::new();
     while receiver.recv_many(&mut entries, BATCH).await > 0 {
         let mut runs = Vec::new();
-        let mut waiting = Vec::new();
+        let (mut jobs, mut waiting) = (Vec::new(), Vec::new());
         for entry in entries.drain(..) {
             match entry {
                 Entry::Run(run) => runs.push(*run),
+                Entry::Job(job) => jobs.push(*job),
                 Entry::Written(sender) => waiting.push(sender),
             }
         }
@@ -150,6 +160,12 @@ async fn write(store: Store, mut receiver: Receiver<Entry>, hurry: CancellationT
                 if let Err(error) = store.record_hook_runs(std::slice::from_ref(&run)).await {
                     tracing::error!(%error, hook = run.hook_id, "the record of a hook could not be written");
                 }
+            }
+        }
+        for job in jobs {
+            let turn = job.turn_id.clone();
+            if let Err(error) = store.add_job(job).await {
+                tracing::error!(%error, %turn, "a job could not be kept");
             }
         }
         for sender in waiting {

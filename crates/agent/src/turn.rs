@@ -148,7 +148,7 @@ impl Agent {
     }
 
     /// Who answers for a model, if it can be asked: what is missing is said now, and not by a turn that fails.
-    fn provider(&self, model: &ModelName) -> Result<Provider, AgentError> {
+    pub(crate) fn provider(&self, model: &ModelName) -> Result<Provider, AgentError> {
         let found = self.settings.providers.of(model);
         let provider = found.map_err(|error| AgentError::UnknownProvider(Box::new(error)))?;
         provider.check_key().map_err(|error| AgentError::Provider(Box::new(error)))?;
@@ -335,8 +335,9 @@ impl HeldTurn {
         self.finish(&outcome).await;
         self.agent.records.release(self.id());
         let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };
-        if let Err(error) = self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
-            tracing::warn!(%error, turn = %self.id(), "a hook failed after a turn");
+        match self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
+            Ok(ran) => self.agent.keep_jobs(self.workspace_id(), self.id(), &ran.contributions).await,
+            Err(error) => tracing::warn!(%error, turn = %self.id(), "a hook failed after a turn"),
         }
     }
 

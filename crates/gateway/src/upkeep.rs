@@ -26,6 +26,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Vec<JoinHandle<()>> {
         tokio::spawn(look_after_tokens(Arc::clone(shared), tokens_changed)),
         tokio::spawn(apply_retention(Arc::clone(shared))),
         tokio::spawn(look_after_turns(Arc::clone(shared))),
+        tokio::spawn(do_jobs(Arc::clone(shared))),
         tokio::spawn(write_counts(Arc::clone(shared))),
     ]
 }
@@ -105,6 +106,19 @@ async fn look_after_turns(shared: Arc<Shared>) {
             Err(error) => tracing::warn!(%error, "turns of gateways that are gone could not be failed"),
         }
         tokio::time::sleep(SWEEP_EVERY).await;
+    }
+}
+
+/// Does what hooks asked to be done after turns: when one of this gateway has asked, and every few seconds, because
+/// another gateway may have died over it.
+async fn do_jobs(shared: Arc<Shared>) {
+    loop {
+        match shared.agent.run_due_jobs().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "did background jobs"),
+            Err(error) => tracing::warn!(%error, "background jobs could not be looked for"),
+        }
+        shared.agent.job_added(SWEEP_EVERY).await;
     }
 }
 

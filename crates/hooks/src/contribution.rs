@@ -8,6 +8,7 @@ use protocol::prompt::{PromptDiagnostic, PromptTruncation};
 use serde_json::Value;
 use strum::VariantArray as _;
 
+use crate::Retries;
 use crate::registry::RegisteredHook;
 
 /// Something a hook adds to a turn.
@@ -140,6 +141,8 @@ pub struct Contributed {
     pub subscription_id: String,
     /// Who may be shown it.
     pub visibility: Visibility,
+    /// How often it is tried, if it is a job.
+    pub retries: Retries,
     /// Whether its text was cut.
     pub truncation: PromptTruncation,
     pub contribution: Contribution,
@@ -156,6 +159,7 @@ impl Contributed {
             hook_id: entry.subscription.hook_id.clone(),
             subscription_id: entry.subscription.id.clone(),
             visibility: entry.subscription.visibility,
+            retries: entry.subscription.retries,
             truncation,
             contribution,
         }

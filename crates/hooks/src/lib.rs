@@ -69,4 +69,4 @@ pub use protocol::hook::{
 pub use record::{MemoryRecorder, Recorder};
 pub use registry::{HookRegistry, MAX_ID_BYTES};
 pub use runtime::{HookLimits, HookRuntime};
-pub use subscription::{HookPackage, HookSubscription, MAX_TIMEOUT};
+pub use subscription::{HookPackage, HookSubscription, MAX_TIMEOUT, Retries};

@@ -19,7 +19,10 @@ use crate::merge::{Merge, settle};
 use crate::preview::preview;
 use crate::record::OpenRun;
 use crate::registry::{Plan, RegisteredHook};
-use crate::{FailureCause, HookContext, HookError, HookRegistry, PhaseOutcome, Recorder, TurnContext};
+use crate::{
+    FailureCause, HookContext, HookError, HookRegistry, HookResult, PhaseOutcome, Recorder, Retries,
+    TurnContext,
+};
 
 /// How much may happen at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,12 +197,27 @@ pub(crate) fn start(
 }
 
 async fn run(entry: Arc<RegisteredHook>, context: HookContext) -> (Ended, Instant) {
-    let result = entry.subscription.hook.clone().start(context).await;
+    let result = try_often_enough(&entry, context).await;
     let ended = match result {
         Ok(contributions) => admit(&entry.subscription, contributions),
         Err(failure) => Err(RunFailure { cause: FailureCause::Error, preview: preview(failure.message()) }),
     };
     (ended, Instant::now())
+}
+
+/// Runs a hook until it succeeds, has been tried as often as it asks for, or would be late after a pause.
+async fn try_often_enough(entry: &RegisteredHook, context: HookContext) -> HookResult {
+    let Retries { max_attempts, mut back_off } = entry.subscription.retries;
+    let mut attempt = 1;
+    loop {
+        let result = entry.subscription.hook.clone().start(context.clone()).await;
+        if result.is_ok() || attempt >= max_attempts || Instant::now() + back_off >= context.deadline {
+            return result;
+        }
+        tokio::time::sleep(back_off).await;
+        back_off = back_off.saturating_mul(2);
+        attempt += 1;
+    }
 }
 
 /// What is shown of a task that did not return.

@@ -12,6 +12,22 @@ use crate::{Budget, Capabilities, Contribution, Hook};
 /// The longest timeout a subscription may ask for; one without an end would be none.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
+/// How often a hook is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retries {
+    /// How often in all, the first time included.
+    pub max_attempts: u32,
+    /// How long to wait after the first failure; twice as long after each further one.
+    pub back_off: Duration,
+}
+
+/// Once.
+impl Default for Retries {
+    fn default() -> Self {
+        Self { max_attempts: 1, back_off: Duration::ZERO }
+    }
+}
+
 /// One hook in one phase.
 ///
 /// Unless told otherwise it is blocking, best effort, internal, of priority 0, and may contribute nothing.
@@ -23,6 +39,7 @@ pub struct HookSubscription {
     pub(crate) execution: Execution,
     pub(crate) failure: FailurePolicy,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) retries: Retries,
     pub(crate) priority: i32,
     pub(crate) before: Vec<String>,
     pub(crate) after: Vec<String>,
@@ -44,6 +61,7 @@ impl HookSubscription {
             execution: Execution::Blocking,
             failure: FailurePolicy::default(),
             timeout: None,
+            retries: Retries::default(),
             priority: 0,
             before: Vec::new(),
             after: Vec::new(),
@@ -83,6 +101,13 @@ impl HookSubscription {
     /// Sets the timeout, where the usual one of the execution does not fit.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets how often the hook is tried when it says that it failed, as long as its timeout allows; one that panics is not
+    /// tried again. The background jobs that it contributes are tried as often, however long that takes.
+    pub fn retries(mut self, retries: Retries) -> Self {
+        self.retries = retries;
         self
     }
 
@@ -140,6 +165,7 @@ impl fmt::Debug for HookSubscription {
             .field("execution", &self.execution)
             .field("failure", &self.failure)
             .field("timeout", &self.given_timeout())
+            .field("retries", &self.retries)
             .field("priority", &self.priority)
             .field("before", &self.before)
             .field("after", &self.after)

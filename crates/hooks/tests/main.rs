@@ -8,4 +8,5 @@ mod cancellation;
 mod contributions;
 mod policies;
 mod registration;
+mod retries;
 mod sequence;

@@ -12,11 +12,13 @@
 
 #![warn(missing_docs)]
 
+mod extraction;
 mod policy;
 mod recall;
 mod settings;
 mod terms;
 
+pub use extraction::{EXTRACTION_REQUEST, Extracted, exchange, extracted};
 pub use policy::{Policy, asks_not_to_remember};
 pub use recall::{MAX_RECALLED, Recall, best, recall_text};
 pub use settings::MemorySettings;

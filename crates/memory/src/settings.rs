@@ -7,10 +7,12 @@ pub struct MemorySettings {
     pub enabled: bool,
     /// Whether its tools are in a request only once a model has asked for them.
     pub hidden: bool,
+    /// Whether a model is asked after each turn what of it to remember.
+    pub extract: bool,
 }
 
 impl Default for MemorySettings {
     fn default() -> Self {
-        Self { enabled: true, hidden: true }
+        Self { enabled: true, hidden: true, extract: false }
     }
 }

@@ -98,7 +98,7 @@ impl Store {
     }
 }
 
-fn check(new: &NewMemory, now: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn check(new: &NewMemory, now: Timestamp) -> Result<(), StoreError> {
     name::check("category", &new.category)?;
     name::check_text("text", &new.text)?;
     if new.text.trim().is_empty() {
@@ -113,7 +113,7 @@ fn check(new: &NewMemory, now: Timestamp) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn add(
+pub(crate) async fn add(
     on: &mut On<'_>,
     view: &MemoryView,
     new: &NewMemory,

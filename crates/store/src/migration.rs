@@ -110,6 +110,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "m0017_jobs",
+        both: include_str!("migration/m0017_jobs.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

@@ -8,6 +8,7 @@ mod budgets;
 mod conversation;
 mod directories;
 mod documents;
+mod extraction;
 mod fixture;
 mod hidden_tools;
 mod hook_runs;

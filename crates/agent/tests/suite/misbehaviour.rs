@@ -101,7 +101,7 @@ async fn the_prompt_is_there_and_says_what_is_missing() {
             let run = runs.iter().find(|run| run.hook_id == *hook_id).unwrap();
             assert_eq!((run.status.name(), run.phase), (*status, phase), "{deed:?}");
         }
-        assert_eq!(runs.len(), DEEDS.len() + 3, "also the good one and our own two, in {phase}");
+        assert_eq!(runs.len(), DEEDS.len() + 5, "also the good one and our own four, in {phase}");
         let everything = format!("{manifest:?} {runs:?}");
         assert!(!everything.contains("abcdefghijklmnop"), "{everything}");
         assert!(section(&compiled, "agents_md").unwrap().contains("From the document."));

@@ -421,6 +421,11 @@ pub(crate) const KEYS: &[Key] = &[
         memory.hidden,
         "Leaves the tools for memory out of requests until a model asks for them."
     ),
+    key!(
+        "memory.extract",
+        memory.extract,
+        "Asks a model after each turn what of it to remember, which costs a request."
+    ),
     key!("retention.hook_runs", retention.hook_runs as Period, "How long the records of hooks are kept."),
     key!(
         "retention.prompt_texts",

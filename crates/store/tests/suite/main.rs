@@ -22,6 +22,7 @@ mod folders;
 mod forgetting;
 mod history;
 mod hook_runs;
+mod jobs;
 mod leases;
 mod manifests;
 mod memories;

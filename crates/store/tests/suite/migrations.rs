@@ -193,7 +193,7 @@ fn what_the_version_before_wrote_can_be_read(engine: Engine) {
         let later = ["m0006_operators", "m0007_instance", "m0008_standing", "m0009_audit"];
         let last = ["m0010_moved_out", "m0011_frozen_sessions", "m0012_names", "m0013_how_decided"];
         let tools = ["m0014_requested_tools"];
-        let memory = ["m0015_memory", "m0016_memory_use"];
+        let memory = ["m0015_memory", "m0016_memory_use", "m0017_jobs"];
         assert_eq!(applied, [&known[..], &later, &last, &tools, &memory].concat());
         connection.close().await;
     });

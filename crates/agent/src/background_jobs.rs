@@ -1,0 +1,103 @@
+//! Background jobs: what hooks ask to be done after a turn, by whichever gateway comes first.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use hooks::{BackgroundJob, Contributed, Contribution, Retries};
+use protocol::{TurnId, WorkspaceId};
+use store::{ClaimedJob, JobFailure, JobRetries, NewJob, NewMemory};
+
+use crate::error::AgentError;
+use crate::memory_extraction;
+use crate::preparation::Agent;
+
+/// How long a job counts as being worked on by whoever claimed it.
+const LEASE: Duration = Duration::from_secs(180);
+/// How long one may take: less than that, so that no other gateway begins it meanwhile.
+const TIME: Duration = Duration::from_secs(120);
+
+/// What a job has found out, which is written with its end.
+pub(crate) struct JobDone {
+    pub(crate) memories: Vec<NewMemory>,
+    /// In whose name.
+    pub(crate) actor: Option<String>,
+}
+
+/// The job that a hook contributed to a turn, if it is one.
+pub(crate) fn new_job(
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+    contributed: &Contributed,
+) -> Option<NewJob> {
+    let Contribution::BackgroundJob(BackgroundJob { kind, payload }) = &contributed.contribution else {
+        return None;
+    };
+    let Retries { max_attempts, back_off } = contributed.retries;
+    Some(NewJob {
+        workspace_id: workspace_id.clone(),
+        turn_id: turn_id.clone(),
+        kind: kind.clone(),
+        payload: payload.clone(),
+        retries: JobRetries { max_attempts, back_off },
+    })
+}
+
+impl Agent {
+    /// Keeps the jobs that the hooks of a turn contributed. What cannot be kept is said in the log: the turn has ended.
+    pub(crate) async fn keep_jobs(
+        &self,
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+        contributions: &[Contributed],
+    ) {
+        for contributed in contributions {
+            let Some(job) = new_job(workspace_id, turn_id, contributed) else { continue };
+            match self.store.add_job(job).await {
+                Ok(()) => self.jobs_added.notify_one(),
+                Err(error) => {
+                    tracing::error!(%error, hook = contributed.hook_id, turn = %turn_id, "a job could not be kept");
+                }
+            }
+        }
+    }
+
+    /// Waits until a job may have come, for at most so long.
+    pub fn job_added(&self, at_most: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move { drop(tokio::time::timeout(at_most, self.jobs_added.notified()).await) })
+    }
+
+    /// Does the jobs that are due, one after the other, and says how many were done.
+    pub fn run_due_jobs(&self) -> BoxFuture<'_, Result<usize, AgentError>> {
+        Box::pin(async move {
+            let mut done = 0;
+            while let Some(job) = self.store.claim_job(&self.node, LEASE).await? {
+                let worked = match tokio::time::timeout(TIME, self.work_on(&job)).await {
+                    Ok(worked) => worked,
+                    Err(_) => Err(format!("it took longer than {TIME:?}")),
+                };
+                match worked {
+                    Ok(JobDone { memories, actor }) => {
+                        // What another gateway has done meanwhile is done.
+                        let actor = actor.as_deref();
+                        done += usize::from(self.store.finish_job(&job, &self.node, memories, actor).await?);
+                    }
+                    Err(error) => {
+                        let ClaimedJob { kind, turn_id, attempt, .. } = &job;
+                        tracing::warn!(error, kind, turn = %turn_id, attempt, "a job failed");
+                        if self.store.fail_job(&job, &self.node, &error).await? == JobFailure::GivenUp {
+                            tracing::error!(error, kind, turn = %turn_id, "a job is given up");
+                        }
+                    }
+                }
+            }
+            Ok(done)
+        })
+    }
+
+    async fn work_on(&self, job: &ClaimedJob) -> Result<JobDone, String> {
+        match job.kind.as_str() {
+            memory_extraction::KIND => self.extract(job).await.map_err(|error| error.to_string()),
+            kind => Err(format!("this version of foreword knows no job `{kind}`")),
+        }
+    }
+}

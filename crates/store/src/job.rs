@@ -1,0 +1,208 @@
+//! Background jobs: rows that any gateway claims, that survive it, and that are done once.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use protocol::{Timestamp, TurnId, WorkspaceId};
+use serde_json::Value as Json;
+
+use crate::column::{to_json, values};
+use crate::memory_change::{self, NewMemory};
+use crate::memory_item::MemoryView;
+use crate::on::{Columns, On};
+use crate::retention::OldRows;
+use crate::{Store, StoreError, name};
+
+/// A turn's job of a kind; a turn has one of each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewJob {
+    pub workspace_id: WorkspaceId,
+    pub turn_id: TurnId,
+    pub kind: String,
+    pub payload: Json,
+    pub retries: JobRetries,
+}
+
+/// How often a job is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobRetries {
+    /// How often in all, the first time included.
+    pub max_attempts: u32,
+    /// How long to wait after the first failure; twice as long after each further one.
+    pub back_off: Duration,
+}
+
+/// A job that somebody has claimed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimedJob {
+    pub id: String,
+    pub workspace_id: WorkspaceId,
+    pub turn_id: TurnId,
+    pub kind: String,
+    pub payload: Json,
+    /// Which time it is tried.
+    pub attempt: u32,
+}
+
+/// What became of a job that could not be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobFailure {
+    /// It is tried again then.
+    WaitsUntil(Timestamp),
+    /// It has been tried often enough.
+    GivenUp,
+    /// Another gateway has it, or has done it.
+    NotHeld,
+}
+
+const ENDED: OldRows = OldRows {
+    delete: "DELETE FROM background_job WHERE id IN",
+    select: "SELECT id FROM background_job WHERE finished_at < $1",
+    order: "id",
+};
+
+impl Store {
+    /// Adds a job, unless the turn has one of its kind.
+    pub fn add_job(&self, job: NewJob) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            const INSERT: &str =
+                "INSERT INTO background_job (id, workspace_id, turn_id, kind, payload, status, attempts,
+                    max_attempts, back_off_ms, due_at, created_at)
+                VALUES ($1, $2, $3, $4, $5, 'waiting', 0, $6, $7, $8, $8) ON CONFLICT DO NOTHING";
+            name::check("kind", &job.kind)?;
+            let payload = to_json(&job.payload)?;
+            name::check_text("payload", &payload)?;
+            let id = uuid::Uuid::now_v7().to_string();
+            let back_off = u64::try_from(job.retries.back_off.as_millis()).unwrap_or(u64::MAX);
+            self.write(async move |on: &mut On<'_>| {
+                let NewJob { workspace_id, turn_id, kind, retries, .. } = &job;
+                let max_attempts = retries.max_attempts.max(1);
+                let values =
+                    values![&id, workspace_id, turn_id, kind, &payload, max_attempts, back_off, on.now()];
+                on.execute(INSERT, values).await.map(drop)
+            })
+            .await
+        })
+    }
+
+    /// Claims a job that is due, or that its gateway did not finish in time.
+    pub fn claim_job<'a>(
+        &'a self,
+        owner: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Option<ClaimedJob>, StoreError>> {
+        Box::pin(async move {
+            // Read first: on most gateways there is never one.
+            const DUE: &str = "SELECT id FROM background_job WHERE status IN ('waiting', 'running') AND due_at <= $1 LIMIT 1";
+            let now = self.now();
+            let due = async move |on: &mut On<'_>| {
+                Ok(on.one_by_key(DUE, values![now], |mut row| row.next::<String>()).await?.is_some())
+            };
+            if !self.read(due).await? {
+                return Ok(None);
+            }
+            let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
+            let claim = format!(
+                "UPDATE background_job SET status = 'running', owner = $1, attempts = attempts + 1, due_at = $2
+                WHERE id = (SELECT id FROM background_job WHERE status IN ('waiting', 'running') AND due_at <= $3
+                    ORDER BY due_at, id LIMIT 1{lock})
+                RETURNING id, workspace_id, turn_id, kind, payload, attempts"
+            );
+            let owner = owner.to_owned();
+            self.write(async move |on: &mut On<'_>| {
+                let (now, until) = (on.now(), later(on.now(), lease));
+                on.one_by_key(claim, values![&owner, until, now], read_job).await
+            })
+            .await
+        })
+    }
+
+    /// Ends a job with what it found out, in one transaction; false when another gateway has it by now, and nothing was
+    /// written.
+    pub fn finish_job<'a>(
+        &'a self,
+        job: &'a ClaimedJob,
+        owner: &'a str,
+        memories: Vec<NewMemory>,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            const FINISH: &str =
+                "UPDATE background_job SET status = 'done', owner = NULL, error = NULL, finished_at = $1
+                WHERE id = $2 AND owner = $3 AND attempts = $4";
+            let now = self.now();
+            memories.iter().try_for_each(|new| memory_change::check(new, now))?;
+            let memories: Vec<_> =
+                memories.into_iter().map(|new| (memory::IndexTerms::of(&new.text), new)).collect();
+            let (job, owner, actor) = (job.clone(), owner.to_owned(), actor.map(str::to_owned));
+            self.write(async move |on: &mut On<'_>| {
+                let values = values![on.now(), &job.id, &owner, job.attempt];
+                if on.execute(FINISH, values).await? == 0 {
+                    on.discard();
+                    return Ok(false);
+                }
+                let view = MemoryView { workspace_id: job.workspace_id, owner: None, thread_id: None };
+                for (terms, new) in &memories {
+                    memory_change::add(on, &view, new, terms, actor.as_deref()).await?;
+                }
+                Ok(true)
+            })
+            .await
+        })
+    }
+
+    /// Says that a job could not be done: it is tried again later, or given up.
+    pub fn fail_job<'a>(
+        &'a self,
+        job: &'a ClaimedJob,
+        owner: &'a str,
+        error: &'a str,
+    ) -> BoxFuture<'a, Result<JobFailure, StoreError>> {
+        Box::pin(async move {
+            const HELD: &str = "SELECT max_attempts, back_off_ms FROM background_job
+                WHERE id = $1 AND owner = $2 AND attempts = $3";
+            const AGAIN: &str = "UPDATE background_job SET status = 'waiting', owner = NULL, error = $1, due_at = $2 WHERE id = $3";
+            const GIVE_UP: &str = "UPDATE background_job SET status = 'failed', owner = NULL, error = $1, finished_at = $2 WHERE id = $3";
+            let (job, owner, error) = (job.clone(), owner.to_owned(), error.replace('\0', ""));
+            self.write(async move |on: &mut On<'_>| {
+                let values = values![&job.id, &owner, job.attempt];
+                let read = |mut row: Columns<'_>| Ok((row.next::<u32>()?, row.next::<u64>()?));
+                let Some((max_attempts, back_off)) = on.one_by_key(HELD, values, read).await? else {
+                    on.discard();
+                    return Ok(JobFailure::NotHeld);
+                };
+                let now = on.now();
+                if job.attempt >= max_attempts {
+                    on.execute(GIVE_UP, values![&error, now, &job.id]).await?;
+                    return Ok(JobFailure::GivenUp);
+                }
+                let factor = 1_u64 << (job.attempt.saturating_sub(1)).min(16);
+                let until = later(now, Duration::from_millis(back_off.saturating_mul(factor)));
+                on.execute(AGAIN, values![&error, until, &job.id]).await?;
+                Ok(JobFailure::WaitsUntil(until))
+            })
+            .await
+        })
+    }
+
+    /// Forgets the jobs that ended before a moment, and says how many.
+    pub fn prune_jobs(&self, older_than: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.prune(&ENDED, None, older_than).await })
+    }
+}
+
+fn read_job(mut row: Columns<'_>) -> Result<ClaimedJob, StoreError> {
+    Ok(ClaimedJob {
+        id: row.next()?,
+        workspace_id: row.next()?,
+        turn_id: row.next()?,
+        kind: row.next()?,
+        payload: row.json("job")?,
+        attempt: row.next()?,
+    })
+}
+
+fn later(now: Timestamp, time: Duration) -> Timestamp {
+    let milliseconds = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_milliseconds(now.milliseconds().saturating_add(milliseconds))
+}

@@ -1,0 +1,124 @@
+//! Background jobs: claimed by one gateway at a time, tried again, done once.
+
+use std::time::Duration;
+
+use protocol::Turn;
+use serde_json::json;
+use store::{ClaimedJob, JobFailure, JobRetries, MemoryFilter, MemoryPlace, MemoryView, NewJob, NewMemory};
+
+use crate::fixture::{Fixture, from_now};
+use crate::memories::new;
+
+const LEASE: Duration = Duration::from_secs(60);
+
+async fn turn(given: &Fixture) -> Turn {
+    given.turn(&given.thread(None, "thread").await).await
+}
+
+async fn add(given: &Fixture, turn: &Turn, kind: &str, max_attempts: u32) {
+    let job = NewJob {
+        workspace_id: given.workspace.clone(),
+        turn_id: turn.id.clone(),
+        kind: kind.to_owned(),
+        payload: json!({ "of": kind }),
+        retries: JobRetries { max_attempts, back_off: Duration::from_secs(30) },
+    };
+    given.store.add_job(job).await.unwrap();
+}
+
+async fn claim(given: &Fixture, owner: &str) -> Option<ClaimedJob> {
+    given.store.claim_job(owner, LEASE).await.unwrap()
+}
+
+/// Makes it look as if everything that waits were due.
+async fn let_time_pass(given: &Fixture) {
+    let connection = given.connection().await;
+    connection.execute("UPDATE background_job SET due_at = 1").await.unwrap();
+    connection.close().await;
+}
+
+fn fact(given: &Fixture, text: &str) -> NewMemory {
+    new(MemoryPlace::Workspace(given.workspace.clone()), text)
+}
+
+async fn remembered(given: &Fixture) -> Vec<String> {
+    let view = MemoryView { workspace_id: given.workspace.clone(), owner: None, thread_id: None };
+    let filter = MemoryFilter { limit: 9, ..MemoryFilter::default() };
+    let items = given.store.memories(&view, filter).await.unwrap();
+    items.into_iter().filter_map(|item| item.text).collect()
+}
+
+both_databases!(a_job_is_claimed_by_one_and_done_once, async |given| {
+    assert_eq!(claim(given, "a").await, None);
+    let turn = turn(given).await;
+    add(given, &turn, "k", 3).await;
+    // A turn has one job of a kind, however often it is asked for.
+    add(given, &turn, "k", 3).await;
+    let job = claim(given, "a").await.unwrap();
+    assert_eq!((job.kind.as_str(), &job.payload, job.attempt), ("k", &json!({ "of": "k" }), 1));
+    assert_eq!((job.turn_id.clone(), claim(given, "b").await), (turn.id, None));
+    let done = given.store.finish_job(&job, "a", vec![fact(given, "one")], Some("ada")).await.unwrap();
+    assert!(done);
+    assert!(!given.store.finish_job(&job, "a", vec![fact(given, "two")], None).await.unwrap());
+    assert_eq!((remembered(given).await, claim(given, "a").await), (vec!["one".to_owned()], None));
+    assert_eq!(given.store.prune_jobs(from_now(60_000)).await.unwrap(), 1);
+});
+
+both_databases!(a_job_of_a_gateway_that_died_is_taken_over, async |given| {
+    let turn = turn(given).await;
+    add(given, &turn, "k", 3).await;
+    let lost = claim(given, "dead").await.unwrap();
+    let_time_pass(given).await;
+    let job = claim(given, "living").await.unwrap();
+    assert_eq!((&job.id, job.attempt), (&lost.id, 2));
+    // The dead one was only slow: what it found out later is not written.
+    assert!(!given.store.finish_job(&lost, "dead", vec![fact(given, "late")], None).await.unwrap());
+    assert_eq!(given.store.fail_job(&lost, "dead", "late").await.unwrap(), JobFailure::NotHeld);
+    assert!(given.store.finish_job(&job, "living", vec![fact(given, "in time")], None).await.unwrap());
+    assert_eq!(remembered(given).await, ["in time"]);
+});
+
+both_databases!(a_job_that_fails_waits_and_is_given_up_at_last, async |given| {
+    let turn = turn(given).await;
+    add(given, &turn, "k", 3).await;
+    for (attempt, wait) in [(1, 30_000), (2, 60_000)] {
+        let job = claim(given, "a").await.unwrap();
+        assert_eq!(job.attempt, attempt);
+        let before = given.store.now().milliseconds();
+        let JobFailure::WaitsUntil(until) = given.store.fail_job(&job, "a", "no\0luck").await.unwrap() else {
+            panic!("it is tried again")
+        };
+        let waits = until.milliseconds() - before;
+        assert!((wait..wait + 30_000).contains(&waits), "{waits}");
+        assert_eq!(claim(given, "a").await, None);
+        let_time_pass(given).await;
+    }
+    let job = claim(given, "b").await.unwrap();
+    assert_eq!(given.store.fail_job(&job, "b", "still none").await.unwrap(), JobFailure::GivenUp);
+    let_time_pass(given).await;
+    assert_eq!(claim(given, "a").await, None);
+    assert_eq!(given.column("SELECT error FROM background_job").await, ["still none"]);
+});
+
+both_databases!(many_gateways_share_the_jobs, async |given| {
+    let mut expected = Vec::new();
+    for _ in 0..12 {
+        let turn = turn(given).await;
+        add(given, &turn, "k", 3).await;
+        expected.push(turn.id);
+    }
+    let worker = async |owner: &'static str| {
+        let store = given.another_store().await;
+        let mut done = Vec::new();
+        while let Some(job) = store.claim_job(owner, LEASE).await.unwrap() {
+            assert!(store.finish_job(&job, owner, Vec::new(), None).await.unwrap());
+            done.push(job.turn_id);
+        }
+        store.close().await;
+        done
+    };
+    let (one, two, three) = tokio::join!(worker("one"), worker("two"), worker("three"));
+    let mut done = [one, two, three].concat();
+    done.sort();
+    assert_eq!(done, expected);
+});
