@@ -46,7 +46,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A hundred files a directory; every fiftieth directory has instructions.
+/// A hundred files a directory; every fiftieth directory has instructions, which name a file that is there and one that is not.
 fn create(root: &Path, directories: usize) -> anyhow::Result<usize> {
     fs::create_dir_all(root.join(".git"))?;
     let mut files = 0;
@@ -58,7 +58,10 @@ fn create(root: &Path, directories: usize) -> anyhow::Result<usize> {
             files += 1;
         }
         if index % 50 == 0 {
-            fs::write(directory.join("AGENTS.md"), format!("Sources are in `module{index}/file1.rs`.\n"))?;
+            fs::write(
+                directory.join("AGENTS.md"),
+                format!("Sources are in `module{index}/file1.rs` and `old/module{index}.rs`.\n"),
+            )?;
             files += 1;
         }
     }

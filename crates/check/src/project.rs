@@ -61,6 +61,8 @@ pub(crate) struct Project {
     pub(crate) root: PathBuf,
     /// What was asked about.
     pub(crate) directory: PathBuf,
+    /// It and all below it.
+    pub(crate) directories: Vec<PathBuf>,
     pub(crate) agents: Vec<&'static Profile>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) chains: Vec<Chain>,
@@ -88,6 +90,7 @@ impl Project {
         let mut project = Self {
             root: root.to_owned(),
             directory: directory.to_owned(),
+            directories: tree.directories().iter().map(|directory| directory.path.clone()).collect(),
             agents: policy.agents().to_vec(),
             entries: Vec::new(),
             chains: Vec::new(),

@@ -34,5 +34,5 @@ pub(crate) fn run(project: &Project, policy: &Policy, findings: &mut Findings<'_
         commands::run(project, document, policy, &shell::commands(document), &mut search, findings);
     }
     contradictions::run(project, findings);
-    search.run(&project.root, findings);
+    search.run(project, findings);
 }

@@ -311,3 +311,24 @@ fn settings_decide_what_counts() {
     project.settings.ignore = vec!["AGENTS.md".to_owned()];
     assert_eq!(project.report(&[]).findings, []);
 }
+
+#[test]
+fn a_part_of_a_project_is_judged_as_a_part() {
+    let mut project = Project::new(&[
+        ("AGENTS.md", "Root.\n"),
+        ("web/AGENTS.md", "See `lib/there.rs` and `lib/gone.rs`; run `npm run build` or `npm run gone`.\n"),
+        ("web/package.json", "{}"),
+        ("core/lib/there.rs", ""),
+        ("core/package.json", r#"{"scripts": {"build": "x"}}"#),
+    ]);
+    let whole = project.findings(&["codex"]);
+    project.directory = project.root.join("web");
+    assert_eq!(project.findings(&["codex"]), whole);
+    assert_eq!(
+        whole,
+        [
+            "FW008 web/AGENTS.md:1 `lib/gone.rs` does not exist",
+            "FW009 web/AGENTS.md:1 no package.json has a script `gone`",
+        ]
+    );
+}

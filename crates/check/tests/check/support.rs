@@ -8,6 +8,8 @@ use check::{CheckSettings, Policy, Report, Request, check};
 pub(crate) struct Project {
     _directory: tempfile::TempDir,
     pub(crate) root: PathBuf,
+    /// What is checked: the root, unless a test says otherwise.
+    pub(crate) directory: PathBuf,
     pub(crate) settings: CheckSettings,
 }
 
@@ -16,7 +18,8 @@ impl Project {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap().join("project");
-        let project = Self { _directory: directory, root, settings: CheckSettings::default() };
+        let project =
+            Self { _directory: directory, directory: root.clone(), root, settings: CheckSettings::default() };
         // What Git takes for a repository.
         project.write(".git/HEAD", "ref: refs/heads/main\n");
         project.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
@@ -41,7 +44,7 @@ impl Project {
     pub(crate) fn report(&self, agents: &[&str]) -> Report {
         let agents: Vec<String> = agents.iter().map(|name| (*name).to_owned()).collect();
         let policy = Policy::new(&self.settings, &agents).unwrap();
-        check(Request { directory: &self.root, config: &Default::default(), policy }).unwrap()
+        check(Request { directory: &self.directory, config: &Default::default(), policy }).unwrap()
     }
 
     /// Findings as `CODE path:line message`, without those about agents that read nothing and files that are not judged.
