@@ -342,7 +342,7 @@ mod tests {
     fn arrows_that_are_not() {
         for (arrow, expected) in [
             ("rpc > path/store", "is not above"),
-            ("skills > path/memory", "is not above"),
+            ("hooks > path/memory", "is not above"),
             ("client > path/measure", "dev-dependencies only"),
             ("xtask > path/store", "only `protocol`"),
             ("gateway > sqlx", "belongs to store"),

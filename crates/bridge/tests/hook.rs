@@ -1,5 +1,7 @@
 //! What an agent's hook gets to tell its model.
 
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
 use std::path::{Path, PathBuf};
 
 use bridge::Connected;

@@ -1,5 +1,7 @@
 //! What is written into agents' settings, and taken out again.
 
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
 use std::path::{Path, PathBuf};
 
 use bridge::install::{Installation, Scope};

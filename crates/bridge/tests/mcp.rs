@@ -1,5 +1,7 @@
 //! The protocol of the MCP server, with an offer of its own.
 
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
 use std::io::{BufRead as _, BufReader, Cursor, Write as _};
 use std::sync::Mutex;
 use std::time::Duration;

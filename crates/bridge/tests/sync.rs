@@ -1,5 +1,7 @@
 //! What a tree of AGENTS.md files gets beside it.
 
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
 use std::path::{Path, PathBuf};
 
 use bridge::sync::{self, Means, Plan};

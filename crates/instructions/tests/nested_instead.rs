@@ -1,5 +1,7 @@
 //! What Claude Code brings in when a tool reads a file, as the real one did (2.1.325).
 
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
 use std::path::Path;
 
 use instructions::{CLAUDE_CODE, FileSettings, Request, survey_reading};
