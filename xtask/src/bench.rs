@@ -41,6 +41,7 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark { name: "compare", package: "foreword-compare", then: None, database: Database::None },
     Benchmark { name: "skills", package: "foreword-skills", then: None, database: Database::None },
+    Benchmark { name: "mcp", package: "foreword-mcp", then: None, database: Database::None },
     Benchmark { name: "sandbox", package: "foreword-sandbox", then: None, database: Database::None },
     Benchmark { name: "store", package: "foreword-store", then: None, database: Database::Postgres },
     Benchmark { name: "gateway", package: "foreword-gateway", then: None, database: Database::Postgres },

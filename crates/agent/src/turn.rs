@@ -105,7 +105,7 @@ impl Agent {
                 actor: actor.name.clone(),
                 reach,
                 skills: start.skills.clone(),
-                tool_domains: Vec::new(),
+                tool_domains: start.mcp.iter().map(|name| protocol::mcp::tool_domain(name)).collect(),
             };
             let subject = self.load(&request).await?;
             self.check_skills(&subject).await?;

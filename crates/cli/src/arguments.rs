@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use self::bridge::{Hook, Install, Mcp, ScopeName, Sync};
+pub(crate) use self::bridge::{Hook, Install, Mcp, McpCommand, ScopeName, Sync};
 pub(crate) use self::check::Check;
 pub(crate) use self::document::{Doc, DocSave, InScope};
 pub(crate) use self::help::command as command_line;

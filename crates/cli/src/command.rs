@@ -12,6 +12,7 @@ mod hook;
 mod init;
 mod install;
 mod mcp;
+mod mcp_status;
 mod memory;
 mod profile;
 mod prompt;
@@ -31,7 +32,7 @@ mod workspace;
 
 use gateway::{Existing, RestoredTokens};
 
-use crate::arguments::Command;
+use crate::arguments::{Command, McpCommand};
 use crate::completion;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -52,7 +53,10 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Watch { path, .. } => watch::run(&context, path.as_deref()).await,
         Command::Hook(arguments) => hook::run(&context, &arguments.agent),
         Command::Install(arguments) => install::run(&context, &arguments),
-        Command::Mcp(arguments) => mcp::run(&context, &arguments).await,
+        Command::Mcp(arguments) => match arguments.command {
+            Some(McpCommand::Status) => mcp_status::run(&context).await,
+            None => mcp::run(&context, &arguments).await,
+        },
         Command::Sync(arguments) => sync::run(&context, &arguments),
         Command::Skill(command) => skill::run(&context, &command),
         Command::Trust(arguments) => trust::run(&context, &arguments),

@@ -59,6 +59,7 @@ pages! {
     guide "docs/guide.md"
     how_to "docs/how-to.md"
     memory "docs/memory.md"
+    mcp "docs/mcp.md"
     operations "docs/operations.md"
     prompts "docs/prompts.md"
     protocol "docs/protocol.md"

@@ -5,6 +5,7 @@ mod document;
 mod events;
 mod folder;
 mod initialize;
+mod mcp;
 mod memory;
 mod prompt;
 mod skill;
@@ -74,6 +75,7 @@ pub(crate) fn router() -> Router {
         .on::<method::MemoryForget, _>(memory::forget)
         .on::<method::MemoryExport, _>(memory::export)
         .on::<method::MemoryImport, _>(memory::import)
+        .on::<method::McpStatus, _>(mcp::status)
         .on_reply::<method::EventsSubscribe, _>(events::subscribe)
         .on::<method::EventsUnsubscribe, _>(events::unsubscribe)
         .on::<method::TokenCreate, _>(token::create)

@@ -28,6 +28,7 @@ pub(crate) struct Shared {
     pub(crate) settings: GatewaySettings,
     pub(crate) store: Store,
     pub(crate) agent: Arc<Agent>,
+    pub(crate) servers: mcp::Servers,
     pub(crate) access: Authenticator,
     pub(crate) feeds: Feeds,
     pub(crate) connections: Connections,
@@ -43,6 +44,7 @@ impl Shared {
         settings: GatewaySettings,
         store: Store,
         agent: Arc<Agent>,
+        servers: mcp::Servers,
         instance: InstanceId,
     ) -> Self {
         let metrics = Arc::new(Metrics::new());
@@ -59,6 +61,7 @@ impl Shared {
             settings,
             store,
             agent,
+            servers,
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct GatewaySettings {
     pub batch: rpc::BatchLimits,
     /// How prompts are made, and from what.
     pub agent: agent::AgentSettings,
+    /// Whose tools turns have besides our own.
+    pub mcp: mcp::McpSettings,
     /// What somebody configured, by key and without secrets: the audit says with what a gateway was started.
     pub configured: BTreeMap<String, serde_json::Value>,
 }
@@ -53,6 +55,7 @@ impl GatewaySettings {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             rate_limit: None,
+            mcp: mcp::McpSettings::default(),
             configured: BTreeMap::new(),
             listener: ListenerLimits::default(),
             batch: rpc::BatchLimits {

@@ -185,7 +185,17 @@ impl Gateway {
         settings.agent.set_aside = Some(directory.undone_files());
         // Beside the runtime's threads: which sandbox there is is found out by trying, in processes that are waited for.
         let (agent_store, agent_settings) = (store.clone(), settings.agent.clone());
-        let agent = Arc::new(blocking(move || Agent::new(agent_store, agent_settings, packages)).await?);
+        let (mcp_settings, memory) = (settings.mcp.clone(), directory.path().join("mcp"));
+        let made = blocking(move || {
+            let servers = mcp::Servers::new(&mcp_settings, &memory, &agent_settings.private_paths, |name| {
+                std::env::var(name).ok()
+            });
+            let agent = Agent::new(agent_store, agent_settings, packages)?;
+            let agent = servers.sources().into_iter().fold(agent, Agent::with_tools);
+            Ok::<_, RegistrationError>((agent, servers))
+        });
+        let (agent, servers) = made.await?;
+        let agent = Arc::new(agent);
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
@@ -200,7 +210,7 @@ impl Gateway {
             settings: settings.configured.clone(),
         };
         store.record_audit(vec![by_gateway(start, store.now())]).await.map_err(failed)?;
-        let shared = Arc::new(Shared::new(settings, store, agent, instance));
+        let shared = Arc::new(Shared::new(settings, store, agent, servers, instance));
         let background = upkeep::start(&shared);
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
@@ -311,6 +321,7 @@ impl Gateway {
     /// Ends turns, writes what is not written yet and closes the database.
     async fn leave_store(&self) {
         self.service.shared.agent.shutdown(HOOK_TIME).await;
+        self.service.shared.servers.shut_down().await;
         if let Err(error) = self.service.shared.access.flush_counts().await {
             tracing::warn!(%error, "the last minute of the audit could not be written");
         }

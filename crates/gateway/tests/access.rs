@@ -83,6 +83,7 @@ const TABLE: &[Row] = &[
     ("session/resume",                           [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
     ("skill/list",                               [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("skill/get",                                [N, N, N, N], [N, N, N, N], [X, X, X, X]),
+    ("mcp/status",                               [Y, Y, Y, Y], [Y, Y, Y, Y], [Y, Y, Y, Y]),
     ("events/subscribe",                         [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("events/unsubscribe",                       [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("token/create",                             [O, O, O, Y], [O, O, O, Y], [O, O, O, X]),
@@ -98,7 +99,7 @@ const TABLE: &[Row] = &[
 /// Parameters that a method accepts in a world; `who` makes names unique.
 fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
     match method {
-        "initialize" | "workspace/list" | "token/list" | "audit/list" => json!({}),
+        "initialize" | "workspace/list" | "token/list" | "audit/list" | "mcp/status" => json!({}),
         "workspace/create" => json!({ "name": who, "root_path": "/srv", "agents": {} }),
         "workspace/update" => world.with(json!({ "name": format!("renamed by {who}") })),
         "thread/folder/create" => world.with(json!({ "name": who })),

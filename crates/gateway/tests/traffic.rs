@@ -101,6 +101,7 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     let audited = socket.ok("audit/list", json!({ "since": "2020-01-01T00:00:00Z", "limit": 500 })).await;
     socket.ok("audit/list", json!({ "before": audited["entries"][0]["id"], "limit": 1 })).await;
     socket.ok("token/list", json!({})).await;
+    socket.ok("mcp/status", json!({})).await;
     look_at_prompts(gateway, socket).await;
     take_turns(model, socket).await;
     stumble(socket, &workspace, &outer).await;

@@ -10,6 +10,7 @@ mod history;
 mod identity;
 mod injection;
 mod instructions;
+mod mcp_servers;
 mod nodes;
 mod previews;
 mod proof;

@@ -41,6 +41,7 @@ pub mod hook;
 pub mod id;
 pub mod limits;
 pub mod local;
+pub mod mcp;
 pub mod memory;
 pub mod message;
 pub mod method;

@@ -4,6 +4,7 @@ mod audit;
 mod connection;
 mod document;
 mod folder;
+mod mcp;
 mod memory;
 mod prompt;
 mod skill;
@@ -16,6 +17,7 @@ pub use audit::*;
 pub use connection::*;
 pub use document::*;
 pub use folder::*;
+pub use mcp::*;
 pub use memory::*;
 pub use prompt::*;
 pub use skill::*;
@@ -229,6 +231,9 @@ methods! {
     MemoryExport = "memory/export", Reader, MemoryExportParams => MemoryExportResult;
     /// Remembers what was exported; what is remembered already stays as it is.
     MemoryImport = "memory/import", Editor, MemoryImportParams => MemoryImportResult;
+
+    /// The configured MCP servers, and how they are. Starts none.
+    McpStatus = "mcp/status", Reader, McpStatusParams => McpStatusResult;
 
     /// Starts notifications of a workspace, first those after `since`. Needs a connection: not over HTTP POST.
     EventsSubscribe = "events/subscribe", Reader, EventsSubscribeParams => EventsResult;

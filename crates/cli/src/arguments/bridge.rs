@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct Hook {
@@ -33,10 +33,19 @@ pub(crate) enum ScopeName {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Mcp {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
     /// Offer a tool that saves documents, too
     #[arg(long)]
     pub(crate) allow_save: bool,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum McpCommand {
+    /// List the MCP servers whose tools turns have: how each is, how many tools it offers, and what is wrong with them
+    Status,
 }
 
 #[derive(Debug, Args)]

@@ -93,6 +93,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("token create", "foreword token create alice --role editor --expires '30 days'"),
     ("token list", "foreword token list"),
     ("token revoke", "foreword token revoke alice"),
+    ("mcp status", "foreword mcp status"),
     ("audit", "foreword audit --since '7 days'"),
     ("events", "foreword events --since 0"),
     ("schema", "foreword schema > foreword.schema.json"),
@@ -170,9 +171,9 @@ mod tests {
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
             let path = format!("{path} {}", below.get_name()).trim_start().to_owned();
-            if below.get_subcommands().next().is_some() {
-                leaves(below, &path, found);
-            } else {
+            leaves(below, &path, found);
+            // `mcp` does something by itself, too.
+            if below.get_subcommands().next().is_none() || !below.is_subcommand_required_set() {
                 found.push(path);
             }
         }

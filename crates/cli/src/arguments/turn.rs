@@ -75,6 +75,9 @@ pub(crate) struct TurnStart {
     /// A skill to use in this turn, by its slug; may be repeated
     #[arg(long = "skill", value_name = "SLUG")]
     pub(crate) skills: Vec<String>,
+    /// An MCP server whose tools are there from the beginning, by its name; may be repeated
+    #[arg(long, value_name = "SERVER")]
+    pub(crate) mcp: Vec<String>,
     /// Allow every call that asks, without showing it first
     #[arg(long, conflicts_with = "deny_writes")]
     pub(crate) allow_writes: bool,

@@ -133,6 +133,11 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
     }
     let providers = providers::build(&context.configuration, |name| std::env::var(name).ok())?;
     settings.agent = agent_settings(context, providers)?;
+    settings.mcp = mcp::McpSettings {
+        enabled: sections.mcp_enabled,
+        servers: sections.mcp_servers.clone(),
+        ..mcp::McpSettings::default()
+    };
     settings.configured = configured(context);
     warn_of_unknown_sections(context);
     Ok(settings)

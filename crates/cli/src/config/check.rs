@@ -1,6 +1,6 @@
 //! What the table cannot say of one key alone: whether values fit to each other.
 
-use super::layers::Layers;
+use super::layers::{Layers, Origin};
 use super::providers;
 use crate::failure::Failure;
 
@@ -33,7 +33,23 @@ pub(super) fn check(layers: &Layers) -> Result<(), Failure> {
     for order in ORDERS {
         order.check(layers)?;
     }
-    providers::check(layers)
+    providers::check(layers)?;
+    check_servers(layers)
+}
+
+/// Whether every MCP server can be one.
+fn check_servers(layers: &Layers) -> Result<(), Failure> {
+    for (name, settings) in &layers.sections.mcp_servers {
+        if let Some(problem) = settings.problem() {
+            let keys = ["command", "url", "args", "env", "write"];
+            let origins = keys.map(|key| layers.origin(&format!("mcp.servers.{name}.{key}")));
+            let place =
+                origins.into_iter().find(|origin| *origin != Origin::BuiltIn).unwrap_or(Origin::BuiltIn);
+            return Err(Failure::usage(format!("{place}: MCP server `{name}` {problem}"))
+                .hint("a server has the `command` that starts it, or the `url` where it is"));
+        }
+    }
+    Ok(())
 }
 
 impl Order {

@@ -79,6 +79,8 @@ pub(super) struct ZeroIsNone;
 pub(super) struct WithTime;
 /// Whole seconds, at least 1.
 pub(super) struct Seconds;
+/// Whole milliseconds, at least 1.
+pub(super) struct Milliseconds;
 /// Whole minutes, at least 1.
 pub(super) struct Minutes;
 /// A time with its unit, or `forever`.
@@ -114,6 +116,9 @@ forms! {
         if on { Clock::DateAndTime } else { Clock::Date }
     };
     Seconds, Duration, Kind::Positive, Integer, Duration::as_secs, Duration::from_secs;
+    Milliseconds, Duration, Kind::Positive, Integer, |time| {
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    }, Duration::from_millis;
     Minutes, Duration, Kind::Positive, Integer, |time| time.as_secs() / MINUTE, |number: u64| {
         Duration::from_secs(number.saturating_mul(MINUTE))
     };

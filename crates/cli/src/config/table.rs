@@ -11,7 +11,7 @@ use provider::ProviderSettings;
 
 use super::flag::{FlagGroup, FlagSpec};
 use super::form::{
-    Form, Minutes, Model, Period, Plain, Positive, Seconds, Url, Variable, WithTime, ZeroIsNone,
+    Form, Milliseconds, Minutes, Model, Period, Plain, Positive, Seconds, Url, Variable, WithTime, ZeroIsNone,
 };
 use super::key::{Key, ProjectRule, key};
 
@@ -33,6 +33,8 @@ pub(crate) struct Sections {
     pub(crate) shell: tools::ShellSettings,
     pub(crate) skills: skills::SkillSettings,
     pub(crate) memory: memory::MemorySettings,
+    pub(crate) mcp_enabled: bool,
+    pub(crate) mcp_servers: BTreeMap<String, mcp::ServerSettings>,
     pub(crate) retention: agent::RetentionSettings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
 }
@@ -64,6 +66,8 @@ impl Default for Sections {
             shell: tools::ShellSettings::default(),
             skills: skills::SkillSettings::default(),
             memory: memory::MemorySettings::default(),
+            mcp_enabled: true,
+            mcp_servers: BTreeMap::new(),
             retention: agent::RetentionSettings::default(),
             providers: BTreeMap::new(),
         }
@@ -476,6 +480,72 @@ pub(crate) const KEYS: &[Key] = &[
         providers[NAME].headers,
         "More headers of every request; their values are never shown."
     ),
+    key!("mcp.enabled", mcp_enabled, "Whether turns have the tools of MCP servers."),
+    key!(
+        "mcp.servers.NAME.command",
+        mcp_servers[NAME].command,
+        "The server's program, looked for on `PATH`; or `url`."
+    ),
+    key!(
+        "mcp.servers.NAME.args",
+        mcp_servers[NAME].args,
+        "The program's arguments. They are shown: a secret belongs into a variable."
+    ),
+    key!(
+        "mcp.servers.NAME.env",
+        mcp_servers[NAME].env,
+        "Names of environment variables of the gateway that the program gets, besides `PATH`, `HOME` and the language."
+    ),
+    key!(
+        "mcp.servers.NAME.url",
+        mcp_servers[NAME].url as Url,
+        "The server's address, over streamable HTTP; or `command`."
+    ),
+    key!(
+        "mcp.servers.NAME.headers_env",
+        mcp_servers[NAME].headers_env,
+        "Headers of every request, each with the name of the environment variable that holds its value."
+    ),
+    key!("mcp.servers.NAME.cwd", mcp_servers[NAME].cwd, "Where the program starts.")
+        .otherwise("an empty directory"),
+    key!(
+        "mcp.servers.NAME.sandbox",
+        mcp_servers[NAME].sandbox,
+        "The weakest level at which the program runs, as for commands."
+    )
+    .otherwise("no sandbox"),
+    key!(
+        "mcp.servers.NAME.workspaces",
+        mcp_servers[NAME].workspaces,
+        "Ids of the only workspaces whose turns have its tools."
+    )
+    .otherwise("all, but only turns of tokens for all workspaces"),
+    key!(
+        "mcp.servers.NAME.tools",
+        mcp_servers[NAME].tools,
+        "The only tools that are offered, by the server's own names."
+    )
+    .otherwise("all"),
+    key!(
+        "mcp.servers.NAME.timeout_ms",
+        mcp_servers[NAME].timeout as Milliseconds,
+        "How long the server may take to begin and list its tools, and for a call."
+    )
+    .otherwise("30000"),
+    key!("mcp.servers.NAME.write", mcp_servers[NAME].write, "What happens to calls of its tools.")
+        .otherwise("ask"),
+    key!(
+        "mcp.servers.NAME.trust_annotations",
+        mcp_servers[NAME].trust_annotations,
+        "Whether a tool that says it only reads is believed, so that its calls do not ask."
+    )
+    .otherwise("false"),
+    key!(
+        "mcp.servers.NAME.hidden",
+        mcp_servers[NAME].hidden,
+        "Whether its tools are in a request only once a model has asked for them."
+    )
+    .otherwise("true"),
 ];
 
 #[cfg(test)]

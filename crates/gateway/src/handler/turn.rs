@@ -24,8 +24,8 @@ use crate::handler::turn_page;
 use crate::router::Context;
 
 pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, ErrorObject> {
-    // No MCP servers exist yet, so whatever is named is unknown.
-    if let Some(name) = params.mcp.first() {
+    let servers = &context.shared.servers;
+    if let Some(name) = params.mcp.iter().find(|name| !servers.has(name)) {
         let what = ErrorSubject::McpServer;
         return Err(ErrorObject::with(ErrorKind::NotFound, format!("there is no {what} `{name}`"), |data| {
             data.what = Some(what);

@@ -32,6 +32,7 @@ pub(crate) struct Setting {
     pub(crate) files: &'static [(&'static str, &'static str)],
     pub(crate) turns: TurnSettings,
     pub(crate) prompt: PromptSettings,
+    pub(crate) mcp: mcp::McpSettings,
     pub(crate) change: fn(&mut ProviderConfig),
     /// None: one in the data directory.
     pub(crate) database: Option<store::Database>,
@@ -45,6 +46,7 @@ impl Default for Setting {
             files: &[],
             turns: TurnSettings::default(),
             prompt: PromptSettings::default(),
+            mcp: mcp::McpSettings::default(),
             change: |_| {},
             database: None,
         }
@@ -70,6 +72,7 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     settings.agent.default_model = Some(format!("scripted/{MODEL}"));
     settings.agent.turns = setting.turns.clone();
     settings.agent.prompt = setting.prompt.clone();
+    settings.mcp = setting.mcp.clone();
     if let Some(database) = &setting.database {
         settings.database = Some(database.clone());
     }

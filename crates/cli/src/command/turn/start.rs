@@ -53,7 +53,7 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         cwd: arguments.cwd.clone(),
         model: arguments.model.clone(),
         skills: arguments.skills.clone(),
-        mcp: Vec::new(),
+        mcp: arguments.mcp.clone(),
     };
     let live = Live::start(&context, client, stop, policy, params).await?;
     live.below(workspace.root_path).follow().await

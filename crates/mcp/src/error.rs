@@ -1,0 +1,44 @@
+//! Why a server cannot be used, in words that a model and a user can act on.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use protocol::Hint;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum ServerError {
+    /// What follows is the server's or the system's own words.
+    #[error("the MCP server `{server}` could not be started: {why}")]
+    NotStarted { server: String, why: String },
+    #[error("the MCP server `{server}` failed before ({why}), and is started again in {} s at the earliest", wait.as_secs().max(1))]
+    Waiting { server: String, why: String, wait: Duration },
+    #[error("the MCP server `{server}` did not answer within {} ms", limit.as_millis())]
+    TooSlow { server: String, limit: Duration },
+    #[error("the MCP server `{server}` ended in the middle of the call: {why}")]
+    Ended { server: String, why: String },
+    #[error("the MCP server `{server}` refused: {why}")]
+    Refused { server: String, why: String },
+    #[error("the MCP server `{server}` answered with something else than a result")]
+    Nonsense { server: String },
+    #[error("the MCP server `{server}` asks for {what}, which is not supported")]
+    Unsupported { server: String, what: &'static str },
+    #[error("the MCP server `{server}` is shut down with the gateway")]
+    ShutDown { server: String },
+}
+
+impl Hint for ServerError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        let hint = match self {
+            Self::NotStarted { .. } | Self::Waiting { .. } => {
+                "tell the user, who finds more with `foreword mcp status`"
+            }
+            Self::TooSlow { .. } | Self::Ended { .. } => {
+                "whether it has done anything is not known; look before you call it again"
+            }
+            Self::Refused { .. } => "correct the arguments",
+            Self::Nonsense { .. } | Self::Unsupported { .. } => "do without it, and tell the user",
+            Self::ShutDown { .. } => return None,
+        };
+        Some(hint.into())
+    }
+}

@@ -1,0 +1,72 @@
+//! A server that is reached over streamable HTTP.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use secrecy::ExposeSecret as _;
+
+use crate::connection::MAX_MESSAGE_BYTES;
+use crate::secrets::Secrets;
+use crate::settings::ServerSettings;
+
+/// How long a connection may take.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+
+/// A transport to the server, or why there is none. Nothing is sent yet.
+pub(crate) fn transport(
+    settings: &ServerSettings,
+    secrets: &Secrets,
+) -> Result<StreamableHttpClientTransport<Client>, String> {
+    let address = settings.url.as_deref().unwrap_or_default();
+    let url = Url::parse(address).map_err(|error| format!("its address cannot be used: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("its address cannot be used: `{}` is no scheme of ours", url.scheme()));
+    }
+    let mut headers = HashMap::new();
+    for (name, variable) in &settings.headers_env {
+        let variable = variable.expose_secret();
+        let value = secrets.get(variable).ok_or_else(|| {
+            format!("the environment variable {variable}, which has its header `{name}`, is not set")
+        })?;
+        let header = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| format!("`{name}` cannot be the name of a header"))?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| format!("the value of {variable} cannot be that of a header"))?;
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    let config = StreamableHttpClientTransportConfig::with_uri(address)
+        .custom_headers(headers)
+        .max_sse_event_size(MAX_MESSAGE_BYTES);
+    Ok(StreamableHttpClientTransport::with_client(client(&url)?, config))
+}
+
+/// As a provider's client is made: neither may choose a TLS library for the process, and neither knows the other.
+fn client(url: &Url) -> Result<Client, String> {
+    let mut roots = rustls::RootCertStore::empty();
+    if url.scheme() == "https" {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("no TLS: {error}"))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let mut builder = Client::builder()
+        .tls_backend_preconfigured(tls)
+        .connect_timeout(CONNECT_TIME)
+        // A redirect could carry the headers to somebody else.
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("foreword/", env!("CARGO_PKG_VERSION")));
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    if host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback()) {
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| format!("no HTTP client: {error}"))
+}

@@ -1,0 +1,463 @@
+//! One server: started when it is needed, started again when it has ended, and given time when it keeps failing.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use protocol::mcp::{McpServer, McpState, McpTransport};
+use protocol::{ContentHash, Hint as _};
+use rmcp::ServiceError;
+use rmcp::model::Tool;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+use tools::{ToolOutput, Toolbox};
+
+use crate::connection::{Called, Connection, list};
+use crate::content;
+use crate::definition::{Definition, MAX_TOOLS};
+use crate::error::ServerError;
+use crate::name::fitted;
+use crate::process::Ground;
+use crate::remembered::Remembered;
+use crate::secrets::Secrets;
+use crate::settings::ServerSettings;
+use crate::tool::McpTool;
+
+/// The longest wait before a server that keeps failing is started again.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Calls that may go unanswered one after another before the server is taken for stuck.
+const MAX_UNANSWERED: u32 = 2;
+/// How long nothing is asked after a server has said that it offers something else: it may say so without end.
+const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+/// Most characters of a reason.
+const MAX_REASON_CHARS: usize = 500;
+
+pub(crate) struct Server {
+    pub(crate) name: String,
+    pub(crate) settings: ServerSettings,
+    configuration: ContentHash,
+    secrets: Secrets,
+    ground: Ground,
+    /// Where what it offers is remembered.
+    memory: PathBuf,
+    state: Mutex<State>,
+    /// Locked while it is started.
+    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+    shutdown: CancellationToken,
+    itself: Weak<Server>,
+}
+
+#[derive(Default)]
+struct State {
+    remembered: Option<Remembered>,
+    offered: Toolbox,
+    /// What is wrong with its tools.
+    problems: Vec<String>,
+    health: Health,
+    starts: u64,
+    /// How often it has failed without a call that succeeded.
+    failures: u32,
+    unanswered: u32,
+    retry_at: Option<Instant>,
+    last_failure: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Health {
+    #[default]
+    Idle,
+    Starting,
+    Running,
+    Failed,
+}
+
+impl Server {
+    /// A server that nobody has needed yet. Reads what is remembered of it.
+    pub(crate) fn new(
+        name: &str,
+        settings: ServerSettings,
+        secrets: Secrets,
+        ground: Ground,
+        memory: &Path,
+    ) -> Arc<Self> {
+        let configuration = settings.digest();
+        let remembered = Remembered::load(memory, name, &configuration);
+        let server = Arc::new_cyclic(|itself| Self {
+            name: name.to_owned(),
+            settings,
+            configuration,
+            secrets,
+            ground,
+            memory: memory.to_owned(),
+            state: Mutex::default(),
+            connection: tokio::sync::Mutex::default(),
+            shutdown: CancellationToken::new(),
+            itself: itself.clone(),
+        });
+        if let Some(remembered) = remembered {
+            server.offer_from(remembered, Vec::new());
+        }
+        server
+    }
+
+    /// Its tools. Only a server of which nothing is remembered is started and asked, and only if it is not failing.
+    pub(crate) async fn offer(self: &Arc<Self>) -> Toolbox {
+        if self.state().remembered.is_none()
+            && let Err(error) = self.connected().await
+        {
+            tracing::debug!(server = self.name, %error, "an MCP server offers nothing");
+        }
+        self.state().offered.clone()
+    }
+
+    /// What is wrong with what it offers.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let state = self.state();
+        let failure = state.remembered.is_none().then(|| state.last_failure.clone()).flatten();
+        let failure = failure.map(|why| format!("the MCP server `{}` offers nothing: {why}", self.name));
+        let about = |problem: &String| format!("the MCP server `{}`: {problem}", self.name);
+        failure.into_iter().chain(state.problems.iter().map(about)).collect()
+    }
+
+    pub(crate) fn status(&self) -> McpServer {
+        let state = self.state();
+        let mut problems: Vec<String> = state.problems.clone();
+        problems.sort();
+        McpServer {
+            name: self.name.clone(),
+            transport: if self.settings.url.is_some() { McpTransport::Http } else { McpTransport::Stdio },
+            state: match state.health {
+                Health::Idle => McpState::Idle,
+                Health::Starting => McpState::Starting,
+                Health::Running => McpState::Running,
+                Health::Failed => McpState::Failed,
+            },
+            tools: state.offered.specs().map(|spec| spec.name.clone()).collect(),
+            hidden: self.settings.hidden,
+            starts: state.starts,
+            failure: state.last_failure.clone(),
+            problems,
+        }
+    }
+
+    /// Whether calls of a tool need not ask because of what it says of itself: nobody has changed it since it was accepted.
+    pub(crate) fn is_accepted(&self, definition: &Definition) -> bool {
+        self.state().remembered.as_ref().is_some_and(|remembered| remembered.is_accepted(definition))
+    }
+
+    /// Runs a call that was allowed.
+    pub(crate) async fn call(
+        self: &Arc<Self>,
+        definition: &Definition,
+        arguments: Map<String, Value>,
+    ) -> ToolOutput {
+        if !self.is_accepted(definition) {
+            self.accept(definition).await;
+        }
+        let called = tokio::select! {
+            called = self.call_connected(definition, arguments) => called,
+            () = self.shutdown.cancelled() => Err(ServerError::ShutDown { server: self.name.clone() }),
+        };
+        let mut output = match called {
+            Ok(output) => output,
+            Err(error) => ToolOutput::error(error.with_hint()),
+        };
+        output.text = self.secrets.mask(output.text);
+        output
+    }
+
+    async fn call_connected(
+        self: &Arc<Self>,
+        definition: &Definition,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ServerError> {
+        let connection = self.connected().await?;
+        let limit = self.settings.timeout;
+        let server = || self.name.clone();
+        // Whoever drops the call, as a time limit does, tells the server that nobody waits for it any more.
+        match tokio::time::timeout(limit, connection.call(&definition.name, arguments)).await {
+            Ok(Ok(Called::Done(result))) => {
+                let mut state = self.state();
+                (state.failures, state.unanswered, state.last_failure) = (0, 0, None);
+                Ok(content::output(&result))
+            }
+            Ok(Ok(Called::Wants(what))) => Err(ServerError::Unsupported { server: server(), what }),
+            Ok(Err(ServiceError::McpError(error))) => {
+                self.state().unanswered = 0;
+                Err(ServerError::Refused { server: server(), why: self.reason(error.message.to_string()) })
+            }
+            Ok(Err(ServiceError::UnexpectedResponse)) => Err(ServerError::Nonsense { server: server() }),
+            Ok(Err(error)) => {
+                let why = match error {
+                    // Why it has gone is known in a moment, if it was a process of ours.
+                    ServiceError::TransportClosed => {
+                        let _ = tokio::time::timeout(BETWEEN_LISTS, connection.end().token.cancelled()).await;
+                        connection.end().why()
+                    }
+                    error => error.to_string(),
+                };
+                Err(ServerError::Ended { server: server(), why: self.reason(why) })
+            }
+            Err(_) => {
+                let unanswered = {
+                    let mut state = self.state();
+                    state.unanswered += 1;
+                    state.unanswered
+                };
+                if unanswered >= MAX_UNANSWERED {
+                    connection.end().tell(format!("it left {unanswered} calls unanswered"));
+                }
+                Err(ServerError::TooSlow { server: server(), limit })
+            }
+        }
+    }
+
+    /// The server, running. Started in a task of its own: whoever waits for it may stop waiting, and the next one has it.
+    async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, ServerError> {
+        if let Ok(slot) = self.connection.try_lock()
+            && let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed())
+        {
+            return Ok(Arc::clone(connection));
+        }
+        let server = Arc::clone(self);
+        let starting = tokio::spawn(async move { server.start().await });
+        let given_up =
+            |_| ServerError::NotStarted { server: self.name.clone(), why: "it was given up".into() };
+        starting.await.map_err(given_up)?
+    }
+
+    async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, ServerError> {
+        let mut slot = self.connection.lock().await;
+        if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed()) {
+            return Ok(Arc::clone(connection));
+        }
+        if let Some(ended) = slot.take()
+            && ended.end().count_once()
+        {
+            self.failed(ended.end().why());
+        }
+        self.check_wait()?;
+        {
+            let mut state = self.state();
+            state.health = Health::Starting;
+            state.starts += 1;
+        }
+        let opening = async {
+            let connection = Connection::open(&self.settings, &self.secrets, &self.ground).await?;
+            let listed = list(&connection.peer()).await;
+            let (tools, is_cut) = listed.map_err(|error| match error {
+                ServiceError::TransportClosed => connection.end().why(),
+                error => format!("it could not say what it offers: {error}"),
+            })?;
+            Ok::<_, String>((connection, tools, is_cut))
+        };
+        let limit = self.settings.timeout;
+        let opened = tokio::select! {
+            opened = tokio::time::timeout(limit, opening) => opened.unwrap_or_else(|_| {
+                Err(format!("it did not begin and list its tools within {} ms", limit.as_millis()))
+            }),
+            () = self.shutdown.cancelled() => Err("the gateway shuts down".to_owned()),
+        };
+        let (connection, tools, is_cut) = match opened {
+            Ok(opened) => opened,
+            Err(why) => {
+                let why = self.failed(why);
+                return Err(ServerError::NotStarted { server: self.name.clone(), why });
+            }
+        };
+        self.learn(&tools, is_cut).await;
+        {
+            let mut state = self.state();
+            (state.health, state.unanswered) = (Health::Running, 0);
+        }
+        let connection = Arc::new(connection);
+        *slot = Some(Arc::clone(&connection));
+        tokio::spawn(follow(self.itself.clone(), Arc::downgrade(&connection)));
+        Ok(connection)
+    }
+
+    /// Counts a failure, and says how it is told.
+    fn failed(&self, why: String) -> String {
+        let why = self.reason(why);
+        tracing::warn!(server = self.name, why, "an MCP server failed");
+        let mut state = self.state();
+        state.failures = state.failures.saturating_add(1);
+        state.retry_at = Some(Instant::now() + wait_after(state.failures));
+        state.health = Health::Failed;
+        state.last_failure = Some(why.clone());
+        why
+    }
+
+    fn check_wait(&self) -> Result<(), ServerError> {
+        let state = self.state();
+        let wait = state.retry_at.map(|at| at.saturating_duration_since(Instant::now())).unwrap_or_default();
+        if wait.is_zero() {
+            return Ok(());
+        }
+        let why = state.last_failure.clone().unwrap_or_default();
+        Err(ServerError::Waiting { server: self.name.clone(), why, wait })
+    }
+
+    /// Takes note of what it offers now.
+    async fn learn(&self, tools: &[Tool], is_cut: bool) {
+        let mut problems = Vec::new();
+        if is_cut {
+            problems.push(format!("it offers more than the {MAX_TOOLS} tools that are taken"));
+        }
+        let mut definitions: Vec<Definition> = Vec::new();
+        for tool in tools.iter().filter(|tool| self.is_wanted(&tool.name)) {
+            match Definition::new(tool) {
+                Ok(definition) if definitions.iter().any(|known| known.name == definition.name) => {
+                    problems.push(format!("it offers `{}` twice", definition.name));
+                }
+                Ok(definition) => definitions.push(definition),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        for wanted in self.settings.tools.iter().flatten() {
+            if !tools.iter().any(|tool| tool.name == *wanted) {
+                problems.push(format!("its setting `tools` names `{wanted}`, which it does not offer"));
+            }
+        }
+        let before = self.state().remembered.clone();
+        let now = match &before {
+            Some(before) => before.changed(definitions),
+            None => Remembered::first(&self.configuration, definitions),
+        };
+        let is_new = before.as_ref() != Some(&now);
+        self.offer_from(now, problems);
+        if is_new {
+            self.save().await;
+        }
+    }
+
+    fn is_wanted(&self, tool: &str) -> bool {
+        self.settings.tools.as_ref().is_none_or(|wanted| wanted.iter().any(|name| name == tool))
+    }
+
+    /// Offers what is remembered. What has not changed stays the very same tool, so that a round's list does too.
+    fn offer_from(&self, remembered: Remembered, mut problems: Vec<String>) {
+        let mut state = self.state();
+        let mut offered = Toolbox::new();
+        let before = state.remembered.as_ref();
+        for definition in remembered.tools.iter().filter(|definition| self.is_wanted(&definition.name)) {
+            if !remembered.is_accepted(definition) {
+                problems.push(format!(
+                    "the tool `{}` is not what it was when the server was first asked; a call of it asks",
+                    definition.name
+                ));
+            }
+            let name = fitted(&self.name, &definition.name);
+            let same = state.offered.filtered(|spec| spec.name == name);
+            let is_known = before.is_some_and(|before| before.tools.contains(definition));
+            if is_known && !same.is_empty() {
+                offered.extend(same);
+            } else if let Err(error) =
+                offered.add(McpTool::new(self.itself.clone(), name, definition.clone(), &self.settings))
+            {
+                problems.push(format!("the tool `{}` is left out: {error}", definition.name));
+            }
+        }
+        if !offered.is_same(&state.offered) {
+            state.offered = offered;
+        }
+        state.problems = problems;
+        state.remembered = Some(remembered);
+    }
+
+    /// Somebody has allowed a call of a tool as it is now.
+    async fn accept(&self, definition: &Definition) {
+        {
+            let mut state = self.state();
+            let Some(remembered) = &mut state.remembered else { return };
+            remembered.accept(definition);
+            let about = format!("the tool `{}` is not what it was", definition.name);
+            state.problems.retain(|problem| !problem.starts_with(&about));
+        }
+        self.save().await;
+    }
+
+    async fn save(&self) {
+        let Some(remembered) = self.state().remembered.clone() else { return };
+        let (memory, name) = (self.memory.clone(), self.name.clone());
+        let saved = tokio::task::spawn_blocking(move || remembered.save(&memory, &name)).await;
+        if let Ok(Err(error)) = saved {
+            tracing::warn!(server = self.name, %error, "what an MCP server offers could not be remembered");
+        }
+    }
+
+    pub(crate) async fn shut_down(&self) {
+        self.shutdown.cancel();
+        *self.connection.lock().await = None;
+    }
+
+    /// A reason as it may be shown: without secrets, one line, and not without end.
+    fn reason(&self, why: String) -> String {
+        let masked = self.secrets.mask(why);
+        let line = masked.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (harmless, _) = instructions::make_harmless(&line);
+        harmless.chars().take(MAX_REASON_CHARS).collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long a server is left alone that has failed so often in a row: the first time, not at all.
+fn wait_after(failures: u32) -> Duration {
+    match failures {
+        0 | 1 => Duration::ZERO,
+        more => Duration::from_secs(1 << (more - 2).min(6)).min(LONGEST_WAIT),
+    }
+}
+
+/// Asks again whenever a server says that it offers something else, until it ends, and takes note of that.
+async fn follow(server: Weak<Server>, connection: Weak<Connection>) {
+    let Some(held) = connection.upgrade() else { return };
+    let (peer, changed, end) = (held.peer(), held.changed(), held.end().clone());
+    // Whoever has the connection decides how long it is there.
+    drop(held);
+    loop {
+        tokio::select! {
+            () = end.token.cancelled() => break,
+            () = changed.notified() => {}
+        }
+        let Some(server) = server.upgrade() else { return };
+        let listing = tokio::time::timeout(server.settings.timeout, list(&peer));
+        match listing.await {
+            Ok(Ok((tools, is_cut))) => server.learn(&tools, is_cut).await,
+            Ok(Err(error)) => tracing::debug!(server = server.name, %error, "an MCP server was not listed"),
+            Err(_) => tracing::debug!(server = server.name, "an MCP server was not listed in time"),
+        }
+        drop(server);
+        tokio::select! {
+            () = end.token.cancelled() => break,
+            () = tokio::time::sleep(BETWEEN_LISTS) => {}
+        }
+    }
+    if let Some(server) = server.upgrade()
+        && !server.shutdown.is_cancelled()
+    {
+        if end.count_once() {
+            server.failed(end.why());
+        }
+        // What is left of it is given up now, and not when it is next needed.
+        let mut slot = server.connection.lock().await;
+        if slot.as_ref().is_some_and(|connection| connection.is_closed()) {
+            *slot = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_grows_and_ends_growing() {
+        let seconds: Vec<u64> = (0..12).map(|failures| wait_after(failures).as_secs()).collect();
+        assert_eq!(seconds, [0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60]);
+        assert_eq!(wait_after(u32::MAX), LONGEST_WAIT);
+    }
+}

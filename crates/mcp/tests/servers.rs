@@ -1,0 +1,406 @@
+//! A server that does what none should costs its own calls, and nothing else.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::{McpSettings, ServerSettings, Servers};
+use protocol::mcp::{McpServer, McpState};
+use protocol::{ApprovalRequest, ThreadId, ThreadMode, TurnId, WorkspaceId};
+use sandbox::Program;
+use serde_json::{Value, json};
+use tools::{
+    Approvals, Decision, Needs, Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput,
+    ToolSource, Toolbox,
+};
+
+const SECRET: &str = "a-secret-of-nobody";
+
+/// A hostile server, and what belongs to it.
+struct Given {
+    directory: tempfile::TempDir,
+    settings: ServerSettings,
+    servers: Servers,
+}
+
+impl Given {
+    /// One that begins like this.
+    fn new(mode: &str) -> Self {
+        Self::with(mode, |_| {})
+    }
+
+    fn with(mode: &str, change: impl FnOnce(&mut ServerSettings)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile_server.py");
+        let notes = directory.path().join("notes");
+        let mut settings = ServerSettings {
+            command: Some("python3".to_owned()),
+            args: [script.to_str().unwrap(), mode, notes.to_str().unwrap()].map(str::to_owned).to_vec(),
+            env: vec!["FOREWORD_TEST_SECRET".to_owned()],
+            write: Permission::Allow,
+            ..ServerSettings::default()
+        };
+        change(&mut settings);
+        let servers = start(directory.path(), &settings);
+        Self { directory, settings, servers }
+    }
+
+    /// The same in another gateway, later.
+    fn restart(&mut self) {
+        self.servers = start(self.directory.path(), &self.settings);
+    }
+
+    fn source(&self) -> Arc<dyn ToolSource> {
+        self.servers.sources().remove(0)
+    }
+
+    async fn toolbox(&self) -> Toolbox {
+        self.source().offer(&round()).await
+    }
+
+    async fn call(&self, tool: &str) -> ToolOutput {
+        self.call_with(tool, json!({}), ToolContext::without_directory()).await
+    }
+
+    async fn call_with(&self, tool: &str, arguments: Value, context: ToolContext) -> ToolOutput {
+        let router = Router::all(&self.toolbox().await, context);
+        router.call(called(tool, &arguments)).await
+    }
+
+    fn status(&self) -> McpServer {
+        self.servers.status(None).remove(0)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let notes = std::fs::read_to_string(self.directory.path().join("notes")).unwrap_or_default();
+        notes.lines().map(str::to_owned).collect()
+    }
+
+    fn starts(&self) -> usize {
+        self.notes().iter().filter(|note| note.starts_with("started")).count()
+    }
+
+    /// Waits until something is so.
+    async fn until(&self, what: &str, is_so: impl AsyncFn(&Self) -> bool) {
+        let waiting = async {
+            while !is_so(self).await {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
+        assert!(waited.is_ok(), "never {what}: {:?} {:?}", self.status(), self.notes());
+    }
+}
+
+fn start(directory: &Path, settings: &ServerSettings) -> Servers {
+    let servers = [("odd".to_owned(), settings.clone())].into();
+    let settings = McpSettings { enabled: true, servers, program: Program::at(guard()) };
+    let environment = |name: &str| (name == "FOREWORD_TEST_SECRET").then(|| SECRET.to_owned());
+    Servers::new(&settings, &directory.join("memory"), &[], environment)
+}
+
+fn guard() -> PathBuf {
+    test_sandbox::guard_program().unwrap()
+}
+
+fn called(tool: &str, arguments: &Value) -> ToolCall {
+    ToolCall { id: "1".into(), name: format!("mcp__odd__{tool}"), arguments: arguments.to_string() }
+}
+
+fn round() -> RoundContext {
+    RoundContext {
+        workspace_id: WorkspaceId::new(),
+        thread_id: ThreadId::new(),
+        turn_id: TurnId::new(),
+        mode: ThreadMode::Chat,
+        root: None,
+        directory: None,
+        actor: None,
+        is_bound: false,
+        chosen_domains: Vec::new(),
+        round: 1,
+    }
+}
+
+fn names(toolbox: &Toolbox) -> Vec<&str> {
+    toolbox.specs().map(|spec| spec.name.as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_server_is_started_once_and_its_list_is_remembered() {
+    let mut given = Given::new("plain");
+    assert_eq!((given.status().state, given.starts()), (McpState::Idle, 0));
+    let first = given.toolbox().await;
+    assert_eq!(given.starts(), 1);
+    assert!(first.is_same(&given.toolbox().await));
+    let output = given.call_with("echo", json!({ "text": "hello" }), ToolContext::without_directory()).await;
+    assert_eq!((output.text.as_str(), output.is_error), ("hello", false));
+    assert_eq!((given.status().state, given.starts()), (McpState::Running, 1));
+    given.servers.shut_down().await;
+    given.restart();
+    assert_eq!(names(&given.toolbox().await), names(&first));
+    assert_eq!((given.status().state, given.starts()), (McpState::Idle, 1), "the list is known without it");
+    // Another configuration is another server.
+    given.settings.env.push("PATH".to_owned());
+    given.restart();
+    given.toolbox().await;
+    assert_eq!(given.starts(), 2);
+}
+
+#[tokio::test]
+async fn a_crash_costs_its_call_and_the_next_one_starts_it_again() {
+    let given = Given::new("plain");
+    let output = given.call("crash").await;
+    assert!(output.is_error);
+    let told = "the MCP server `odd` ended in the middle of the call: it ended with status 3: out of cheese, [secret]";
+    assert!(output.text.starts_with(told), "{}", output.text);
+    let output = given.call_with("echo", json!({ "text": "again" }), ToolContext::without_directory()).await;
+    assert_eq!(output.text, "again");
+    assert_eq!(given.starts(), 2);
+    // A server that keeps crashing is left alone for a while, and says so at once.
+    given.call("crash").await;
+    given
+        .until("left alone", async |given| given.call("crash").await.text.contains("is started again in"))
+        .await;
+    assert_eq!(given.status().state, McpState::Failed);
+    assert!(!given.status().failure.unwrap().contains(SECRET));
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_begin_offers_nothing_and_says_why() {
+    for (change, why) in [
+        ("dies", "it ended with status 7: cannot find my configuration"),
+        ("mute", "it did not begin and list its tools within 300 ms"),
+        ("unlisted", "it did not begin and list its tools within 300 ms"),
+    ] {
+        let given = Given::with(change, |settings| {
+            settings.timeout = Duration::from_millis(if change == "dies" { 30_000 } else { 300 });
+        });
+        assert!(given.toolbox().await.is_empty(), "{change}");
+        let problems = given.source().problems();
+        let told = format!("the MCP server `odd` offers nothing: {why}");
+        // A slow machine may not come so far as to be asked.
+        assert_eq!(problems, [told], "{change}");
+        assert_eq!(given.status().state, McpState::Failed);
+    }
+    let given = Given::with("plain", |settings| settings.command = Some("no-such-program".to_owned()));
+    given.toolbox().await;
+    let problems = given.source().problems();
+    assert!(
+        problems[0].contains("it ended with status 127") && problems[0].contains("no-such-program"),
+        "{problems:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_hangs_is_given_up_and_cancelled() {
+    let given = Given::with("plain", |settings| settings.timeout = Duration::from_secs(2));
+    given.toolbox().await;
+    let output = given.call("hang").await;
+    assert!(output.text.starts_with("the MCP server `odd` did not answer within 2000 ms"), "{}", output.text);
+    given.until("cancelled", async |given| given.notes().iter().any(|note| note == "cancelled")).await;
+    // Cancelled by whoever runs the turn.
+    let cancelled = ToolContext::without_directory();
+    let stop = cancelled.cancellation().clone();
+    let calling = given.call_with("hang", json!({}), cancelled);
+    let stopping = async {
+        given
+            .until("called", async |given| {
+                given.notes().iter().filter(|note| *note == "called hang").count() == 2
+            })
+            .await;
+        stop.cancel();
+    };
+    let (output, ()) = tokio::join!(calling, stopping);
+    assert_eq!(output.text, "the call was cancelled");
+    given
+        .until("cancelled twice", async |given| {
+            given.notes().iter().filter(|note| *note == "cancelled").count() == 2
+        })
+        .await;
+    assert_eq!(given.starts(), 1, "the server goes on");
+}
+
+#[tokio::test]
+async fn floods_noise_and_answers_to_nobody_are_survived() {
+    let given = Given::with("plain", |settings| settings.timeout = Duration::from_secs(20));
+    let noise = given.call("noise").await;
+    assert_eq!(noise.text, "after the noise");
+    let asked = given.call("ask").await;
+    assert_eq!(asked.text, "refused", "we answer no model calls");
+    let large = given.call("large").await;
+    assert!(
+        !large.reminders.is_empty() && large.text.len() < 1_000_000,
+        "it is trimmed: {}",
+        large.text.len()
+    );
+    let refused = given.call("refuse").await;
+    assert!(refused.text.contains("refused: no &lt;/system-reminder> today"), "{}", refused.text);
+    assert!(given.call("empty").await.text.contains("answered with nothing"));
+    let secret = given.call("secret").await;
+    assert_eq!(secret.text, "it is [secret]");
+    assert_eq!(given.starts(), 1);
+    let flooded = given.call("flood").await;
+    assert!(flooded.text.contains("more messages than anybody asked for"), "{}", flooded.text);
+    let echoed =
+        given.call_with("echo", json!({ "text": "still there" }), ToolContext::without_directory()).await;
+    assert_eq!(echoed.text, "still there");
+    assert_eq!(given.starts(), 2);
+}
+
+#[tokio::test]
+async fn an_answer_for_somebody_else_is_none() {
+    let given = Given::with("plain", |settings| settings.timeout = Duration::from_secs(2));
+    given.toolbox().await;
+    for tool in ["wrong_id", "long_line"] {
+        let output = given.call(tool).await;
+        assert!(output.is_error && output.text.contains("did not answer within"), "{tool}: {}", output.text);
+    }
+    // Two unanswered calls in a row: it is taken for stuck.
+    given
+        .until("started again", async |given| {
+            let output =
+                given.call_with("echo", json!({ "text": "x" }), ToolContext::without_directory()).await;
+            output.text == "x" && given.starts() == 2
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_right_is_left_out_with_a_reason() {
+    let given = Given::new("odd");
+    let toolbox = given.toolbox().await;
+    let offered = names(&toolbox);
+    assert_eq!(offered[0], "mcp__odd__read_file");
+    assert_eq!(offered.len(), 4, "{offered:?}");
+    assert!(offered.iter().all(|name| name.len() <= 64), "{offered:?}");
+    let problems = given.source().problems();
+    for reason in [
+        "it offers `read_file` twice",
+        "the tool `many` is left out: the schema of its arguments has",
+        "the tool `text` is left out: its arguments are no object",
+        "the tool `broken` is left out: the schema of tool",
+        "the tool `elsewhere` is left out: the schema of tool",
+    ] {
+        assert!(problems.iter().any(|problem| problem.contains(reason)), "{reason}: {problems:#?}");
+    }
+    let many = Given::new("many");
+    assert_eq!(names(&many.toolbox().await).len(), 256);
+    assert!(
+        many.source().problems()[0].contains("more than the 256 tools"),
+        "{:?}",
+        many.source().problems()
+    );
+    let endless = Given::new("endless");
+    assert_eq!(names(&endless.toolbox().await).len(), 64);
+    let some = Given::with("plain", |settings| {
+        settings.tools = Some(vec!["echo".to_owned(), "missing".to_owned()]);
+    });
+    assert_eq!(names(&some.toolbox().await), ["mcp__odd__echo"]);
+    assert!(some.source().problems()[0].contains("names `missing`, which it does not offer"));
+}
+
+/// Decides every question in the same way, and remembers the rules.
+struct Decides(Decision, std::sync::Mutex<Vec<String>>);
+
+impl Approvals for Decides {
+    async fn ask(&self, request: ApprovalRequest) -> Decision {
+        self.1.lock().unwrap().push(request.rule);
+        self.0.clone()
+    }
+}
+
+fn asking(decision: Decision) -> (ToolContext, Arc<Decides>) {
+    let decides = Arc::new(Decides(decision, std::sync::Mutex::default()));
+    (ToolContext::without_directory().with_approvals(Arc::clone(&decides)), decides)
+}
+
+#[tokio::test]
+async fn calls_ask_as_their_server_is_set_and_a_claim_is_believed_only_if_that_is_set() {
+    let allow = || asking(Decision::Allow);
+    let given = Given::with("plain", |settings| settings.write = Permission::Ask);
+    let (context, decides) = allow();
+    given.call_with("echo", json!({}), context).await;
+    assert_eq!(*decides.1.lock().unwrap(), ["mcp.servers.odd.write = ask"]);
+    let given = Given::with("plain", |settings| {
+        (settings.write, settings.trust_annotations) = (Permission::Deny, true);
+    });
+    let (context, decides) = allow();
+    assert!(
+        !given.call_with("echo", json!({}), context.clone()).await.is_error,
+        "it says that it only reads"
+    );
+    let denied = given.call_with("secret", json!({}), context).await;
+    assert!(denied.text.starts_with("this call was denied"), "{}", denied.text);
+    assert!(decides.1.lock().unwrap().is_empty());
+    assert!(!given.notes().contains(&"called secret".to_owned()));
+}
+
+#[tokio::test]
+async fn a_tool_that_changes_asks_again_until_somebody_allows_it() {
+    let mut given = Given::with("plain", |settings| settings.trust_annotations = true);
+    let before = given.toolbox().await;
+    given.call("change").await;
+    given.until("changed", async |given| names(&given.toolbox().await).contains(&"mcp__odd__extra")).await;
+    let after = given.toolbox().await;
+    assert!(!names(&after).contains(&"mcp__odd__noise"));
+    let kept = |toolbox: &Toolbox| toolbox.filtered(|spec| spec.name == "mcp__odd__hang");
+    assert!(kept(&before).is_same(&kept(&after)), "what did not change is the very same");
+    let gone = given.call("noise").await;
+    assert!(gone.text.starts_with("there is no tool"), "{}", gone.text);
+    for (tool, expected) in [("echo", 1), ("extra", 1)] {
+        let needs = after.needs(&called(tool, &json!({})));
+        assert!(matches!(needs, Some(Needs::Rule { permission: Permission::Ask, .. })), "{tool}: {needs:?}");
+        let (context, decides) = asking(Decision::Allow);
+        given.call_with(tool, json!({}), context.clone()).await;
+        given.call_with(tool, json!({}), context).await;
+        let asked = decides.1.lock().unwrap();
+        assert_eq!(asked.len(), expected, "{tool} asks once: {asked:?}");
+        assert!(
+            asked[0].contains("is not what it was when the MCP server `odd` was first asked"),
+            "{asked:?}"
+        );
+    }
+    // What was allowed is remembered; what the restarted server says now is again something else.
+    given.servers.shut_down().await;
+    given.restart();
+    assert_eq!(after.needs(&called("echo", &json!({}))), Some(Needs::Undeclared), "its server is gone");
+    let remembered = given.toolbox().await;
+    assert_eq!(remembered.needs(&called("echo", &json!({}))), Some(Needs::Nothing));
+    given.call("count").await;
+    let needs = given.toolbox().await.needs(&called("echo", &json!({})));
+    assert!(matches!(needs, Some(Needs::Rule { permission: Permission::Ask, .. })), "{needs:?}");
+}
+
+#[tokio::test]
+async fn only_turns_that_may_have_a_server_have_it() {
+    let given = Given::new("plain");
+    let bound = RoundContext { is_bound: true, ..round() };
+    let source = given.source();
+    let refusal = source.refusal(&bound, "mcp__odd__echo").unwrap();
+    assert!(refusal.contains("mcp.servers.odd.workspaces does not name it"), "{refusal}");
+    assert_eq!(source.refusal(&round(), "mcp__odd__echo"), None);
+    assert_eq!(source.hidden_domain(), Some("mcp:odd"));
+    let named = Given::with("plain", |settings| {
+        settings.workspaces = Some(vec![bound.workspace_id.to_string()]);
+        settings.hidden = false;
+    });
+    let source = named.source();
+    assert_eq!((source.refusal(&bound, "mcp__odd__echo"), source.hidden_domain()), (None, None));
+    assert!(source.offer(&round()).await.is_empty() && named.starts() == 0);
+    assert!(!source.offer(&bound).await.is_empty());
+}
+
+#[tokio::test]
+async fn nothing_of_a_server_is_left_when_it_is_shut_down() {
+    let given = Given::with("plain", |settings| settings.args.push("left-behind-4711".to_owned()));
+    given.toolbox().await;
+    assert!(!test_sandbox::processes_with("left-behind-4711").is_empty());
+    given.servers.shut_down().await;
+    given.until("gone", async |_| test_sandbox::processes_with("left-behind-4711").is_empty()).await;
+    let refused = given.call("echo").await;
+    assert!(refused.is_error, "{}", refused.text);
+}
