@@ -1,5 +1,6 @@
 //! The directory a thread works in, and the rules for instruction files there.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use instructions::{FileSettings, ProjectBounds, Request, ResolveError, path::normalise};
@@ -59,6 +60,32 @@ impl WorkingDirectory {
         settings.bounds = ProjectBounds::HomeOnly;
         let home = settings.homes.of(settings.profile).filter(|home| home.is_dir());
         Ok(home.map(Path::to_owned).map(|cwd| Self { cwd, settings }))
+    }
+
+    /// A file inside the workspace's directory, named from here. It need not exist, but no directory on the way to it may
+    /// lead out.
+    pub(crate) fn file(&self, file: &Path) -> Result<PathBuf, AgentError> {
+        let file = normalise(file, &self.cwd);
+        let Some(root) = self.settings.bounds.workspace() else { return Err(AgentError::NoDirectory) };
+        let outside = || AgentError::OutsideWorkspace { cwd: file.clone(), root: root.to_owned() };
+        if !file.starts_with(root) {
+            return Err(outside());
+        }
+        let failed = |path: &Path, source| AgentError::Directory { path: path.to_owned(), source };
+        let real_root = root.canonicalize().map_err(|source| failed(root, source))?;
+        let mut way: Vec<&Path> =
+            file.ancestors().skip(1).take_while(|directory| directory.starts_with(root)).collect();
+        way.reverse();
+        for directory in way {
+            match directory.canonicalize() {
+                Ok(real) if real.starts_with(&real_root) => {}
+                Ok(_) => return Err(outside()),
+                // Below what is not there, nothing leads anywhere.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => break,
+                Err(source) => return Err(failed(directory, source)),
+            }
+        }
+        Ok(file)
     }
 
     pub(crate) fn request(&self) -> Request<'_> {

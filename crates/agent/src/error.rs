@@ -33,8 +33,8 @@ pub enum AgentError {
         wanted: PathBuf,
         root: PathBuf,
     },
-    /// A directory was named, but the workspace has none.
-    #[error("the workspace has no directory, so `cwd` cannot be inside it")]
+    /// A directory was named or is needed, but the workspace has none.
+    #[error("the workspace has no directory, so no path can be inside it")]
     NoDirectory,
     /// A directory cannot be used.
     #[error("cannot work in {}: {source}", path.display())]

@@ -8,6 +8,7 @@
 mod approvals;
 mod background_jobs;
 mod call_ids;
+mod comparison;
 mod contributions;
 mod directory;
 mod document_hook;
@@ -47,6 +48,7 @@ mod unanswered;
 mod undone_files;
 mod view;
 
+pub use comparison::{ComparedPlace, OwnFiles};
 pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use manifests::Pruned;

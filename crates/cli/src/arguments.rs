@@ -8,6 +8,7 @@ pub(crate) mod manual;
 mod memory;
 mod profile;
 mod prompt;
+mod see;
 mod session;
 mod skill;
 mod token;
@@ -25,6 +26,7 @@ pub(crate) use self::help::command as command_line;
 pub(crate) use self::memory::{Memory, MemoryAdd};
 pub(crate) use self::profile::ProfileCommand;
 pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
+pub(crate) use self::see::{CompareArguments, MapArguments};
 pub(crate) use self::session::{Resolve, Session};
 pub(crate) use self::skill::{SkillCommand, Trust};
 pub(crate) use self::token::Token;
@@ -92,6 +94,12 @@ pub(crate) enum Command {
     },
     /// Look for what is wrong with the instruction files of a tree, for every agent; exit with 1 on errors
     Check(Check),
+    /// Compare what agents would each read in a directory
+    ///
+    /// Exits with 1 when one of them would not start there.
+    Compare(CompareArguments),
+    /// Print what an agent would read in every directory of a tree
+    Map(MapArguments),
     /// Look at the agents whose rules are known
     #[command(subcommand)]
     Profile(ProfileCommand),

@@ -3,6 +3,7 @@
 mod audit;
 mod backup;
 mod check;
+mod compare;
 mod doc;
 pub(crate) mod doctor;
 mod events;
@@ -11,6 +12,7 @@ mod folder;
 mod hook;
 mod init;
 mod install;
+mod map;
 mod mcp;
 mod mcp_status;
 mod memory;
@@ -47,6 +49,8 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
             explain::run(&context, path.as_deref(), absent, lost_text)
         }
         Command::Check(arguments) => check::run(&context, &arguments),
+        Command::Compare(arguments) => compare::run(&context, &arguments),
+        Command::Map(arguments) => map::run(&context, &arguments),
         Command::Profile(command) => profile::run(&context, &command),
         Command::Resolve(arguments) => resolve::run(&context, &arguments),
         Command::Session(command) => session::run(&context, &command),

@@ -32,6 +32,8 @@ type Candidates = fn() -> Vec<CompletionCandidate>;
 const CANDIDATES: &[(&str, Candidates)] = &[
     ("workspace restore workspace", archived_workspaces),
     ("folder restore folder", deleted_folders),
+    ("agent", profiles),
+    ("agents", profiles),
     ("profile", profiles),
     ("section", sections),
     ("workspace", workspaces),

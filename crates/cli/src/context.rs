@@ -167,6 +167,8 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
             path.clone()
         }
         Command::Check(check) => check.path.clone(),
+        Command::Compare(compare) => compare.path.clone(),
+        Command::Map(map) => map.path.clone(),
         Command::Prompt(prompt) => prompt.directory().map(PathBuf::from),
         Command::Skill(skill) => skill.directory().filter(|path| path.is_dir()).cloned(),
         Command::Sync(sync) => sync.path.clone().filter(|path| path.is_dir()),

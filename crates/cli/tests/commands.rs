@@ -27,6 +27,7 @@ mod providers;
 mod recordings;
 mod resolve;
 mod schema;
+mod see;
 mod session;
 mod show;
 mod skills;

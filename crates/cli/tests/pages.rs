@@ -53,6 +53,7 @@ macro_rules! pages {
 pages! {
     readme "README.md"
     check "docs/check.md"
+    compare "docs/compare.md"
     concepts "docs/concepts.md"
     configuration "docs/configuration.md"
     files "docs/files.md"

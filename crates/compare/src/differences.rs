@@ -30,6 +30,7 @@ pub(crate) fn find(request: &CompareRequest<'_>, seen: &[Seen], base: &Path) -> 
     view.relations(&mut sentences);
     view.not_read(&mut sentences);
     view.twice(&mut sentences);
+    view.twice_by_import(&mut sentences);
     view.order(&mut sentences);
     view.roles(&mut sentences);
     if let Some(file) = request.reading {
@@ -93,7 +94,7 @@ impl<'a> View<'a> {
                     format!("{title} does not follow the imports as far as {path}, and loses its {size}")
                 }
                 Outcome::OutsideRoot => {
-                    format!("{title} does not follow what leads to {path}, and loses its {size}")
+                    format!("{title} follows no link or import as far as {path}, and loses its {size}")
                 }
                 _ => format!("{title} cannot read {path}, and loses its {size}"),
             });
@@ -254,6 +255,19 @@ impl<'a> View<'a> {
                 let get = verb(agents.len(), "gets", "get");
                 let (one, other) = (self.shown(path), self.shown(other));
                 sentences.push(format!("{} {get} the same text twice: {other} and {one}", list(&agents)));
+            }
+        }
+    }
+
+    /// Files that an agent takes, and that another one brings along once more.
+    fn twice_by_import(&self, sentences: &mut Vec<String>) {
+        for path in self.project_files() {
+            let is_twice = |seen: &&Seen| at_start(seen).any(|file| file.path == path && file.is_twice);
+            let agents = titles(self.seen.iter().filter(is_twice));
+            if !agents.is_empty() {
+                let get = verb(agents.len(), "gets", "get");
+                let path = self.shown(path);
+                sentences.push(format!("{} {get} {path} twice, once where it is imported", list(&agents)));
             }
         }
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use tokens::{Counter, Encoding};
 
 use crate::effective::Effective;
+use crate::side_by_side::is_in_place;
 use crate::tree::Tree;
 use crate::words::{bytes, grouped, one_line};
 
@@ -61,7 +62,7 @@ pub struct MapFile {
     pub bytes: u64,
     /// How much of it is there.
     pub kept_bytes: u64,
-    /// Tokens of that, estimated.
+    /// Tokens of that, estimated; 0 for one whose text is in that of the file that names it, where they count.
     pub tokens: u64,
 }
 
@@ -91,7 +92,11 @@ impl Map {
                         path: text(&file.path),
                         bytes: file.bytes,
                         kept_bytes: file.kept_bytes,
-                        tokens: counter.count(Encoding::Cl100k, &file.text) as u64,
+                        tokens: if is_in_place(effective.profile, file) {
+                            0
+                        } else {
+                            counter.count(Encoding::Cl100k, &file.text) as u64
+                        },
                     })
                     .collect();
                 let lost = set.lost.iter();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use instructions::profile::{OnReading, PartOf, Rendering};
+use instructions::profile::{ImportPlace, OnReading, PartOf, Rendering};
 use instructions::{
     BlockRole, Cache, Decision, FileReader, FileSettings, InstructionFile, OTHER_AGENTS, Outcome, Profile,
     Reminder, Request, Resolution, ResolveError, Resolver, Session,
@@ -63,6 +63,8 @@ pub(crate) struct SeenFile {
     pub(crate) tokens: u64,
     /// Whether it is in the user's own directory.
     pub(crate) is_own: bool,
+    /// Whether its text is there a second time, in that of a file that names it.
+    pub(crate) is_twice: bool,
 }
 
 impl SeenFile {
@@ -167,7 +169,11 @@ impl View<'_> {
                 (Outcome::Used | Outcome::Truncated, ReadingTime::Reading) => Some(READING_ROLE),
                 _ => None,
             };
-            let tokens = if role.is_some() { self.tokens(&file.text) } else { 0 };
+            let is_inside = is_in_place(profile, file);
+            let tokens = if role.is_some() && !is_inside { self.tokens(&file.text) } else { 0 };
+            if is_inside && let Some(known) = self.files.iter_mut().find(|known| known.path == file.path) {
+                known.is_twice |= known.is_read();
+            }
             self.put(SeenFile {
                 path: file.path.clone(),
                 outcome,
@@ -178,6 +184,7 @@ impl View<'_> {
                 kept_bytes: file.kept_bytes,
                 tokens,
                 is_own: !file.limited,
+                is_twice: false,
             });
         }
         for decision in &resolution.decisions {
@@ -203,6 +210,7 @@ impl View<'_> {
             kept_bytes: 0,
             tokens: 0,
             is_own: home.is_some_and(|home| decision.path.starts_with(home)),
+            is_twice: false,
         });
     }
 
@@ -226,6 +234,7 @@ impl View<'_> {
                 kept_bytes: bytes,
                 tokens,
                 is_own: false,
+                is_twice: false,
             });
         }
         Ok(())
@@ -253,6 +262,7 @@ impl View<'_> {
                         kept_bytes: 0,
                         tokens: 0,
                         is_own: false,
+                        is_twice: false,
                     });
                 }
             }
@@ -271,6 +281,12 @@ impl View<'_> {
     fn tokens(&self, text: &str) -> u64 {
         self.counter.count(Encoding::Cl100k, text) as u64
     }
+}
+
+/// Whether a file's text is in that of another one, which names it.
+pub(crate) fn is_in_place(profile: &Profile, file: &InstructionFile) -> bool {
+    let place = profile.imports.map(|imports| imports.place);
+    file.imported_by.is_some() && matches!(place, Some(ImportPlace::InPlace(_)))
 }
 
 /// Where an agent puts a file that it reads at its start.

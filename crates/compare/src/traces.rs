@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use instructions::{
-    FileScope, FileSettings, InstructionFile, Outcome, PROFILES, Profile, Relation, Request, Resolution,
+    FOREWORD, FileScope, FileSettings, InstructionFile, Outcome, PROFILES, Profile, Relation, Request,
+    Resolution,
 };
 
 use crate::loss;
@@ -16,7 +17,9 @@ const NAMED: usize = 3;
 /// The agents that have left traces on this machine, or between a project's root and a directory, besides the one whose
 /// settings these are.
 pub fn here(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Profile> {
-    let others = PROFILES.iter().copied().filter(|profile| *profile != settings.profile);
+    // Our own traces are everywhere that this runs.
+    let is_other = |profile: &&'static Profile| *profile != settings.profile && **profile != FOREWORD;
+    let others = PROFILES.iter().copied().filter(is_other);
     let is_here = |profile: &&'static Profile| {
         let traces = profile.traces;
         let own = settings.homes.of(profile).is_some_and(Path::is_dir);

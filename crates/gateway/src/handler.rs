@@ -5,6 +5,7 @@ mod document;
 mod events;
 mod folder;
 mod initialize;
+mod instructions;
 mod mcp;
 mod memory;
 mod prompt;
@@ -53,6 +54,7 @@ pub(crate) fn router() -> Router {
         .on::<method::DocumentHistory, _>(document::history)
         .on::<method::DocumentRevision, _>(document::revision)
         .on::<method::DocumentRestore, _>(document::restore)
+        .on::<method::InstructionsCompare, _>(instructions::compare)
         .on::<method::PromptPreview, _>(prompt::preview)
         .on::<method::PromptDiff, _>(prompt::diff)
         .on::<method::PromptRebuild, _>(prompt::rebuild)

@@ -61,6 +61,7 @@ const TABLE: &[Row] = &[
     ("thread/agents_doc/revision",               [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("thread/agents_doc/restore",                [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
     ("thread/agents_doc/archive",                [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
+    ("instructions/compare",                     [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("prompt/preview",                           [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("prompt/diff",                              [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("prompt/rebuild",                           [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
@@ -117,6 +118,7 @@ fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
         "thread/agents_doc/revision" | "thread/agents_doc/restore" => {
             world.with(json!({ "folder_id": world.folder, "version": 1 }))
         }
+        "instructions/compare" => world.with(json!({ "agents": ["codex"] })),
         "prompt/preview" => world.with(json!({ "thread_id": world.thread })),
         "prompt/diff" => world.with(json!({ "thread_id": world.thread, "turn_id": turn })),
         "turn/start" => world.with(json!({ "thread_id": world.thread, "input": who })),
@@ -167,6 +169,9 @@ async fn every_method_is_open_to_exactly_those_who_may_call_it() {
     let owner = gateway.owner_in_memory();
     let elsewhere = World::new(&gateway, "elsewhere").await;
     let here = World::new(&gateway, "here").await.workspace;
+    let directory = tempfile::tempdir().unwrap();
+    let rooted = json!({ "workspace_id": here, "root_path": directory.path() });
+    ask(&owner, "workspace/update", rooted).await.unwrap();
     for (role_index, role) in Role::ALL.into_iter().enumerate() {
         for (binding, bound_to) in
             [("all", None), ("this", Some(&here)), ("another", Some(&elsewhere.workspace))]

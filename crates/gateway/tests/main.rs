@@ -11,6 +11,7 @@ mod access;
 mod addresses;
 mod audit;
 mod authentication;
+mod compare;
 mod connections;
 mod documents;
 mod events;

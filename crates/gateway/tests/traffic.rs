@@ -135,6 +135,8 @@ async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
     let turn = gateway.silent_turn(&workspace, &thread).await.unwrap();
     socket.ok("thread/agents_doc/save", world.with(json!({ "content": "other" }))).await;
     let other = gateway.silent_turn(&workspace, &thread).await.unwrap();
+    let compare = json!({ "path": "/usr", "reading": "bin/x", "agents": ["codex", "claude-code"] });
+    socket.ok("instructions/compare", world.with(compare)).await;
     let preview = json!({ "thread_id": thread, "cwd": "/usr", "input": "hello" });
     socket.ok("prompt/preview", world.with(preview)).await;
     socket

@@ -15,7 +15,7 @@ const INTRODUCTION: &str = "\
 
 Agents differ in the names they read, how far up they look, the order they use, their limits, and what they do with imports and blank
 files. Foreword has the rules of each as a *profile*: `foreword show --profile claude-code` prints what that agent would get in a
-directory, and `foreword explain --profile claude-code` says why. `foreword profile list` and `foreword profile show NAME` print what is
+directory, and `foreword explain --profile claude-code` says why; `foreword compare` has them side by side ([compare.md](compare.md)). `foreword profile list` and `foreword profile show NAME` print what is
 below.
 
 Each rule says how it is known: *observed* means that the agent was run and what it sent to its model was recorded, *source* that it was

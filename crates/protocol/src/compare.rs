@@ -22,6 +22,7 @@ pub struct ComparedAgent {
     /// Its profile.
     pub agent: String,
     /// The version that its rules were checked against; absent where nobody has run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Where it puts the project's files.
     pub role: BlockRole,
@@ -43,6 +44,7 @@ pub struct ComparedFile {
     /// What became of it.
     pub outcome: Outcome,
     /// Where the agent puts its text; absent where it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<BlockRole>,
     /// When that is decided.
     pub when: ReadingTime,
@@ -50,7 +52,7 @@ pub struct ComparedFile {
     pub bytes: u64,
     /// How much of it is there.
     pub kept_bytes: u64,
-    /// Tokens of that, estimated.
+    /// Tokens of that, estimated; 0 for one whose text is in that of the file that names it, where they count.
     pub tokens: u64,
 }
 

@@ -4,6 +4,7 @@ mod audit;
 mod connection;
 mod document;
 mod folder;
+mod instructions;
 mod mcp;
 mod memory;
 mod prompt;
@@ -17,6 +18,7 @@ pub use audit::*;
 pub use connection::*;
 pub use document::*;
 pub use folder::*;
+pub use instructions::*;
 pub use mcp::*;
 pub use memory::*;
 pub use prompt::*;
@@ -185,6 +187,9 @@ methods! {
     DocumentRevision = "thread/agents_doc/revision", Reader, DocumentRevisionParams => DocumentRevisionResult;
     /// Makes an older revision's text current again, as a new version.
     DocumentRestore = "thread/agents_doc/restore", Editor, DocumentRestoreParams => DocumentRestoreResult;
+
+    /// What agents would each read in a directory of the workspace, and what differs between them. The user's own files count only for owners of all workspaces.
+    InstructionsCompare = "instructions/compare", Reader, InstructionsCompareParams => Comparison;
 
     /// The prompt of a thread's next turn, without asking a model.
     PromptPreview = "prompt/preview", Reader, PromptPreviewParams => PromptResult;

@@ -7,7 +7,10 @@ use crate::terminal::{self, wrap};
 
 /// The commands in the order in which somebody meets them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Files", &["show", "explain", "check", "profile", "watch", "resolve", "session", "init"]),
+    (
+        "Files",
+        &["show", "explain", "compare", "map", "check", "profile", "watch", "resolve", "session", "init"],
+    ),
     ("Other agents", &["hook", "install", "sync", "mcp"]),
     ("Skills", &["skill", "trust", "untrust"]),
     ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
@@ -21,6 +24,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("show", "foreword show services/billing"),
     ("explain", "foreword explain --profile codex"),
     ("check", "foreword check --agent codex --agent claude-code"),
+    ("compare", "foreword compare services --agent codex --agent claude-code"),
+    ("map", "foreword map --agent codex --html map.html"),
     ("profile list", "foreword profile list"),
     ("profile show", "foreword profile show claude-code"),
     ("resolve", "foreword resolve --session work.json --cwd . src/main.rs"),

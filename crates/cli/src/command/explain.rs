@@ -4,8 +4,11 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use instructions::{Decision, Diagnostic, FileScope, InstructionFile, Outcome, Resolution, Severity};
+use instructions::{
+    Decision, Diagnostic, FileScope, FileSettings, InstructionFile, Outcome, Profile, Resolution, Severity,
+};
 
+use crate::config::layers::Origin;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{
@@ -30,6 +33,10 @@ pub(crate) fn run(
         context.output.json(&Explained::new(&resolution, absent))?;
     } else {
         print(&explain(&resolution, absent))?;
+        // Whoever asks for one agent does not ask about the others.
+        if !matches!(context.configuration.origin("agents.profile"), Origin::Flag(_)) {
+            print(&other_agents(&resolution, &files.settings))?;
+        }
     }
     let losing = warn_of_lost_text(context, &resolution);
     Ok(if losing > 0 && lost_text == LostText::Fails { Exit::CheckFailed } else { Exit::Done })
@@ -66,6 +73,18 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
         }
     }
     Ok(Exit::Done)
+}
+
+/// What other agents would lose that are used on this machine or in this repository, a line each.
+fn other_agents(resolution: &Resolution, settings: &FileSettings) -> String {
+    let agents = compare::here(resolution, settings);
+    let Some(width) = agents.iter().map(|profile| profile.name.len()).max() else { return String::new() };
+    let screen = terminal::columns();
+    let line = |profile: &&'static Profile| {
+        let sentence = plain(compare::sentence(profile, resolution, settings));
+        format!("{}\n", wrap(&format!("{:width$}  {sentence}", profile.name), screen, width + INDENT))
+    };
+    format!("\n{}", agents.iter().map(line).collect::<String>())
 }
 
 /// What there is, found on the disk; a slow one is waited for with a sign of life.

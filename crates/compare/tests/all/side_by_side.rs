@@ -107,6 +107,7 @@ fn files_that_say_the_same_are_called_that() {
     let compared = compared(&fixture, "repo", None, &["codex", "claude-code", "gemini-cli", "copilot"]);
     says(&compared, "CLAUDE.md only imports AGENTS.md");
     says(&compared, "GEMINI.md links to AGENTS.md");
+    says(&compared, "GitHub Copilot CLI gets AGENTS.md twice, once where it is imported");
     let differences = &compared.comparison.differences;
     assert!(!differences.iter().any(|sentence| sentence.contains("not read")), "{differences:#?}");
     assert_eq!(read(&fixture, &compared, "claude-code", ReadingTime::Start), ["CLAUDE.md", "AGENTS.md"]);
@@ -168,6 +169,31 @@ fn what_reading_further_down_brings_in() {
     );
     says(&compared, "when a tool reads sub/deep/x.txt, opencode gets sub/deep/AGENTS.md and sub/AGENTS.md");
     says(&compared, "when a tool reads sub/deep/x.txt, Codex, Qwen Code, pi, Zed and Goose get nothing more");
+}
+
+/// What Claude Code was seen to do with AGENTS.md further down.
+#[test]
+fn a_name_that_stands_in_for_others_does_so_further_down() {
+    for (root, sub, brought) in [
+        ("AGENTS.md", &["AGENTS.md"][..], &["sub/AGENTS.md"][..]),
+        ("x", &["AGENTS.md"], &["sub/AGENTS.md"]),
+        ("x", &["AGENTS.md", "deep/CLAUDE.md"], &["sub/deep/CLAUDE.md", "sub/AGENTS.md"]),
+        ("x", &["AGENTS.md", "CLAUDE.md"], &["sub/CLAUDE.md"]),
+        ("x", &["AGENTS.md", "CLAUDE.local.md"], &["sub/CLAUDE.local.md"]),
+        ("x", &["AGENTS.md", ".claude/rules/r.md"], &["sub/.claude/rules/r.md", "sub/AGENTS.md"]),
+        ("CLAUDE.md", &["AGENTS.md"], &[]),
+        ("CLAUDE.local.md", &["AGENTS.md"], &[]),
+        (".claude/CLAUDE.md", &["AGENTS.md"], &[]),
+    ] {
+        let mut lines = format!("repo/.git/\nrepo/{root} = root\n");
+        for name in sub {
+            lines.push_str(&format!("repo/sub/{name} = {name}\n"));
+        }
+        let fixture = Fixture::new(&lines);
+        let compared = compared(&fixture, "repo", Some("repo/sub/deep/x.txt"), &["claude-code"]);
+        let read = read(&fixture, &compared, "claude-code", ReadingTime::Reading);
+        assert_eq!(read, brought, "{lines}");
+    }
 }
 
 #[test]

@@ -39,7 +39,12 @@ impl Chain<'_> {
             diagnostics: self.diagnostics.len(),
             max_characters: nested.max_characters,
         };
-        let instead = if self.has_own_names() { &[][..] } else { nested.instead };
+        let instead = self.request.settings.profile.instead;
+        let has_text = self.chosen.iter().find(|file| {
+            let is_own = !instead.iter().any(|name| file.path.ends_with(name));
+            file.origin == Origin::Project && file.folder.is_none() && file.depth == 0 && is_own
+        });
+        let text_at_start = has_text.map(|file| file.path.clone());
         self.chosen.clear();
         self.waiting.clear();
         let mut waiting = std::mem::take(&mut self.dormant);
@@ -56,20 +61,22 @@ impl Chain<'_> {
             directories.reverse();
         }
         if self.switched_off.is_none() {
+            let mut with_text: Vec<Option<PathBuf>> = Vec::with_capacity(directories.len());
             for (index, directory) in directories.iter().enumerate() {
                 self.place = Place { directory: index, name: 0 };
-                if !self.choose_nested(directory, nested.names, nested) {
-                    self.choose_nested(directory, instead, NestedFiles { rule_folders: &[], ..nested });
-                }
+                with_text.push(self.choose_nested(directory, nested));
             }
             waiting.append(&mut self.dormant);
             for rule in waiting {
                 self.wake(rule, file);
             }
+            for (directory, winner) in directories.iter().zip(with_text) {
+                self.choose_nested_instead(directory, nested, text_at_start.as_ref().or(winner.as_ref()));
+            }
             self.follow_imports();
         }
         if self.survey == Survey::Everything {
-            let names = nested.names.iter().chain(instead);
+            let names = nested.names.iter().chain(nested.instead);
             let names: Vec<String> = names.map(|name| (*name).to_owned()).collect();
             for directory in &directories {
                 self.other_names(directory, &names);
@@ -78,26 +85,11 @@ impl Chain<'_> {
         started
     }
 
-    /// Whether the start had a file of the profile's own names in the project, and not only of those read instead.
-    fn has_own_names(&self) -> bool {
-        let instead = self.request.settings.profile.instead;
-        let is_own = |chosen: &Chosen| {
-            let is_instead =
-                chosen.path.file_name().is_some_and(|name| instead.iter().any(|other| name == *other));
-            chosen.origin == Origin::Project
-                && chosen.folder.is_none()
-                && chosen.imported_by.is_none()
-                && !is_instead
-        };
-        self.chosen.iter().any(is_own)
-    }
-
-    /// Chooses files of a directory by their names, and rules; true when one of the names was there with a text.
-    fn choose_nested(&mut self, directory: &Path, names: &[&str], nested: NestedFiles) -> bool {
+    /// The files of one directory; answers with the first that has a text.
+    fn choose_nested(&mut self, directory: &Path, nested: NestedFiles) -> Option<PathBuf> {
         let profile = self.request.settings.profile;
-        let mut winner: Option<PathBuf> = None;
-        let mut has_any = false;
-        for name in names {
+        let (mut winner, mut first): (Option<PathBuf>, Option<PathBuf>) = (None, None);
+        for name in nested.names {
             let path = directory.join(name);
             if let Some(winner) = &winner {
                 if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
@@ -105,20 +97,8 @@ impl Chain<'_> {
                 }
                 continue;
             }
-            let found = self.reader.read_path(&path, &self.bounds, self.max_file_bytes);
-            match &found {
-                Found::Absent => continue,
-                Found::File { content, .. }
-                    if profile.blank == Blank::FallsThrough && self.is_blank(content) =>
-                {
-                    let detail = "it is only white space, so it counts as if it were not there";
-                    self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
-                    continue;
-                }
-                _ => {}
-            }
-            if self.consider(path.clone(), Origin::Project, found) {
-                has_any = true;
+            if self.try_nested(&path) {
+                first.get_or_insert_with(|| path.clone());
                 if nested.choice == NameChoice::FirstOfDirectory {
                     winner = Some(path);
                 }
@@ -129,7 +109,37 @@ impl Chain<'_> {
                 self.choose_rules(directory, folder, Origin::Project);
             }
         }
-        has_any
+        first
+    }
+
+    /// The names that are read where there is no text of the others.
+    fn choose_nested_instead(&mut self, directory: &Path, nested: NestedFiles, winner: Option<&PathBuf>) {
+        for name in nested.instead {
+            let path = directory.join(name);
+            match winner {
+                None => drop(self.try_nested(&path)),
+                Some(winner) if self.survey == Survey::Everything && path.symlink_metadata().is_ok() => {
+                    self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Considers a file; true when it has a text.
+    fn try_nested(&mut self, path: &Path) -> bool {
+        let found = self.reader.read_path(path, &self.bounds, self.max_file_bytes);
+        match &found {
+            Found::Absent => false,
+            Found::File { content, .. }
+                if self.request.settings.profile.blank == Blank::FallsThrough && self.is_blank(content) =>
+            {
+                let detail = "it is only white space, so it counts as if it were not there";
+                self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
+                false
+            }
+            _ => self.consider(path.to_owned(), Origin::Project, found),
+        }
     }
 
     /// Takes a rule that waited for a path like this one.

@@ -174,7 +174,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             Rule::observed("byte order mark and white space around a text", "go"),
             Rule::observed(
                 "files further down",
-                "CLAUDE.md, .claude/CLAUDE.md, CLAUDE.local.md and rules come with the result of a tool that reads there, root first, cut at 40,000 characters; AGENTS.md does in a directory that has none of them, unless the start had one",
+                "CLAUDE.md, .claude/CLAUDE.md, CLAUDE.local.md and rules come with the result of a tool that reads there, root first, cut at 40,000 characters; AGENTS.md of a directory without them, behind all others, if none was there at the start either",
             ),
             Rule::observed(
                 "rules with `paths`",

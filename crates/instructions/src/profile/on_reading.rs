@@ -20,7 +20,8 @@ pub struct NestedFiles {
     pub names: &'static [&'static str],
     /// Which of them are read.
     pub choice: NameChoice,
-    /// File names that are read in a directory that has none of those, where the start had none of the profile's own either.
+    /// File names that are read, behind all others, in directories without a text of those names, if there was none at the
+    /// start either.
     pub instead: &'static [&'static str],
     /// Folders of rules in those directories, by their path from there.
     pub rule_folders: &'static [&'static str],

@@ -1,0 +1,195 @@
+//! `foreword compare`, `foreword map`, and the lines about other agents at the end of `foreword explain`.
+
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+
+use crate::support::{Machine, finish};
+
+/// A project with more text than Codex takes, and one directory below with more.
+fn machine() -> Machine {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    machine.write("project/.git/objects/x", "");
+    machine.write("project/.git/refs/x", "");
+    machine.write("project/AGENTS.md", "0123456\n".repeat(5_000));
+    machine.write("project/CLAUDE.md", "@AGENTS.md\n");
+    machine.write("project/web/AGENTS.md", "0123456\n".repeat(10));
+    machine.write("project/web/app/x", "");
+    machine
+}
+
+#[test]
+fn agents_are_compared_in_tables_and_sentences() {
+    let machine = machine();
+    let out = machine.tidy(&machine.run("compare web --agent codex,gemini-cli --agent opencode").done());
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "~/project/web");
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(lines[2]), ["AGENT", "VERSION", "ROLE", "FILES", "BYTES", "TOKENS", "LOST", "BYTES"]);
+    let codex = words(lines[3]);
+    assert_eq!(codex[..5], ["codex", "0.166.0", "user", "1", "32,768"].map(str::to_owned), "{out}");
+    assert_eq!(codex.last().map(String::as_str), Some("7,312"), "{out}");
+    for sentence in [
+        "Codex drops the last 7,232 bytes of AGENTS.md",
+        "Codex drops all 80 bytes of web/AGENTS.md, which no longer fits",
+        "Gemini CLI reads nothing here",
+        "opencode puts the nearest file first",
+    ] {
+        assert!(lines.contains(&sentence), "{sentence}: {out}");
+    }
+    let row = lines.iter().find(|line| line.starts_with("web/AGENTS.md")).unwrap();
+    assert!(row.contains("dropped: codex; ignored: gemini-cli; read: opencode"), "{out}");
+}
+
+#[test]
+fn a_comparison_has_its_shape() {
+    let machine = machine();
+    let object = machine.run("compare web --agent codex --reading web/app/x --format json").object();
+    let project = machine.project();
+    let path = |below: &str| json!(project.join(below).to_string_lossy());
+    assert_eq!(object["path"], path("web"));
+    let codex = &object["agents"][0];
+    let keys: Vec<&String> = codex.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["agent", "version", "role", "files", "bytes", "tokens", "lost_bytes"]);
+    let file = &codex["files"][0];
+    let keys: Vec<&String> = file.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["path", "outcome", "role", "when", "bytes", "kept_bytes", "tokens"]);
+    assert_eq!(
+        (&file["path"], &file["outcome"], &file["role"], &file["when"], &file["bytes"], &file["kept_bytes"]),
+        (
+            &path("AGENTS.md"),
+            &json!("truncated"),
+            &json!("user"),
+            &json!("start"),
+            &json!(40_000),
+            &json!(32_768)
+        )
+    );
+    assert_eq!((&codex["bytes"], &codex["lost_bytes"]), (&json!(32_768), &json!(7_312)));
+    assert!(object["differences"].as_array().unwrap().iter().all(|sentence| sentence.is_string()));
+    let all = machine.run("compare --format json").object();
+    assert_eq!(all["agents"].as_array().unwrap().len(), instructions::PROFILES.len());
+}
+
+#[test]
+fn a_comparison_is_markdown_on_request() {
+    let machine = machine();
+    let out = machine.run("compare web --agent codex --markdown").done();
+    assert!(
+        out.starts_with("# What agents read in `") && out.contains("| codex | 0.166.0 | user |"),
+        "{out}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_a_hint() {
+    let machine = machine();
+    let err = machine.run("compare --agent claud-code").failed(2);
+    assert!(
+        err.contains("there is no agent `claud-code`") && err.contains("did you mean `claude-code`?"),
+        "{err}"
+    );
+    let err = machine.run("compare nowhere/at/all").failed(2);
+    assert!(err.contains("the nearest directory that exists is"), "{err}");
+    let err = machine.run("compare AGENTS.md").failed(2);
+    assert!(err.contains("is not a directory"), "{err}");
+    for words in ["map --agent claud-code", "map nowhere/at/all", "map AGENTS.md"] {
+        machine.run(words).failed(2);
+    }
+    machine.run("map --html nowhere/map.html").failed(3);
+}
+
+#[test]
+fn an_agent_that_would_not_start_is_named() {
+    let machine = machine();
+    machine.write("codex/config.toml", "broken =\n");
+    let with_home = |words: &str| {
+        let mut command = machine.command(words);
+        command.env("CODEX_HOME", machine.root().join("codex"));
+        finish(command, b"")
+    };
+    let said = with_home("compare --agent codex --agent pi");
+    let out = said.out;
+    assert_eq!((said.code, said.err.as_str()), (Some(1), ""));
+    assert!(out.contains("codex would not start with") && out.contains("config.toml"), "{out}");
+    assert!(with_home("map --agent codex").failed(1).contains("config.toml"));
+}
+
+#[test]
+fn a_map_shows_where_something_changes() {
+    let machine = machine();
+    let out = machine.tidy(&machine.run("map --agent codex").done());
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), 2, "{out}");
+    assert!(
+        lines[0].starts_with("~/project  1 file, about ")
+            && lines[0].ends_with(", 7,232 bytes lost  + AGENTS.md"),
+        "{out}"
+    );
+    assert!(
+        lines[1].starts_with("  web  1 file, about ") && lines[1].ends_with(", 7,312 bytes lost"),
+        "{out}"
+    );
+    let object = machine.run("map --format json").object();
+    let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["agent", "directories", "sets"]);
+    assert_eq!(object["agent"], "foreword");
+    let directories = object["directories"].as_array().unwrap();
+    assert_eq!(directories.len(), 3, "the project, web and web/app");
+    let keys: Vec<&String> = directories[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["path", "files", "tokens", "lost_bytes", "set"]);
+    assert_eq!(directories[1]["set"], directories[2]["set"]);
+    assert_ne!(directories[0]["set"], directories[1]["set"]);
+}
+
+#[test]
+fn a_map_is_one_page_on_request() {
+    let machine = machine();
+    let said = machine.run("map --html map.html");
+    assert!(said.err.contains("wrote map.html"), "{}", said.err);
+    said.done();
+    let page = std::fs::read_to_string(machine.project().join("map.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("\"title\":\"Claude Code\""), "{page}");
+}
+
+#[test]
+fn trees_with_traps_are_mapped() {
+    let machine = machine();
+    let project = machine.project();
+    symlink("..", project.join("web/up")).unwrap();
+    symlink("AGENTS.md", project.join("web/app/AGENTS.md")).unwrap();
+    std::fs::create_dir(project.join("line\nbreak")).unwrap();
+    std::fs::write(project.join("line\nbreak/AGENTS.md"), "x").unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let pipe = project.join("web/GEMINI.md");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    for agent in instructions::PROFILES {
+        let out = machine.run(&format!("map --agent {}", agent.name)).done();
+        assert!(!out.contains("line\nbreak"), "{out}");
+    }
+    let out = machine.run("compare web").done();
+    assert!(out.contains("web/GEMINI.md is a FIFO and keeps Gemini CLI waiting for ever"), "{out}");
+}
+
+#[test]
+fn explain_ends_with_what_other_agents_would_lose() {
+    let machine = machine();
+    let ending = |words: &str| {
+        let out = machine.run(words).done();
+        out.rsplit("\n\n").next().unwrap().to_owned()
+    };
+    assert_eq!(
+        ending("explain"),
+        "claude-code  reads CLAUDE.md, which only imports AGENTS.md; loses nothing\n"
+    );
+    std::fs::create_dir(machine.root().join(".codex")).unwrap();
+    std::fs::create_dir(machine.root().join(".gemini")).unwrap();
+    assert_eq!(
+        ending("explain"),
+        "codex        loses the last 7,232 bytes of AGENTS.md\n\
+         claude-code  reads CLAUDE.md, which only imports AGENTS.md; loses nothing\n\
+         gemini-cli   reads nothing here, and so loses 40,000 bytes\n"
+    );
+    assert!(!ending("explain --profile codex").contains("gemini-cli"));
+}

@@ -1,0 +1,27 @@
+//! `instructions/compare`.
+
+use agent::{ComparedPlace, OwnFiles, Reach};
+use protocol::Role;
+use protocol::error::ErrorObject;
+use protocol::method::{Comparison, InstructionsCompareParams};
+
+use crate::error::{from_agent, invalid_params};
+use crate::router::Context;
+
+pub(crate) async fn compare(
+    context: Context,
+    params: InstructionsCompareParams,
+) -> Result<Comparison, ErrorObject> {
+    let names = params.agents.as_deref();
+    let agents = compare::agents(names).map_err(|error| invalid_params(format!("`agents`: {error}")))?;
+    let actor = &context.peer.actor;
+    let is_unbound_owner = actor.role == Role::Owner && actor.reach() == Reach::Everything;
+    let place = ComparedPlace {
+        workspace_id: params.workspace_id,
+        path: params.path,
+        reading: params.reading,
+        agents,
+        own_files: if is_unbound_owner { OwnFiles::Shown } else { OwnFiles::Hidden },
+    };
+    context.shared.agent.compare(place).await.map_err(from_agent)
+}
