@@ -19,6 +19,9 @@ pub(super) const CONNECTIONS: u32 = 16;
 pub(super) const ACQUIRE_TIME: Duration = Duration::from_secs(5);
 /// How long the reason is looked for why nobody could connect.
 const LOOK_TIME: Duration = Duration::from_secs(2);
+/// Between two tries to connect to a server that is being started.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// A connection that was idle for longer is tried before it is used.
 const TRUSTED_IDLE_TIME: Duration = Duration::from_millis(500);
 /// How long trying it may take, so that there is time for another one.
@@ -93,10 +96,22 @@ impl Pool {
         Ok(Borrowed { pool: self.clone(), inner: Some((connection, made, place)) })
     }
 
+    /// A new connection. A server that is being started is waited for.
     async fn connect(&self) -> Result<PgConnection, StoreError> {
-        let mut connection = PgConnection::connect_with(&self.options).await?;
-        connection.execute(SESSION).await?;
-        Ok(connection)
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match PgConnection::connect_with(&self.options).await {
+                Ok(mut connection) => {
+                    connection.execute(SESSION).await?;
+                    return Ok(connection);
+                }
+                Err(error) if is_starting(&error) => {
+                    tokio::time::sleep(pause).await;
+                    pause = LONGEST_PAUSE.min(pause * 2);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn take_idle(&self) -> Option<Idle> {
@@ -132,6 +147,15 @@ impl Pool {
         while let Some(Idle { connection, .. }) = self.take_idle() {
             let _ = connection.close().await;
         }
+    }
+}
+
+/// Whether the same may succeed in a moment.
+fn is_starting(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
+        sqlx::Error::Database(error) => error.is_transient_in_connect_phase(),
+        _ => false,
     }
 }
 
