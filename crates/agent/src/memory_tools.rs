@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use futures_util::future::BoxFuture;
 use memory::{Policy, QueryTerms};
 use protocol::limits::DEFAULT_MEMORY_SEARCH;
 use protocol::{CallEffects, MemoryItem, MemoryItemId, MemoryScope, ToolSpec};
@@ -45,9 +45,32 @@ impl ToolSource for MemoryTools {
         "memory"
     }
 
-    fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
-        let hidden = self.domain.settings.hidden;
-        ready(if hidden { Toolbox::new() } else { self.toolbox.clone() }).boxed()
+    /// Hidden, they are listed where something is remembered: a prompt that nobody wants to remember anything in does not
+    /// pay for the list.
+    fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        Box::pin(async move {
+            if !self.domain.settings.hidden {
+                return self.toolbox.clone();
+            }
+            let view = MemoryView {
+                workspace_id: round.workspace_id.clone(),
+                owner: round.actor.clone().filter(|_| !round.is_bound),
+                thread_id: Some(round.thread_id.clone()),
+            };
+            match self.domain.store.has_memories(&view).await {
+                Ok(false) => Toolbox::new(),
+                Ok(true) => self.toolbox.clone(),
+                Err(error) => {
+                    // A list that changes costs the cached prefix; whether the database answers is for the call to find out.
+                    tracing::warn!(%error, turn = %round.turn_id, "whether something is remembered is not known");
+                    self.toolbox.clone()
+                }
+            }
+        })
+    }
+
+    fn hidden_domain(&self) -> Option<&str> {
+        self.domain.settings.hidden.then_some("memory")
     }
 
     fn refusal(&self, round: &RoundContext, tool: &str) -> Option<String> {

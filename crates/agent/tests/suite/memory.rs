@@ -105,12 +105,13 @@ async fn what_is_somebodys_own_is_told_in_their_turns_alone() {
 #[tokio::test]
 async fn switched_off_it_leaves_nothing_and_changes_nothing() {
     let mut world = World::new().await;
+    // Hidden, its tools have lines of their own in `hidden_tool_domains`.
+    world.settings.memory.hidden = false;
     let request = PromptRequest { input: Some("deploys".to_owned()), ..world.thread().await };
     let without = world.agent().prepare(&request).await.unwrap().compiled;
     remember(&world.store, MemoryPlace::Workspace(world.workspace.clone()), "fact", "Deploys are slow").await;
     let with = world.agent().prepare(&request).await.unwrap().compiled;
     world.settings.memory.enabled = false;
-    world.settings.memory.hidden = false;
     let off = world.agent().prepare(&request).await.unwrap().compiled;
     assert_eq!(off.full_text, without.full_text);
     assert_eq!(off.manifest.fingerprints, without.manifest.fingerprints);
@@ -213,6 +214,30 @@ async fn a_phrase_holds_for_its_turn_and_deletes_nothing() {
     chat.ask("And now?").await;
     assert!(has_tool("memory_remember"));
     assert_eq!(chat.remembered().await.len(), 1);
+}
+
+#[tokio::test]
+async fn hidden_tools_are_there_once_they_are_asked_for() {
+    let chat = chat(|settings| settings.memory.hidden = true).await;
+    chat.model.answer(Answer::text("nothing"));
+    chat.ask("What do you know?").await;
+    assert!(!chat.last_request().contains("request_tools"), "nothing is remembered yet");
+    remember(&chat.store, MemoryPlace::Workspace(chat.workspace_id.clone()), "fact", "Cats are fine").await;
+    let names = json!({ "tools": ["memory_search", "memory_remember"] });
+    let last_tools = || -> Vec<String> {
+        let body = chat.model.requests().last().unwrap().body.clone();
+        let tools = body["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    chat.calls("request_tools", &names);
+    chat.ask("Off the record: what do you know?").await;
+    assert!(chat.last_request().contains("memory:\\n- memory_search: "), "{}", chat.last_request());
+    let reason = "the user asked not to remember anything of this turn";
+    assert!(chat.last_request().contains(reason), "{}", chat.last_request());
+    assert_eq!(last_tools(), ["request_tools", "memory_search"]);
+    chat.calls("request_tools", &names);
+    chat.ask("And now?").await;
+    assert_eq!(last_tools(), ["request_tools", "memory_search", "memory_remember"]);
 }
 
 #[tokio::test]

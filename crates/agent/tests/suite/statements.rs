@@ -9,14 +9,16 @@ use store::Database;
 
 use crate::conversation::Conversation;
 
-/// Statements and commits of a chat turn of one round whose prompt is known. One of them asks whether anything is
-/// remembered.
-const MAX_STATEMENTS: u64 = 19;
+/// Statements and commits of a chat turn of one round whose prompt is known. Two of them ask whether anything is
+/// remembered, for the prompt and for the tools, and one which hidden tools the thread has asked for.
+const MAX_STATEMENTS: u64 = 21;
 const MAX_TRANSACTIONS: u64 = 3;
 
 #[tokio::test]
 async fn a_chat_turn_of_one_round_costs_three_commits() {
-    let chat = Conversation::chat([]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::Sqlite(directory.path().join("foreword.db"));
+    let chat = Conversation::chat_on(&database, directory, []).await;
     for _ in 0..3 {
         chat.model.answer(Answer::text("yes"));
     }
