@@ -103,6 +103,9 @@ async fn add(context: &Context, client: &Client, arguments: AddArguments) -> Res
 }
 
 fn listed(items: &[MemoryItem]) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
     let rows = items.iter().map(|item| {
         let text =
             item.text.as_deref().map_or_else(|| "(forgotten)".to_owned(), |text| shown(text).into_owned());
