@@ -78,7 +78,7 @@ mod tests {
         check("[1, 2", None);
         let long = format!(r#"[{{"text":"{}"}}]"#, "x".repeat(501));
         check(&long, Some(&[]));
-        let many = format!("[{}]", vec![r#"{"text":"a"}"#; 9].join(","));
+        let many = format!("[{}]", [r#"{"text":"a"}"#; 9].join(","));
         assert_eq!(extracted(&many).unwrap().len(), MAX_ITEMS);
     }
 
