@@ -173,8 +173,8 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
     }
     let (input, output) = (ways.join("in"), ways.join("out"));
     // Opened before the program opens them: a pipe without another end would make it wait for one.
-    let writer = open_pipe(&input).and_then(|pipe| pipe::Sender::from_owned_fd(pipe)).map_err(failed)?;
-    let reader = open_pipe(&output).and_then(|pipe| pipe::Receiver::from_owned_fd(pipe)).map_err(failed)?;
+    let writer = open_pipe(&input).and_then(pipe::Sender::from_owned_fd).map_err(failed)?;
+    let reader = open_pipe(&output).and_then(pipe::Receiver::from_owned_fd).map_err(failed)?;
     let cwd = settings.cwd.clone().unwrap_or(work);
     let at = |path: &Path| {
         Directory::look(path).map_err(|error| format!("its directory {}: {error}", path.display()))

@@ -83,6 +83,7 @@ impl Given {
             root: None,
             directory: None,
             actor: None,
+            input: None,
             is_bound: false,
             chosen_domains: Vec::new(),
             round: 1,

@@ -119,6 +119,7 @@ fn round() -> RoundContext {
         root: None,
         directory: None,
         actor: None,
+        input: None,
         is_bound: false,
         chosen_domains: Vec::new(),
         round: 1,
