@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use instructions::{FileSettings, ProjectBounds, Request, ResolveError, path::normalise};
-use protocol::{AgentsConfig, Workspace};
+use protocol::{AgentsConfig, Audience, Workspace};
 
 use crate::error::AgentError;
 
@@ -86,6 +86,12 @@ impl WorkingDirectory {
             }
         }
         Ok(file)
+    }
+
+    /// The same for other readers.
+    pub(crate) fn read_by(mut self, audience: Audience) -> Self {
+        self.settings.audience = audience;
+        self
     }
 
     pub(crate) fn request(&self) -> Request<'_> {

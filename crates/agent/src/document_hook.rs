@@ -6,9 +6,11 @@ use hooks::{
     Budget, ContributionKind, Execution, FailurePolicy, Hook, HookContext, HookPackage, HookResult,
     HookSubscription, Phase, PromptSection, Visibility,
 };
+use instructions::audience_of;
 use prompt::AGENTS_MD;
+use protocol::Audience;
 use protocol::limits::MAX_DOCUMENT_BYTES;
-use protocol::prompt::{PromptSource, PromptSourceKind};
+use protocol::prompt::{PromptLeftOut, PromptSource, PromptSourceKind};
 use store::Store;
 
 /// The hook's id.
@@ -47,14 +49,38 @@ impl Hook for DocumentHook {
             return Ok(Vec::new());
         };
         let document = resolved.doc;
-        let mut section = PromptSection::new(document.id.as_str(), AGENTS_MD, "AGENTS.md", document.content);
-        section.priority = PRIORITY;
-        section.sources = vec![PromptSource {
+        let source = PromptSource {
             path: Some(format!("/{}", resolved.source_path.join("/"))),
             id: Some(document.id.to_string()),
             version: Some(document.version.0),
             ..PromptSource::new(PromptSourceKind::Document, document.content_sha256.clone())
-        }];
+        };
+        let (said, start) = audience_of(&document.content);
+        let left_out = match said {
+            Some(audience) => (audience != turn.audience).then_some("other_audience"),
+            // A delegate gets a goal, and the instruction files of its directory.
+            None => {
+                let is_given = turn.audience == Audience::Main || turn.inherits_document;
+                (!is_given).then_some("not_inherited")
+            }
+        };
+        let content = if left_out.is_none() { &document.content[start..] } else { "" };
+        let mut section = PromptSection::new(document.id.as_str(), AGENTS_MD, "AGENTS.md", content);
+        section.priority = PRIORITY;
+        match left_out {
+            None => section.sources = vec![source],
+            Some(outcome) => section.left_out = vec![left_out_document(source, outcome)],
+        }
         Ok(vec![section.into()])
+    }
+}
+
+fn left_out_document(source: PromptSource, outcome: &str) -> PromptLeftOut {
+    PromptLeftOut {
+        section_id: AGENTS_MD.to_owned(),
+        source,
+        outcome: outcome.to_owned(),
+        reason: None,
+        detail: None,
     }
 }

@@ -45,6 +45,7 @@ impl Agent {
                 hooks: self.store.hook_runs(workspace_id, turn_id).await?,
                 tools: tools(&entries),
                 approvals,
+                delegated: self.store.delegated_turns(workspace_id, turn_id).await?,
                 history,
                 rounds,
             })

@@ -11,9 +11,12 @@ use protocol::message::{AttachedEffects, TurnItem, TurnMessage};
 use protocol::prompt::{PromptDiagnostic, RoundRequest};
 use protocol::{ContentHash, Session, Turn, TurnId, TurnStatus, Version, WorkspaceId};
 use provider::{Block, Message, ModelName, Provider};
-use store::{BeginRound, FinishTurn, StoreError, TurnEnd, TurnEvent};
+use store::{BeginRound, FinishTurn, StoreError, TurnActor, TurnEnd, TurnEvent};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tools::{UntoldCall, UntoldEffects};
 
+use crate::delegation::OfferedTools;
 use crate::error::AgentError;
 use crate::preparation::{Agent, PromptRequest};
 use crate::running::RunningTurn;
@@ -39,7 +42,12 @@ pub(crate) struct HeldTurn {
     pub(crate) stored: Turn,
     pub(crate) model: TurnModel,
     pub(crate) listener: Arc<dyn TurnListener>,
+    pub(crate) actor: TurnActor,
     pub(crate) running: RunningTurn,
+    /// The tools of the present round.
+    pub(crate) offered: OfferedTools,
+    /// The turns that it gave work to and that have not ended.
+    pub(crate) children: TaskTracker,
     pub(crate) lease: Arc<TurnLease>,
     /// What calls did and no stored answer tells.
     pub(crate) untold: UntoldEffects,
@@ -51,6 +59,13 @@ pub(crate) struct HeldTurn {
     context: Mutex<Option<TurnContext>>,
     /// Digests of the prompt's texts that are stored with an earlier round.
     brought: Mutex<HashSet<ContentHash>>,
+}
+
+/// Who began a turn, who can stop it, and who hears it.
+pub(crate) struct TurnOrigin {
+    pub(crate) actor: TurnActor,
+    pub(crate) stop: CancellationToken,
+    pub(crate) listener: Arc<dyn TurnListener>,
 }
 
 /// Who is asked, and who summarises.
@@ -91,9 +106,10 @@ impl HeldTurn {
         subject: Subject,
         stored: Turn,
         model: TurnModel,
-        listener: Arc<dyn TurnListener>,
+        origin: TurnOrigin,
     ) -> Self {
-        let running = agent.running.begin(&stored.id, listener.recipient());
+        let TurnOrigin { actor, stop, listener } = origin;
+        let running = agent.running.begin(&stored.id, listener.recipient(), stop);
         agent.records.hold(&stored.id);
         let (workspace_id, turn_id) = (stored.workspace_id.clone(), stored.id.clone());
         let lease = Arc::new(TurnLease::new(Arc::clone(&agent), workspace_id, turn_id));
@@ -105,7 +121,10 @@ impl HeldTurn {
             stored,
             model,
             listener,
+            actor,
             running,
+            offered: OfferedTools::default(),
+            children: TaskTracker::new(),
             lease,
             untold: UntoldEffects::default(),
             pending: Arc::default(),
@@ -223,6 +242,33 @@ impl HeldTurn {
         let digests = compiled.sections.iter().map(|section| section.sha256.clone());
         self.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(digests);
         Ok(())
+    }
+
+    /// How often the model may be asked before it must answer.
+    pub(crate) fn max_rounds(&self) -> u32 {
+        let configured = self.agent.settings.turns.max_rounds.max(1);
+        self.subject.limits.max_rounds.map_or(configured, |limit| limit.clamp(1, configured))
+    }
+
+    /// Waits until the turns that it gave work to have ended: a turn that was stopped stops them, and its end comes after
+    /// theirs, with what they have cost.
+    pub(crate) async fn settle_children(&self) {
+        self.children.close();
+        let settled = tokio::time::timeout(SETTLE_FOR, self.children.wait());
+        tokio::pin!(settled);
+        loop {
+            tokio::select! {
+                settled = &mut settled => {
+                    if settled.is_err() {
+                        tracing::warn!(turn = %self.id(), "a turn ends before those that it gave work to");
+                    }
+                    return;
+                }
+                () = tokio::time::sleep(RENEWAL) => if let Err(error) = self.lease.renew().await {
+                    tracing::warn!(%error, turn = %self.id(), "a lease could not be renewed");
+                },
+            }
+        }
     }
 
     /// Waits until calls that were stopped have put back what they must, and says what they did.

@@ -10,6 +10,7 @@ mod background_jobs;
 mod call_ids;
 mod comparison;
 mod contributions;
+mod delegation;
 mod directory;
 mod document_hook;
 mod error;
@@ -56,7 +57,8 @@ pub use memory_domain::MEMORY_HOOK;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest, Reach, SessionStart};
 pub use preview::{Preview, directory_preview};
 pub use settings::{
-    AgentSettings, Clock, PromptSettings, RetentionSettings, TurnLimits, TurnSettings, WhenBusy,
+    AgentSettings, Clock, DelegationSettings, PromptSettings, RetentionSettings, TurnLimits, TurnSettings,
+    WhenBusy,
 };
 pub use skills_domain::SKILLS_HOOK;
 pub use task::blocking;

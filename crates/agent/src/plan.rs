@@ -103,7 +103,7 @@ impl HeldTurn {
 
     async fn first_tools(&self) -> Result<RoundTools, AgentError> {
         let context = self.tool_context().await?;
-        self.agent.first_tools(&self.subject, context, self.stored.id.clone()).await
+        self.agent.first_tools(&self.subject, context, self.stored.id.clone(), self.delegation()).await
     }
 
     /// Tokens that are left for earlier turns.

@@ -21,6 +21,7 @@ use tokens::Counter;
 use tools::{Permission, ShellTools, ToolContext, ToolSource};
 
 use crate::contributions;
+use crate::delegation::DELEGATE;
 use crate::directory::WorkingDirectory;
 use crate::document_hook;
 use crate::error::AgentError;
@@ -172,7 +173,9 @@ impl Agent {
     pub fn prepare<'a>(&'a self, request: &'a PromptRequest) -> BoxFuture<'a, Result<Prepared, AgentError>> {
         Box::pin(async move {
             let subject = self.load(request).await?;
-            let tools = self.first_tools(&subject, ToolContext::without_directory(), TurnId::new());
+            let delegation = self.described_delegation(&subject);
+            let tools =
+                self.first_tools(&subject, ToolContext::without_directory(), TurnId::new(), delegation);
             Ok(self.prepare_for(&subject, tools).await?.0)
         })
     }
@@ -201,6 +204,7 @@ impl Agent {
             SessionFiles { session: &prepared.session, settings: &directory.settings, file_tools }
         });
         add_files(&mut input, &self.settings, files.as_ref());
+        input.include_task_orchestration = tools.specs().iter().any(|spec| spec.name == DELEGATE);
         // The files are those of every workspace.
         input.can_evolve &= subject.request.reach == Reach::Everything;
         let mut compiled = compile(&self.settings, Arc::clone(&self.counter), input).await;

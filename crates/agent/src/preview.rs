@@ -14,6 +14,7 @@ use protocol::{ThreadId, ThreadMode, ToolSpec, TurnId, Version, WorkspaceId};
 use tokens::Counter;
 use tools::{RoundContext, ToolContext};
 
+use crate::delegation::{DELEGATE, DelegationTools};
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
 use crate::history::History;
@@ -71,7 +72,9 @@ impl Agent {
     ) -> BoxFuture<'a, Result<Preview, AgentError>> {
         Box::pin(async move {
             let subject = Subject { start, ..self.load(request).await? };
-            let tools = self.first_tools(&subject, ToolContext::without_directory(), TurnId::new());
+            let delegation = self.described_delegation(&subject);
+            let tools =
+                self.first_tools(&subject, ToolContext::without_directory(), TurnId::new(), delegation);
             let (prepared, tools) = self.prepare_for(&subject, tools).await?;
             let history = match start {
                 SessionStart::Thread => {
@@ -149,13 +152,15 @@ pub fn directory_preview<'a>(
         let file_tools = file_tools(mode, true);
         let files = SessionFiles { session: &session, settings: &settings.files, file_tools };
         add_files(&mut input, settings, Some(&files));
+        let delegates = mode == ThreadMode::Agent && settings.delegation.enabled;
         let skills = SkillsDomain::new(settings);
         if let Some(skills) = &skills {
             let section = skills_domain::contributed(skills, session.root.clone(), cwd.to_owned()).await;
             input.contributed.extend(section);
         }
         let of_sources = settings.clone();
-        let sources = blocking(move || own_sources(&of_sources, skills, None)).await;
+        let mut sources = blocking(move || own_sources(&of_sources, skills, None)).await;
+        sources.extend(delegates.then(|| DelegationTools::described(&settings.delegation)));
         let mut tools = RoundTools::new(sources, ToolContext::without_directory(), Vec::new());
         let round = RoundContext {
             workspace_id: WorkspaceId::new(),
@@ -172,6 +177,7 @@ pub fn directory_preview<'a>(
         };
         tools.refresh(&round).await;
         input.hidden_domains = tools.hidden_domains();
+        input.include_task_orchestration = tools.specs().iter().any(|spec| spec.name == DELEGATE);
         let counter = Arc::new(Counter::default());
         let mut compiled = compile(settings, Arc::clone(&counter), input).await;
         add_request(&mut compiled, mode, &tools);

@@ -107,7 +107,7 @@ impl<'a> Rounds<'a> {
         let round = self.spent.rounds;
         let calls_spent = self.spent.calls > 0 && self.spent.calls >= settings.max_tool_calls as usize;
         let kind =
-            if round > settings.max_rounds.max(1) || calls_spent { RoundKind::Last } else { RoundKind::Open };
+            if round > self.turn.max_rounds() || calls_spent { RoundKind::Last } else { RoundKind::Open };
         self.request.tool_choice = if kind == RoundKind::Last { ToolChoice::None } else { ToolChoice::Auto };
         // The first round's tools are known from planning.
         if round > 1 && self.plan.tools.refresh(&self.turn.round_context(round)).await {
@@ -127,6 +127,7 @@ impl<'a> Rounds<'a> {
 
     /// Records what the model is asked with now.
     async fn record_round(&self) -> Result<(), AgentError> {
+        self.turn.offered.set(&self.request.tools);
         let TurnPlan { prepared, tools, .. } = &self.plan;
         let mode = self.turn.subject.thread.mode;
         let request = tools.round_request(mode, self.request.tool_choice, self.notes.clone());
@@ -151,7 +152,7 @@ impl<'a> Rounds<'a> {
         }
         self.places.extend(std::mem::take(&mut batch.places));
         self.turn.touch(std::mem::take(&mut batch.touched));
-        let is_next_last = self.spent.rounds >= settings.max_rounds.max(1)
+        let is_next_last = self.spent.rounds >= self.turn.max_rounds()
             || self.spent.calls >= max_calls
             || self.is_full(&batch.entry)
             || self.are_tokens_spent().await?;

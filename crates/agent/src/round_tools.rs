@@ -1,5 +1,6 @@
 //! What a model can call in a round: asked of the sources anew each time.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -31,6 +32,8 @@ static FILE_TOOLS: LazyLock<Toolbox> = LazyLock::new(Toolbox::files);
 /// The tools of the present round.
 pub(crate) struct RoundTools {
     sources: Vec<Source>,
+    /// Names of the tools that a delegated turn may have; none: all.
+    pub(crate) allowed: Option<Arc<BTreeSet<String>>>,
     offer_time: Duration,
     context: ToolContext,
     toolbox: Toolbox,
@@ -65,6 +68,7 @@ impl RoundTools {
         let requested = RequestedTools::new(requested);
         Self {
             sources,
+            allowed: None,
             offer_time: OFFER_TIME,
             context,
             toolbox,
@@ -107,7 +111,8 @@ impl RoundTools {
             };
             let own = source.last.filtered(is_own);
             problems.extend(source.source.problems());
-            let Some(domain) = source.source.hidden_domain() else {
+            // A delegated turn with a list of its own has all of that, and nothing to ask for.
+            let Some(domain) = source.source.hidden_domain().filter(|_| self.allowed.is_none()) else {
                 toolbox.extend(own.filtered(|spec| source.refusal(round, &spec.name).is_none()));
                 continue;
             };
@@ -154,6 +159,9 @@ impl RoundTools {
         }
         let omitted = |problem| PromptDiagnostic::new(PromptDiagnosticCode::ToolsOmitted, problem);
         self.diagnostics = problems.into_iter().map(omitted).collect();
+        if let Some(allowed) = &self.allowed {
+            toolbox = toolbox.filtered(|spec| allowed.contains(&spec.name));
+        }
         let is_changed = !toolbox.is_same(&self.toolbox);
         if is_changed {
             self.router = Router::all(&toolbox, self.context.clone()).with_hidden(self.requested.clone());
@@ -245,14 +253,17 @@ impl Agent {
         subject: &Subject,
         context: ToolContext,
         turn_id: TurnId,
+        delegation: Option<Arc<dyn ToolSource>>,
     ) -> Result<RoundTools, AgentError> {
-        let hides_some = self.sources.iter().any(|source| source.hidden_domain().is_some());
+        let sources: Vec<_> = self.sources.iter().cloned().chain(delegation).collect();
+        let hides_some = sources.iter().any(|source| source.hidden_domain().is_some());
         let requested = if hides_some && subject.start == SessionStart::Thread {
             self.store.requested_tools(&subject.workspace.id, &subject.thread.id).await?
         } else {
             Vec::new()
         };
-        let mut tools = RoundTools::new(self.sources.clone(), context, requested);
+        let mut tools = RoundTools::new(sources, context, requested);
+        tools.allowed.clone_from(&subject.limits.tools);
         tools.refresh(&subject.round_context(turn_id, 1)).await;
         Ok(tools)
     }

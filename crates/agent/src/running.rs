@@ -142,8 +142,8 @@ impl Running {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    pub(crate) fn begin(&self, turn_id: &TurnId, asker: Option<u64>) -> RunningTurn {
-        let turn = RunningTurn { asker, ..RunningTurn::default() };
+    pub(crate) fn begin(&self, turn_id: &TurnId, asker: Option<u64>, stop: CancellationToken) -> RunningTurn {
+        let turn = RunningTurn { asker, stop, ..RunningTurn::default() };
         self.lock().insert(turn_id.clone(), turn.clone());
         turn
     }

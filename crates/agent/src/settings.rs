@@ -36,6 +36,8 @@ pub struct AgentSettings {
     pub skills: SkillSettings,
     /// What turns do with memory.
     pub memory: MemorySettings,
+    /// Whether turns give work to others.
+    pub delegation: DelegationSettings,
     /// How long what is kept of turns is kept.
     pub retention: RetentionSettings,
 }
@@ -55,8 +57,28 @@ impl AgentSettings {
             turns: TurnSettings::default(),
             skills: SkillSettings::default(),
             memory: MemorySettings::default(),
+            delegation: DelegationSettings::default(),
             retention: RetentionSettings::default(),
         }
+    }
+}
+
+/// `[delegation]` of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DelegationSettings {
+    /// Whether turns can give work to others at all.
+    pub enabled: bool,
+    /// Whether the tool comes only when a model asks for it.
+    pub hidden: bool,
+    /// How many threads may be one below the other: with 2 a thread, its children and theirs.
+    pub max_depth: u32,
+    /// How many children of one turn work at the same time; others wait.
+    pub max_parallel: usize,
+}
+
+impl Default for DelegationSettings {
+    fn default() -> Self {
+        Self { enabled: true, hidden: false, max_depth: 2, max_parallel: 4 }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use hooks::TurnContext;
-use protocol::{Thread, TurnId, Workspace};
+use protocol::{Audience, Thread, TurnId, Workspace};
 
 use store::TurnSubject;
 use tools::RoundContext;
 
+use crate::delegation::ChildLimits;
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
 use crate::preparation::{Agent, PromptRequest, Reach, SessionStart};
@@ -24,6 +25,10 @@ pub(crate) struct Subject {
     pub(crate) instructions: Option<WorkingDirectory>,
     pub(crate) request: PromptRequest,
     pub(crate) start: SessionStart,
+    /// How many threads are above its thread: 0 for one that a person made.
+    pub(crate) depth: u32,
+    /// What the turn that gave it its work leaves to it.
+    pub(crate) limits: ChildLimits,
 }
 
 impl Subject {
@@ -43,6 +48,8 @@ impl Subject {
             is_bound: self.request.reach != Reach::Everything,
             input: self.request.input.clone(),
             skills: self.request.skills.clone(),
+            audience: audience(&self.thread),
+            inherits_document: self.thread.inherits_document,
             ..TurnContext::new(self.workspace.id.clone(), self.thread.id.clone(), self.thread.mode)
         }
     }
@@ -67,13 +74,25 @@ impl Subject {
     }
 }
 
+/// Who reads a thread's instructions.
+pub(crate) fn audience(thread: &Thread) -> Audience {
+    if thread.parent_thread_id.is_some() { Audience::Delegate } else { Audience::Main }
+}
+
 impl Agent {
     /// Loads what a request is about; a thread of another workspace is not there.
     pub(crate) async fn load(&self, request: &PromptRequest) -> Result<Subject, AgentError> {
         let (workspace_id, thread_id) = (&request.workspace_id, &request.thread_id);
         let TurnSubject { workspace, thread, .. } = self.store.turn_subject(workspace_id, thread_id).await?;
+        let audience = audience(&thread);
         let directory = self.directory(&workspace, request.cwd.as_deref()).await?;
+        let directory = directory.map(|directory| directory.read_by(audience));
         let instructions = self.instruction_directory(&workspace, directory.as_ref()).await?;
+        let instructions = instructions.map(|directory| directory.read_by(audience));
+        let depth = match &thread.parent_thread_id {
+            Some(_) => self.store.thread_depth(workspace_id, thread_id).await?,
+            None => 0,
+        };
         Ok(Subject {
             workspace,
             thread,
@@ -81,6 +100,8 @@ impl Agent {
             instructions,
             request: request.clone(),
             start: SessionStart::Thread,
+            depth,
+            limits: ChildLimits::default(),
         })
     }
 

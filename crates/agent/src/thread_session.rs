@@ -12,7 +12,7 @@ use store::TurnSubject;
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
 use crate::preparation::{Agent, PreparedSession};
-use crate::subject::Subject;
+use crate::subject::{Subject, audience};
 use crate::task::blocking;
 
 /// A session that a turn continues.
@@ -147,6 +147,7 @@ impl Agent {
             let reader = file_reader(thread.mode, directory.as_ref());
             let directory = self.instruction_directory(&workspace, directory.as_ref()).await?;
             let Some(directory) = directory else { return Ok((Some(stored), None)) };
+            let directory = directory.read_by(audience(&thread));
             let difference = self.difference(&stored.state, &directory, reader).await?;
             Ok((Some(stored), difference.reminder()))
         })

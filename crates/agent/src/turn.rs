@@ -13,9 +13,10 @@ use protocol::method::{TurnGetResult, TurnStartParams, TurnWatchResult};
 use protocol::{Hint as _, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 use provider::{ModelName, Provider};
 use store::{Lease, StoreError, TurnActor};
+use tokio_util::sync::CancellationToken;
 
 use crate::error::AgentError;
-use crate::held_turn::{HeldTurn, Outcome, ThreadAfter, TurnModel};
+use crate::held_turn::{HeldTurn, Outcome, ThreadAfter, TurnModel, TurnOrigin};
 use crate::preparation::{Agent, PromptRequest, Reach};
 use crate::round::Rounds;
 use crate::running::{Place, Watched};
@@ -71,9 +72,9 @@ enum Stopped {
 
 /// Ends a turn in this process when dropped, however that comes: a panic in the last of it must not leave it running for
 /// whoever waits for its end.
-struct EndOnDrop {
-    agent: Arc<Agent>,
-    turn_id: TurnId,
+pub(crate) struct EndOnDrop {
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) turn_id: TurnId,
 }
 
 impl Drop for EndOnDrop {
@@ -111,7 +112,8 @@ impl Agent {
             self.check_skills(&subject).await?;
             let model = self.turn_model(start.model.as_deref())?;
             let (turn, place) = self.create(&start, &model.name, &actor, listener.as_ref()).await?;
-            let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, listener);
+            let origin = TurnOrigin { actor, stop: CancellationToken::new(), listener };
+            let held = HeldTurn::new(Arc::clone(self), subject, turn.clone(), model, origin);
             // It may have waited, and what it is about may have changed meanwhile.
             let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
             let ended = EndOnDrop { agent: Arc::clone(self), turn_id: turn.id.clone() };
@@ -124,7 +126,7 @@ impl Agent {
     }
 
     /// The model that is asked, and the one that summarises.
-    fn turn_model(&self, name: Option<&str>) -> Result<TurnModel, AgentError> {
+    pub(crate) fn turn_model(&self, name: Option<&str>) -> Result<TurnModel, AgentError> {
         let name: ModelName =
             name.or(self.settings.default_model.as_deref()).ok_or(AgentError::NoModel)?.parse()?;
         let provider = self.provider(&name)?;
@@ -210,7 +212,7 @@ impl Agent {
     }
 
     /// Refuses a turn of a workspace that has used the tokens of today.
-    async fn check_tokens(&self, workspace_id: &WorkspaceId) -> Result<(), AgentError> {
+    pub(crate) async fn check_tokens(&self, workspace_id: &WorkspaceId) -> Result<(), AgentError> {
         match self.spent_limit(workspace_id).await? {
             None => Ok(()),
             Some(limit) => Err(AgentError::TokensSpent { limit }),
@@ -234,9 +236,9 @@ impl Agent {
         watcher: Arc<dyn TurnListener>,
     ) -> BoxFuture<'a, Result<TurnWatchResult, AgentError>> {
         Box::pin(async move {
-            let unheard = |TurnGetResult { turn, approvals, .. }| {
+            let unheard = |TurnGetResult { turn, approvals, delegated, .. }| {
                 let text = turn.answer.clone().unwrap_or_default();
-                TurnWatchResult { turn, text, next_index: None, approvals }
+                TurnWatchResult { turn, text, next_index: None, approvals, delegated }
             };
             // Before anybody listens: a turn of another workspace is not there.
             let view = self.turn_view(workspace_id, turn_id).await?;
@@ -249,9 +251,9 @@ impl Agent {
             Ok(match watched.filter(|_| view.turn.status == TurnStatus::Running) {
                 Some(Watched { text, next_index }) => {
                     let answer = (!text.is_empty()).then(|| text.clone());
-                    let TurnGetResult { turn, approvals, .. } = view;
+                    let TurnGetResult { turn, approvals, delegated, .. } = view;
                     let (turn, next_index) = (Turn { answer, ..turn }, Some(next_index));
-                    TurnWatchResult { turn, text, next_index, approvals }
+                    TurnWatchResult { turn, text, next_index, approvals, delegated }
                 }
                 None => unheard(view),
             })
@@ -321,7 +323,7 @@ impl Agent {
 
 impl HeldTurn {
     /// Runs the turn to its end, whatever that is; one that was queued is loaded again before.
-    async fn run(mut self, queued: Option<PromptRequest>) {
+    pub(crate) async fn run(mut self, queued: Option<PromptRequest>) {
         let outcome = match self.unless_stopped(self.load_again(queued)).await {
             Ok(loaded) => {
                 if let Some(subject) = loaded {
@@ -332,6 +334,7 @@ impl HeldTurn {
             }
             Err(outcome) => outcome,
         };
+        self.settle_children().await;
         self.finish(&outcome).await;
         self.agent.records.release(self.id());
         let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };

@@ -40,10 +40,17 @@ impl Agent {
             let now = self.store.now();
             let is_running = turn.status == TurnStatus::Running;
             let waiting = open.into_iter().filter(|approval| is_running && approval.expires_at > now);
+            let mut waiting: Vec<TurnApproval> = waiting.collect();
+            let delegated = self.store.delegated_turns(workspace_id, turn_id).await?;
+            for child in delegated.iter().filter(|child| child.status == TurnStatus::Running) {
+                let asked = self.store.approvals(workspace_id, &child.id).await?.into_iter();
+                let asked = asked.filter(|asked| asked.decision.is_none() && asked.expires_at > now);
+                waiting.extend(asked.map(|it| TurnApproval { turn_id: Some(child.id.clone()), ..it }));
+            }
             // A message of ours alone tells people nothing.
             let entries = entries.iter().filter(|(entry, _)| !entry.message.blocks.is_empty());
             let steps = entries.map(|(entry, at)| step(entry, *at)).collect();
-            Ok(TurnGetResult { turn, steps, next: None, approvals: waiting.collect(), decided })
+            Ok(TurnGetResult { turn, steps, next: None, approvals: waiting, decided, delegated })
         })
     }
 }

@@ -5,6 +5,7 @@ mod bridge;
 mod check;
 mod completions;
 mod configuration;
+mod delegation;
 mod documents;
 mod events;
 mod explain;

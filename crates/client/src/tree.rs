@@ -171,6 +171,8 @@ mod tests {
             mode: ThreadMode::Chat,
             created_at: Timestamp::from_milliseconds(0),
             updated_at: Timestamp::from_milliseconds(0),
+            parent_thread_id: None,
+            parent_turn_id: None,
         }
     }
 

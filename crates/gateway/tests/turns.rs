@@ -4,6 +4,7 @@ mod approvals;
 mod cancelling;
 mod caps;
 mod chat;
+mod delegation;
 mod environment;
 mod failures;
 mod history;

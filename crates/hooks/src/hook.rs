@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use protocol::hook::Phase;
-use protocol::{ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
+use protocol::{Audience, ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +32,10 @@ pub struct TurnContext {
     pub touched_paths: Vec<PathBuf>,
     /// Slugs of the skills that the turn names.
     pub skills: Vec<String>,
+    /// Whether a person asks, or another turn.
+    pub audience: Audience,
+    /// Whether a turn that another one asks gets the document of its place in the tree.
+    pub inherits_document: bool,
     /// Whose turn it is.
     pub actor: Option<String>,
     /// Whether they can reach this workspace only, and nothing that workspaces share.
@@ -58,6 +62,8 @@ impl TurnContext {
             directory: None,
             touched_paths: Vec::new(),
             skills: Vec::new(),
+            audience: Audience::Main,
+            inherits_document: false,
             actor: None,
             is_bound: true,
             input: None,

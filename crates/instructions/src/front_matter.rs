@@ -63,6 +63,15 @@ pub(crate) fn read(bytes: &[u8]) -> FrontMatter {
     }
 }
 
+/// For whom a text says at its beginning that it is, and where the text itself begins. A block that says anything else is
+/// text.
+pub fn audience_of(text: &str) -> (Option<Audience>, usize) {
+    match read(text.as_bytes()) {
+        FrontMatter::Conditions(Conditions { applies_to: None, audience }, start) => (audience, start),
+        FrontMatter::Conditions(..) | FrontMatter::None | FrontMatter::Invalid(_) => (None, 0),
+    }
+}
+
 /// A block between two lines of dashes.
 struct Block<'a> {
     /// From the end of the first line on, so that its lines have the numbers they have in the file.

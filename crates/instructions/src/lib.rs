@@ -67,7 +67,7 @@ pub use decision::{Decision, Outcome};
 pub use delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose, Told};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use digest::{ContentHash, hex};
-pub use front_matter::Audience;
+pub use front_matter::{Audience, audience_of};
 pub use frozen::{FrozenChange, FrozenFile};
 pub use git_hooks::git_places;
 pub use named_imports::{NamedImport, named_imports};

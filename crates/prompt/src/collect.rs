@@ -75,6 +75,7 @@ fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
         "identity" => texts::IDENTITY,
         "safety" => texts::SAFETY,
         "tool_recovery_policy" if input.include_tool_recovery_policy => texts::TOOL_RECOVERY,
+        "task_orchestration" if input.include_task_orchestration => texts::TASK_ORCHESTRATION,
         "agents_guidance" => {
             let file_tools = input.environment.as_ref().map_or(FileTools::Absent, |it| it.file_tools);
             return texts::agents_guidance(input.agents_guidance, file_tools).map(Cow::Owned);

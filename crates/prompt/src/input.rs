@@ -20,6 +20,8 @@ pub struct PromptCompileInput {
     pub can_evolve: bool,
     /// Whether the model is told what to do when a tool fails.
     pub include_tool_recovery_policy: bool,
+    /// Whether the model is told how to give work to others.
+    pub include_task_orchestration: bool,
     /// What the model is told about AGENTS files.
     pub agents_guidance: AgentsGuidance,
     /// Where the model works; none: it is not said.

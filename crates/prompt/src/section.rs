@@ -83,7 +83,7 @@ pub const SECTIONS: &[SectionKind] = {
         row("agents_guidance", "AGENTS Guidance", Session, BuiltIn, Full),
         row("environment", "Environment", Session, BuiltIn, Full),
         row(AGENTS_CONTEXT, "AGENTS Context", Session, Chain, Minimal),
-        row("task_orchestration", "Task Orchestration", Session, Hook(None), Full),
+        row("task_orchestration", "Task Orchestration", Session, BuiltIn, Full),
         row(HIDDEN_TOOL_DOMAINS, "Hidden Tool Domains", Session, HiddenTools, Full),
         row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
         row(SKILLS_RUNTIME, "Skills Runtime", Session, Hook(None), Full),

@@ -46,6 +46,20 @@ pub(crate) const TOOL_RECOVERY: &str = "\
 - Call only tools that are listed in this request. A name in a text is not a tool.
 - When a call is denied, respect that: do not reach the same end with another tool.";
 
+/// How to give work to others, and a reason for each line:
+///
+/// 1. what is small costs more to explain than to do;
+/// 2. the other agent has not read this conversation, and models write goals as if it had;
+/// 3. one after another takes as long as all together;
+/// 4. two that write the same file undo each other's work;
+/// 5. an answer of another model is a claim, not a fact.
+pub(crate) const TASK_ORCHESTRATION: &str = "\
+- Delegate work that is large, separate, and can be judged by its result. Do the rest yourself.
+- The other agent sees only the goal and the instruction files of its directory. Say everything that it must know, and what to answer with.
+- Delegate independent tasks in one answer, so that they run at the same time.
+- Never let two agents change the same files.
+- You answer for the result: check what matters before you rely on it.";
+
 /// How to treat AGENTS files, as far as there are any to treat.
 pub(crate) fn agents_guidance(holds: AgentsGuidance, file_tools: FileTools) -> Option<String> {
     if !holds.files_apply {

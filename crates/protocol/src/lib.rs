@@ -91,8 +91,8 @@ pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStat
 
 // Files and sessions are the resolver's own types; they cross the wire as they are.
 pub use instructions::{
-    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Block, BlockRole, ContentHash, Decision,
-    Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, FrozenChange, FrozenFile, InitialChain,
-    InstructionFile, LoadedVersion, Outcome, Reminder, ReminderFile, ResolvedAgents, ResolvedFile, Session,
-    SystemReminderType, common_prefix, hex, parse_session,
+    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Audience, Block, BlockRole, ContentHash,
+    Decision, Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, FrozenChange, FrozenFile,
+    InitialChain, InstructionFile, LoadedVersion, Outcome, Reminder, ReminderFile, ResolvedAgents,
+    ResolvedFile, Session, SystemReminderType, common_prefix, hex, parse_session,
 };

@@ -124,7 +124,11 @@ macro_rules! turn_notifications {
 
 turn_notifications! {
     /// A thread's turn began.
-    TurnStarted = "turn/started" {}
+    TurnStarted = "turn/started" {
+        /// The turn that delegated it; absent for one that a person began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_turn_id: Option<TurnId>,
+    }
     /// A model is asked, with a prompt whose manifest is kept.
     TurnManifestKept = "turn/manifest" {
         /// Which time the model is asked in this turn, from 1.

@@ -148,6 +148,9 @@ pub struct ApprovalRequest {
 /// [`ApprovalRequest`] is apart because the tool that asks knows nothing of times and people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnApproval {
+    /// The turn to answer, where that is one that the turn in question delegated work to; absent: the turn itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<crate::TurnId>,
     /// What is asked.
     #[serde(flatten)]
     pub request: ApprovalRequest,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentsConfig, DocumentSummary, FolderId, ThreadId, Timestamp, WorkspaceId};
+use crate::{AgentsConfig, DocumentSummary, FolderId, ThreadId, Timestamp, TurnId, WorkspaceId};
 
 /// A workspace: the unit that is shared, partitioned and given access to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +83,15 @@ pub struct Thread {
     pub title: String,
     /// How it answers.
     pub mode: ThreadMode,
+    /// The thread that delegated its work to it; absent for one that a person made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_thread_id: Option<ThreadId>,
+    /// The turn of that thread that did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_turn_id: Option<TurnId>,
+    /// Whether a delegated thread gets the document of its place in the tree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inherits_document: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// When its title or place last changed.
@@ -105,6 +114,12 @@ pub struct ThreadSummary {
     pub created_at: Timestamp,
     /// When its title or place last changed.
     pub updated_at: Timestamp,
+    /// The thread that delegated its work to it; absent for one that a person made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_thread_id: Option<ThreadId>,
+    /// The turn of that thread that did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_turn_id: Option<TurnId>,
 }
 
 /// Puts a thread into a folder; a thread without a placement is at the workspace root.

@@ -61,6 +61,9 @@ pub struct Turn {
     /// Who asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
+    /// The turn that delegated it; absent for one that a person began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_turn_id: Option<TurnId>,
 }
 
 /// Why a turn has no answer.
@@ -220,6 +223,9 @@ pub struct TurnExplanation {
     /// Calls that somebody was asked about, and what was decided by whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<TurnApproval>,
+    /// The turns that it delegated work to, and theirs, in the order in which they began, without their answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delegated: Vec<Turn>,
     /// What the model saw of earlier turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<ExplainedHistory>,

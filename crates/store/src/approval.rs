@@ -27,7 +27,7 @@ fn read_approval(mut row: Columns<'_>) -> Result<TurnApproval, StoreError> {
     let decision = allowed.zip(decided_at);
     let decision =
         decision.map(|(allowed, decided_at)| ApprovalDecision { allowed, decided_by, decided_at, how });
-    Ok(TurnApproval { request, requested_at, expires_at, decision })
+    Ok(TurnApproval { turn_id: None, request, requested_at, expires_at, decision })
 }
 
 /// An answer to a question about a call.
@@ -75,7 +75,7 @@ impl Store {
             self.write_turn(workspace_id, turn_id, owner, vec![event], async move |on: &mut On<'_>| {
                 let values = values![&workspace, &turn, &request.call_id, &text, requested_at, expires_at];
                 on.execute(INSERT, values).await?;
-                Ok(TurnApproval { request, requested_at, expires_at, decision: None })
+                Ok(TurnApproval { turn_id: None, request, requested_at, expires_at, decision: None })
             })
             .await
         })

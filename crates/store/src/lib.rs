@@ -21,6 +21,7 @@ mod clock;
 mod column;
 mod counter;
 mod database;
+mod delegation;
 mod deleted_folder;
 mod document;
 mod error;
@@ -69,6 +70,7 @@ pub use backup::{RestoredTokens, SqliteReport, check_sqlite, copy_backup, copy_s
 pub use change::{Change, Wake};
 pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};
+pub use delegation::NewChildThread;
 pub use deleted_folder::RestoredFolder;
 pub use document::Saved;
 pub use error::{Cause, StoreError};

@@ -116,6 +116,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "m0018_delegation",
+        both: include_str!("migration/m0018_delegation.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

@@ -18,8 +18,6 @@ impl Store {
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Thread, StoreError>> {
         Box::pin(async move {
-            const INSERT: &str = "INSERT INTO thread (id, workspace_id, title, mode, created_at, updated_at)
-            VALUES ($1, $2, $3, $4, $5, $5)";
             name::check("title", &new.title)?;
             let workspace_id = new.workspace_id.clone();
             self.write_workspace(&workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
@@ -32,14 +30,14 @@ impl Store {
                     folder_id: new.folder_id,
                     title: new.title,
                     mode: new.mode,
+                    parent_thread_id: None,
+                    parent_turn_id: None,
+                    inherits_document: false,
                     created_at: write.now,
                     updated_at: write.now,
                     archived_at: None,
                 };
-                let mode = enum_str(thread.mode);
-                let values = values![&thread.id, &thread.workspace_id, &thread.title, &mode, write.now];
-                write.on.execute(INSERT, values).await?;
-                write.place(&thread).await?;
+                write.insert_thread(&thread).await?;
                 write.thread_changed(thread, TreeChange::ThreadCreated)
             })
             .await
@@ -143,6 +141,25 @@ impl WorkspaceWrite<'_, '_> {
         Ok(thread)
     }
 
+    /// Writes a new thread and its place.
+    pub(crate) async fn insert_thread(&mut self, thread: &Thread) -> Result<(), StoreError> {
+        const INSERT: &str = "INSERT INTO thread (id, workspace_id, title, mode, created_at, updated_at,
+            parent_thread_id, parent_turn_id, inherits_document) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8)";
+        let mode = enum_str(thread.mode);
+        let values = values![
+            &thread.id,
+            &thread.workspace_id,
+            &thread.title,
+            &mode,
+            thread.created_at,
+            thread.parent_thread_id.as_ref(),
+            thread.parent_turn_id.as_ref(),
+            u64::from(thread.inherits_document),
+        ];
+        self.on.execute(INSERT, values).await?;
+        self.place(thread).await
+    }
+
     async fn place(&mut self, thread: &Thread) -> Result<(), StoreError> {
         if let Some(folder_id) = &thread.folder_id {
             let insert =
@@ -159,7 +176,11 @@ impl WorkspaceWrite<'_, '_> {
         self.thread_changed(thread, reason)
     }
 
-    fn thread_changed(&mut self, thread: Thread, reason: TreeChange) -> Result<Thread, StoreError> {
+    pub(crate) fn thread_changed(
+        &mut self,
+        thread: Thread,
+        reason: TreeChange,
+    ) -> Result<Thread, StoreError> {
         self.tree_changed(reason, thread.folder_id.clone(), Some(thread.id.clone()))?;
         Ok(thread)
     }
@@ -177,7 +198,8 @@ pub(crate) fn check_live(thread_id: &ThreadId, archived_at: Option<Timestamp>) -
 /// The columns that [`read_thread`] reads, of a thread `t` and its placement `p`.
 macro_rules! thread_columns {
     () => {
-        "t.id, t.workspace_id, p.folder_id, t.title, t.mode, t.created_at, t.updated_at, t.archived_at"
+        "t.id, t.workspace_id, p.folder_id, t.title, t.mode, t.parent_thread_id, t.parent_turn_id, t.inherits_document,
+        t.created_at, t.updated_at, t.archived_at"
     };
 }
 
@@ -190,6 +212,9 @@ pub(crate) fn read_thread(row: &mut Columns<'_>) -> Result<Thread, StoreError> {
         folder_id: row.next()?,
         title: row.next()?,
         mode: row.next()?,
+        parent_thread_id: row.next()?,
+        parent_turn_id: row.next()?,
+        inherits_document: row.next()?,
         created_at: row.next()?,
         updated_at: row.next()?,
         archived_at: row.next()?,

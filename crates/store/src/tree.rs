@@ -14,7 +14,8 @@ use crate::{Store, StoreError};
 
 const FOLDERS: &str = "SELECT id, parent_folder_id, name, created_at, updated_at FROM folder
     WHERE workspace_id = $1 AND deleted_at IS NULL ORDER BY id";
-const THREADS: &str = "SELECT id, title, mode, created_at, updated_at FROM thread
+const THREADS: &str =
+    "SELECT id, title, mode, created_at, updated_at, parent_thread_id, parent_turn_id FROM thread
     WHERE workspace_id = $1 AND archived_at IS NULL ORDER BY id";
 const PLACEMENTS: &str = "SELECT p.thread_id, p.folder_id FROM thread_placement p
     JOIN thread t ON p.thread_id = t.id WHERE p.workspace_id = $1 AND t.archived_at IS NULL ORDER BY p.thread_id";
@@ -75,11 +76,14 @@ impl Store {
     /// The threads of one folder, or of the root, a page at a time.
     pub fn threads_in(&self, page: ThreadListParams) -> BoxFuture<'_, Result<ThreadListResult, StoreError>> {
         Box::pin(async move {
-            const OF_FOLDER: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at
-            FROM thread_placement p JOIN thread t ON t.id = p.thread_id
+            const OF_FOLDER: &str =
+                "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
+            t.parent_turn_id FROM thread_placement p JOIN thread t ON t.id = p.thread_id
             WHERE p.folder_id = $2 AND t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $3
             ORDER BY t.id LIMIT $4";
-            const OF_ROOT: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at FROM thread t
+            const OF_ROOT: &str =
+                "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
+            t.parent_turn_id FROM thread t
             WHERE t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $2
             AND t.is_placed = 0 ORDER BY t.id LIMIT $3";
             self.read_snapshot(async move |on: &mut On<'_>| {
@@ -183,6 +187,9 @@ async fn threads_in(
     part: &ThreadTreeParams,
     more: &mut More,
 ) -> Result<(Vec<ThreadSummary>, Vec<Placement>), StoreError> {
+    const SUMMARY: &str = "id, title, mode, created_at, updated_at, parent_thread_id, parent_turn_id";
+    const OF_THREAD: &str =
+        "t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id, t.parent_turn_id";
     const NUMBERED: &str = "row_number() OVER (PARTITION BY place ORDER BY id) AS number,
         count(*) OVER (PARTITION BY place) AS total";
     let workspace_id = &part.workspace_id;
@@ -198,9 +205,9 @@ async fn threads_in(
     // To SQLite a cross join says in which order to look: from the few folders, not from all threads of the workspace.
     let placed = format!(
         "{}, place (id) AS (SELECT id FROM below {own})
-            SELECT id, title, mode, created_at, updated_at, place, number, total FROM (
-                SELECT id, title, mode, created_at, updated_at, place, {NUMBERED} FROM (
-                    SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, p.folder_id AS place
+            SELECT {SUMMARY}, place, number, total FROM (
+                SELECT {SUMMARY}, place, {NUMBERED} FROM (
+                    SELECT {OF_THREAD}, p.folder_id AS place
                     FROM place CROSS JOIN thread_placement p CROSS JOIN thread t
                     WHERE p.folder_id = place.id AND t.id = p.thread_id
                     AND t.workspace_id = $1 AND t.archived_at IS NULL) AS threads) AS numbered
@@ -210,9 +217,9 @@ async fn threads_in(
     let mut rows = on.all(placed, values![workspace_id, place, depth(part), shown], read).await?;
     if place.is_none() {
         let loose = format!(
-            "SELECT id, title, mode, created_at, updated_at, place, number, total FROM (
-                SELECT id, title, mode, created_at, updated_at, place, {NUMBERED} FROM (
-                    SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, CAST(NULL AS TEXT) AS place
+            "SELECT {SUMMARY}, place, number, total FROM (
+                SELECT {SUMMARY}, place, {NUMBERED} FROM (
+                    SELECT {OF_THREAD}, CAST(NULL AS TEXT) AS place
                     FROM thread t WHERE t.workspace_id = $1 AND t.archived_at IS NULL
                     AND t.is_placed = 0) AS threads) AS numbered
             WHERE number <= $2 ORDER BY id"
@@ -311,6 +318,8 @@ fn thread_of(row: &mut Columns<'_>) -> Result<ThreadSummary, StoreError> {
         mode: row.next()?,
         created_at: row.next()?,
         updated_at: row.next()?,
+        parent_thread_id: row.next()?,
+        parent_turn_id: row.next()?,
     })
 }
 

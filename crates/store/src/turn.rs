@@ -23,7 +23,7 @@ use crate::{Store, StoreError, name, thread};
 macro_rules! turn_columns {
     () => {
         "turn.id, turn.workspace_id, turn.thread_id, turn.ordinal, turn.status, turn.input, turn.model, turn.cwd,
-        turn.error, turn.usage, turn.created_at, turn.finished_at, turn.created_by"
+        turn.error, turn.usage, turn.created_at, turn.finished_at, turn.created_by, turn.parent_turn_id"
     };
 }
 pub(crate) use turn_columns;
@@ -45,6 +45,7 @@ pub(crate) fn read_turn(row: &mut Columns<'_>) -> Result<Turn, StoreError> {
         created_at: row.next()?,
         finished_at: row.next()?,
         created_by: row.next()?,
+        parent_turn_id: row.next()?,
     })
 }
 
@@ -55,12 +56,14 @@ pub struct TurnActor {
     pub name: Option<String>,
     /// The token that they have shown. The turn ends with it; none where there is none.
     pub token_id: Option<TokenId>,
+    /// The turn that gives the work to another agent; none where a person begins it.
+    pub parent_turn_id: Option<TurnId>,
 }
 
 /// Somebody without a token.
 impl From<Option<&str>> for TurnActor {
     fn from(name: Option<&str>) -> Self {
-        Self { name: name.map(str::to_owned), token_id: None }
+        Self { name: name.map(str::to_owned), ..Self::default() }
     }
 }
 
@@ -152,7 +155,7 @@ impl Store {
         max_running: Option<u64>,
         actor: impl Into<TurnActor>,
     ) -> BoxFuture<'a, Result<Turn, StoreError>> {
-        let TurnActor { name, token_id } = actor.into();
+        let actor: TurnActor = actor.into();
         Box::pin(async move {
             name::check_text("input", &start.input)?;
             start.model.as_deref().map_or(Ok(()), |model| name::check("model", model))?;
@@ -162,10 +165,10 @@ impl Store {
             let max_running = max_running.unwrap_or(u64::MAX);
             self.write_workspace(
                 &workspace_id,
-                name.as_deref(),
+                actor.name.clone().as_deref(),
                 async move |write: &mut WorkspaceWrite<'_, '_>| {
-                    let turn = write.insert_turn(&start, &lease, token_id.as_ref(), max_running).await?;
-                    write.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
+                    let turn = write.insert_turn(&start, &lease, &actor, max_running).await?;
+                    write.turn_changed(&turn)?;
                     Ok(turn)
                 },
             )
@@ -205,8 +208,11 @@ impl Store {
     ) -> BoxFuture<'a, Result<TokenUsage, StoreError>> {
         Box::pin(async move {
             // In one statement, so that a turn that ends meanwhile is counted once.
+            // What a turn gave to others is counted with it once it has ended, and by itself until then.
             const USAGE: &str = "SELECT CAST(0 AS BIGINT), usage FROM turn
                 WHERE workspace_id = $1 AND finished_at >= $2 AND usage IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM turn parent WHERE parent.id = turn.parent_turn_id
+                    AND parent.usage IS NOT NULL)
                 UNION ALL
                 SELECT CAST(1 AS BIGINT), turn_item.content FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
                 WHERE turn.workspace_id = $1 AND turn.status = 'running' AND turn_item.kind = 'round'";
@@ -230,14 +236,14 @@ impl Store {
         })
     }
 
-    /// How many turns run, in one workspace or in all.
+    /// How many turns run, in one workspace or in all, without those that other turns gave work to.
     pub fn running_turns<'a>(
         &'a self,
         workspace_id: Option<&'a WorkspaceId>,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
         Box::pin(async move {
             const RUNNING: &str = "SELECT count(*) FROM turn
-                WHERE turn.status = 'running' AND ($1 IS NULL OR workspace_id = $1)";
+                WHERE turn.status = 'running' AND turn.parent_turn_id IS NULL AND ($1 IS NULL OR workspace_id = $1)";
             let workspace_id = workspace_id.cloned();
             self.read(async move |on: &mut On<'_>| {
                 let values = values![workspace_id.as_ref()];
@@ -259,7 +265,7 @@ impl Store {
         })
     }
 
-    /// The turns of a workspace that began last, newest first, without their answers.
+    /// The turns of a workspace that people began last, newest first, without their answers.
     pub fn latest_turns<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -270,7 +276,7 @@ impl Store {
             const TURNS: &str = concat!(
                 "SELECT ",
                 turn_columns!(),
-                " FROM turn WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2"
+                " FROM turn WHERE workspace_id = $1 AND turn.parent_turn_id IS NULL ORDER BY id DESC LIMIT $2"
             );
             let workspace_id = workspace_id.clone();
             self.read(async move |on: &mut On<'_>| {
@@ -324,16 +330,17 @@ impl WorkspaceWrite<'_, '_> {
         &mut self,
         start: &TurnStartParams,
         lease: &Lease,
-        token_id: Option<&TokenId>,
+        actor: &TurnActor,
         max_running: u64,
     ) -> Result<Turn, StoreError> {
         const INSERT: &str = concat!(
             "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd, lease_owner,
-                lease_expires_at, created_at, created_by, token_id)
+                lease_expires_at, created_at, created_by, token_id, parent_turn_id)
             SELECT $1, $2, t.id, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = t.id), 'running',
-                $4, $5, $6, $7, $8, $9, $10, $12
+                $4, $5, $6, $7, $8, $9, $10, $12, $13
             FROM thread t WHERE t.id = $3 AND t.workspace_id = $2 AND t.archived_at IS NULL
-                AND (SELECT count(*) FROM turn WHERE workspace_id = $2 AND turn.status = 'running') < $11
+                AND (SELECT count(*) FROM turn WHERE workspace_id = $2 AND turn.status = 'running'
+                    AND turn.parent_turn_id IS NULL) < $11
             ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
             RETURNING ",
             turn_columns!()
@@ -351,7 +358,8 @@ impl WorkspaceWrite<'_, '_> {
             self.now,
             &self.actor,
             max_running,
-            token_id,
+            actor.token_id.as_ref(),
+            actor.parent_turn_id.as_ref(),
         ];
         if let Some(turn) = self.on.one_by_key(INSERT, values, |mut row| read_turn(&mut row)).await? {
             return Ok(turn);
@@ -411,7 +419,7 @@ impl WorkspaceWrite<'_, '_> {
         for event in &end.finish.events {
             self.turn_event(&turn, event.clone())?;
         }
-        self.turn_changed(turn.status, turn.thread_id.clone(), turn.id.clone())?;
+        self.turn_changed(&turn)?;
         Ok(Some(turn))
     }
 

@@ -5,7 +5,7 @@ use protocol::notification::{
     TurnStarted,
 };
 use protocol::{
-    AuditEvent, DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, TurnId, TurnStatus,
+    AuditEvent, DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, Turn, TurnStatus,
     WorkspaceId,
 };
 
@@ -110,15 +110,14 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
     }
 
     /// Logs that a turn has come to a status.
-    pub(crate) fn turn_changed(
-        &mut self,
-        status: TurnStatus,
-        thread_id: ThreadId,
-        turn_id: TurnId,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn turn_changed(&mut self, turn: &Turn) -> Result<(), StoreError> {
         let workspace_id = self.workspace_id.clone();
-        match status {
-            TurnStatus::Running => self.log(|seq| TurnStarted { seq, workspace_id, thread_id, turn_id }),
+        let (thread_id, turn_id) = (turn.thread_id.clone(), turn.id.clone());
+        match turn.status {
+            TurnStatus::Running => {
+                let parent_turn_id = turn.parent_turn_id.clone();
+                self.log(|seq| TurnStarted { seq, workspace_id, thread_id, turn_id, parent_turn_id })
+            }
             TurnStatus::Completed => self.log(|seq| TurnCompleted { seq, workspace_id, thread_id, turn_id }),
             TurnStatus::Failed => self.log(|seq| TurnFailed { seq, workspace_id, thread_id, turn_id }),
             TurnStatus::Cancelled => self.log(|seq| TurnCancelled { seq, workspace_id, thread_id, turn_id }),

@@ -171,6 +171,7 @@ pub(super) fn agent_settings(context: &Context, providers: Providers) -> Result<
         },
         skills: sections.skills.clone(),
         memory: sections.memory,
+        delegation: sections.delegation,
         retention: sections.retention,
     })
 }

@@ -35,6 +35,7 @@ pub(crate) struct Sections {
     pub(crate) memory: memory::MemorySettings,
     pub(crate) mcp_enabled: bool,
     pub(crate) mcp_servers: BTreeMap<String, mcp::ServerSettings>,
+    pub(crate) delegation: agent::DelegationSettings,
     pub(crate) retention: agent::RetentionSettings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
 }
@@ -68,6 +69,7 @@ impl Default for Sections {
             memory: memory::MemorySettings::default(),
             mcp_enabled: true,
             mcp_servers: BTreeMap::new(),
+            delegation: agent::DelegationSettings::default(),
             retention: agent::RetentionSettings::default(),
             providers: BTreeMap::new(),
         }
@@ -429,6 +431,26 @@ pub(crate) const KEYS: &[Key] = &[
         "memory.extract",
         memory.extract,
         "Asks a model after each turn what of it to remember, which costs a request."
+    ),
+    key!(
+        "delegation.enabled",
+        delegation.enabled,
+        "Lets turns give work to other agents (the tool `delegate`)."
+    ),
+    key!(
+        "delegation.hidden",
+        delegation.hidden,
+        "Keeps `delegate` out of requests until the model asks for it."
+    ),
+    key!(
+        "delegation.max_depth",
+        delegation.max_depth as Positive,
+        "How deep delegation goes: with 2 a thread has children, and they have theirs."
+    ),
+    key!(
+        "delegation.max_parallel",
+        delegation.max_parallel as Positive,
+        "How many agents that one turn gave work to run at the same time; others wait."
     ),
     key!("retention.hook_runs", retention.hook_runs as Period, "How long the records of hooks are kept."),
     key!(

@@ -1,7 +1,7 @@
 //! What a gateway adds to a model's own time: turns against the same requests made with the provider crate alone.
 //!
 //! ```text
-//! cargo bench -p foreword-gateway --bench turn -- [--quick] [first] [deltas] [rates] [memory]
+//! cargo bench -p foreword-gateway --bench turn -- [--quick] [first] [deltas] [rates] [delegation] [memory]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
@@ -9,6 +9,7 @@
 mod bare;
 mod child;
 mod clock;
+mod delegation;
 mod deltas;
 mod first;
 mod memory;
@@ -38,6 +39,9 @@ async fn main() -> anyhow::Result<()> {
     }
     if arguments.ask_for("rates") {
         rates::measure(arguments.effort).await?;
+    }
+    if arguments.ask_for("delegation") {
+        delegation::measure(arguments.effort).await?;
     }
     if arguments.ask_for("memory") {
         memory::measure(arguments.effort).await?;

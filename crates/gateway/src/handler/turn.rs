@@ -35,7 +35,11 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     let outgoing = context.peer.outgoing().cloned();
     let listener = Arc::new(ConnectionListener { outgoing, number: context.peer.number });
     let caller = &context.peer.actor;
-    let actor = TurnActor { name: Some(caller.name.clone()), token_id: caller.token_id.clone() };
+    let actor = TurnActor {
+        name: Some(caller.name.clone()),
+        token_id: caller.token_id.clone(),
+        parent_turn_id: None,
+    };
     let reach = caller.reach();
     let turn = context.shared.agent.start_turn(params, actor, reach, listener).await.map_err(from_agent)?;
     Ok(TurnResult { turn })

@@ -31,6 +31,7 @@ pub(crate) fn full_input() -> PromptCompileInput {
             truncated: false,
             role: PromptRole::System,
         }),
+        include_task_orchestration: true,
         extra_system: Some("Date: 2026-11-15".to_owned()),
         hidden_domains: vec![HiddenDomain {
             name: "memory".to_owned(),
@@ -51,7 +52,6 @@ pub(crate) fn full_input() -> PromptCompileInput {
                 },
                 ..contributed("agents_md", "")
             },
-            contributed("task_orchestration", "Delegate what can be judged by its result."),
             contributed("skills_runtime", "[Skills]\n- release: how to cut a release"),
             contributed("memory_recall", "- Ada prefers tabs."),
             contributed("dynamic_context", "The user looks at src/main.rs."),

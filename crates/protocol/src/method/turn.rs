@@ -52,7 +52,7 @@ impl TurnStartParams {
 pub struct TurnListParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The thread; absent: the turns of all threads, the one that began last first.
+    /// The thread; absent: the turns of all threads that people began, the last one first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
     /// Most turns, from 1 to 500; absent: 50.
@@ -81,20 +81,23 @@ pub struct TurnGetResult {
     /// What to pass as `after` for the steps that did not fit; absent when all that there are were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u32>,
-    /// Calls that wait for somebody to decide.
+    /// Calls that wait for somebody to decide, those of delegated turns among them.
     pub approvals: Vec<TurnApproval>,
     /// Calls of these steps that were decided about, and by whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decided: Vec<TurnApproval>,
+    /// The turns that it delegated work to, and theirs, in the order in which they began, without their answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delegated: Vec<Turn>,
 }
 
 impl TurnGetResult {
     /// Adds the page that follows; what both have is as the later one says.
     pub fn append(&mut self, page: Self) {
-        let Self { turn, steps, next, approvals, decided } = page;
+        let Self { turn, steps, next, approvals, decided, delegated } = page;
         self.steps.extend(steps);
         self.decided.extend(decided);
-        (self.turn, self.next, self.approvals) = (turn, next, approvals);
+        (self.turn, self.next, self.approvals, self.delegated) = (turn, next, approvals, delegated);
     }
 }
 
@@ -146,9 +149,12 @@ pub struct TurnWatchResult {
     /// another gateway runs it: then `turn/get` has more from time to time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_index: Option<u64>,
-    /// Calls that wait for a decision now.
+    /// Calls that wait for a decision now, those of delegated turns among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<TurnApproval>,
+    /// The turns that it delegated work to so far, and theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delegated: Vec<Turn>,
 }
 
 /// Answers a call that waits for somebody to decide.

@@ -65,7 +65,7 @@ both_databases!(an_approval_is_kept_as_it_was_asked_for_and_told_without_what_it
     let ApprovalRequest { call_id, tool, digest, new_file, replaces_lines, .. } = question;
     let event = TurnEvent::ApprovalRequested { call_id, tool, digest, new_file, replaces_lines };
     let (workspace_id, thread_id, turn_id) = (given.workspace.clone(), turn.thread_id, turn.id);
-    let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id };
+    let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id, parent_turn_id: None };
     assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
     let changes = given.store.changes_after(&given.workspace, seq, 100).await.unwrap();
     assert!(changes.iter().all(|change| !change.params.contains("secret")));
@@ -118,7 +118,13 @@ both_databases!(a_decision_is_kept_and_told_with_who_decided, async |given| {
         let event =
             TurnEvent::ApprovalDecided { call_id: call.to_owned(), tool: "bash".to_owned(), decision };
         let (workspace_id, thread_id) = (given.workspace.clone(), turn.thread_id.clone());
-        let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id: turn.id.clone() };
+        let of_turn = TurnStarted {
+            seq: seq.next(),
+            workspace_id,
+            thread_id,
+            turn_id: turn.id.clone(),
+            parent_turn_id: None,
+        };
         assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
         // Saying the same again is told to nobody.
         answer(given, &turn, call, allow).await.unwrap();

@@ -15,6 +15,7 @@ mod archive;
 mod audit;
 mod changes;
 mod concurrency;
+mod delegation;
 mod deleted_folders;
 mod documents;
 mod failures;

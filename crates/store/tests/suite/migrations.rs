@@ -194,7 +194,8 @@ fn what_the_version_before_wrote_can_be_read(engine: Engine) {
         let last = ["m0010_moved_out", "m0011_frozen_sessions", "m0012_names", "m0013_how_decided"];
         let tools = ["m0014_requested_tools"];
         let memory = ["m0015_memory", "m0016_memory_use", "m0017_jobs"];
-        assert_eq!(applied, [&known[..], &later, &last, &tools, &memory].concat());
+        let delegation = ["m0018_delegation"];
+        assert_eq!(applied, [&known[..], &later, &last, &tools, &memory, &delegation].concat());
         connection.close().await;
     });
 }

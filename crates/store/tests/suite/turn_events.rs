@@ -53,6 +53,7 @@ fn told(given: &Fixture, turn: &Turn, since: Sequence, events: Vec<TurnEvent>) -
         workspace_id: given.workspace.clone(),
         thread_id: turn.thread_id.clone(),
         turn_id: turn.id.clone(),
+        parent_turn_id: None,
     };
     (since.0 + 1..).zip(events).map(|(seq, event)| Told::Event(event, of_turn(seq))).collect()
 }

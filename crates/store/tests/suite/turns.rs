@@ -191,7 +191,16 @@ both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
         let told = |place, status| {
             let (workspace_id, thread_id) = (given.workspace.clone(), thread.clone());
             let turn_id = turn.id.clone();
-            Told::Turn(status, TurnStarted { seq: Sequence(seq.0 + place), workspace_id, thread_id, turn_id })
+            Told::Turn(
+                status,
+                TurnStarted {
+                    seq: Sequence(seq.0 + place),
+                    workspace_id,
+                    thread_id,
+                    turn_id,
+                    parent_turn_id: None,
+                },
+            )
         };
         assert_eq!(given.told_after(seq).await, [told(1, TurnStatus::Running), told(2, status)]);
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::io::IsTerminal as _;
 
-use protocol::TurnApproval;
+use protocol::{TurnApproval, TurnId};
 use tokio::sync::mpsc;
 
 use super::question_view::{Screen, rows};
@@ -38,8 +38,8 @@ pub(super) struct Questions {
     is_line_open: bool,
     /// Rows of the first question that were not on the screen yet.
     unseen: Vec<String>,
-    /// Calls that were asked about.
-    asked: HashSet<String>,
+    /// Calls that were asked about, of the turn or of a delegated one.
+    asked: HashSet<(Option<TurnId>, String)>,
 }
 
 /// How a question was settled.
@@ -100,9 +100,10 @@ impl Questions {
     }
 
     /// Forgets a question that was answered elsewhere, or too late.
-    pub(super) fn forget(&mut self, output: Output, call_id: &str) {
-        let was_shown = self.waiting.front().is_some_and(|first| first.request.call_id == call_id);
-        self.waiting.retain(|approval| approval.request.call_id != call_id);
+    pub(super) fn forget(&mut self, output: Output, delegated: Option<&TurnId>, call_id: &str) {
+        let is_meant = |it: &TurnApproval| it.request.call_id == call_id && it.turn_id.as_ref() == delegated;
+        let was_shown = self.waiting.front().is_some_and(is_meant);
+        self.waiting.retain(|approval| !is_meant(approval));
         if was_shown {
             self.break_line(output);
             output.note("(it was decided elsewhere, or too late)");
@@ -153,7 +154,7 @@ impl Questions {
     fn show(&mut self, output: Output) {
         let Some(approval) = self.waiting.front() else { return };
         output.note("");
-        if !self.asked.insert(approval.request.call_id.clone()) {
+        if !self.asked.insert((approval.turn_id.clone(), approval.request.call_id.clone())) {
             output.note("asking again, because what would run has changed since it was allowed");
         }
         self.unseen = rows(approval, Screen::here().columns);

@@ -4,7 +4,7 @@ use protocol::hook::HookRun;
 use protocol::prompt::PromptLeftOut;
 use protocol::round::ExplainedRound;
 use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDelivery, TurnExplanation};
-use protocol::{ApprovalDecision, CallEffects, HowDecided, ProtectedChange, TurnApproval, TurnStatus};
+use protocol::{ApprovalDecision, CallEffects, HowDecided, ProtectedChange, Turn, TurnApproval, TurnStatus};
 
 use super::steps::outcome;
 use super::{describe_spent, describe_usage, status_name};
@@ -42,6 +42,7 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     list(&mut text, "files", explanation.files.iter().map(describe_file));
     list(&mut text, "hooks", explanation.hooks.iter().map(describe_hook));
     list(&mut text, "tools", explanation.tools.iter().map(describe_tool));
+    list(&mut text, "delegated", explanation.delegated.iter().map(describe_delegated));
     list(&mut text, "decisions", explanation.approvals.iter().map(|it| describe_decision(it, turn.status)));
     list(&mut text, "history", explanation.history.iter().map(describe_history));
     let several = explanation.rounds.iter();
@@ -111,6 +112,12 @@ fn describe_tool(tool: &ExplainedTool) -> String {
         one_line(&tool.tool, WIDTH),
         one_line(&tool.call_id, WIDTH)
     )
+}
+
+/// A turn that it has delegated work to.
+fn describe_delegated(turn: &Turn) -> String {
+    let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
+    format!("{}  {}{spent}  {}", turn.id, status_name(turn.status), one_line(&turn.input, WIDTH))
 }
 
 /// What a call did besides answering, if anything.

@@ -2,6 +2,7 @@
 
 mod connection;
 mod deciding;
+mod delegated;
 mod telling;
 
 use std::collections::HashSet;
@@ -17,7 +18,9 @@ use protocol::notification::{
     TurnCompleted, TurnDelta, TurnFailed, TurnManifestKept, TurnRetrying, TurnToolFinished, TurnToolStarted,
 };
 use protocol::turn::TurnStep;
-use protocol::{MessageRole, Method, Sequence, TurnApproval, TurnError, TurnId, TurnStatus, WorkspaceId};
+use protocol::{
+    MessageRole, Method, Sequence, Turn, TurnApproval, TurnError, TurnId, TurnStatus, WorkspaceId,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -55,6 +58,10 @@ pub(super) struct Live<'a> {
     questions: Questions,
     /// Tools whose calls are allowed until the turn ends.
     standing: HashSet<String>,
+    /// The turns that it has delegated work to, and theirs, in the order in which they were heard of.
+    delegated: Vec<TurnId>,
+    /// The same as they were when the turn was last looked at.
+    delegated_turns: Vec<Turn>,
     /// What is known to have been said and done so far.
     steps: Vec<TurnStep>,
     /// Reminders that were printed already.
@@ -73,6 +80,16 @@ struct NotificationSubject {
     seq: Option<Sequence>,
     workspace_id: Option<WorkspaceId>,
     turn_id: Option<TurnId>,
+    /// Of a turn that begins, the one that delegated work to it.
+    parent_turn_id: Option<TurnId>,
+}
+
+/// Which turn a notification is about.
+enum About {
+    This,
+    /// One that it has delegated work to, by its number from 1.
+    Delegated(usize),
+    Other,
 }
 
 /// Why somebody follows a turn.
@@ -131,7 +148,9 @@ impl<'a> Live<'a> {
         // Before the turn is looked at, so that its end is not missed.
         let subscription = EventsSubscribeParams { workspace_id, since: None };
         live.cursor = live.call::<EventsSubscribe>(&subscription).await?.seq;
-        let TurnWatchResult { turn, text, next_index, approvals } = live.call::<TurnWatch>(&params).await?;
+        let TurnWatchResult { turn, text, next_index, approvals, delegated } =
+            live.call::<TurnWatch>(&params).await?;
+        live.delegated.extend(delegated.into_iter().map(|turn| turn.id));
         let end = match turn.status {
             TurnStatus::Running => None,
             TurnStatus::Completed => Some(TurnCompleted::NAME),
@@ -183,6 +202,8 @@ impl<'a> Live<'a> {
             policy,
             questions: Questions::default(),
             standing: HashSet::new(),
+            delegated: Vec::new(),
+            delegated_turns: Vec::new(),
             steps: Vec::new(),
             told: HashSet::new(),
             patience: connection::PATIENCE,
@@ -289,8 +310,9 @@ impl<'a> Live<'a> {
     /// take longer with each.
     async fn catch_up(&mut self) -> Result<Vec<TurnApproval>, Failure> {
         let known = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
-        let TurnGetResult { steps, approvals, .. } = self.get_after(Some(known)).await?;
+        let TurnGetResult { steps, approvals, delegated, .. } = self.get_after(Some(known)).await?;
         self.steps.extend(steps);
+        self.delegated_turns = delegated;
         Ok(approvals)
     }
 
@@ -337,8 +359,10 @@ impl<'a> Live<'a> {
     }
 
     async fn hear(&mut self, method: &str, params: &str) -> Result<Next, Failure> {
-        if !self.is_about_this_turn(params) {
-            return Ok(Next::More);
+        match self.about(params) {
+            About::This => {}
+            About::Delegated(number) => return self.hear_delegated(number, method, params).await,
+            About::Other => return Ok(Next::More),
         }
         if matches!(method, TurnCompleted::NAME | TurnFailed::NAME | TurnCancelled::NAME) {
             return self.end(method).await.map(Next::End);
@@ -353,12 +377,23 @@ impl<'a> Live<'a> {
     }
 
     /// Takes note of how far the log was heard, whatever the notification is about.
-    fn is_about_this_turn(&mut self, params: &str) -> bool {
-        let Ok(subject) = serde_json::from_str::<NotificationSubject>(params) else { return false };
+    fn about(&mut self, params: &str) -> About {
+        let Ok(subject) = serde_json::from_str::<NotificationSubject>(params) else { return About::Other };
         if let Some(seq) = subject.seq.filter(|_| subject.workspace_id.as_ref() == Some(&self.workspace_id)) {
             self.cursor = seq;
         }
-        subject.turn_id.as_ref() == Some(&self.turn_id)
+        let Some(turn_id) = subject.turn_id else { return About::Other };
+        if turn_id == self.turn_id {
+            return About::This;
+        }
+        if let Some(parent) = subject.parent_turn_id
+            && (parent == self.turn_id || self.delegated.contains(&parent))
+            && !self.delegated.contains(&turn_id)
+        {
+            self.delegated.push(turn_id.clone());
+        }
+        let index = self.delegated.iter().position(|known| *known == turn_id);
+        index.map_or(About::Other, |index| About::Delegated(index + 1))
     }
 
     fn print_notification(&mut self, method: &str, params: &str) -> Result<Reader, Failure> {

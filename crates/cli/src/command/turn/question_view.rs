@@ -164,7 +164,7 @@ mod tests {
             sandbox: None,
         };
         let now = Timestamp::now();
-        TurnApproval { request, requested_at: now, expires_at: now, decision: None }
+        TurnApproval { turn_id: None, request, requested_at: now, expires_at: now, decision: None }
     }
 
     #[test]

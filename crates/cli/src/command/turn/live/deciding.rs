@@ -16,9 +16,10 @@ impl Live<'_> {
     pub(super) async fn decide(&mut self, requested: &TurnApprovalRequested) -> Result<(), Failure> {
         let waiting = self.catch_up().await?;
         // One that is not there any more was decided by somebody else.
-        let Some(approval) = waiting.into_iter().find(|it| it.request.call_id == requested.call_id) else {
-            return Ok(());
-        };
+        let of = |it: &TurnApproval| it.turn_id.clone().unwrap_or_else(|| self.turn_id.clone());
+        let is_meant =
+            |it: &TurnApproval| it.request.call_id == requested.call_id && of(it) == requested.turn_id;
+        let Some(approval) = waiting.into_iter().find(is_meant) else { return Ok(()) };
         match self.policy {
             // What every workspace shares is not covered by a flag about writes.
             Policy::Allow if approval.request.identity => {
@@ -69,7 +70,7 @@ impl Live<'_> {
             "waiting until {}: `foreword{} turn approve {} {}{}` allows it, with --deny refuses it",
             approval.expires_at,
             self.context.repeated_flags,
-            self.turn_id,
+            approval.turn_id.as_ref().unwrap_or(&self.turn_id),
             crate::words::shell_word(&approval.request.call_id),
             digest.map_or_else(String::new, |digest| format!(" --digest {digest}")),
         );
@@ -126,7 +127,7 @@ impl Live<'_> {
     ) -> Result<(), Failure> {
         let params = TurnApproveParams {
             workspace_id: self.workspace_id.clone(),
-            turn_id: self.turn_id.clone(),
+            turn_id: shown.turn_id.clone().unwrap_or_else(|| self.turn_id.clone()),
             call_id: shown.request.call_id.clone(),
             allow: verdict == Verdict::Allow,
             digest: shown.request.digest.clone(),

@@ -35,7 +35,7 @@ impl Live<'_> {
 
     /// A tool, then what its result reminds of.
     pub(super) async fn tell_tool(&mut self, finished: &TurnToolFinished) -> Result<(), Failure> {
-        self.questions.forget(self.output, &finished.call_id);
+        self.questions.forget(self.output, None, &finished.call_id);
         if self.output.is_json() {
             return Ok(());
         }

@@ -1,0 +1,338 @@
+//! Work that a turn gives to other agents.
+
+use std::sync::{Arc, Mutex};
+
+use agent::TurnSettings;
+use scripted_model::{Answer, RecordedRequest, Release};
+use serde_json::{Value, json};
+
+use crate::support::{Setting, Socket, Stage, id, texts, until, writing};
+
+const FILES: &[(&str, &str)] = &[
+    ("AGENTS.md", "Be brief.\n"),
+    ("main.md", "x"),
+    ("shelf/AGENTS.md", "Count twice.\n"),
+    ("shelf/.agents/x", ""),
+];
+
+fn delegate(id: &str, arguments: Value) -> Answer {
+    Answer::empty().tool_call(id, "delegate", &arguments.to_string())
+}
+
+/// What the message that opened a request's turn says.
+fn opening(body: &Value) -> String {
+    texts(&body["messages"][0]).join("\n")
+}
+
+fn tools(body: &Value) -> Vec<&str> {
+    body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+fn last_texts(body: &Value) -> String {
+    texts(body["messages"].as_array().unwrap().last().unwrap()).join("\n")
+}
+
+async fn explained(stage: &mut Stage, turn: &str) -> Value {
+    let params = stage.with(json!({ "turn_id": turn }));
+    stage.socket.ok("turn/explain", params).await["explanation"].clone()
+}
+
+async fn threads(stage: &mut Stage) -> Vec<Value> {
+    let params = stage.with(json!({}));
+    stage.socket.ok("thread/tree", params).await["threads"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_child_works_in_its_own_thread_and_its_answer_comes_back() {
+    let mut stage = Stage::agent(FILES).await;
+    stage.socket.ok("thread/agents_doc/save", stage.with(json!({ "content": "Speak of books." }))).await;
+    stage.model.answer(delegate("1", json!({ "goal": "Count the books.\nAll of them.", "cwd": "shelf" })));
+    stage.model.answer(Answer::text("Seven."));
+    stage.model.answer(Answer::text("There are seven."));
+    let answer = stage.ask("How many?").await;
+    assert_eq!(answer["turn"]["answer"], "There are seven.");
+    let turn = id(&answer["turn"]);
+    let bodies = stage.bodies();
+    assert_eq!(bodies.len(), 3);
+    let system: Vec<String> = bodies.iter().map(|body| body["system"].to_string()).collect();
+    assert!(system[0].contains("## Task Orchestration") && tools(&bodies[0]).contains(&"delegate"));
+    assert!(system[0].contains("Speak of books."));
+    // Its goal, and the files of its own directory; not the document, and nothing of the conversation.
+    assert!(opening(&bodies[1]).starts_with("Count the books.\nAll of them."), "{}", opening(&bodies[1]));
+    assert!(system[1].contains("Count twice.") && !system[1].contains("Speak of books."), "{}", system[1]);
+    assert!(!bodies[1].to_string().contains("How many?"));
+    assert!(last_texts(&bodies[2]).contains("Seven."));
+    // The tree, the turn and its explanation know the child.
+    let all = threads(&mut stage).await;
+    let child = all.iter().find(|thread| thread.get("parent_thread_id").is_some()).unwrap();
+    assert_eq!((&child["parent_thread_id"], &child["parent_turn_id"]), (&json!(stage.thread), &json!(turn)));
+    assert_eq!((all.len(), &child["title"]), (2, &json!("Count the books.")));
+    let explanation = explained(&mut stage, &turn).await;
+    let delegated = &explanation["delegated"][0];
+    assert_eq!((&delegated["thread_id"], &delegated["parent_turn_id"]), (&child["id"], &json!(turn)));
+    assert_eq!(
+        (&delegated["status"], &delegated["created_by"]),
+        (&json!("completed"), &answer["turn"]["created_by"])
+    );
+    // What the child has cost is part of what its parent has.
+    let own: u64 = explanation["rounds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|round| round["outcome"]["usage"]["input"].as_u64().unwrap())
+        .sum();
+    let of_child = delegated["usage"]["input"].as_u64().unwrap();
+    assert!(of_child > 0);
+    assert_eq!(explanation["turn"]["usage"]["input"], own + of_child);
+    let of_child = explained(&mut stage, delegated["id"].as_str().unwrap()).await;
+    let left_out = &of_child["left_out"][0];
+    assert_eq!(
+        (&left_out["section_id"], &left_out["outcome"]),
+        (&json!("agents_md"), &json!("not_inherited"))
+    );
+    // What people began is listed, and nothing else.
+    let listed = stage.socket.ok("turn/list", stage.with(json!({}))).await;
+    assert_eq!(listed["turns"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn documents_and_files_say_whom_they_are_for() {
+    let files: &[(&str, &str)] = &[
+        ("AGENTS.md", "---\naudience: delegate\n---\nYou are a helper.\n"),
+        (".agents/x", ""),
+        ("a/AGENTS.md", "---\naudience: main\n---\nYou lead.\n"),
+    ];
+    let mut stage = Stage::agent(files).await;
+    for (content, inherit, main, child) in [
+        ("Plain.", false, true, false),
+        ("Plain.", true, true, true),
+        ("---\naudience: main\n---\nPlain.", true, true, false),
+        ("---\naudience: delegate\n---\nPlain.", false, false, true),
+    ] {
+        stage.model.take_requests();
+        stage.socket.ok("thread/agents_doc/save", stage.with(json!({ "content": content }))).await;
+        stage.model.answer(delegate("1", json!({ "goal": "x", "cwd": "a", "inherit_document": inherit })));
+        stage.model.answer(Answer::text("y"));
+        stage.model.answer(Answer::text("z"));
+        stage.ask("Go.").await;
+        let system: Vec<String> = stage.bodies().iter().map(|body| body["system"].to_string()).collect();
+        assert_eq!((system[0].contains("Plain."), system[1].contains("Plain.")), (main, child), "{content}");
+        assert!(!system.iter().any(|text| text.contains("audience:")), "{content}");
+        assert_eq!(
+            system.iter().map(|text| text.contains("helper")).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+        assert!(!system[1].contains("You lead."));
+    }
+}
+
+#[tokio::test]
+async fn delegation_ends_at_its_depth() {
+    let mut stage = Stage::agent(FILES).await;
+    stage.model.answer(delegate("1", json!({ "goal": "one" })));
+    stage.model.answer(delegate("2", json!({ "goal": "two" })));
+    stage.model.answer(delegate("3", json!({ "goal": "three" })));
+    for text in ["third", "second", "first"] {
+        stage.model.answer(Answer::text(text));
+    }
+    let answer = stage.ask("Go.").await;
+    assert_eq!(answer["turn"]["answer"], "first");
+    let bodies = stage.bodies();
+    let offered: Vec<bool> = bodies.iter().map(|body| tools(body).contains(&"delegate")).collect();
+    assert_eq!(offered, [true, true, false, false, true, true]);
+    for (body, is_offered) in bodies.iter().zip(offered) {
+        assert_eq!(body["system"].to_string().contains("Task Orchestration"), is_offered);
+    }
+    assert!(last_texts(&bodies[3]).contains("there is no tool `delegate`"));
+    let delegated = &answer["delegated"];
+    assert_eq!(
+        (delegated.as_array().unwrap().len(), &delegated[1]["parent_turn_id"]),
+        (2, &delegated[0]["id"])
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_delegated_leaves_nothing_behind() {
+    let mut stage = Stage::agent(FILES).await;
+    let refusals = [
+        (json!({ "goal": " \n" }), "the goal is empty"),
+        (json!({ "goal": "x", "cwd": "../.." }), "not inside the workspace's directory"),
+        (json!({ "goal": "x", "cwd": "/etc" }), "not inside the workspace's directory"),
+        (json!({ "goal": "x", "cwd": "missing" }), "cannot work in"),
+        (json!({ "goal": "x", "tools": ["read_file", "shell"] }), "you have no tool `shell`"),
+        (json!({ "goal": "x", "max_rounds": 0 }), "max_rounds"),
+        (json!({ "goal": "x", "depth": 9 }), "depth"),
+    ];
+    for (arguments, _) in &refusals {
+        stage.model.answer(delegate("1", arguments.clone()));
+    }
+    stage.model.answer(Answer::text("done"));
+    let answer = stage.ask("Go.").await;
+    let results: Vec<&Value> =
+        answer["steps"].as_array().unwrap().iter().filter_map(|step| step["results"].get(0)).collect();
+    for (result, (arguments, words)) in results.iter().zip(&refusals) {
+        assert_eq!(result["is_error"], true, "{arguments}");
+        assert!(result["text"].as_str().unwrap().contains(words), "{arguments}: {result}");
+    }
+    assert_eq!((results.len(), threads(&mut stage).await.len()), (refusals.len(), 1));
+}
+
+#[tokio::test]
+async fn a_child_has_no_more_tools_and_rounds_than_it_is_given() {
+    let mut stage = Stage::agent(FILES).await;
+    let arguments = json!({ "goal": "x", "tools": ["read_file", "delegate"], "max_rounds": 1 });
+    stage.model.answer(delegate("1", arguments));
+    let write = json!({ "path": "a", "content": "x" }).to_string();
+    stage.model.answer(Answer::empty().tool_call("2", "write_file", &write));
+    stage.model.answer(Answer::text("I may not."));
+    stage.model.answer(Answer::text("done"));
+    stage.ask("Go.").await;
+    let bodies = stage.bodies();
+    assert_eq!(tools(&bodies[1]), ["read_file", "delegate"]);
+    assert!(last_texts(&bodies[2]).contains("there is no tool `write_file`"));
+    assert_eq!(bodies[2]["tool_choice"]["type"], "none");
+    assert!(!stage.path("a").exists());
+}
+
+#[tokio::test]
+async fn a_child_that_fails_is_told_to_its_parent() {
+    let mut stage = Stage::agent(FILES).await;
+    stage.model.answer(delegate("1", json!({ "goal": "x" })));
+    stage.model.answer(Answer::wrong_key());
+    stage.model.answer(Answer::text("It failed."));
+    let answer = stage.ask("Go.").await;
+    assert!(last_texts(&stage.last_body()).contains("the delegated work has no result: "));
+    assert_eq!(answer["delegated"][0]["status"], "failed");
+}
+
+#[tokio::test]
+async fn a_child_asks_those_who_watch_its_parent() {
+    let files: &[(&str, &str)] = &[("a", "x\n")];
+    let setting = Setting { mode: "agent", files, turns: TurnSettings::default(), ..Setting::default() };
+    let mut stage = Stage::set(setting).await;
+    stage.model.answer(delegate("1", json!({ "goal": "write" })));
+    let write = json!({ "path": "b", "content": "y" }).to_string();
+    stage.model.answer(Answer::empty().tool_call("1", "write_file", &write));
+    stage.model.answer(Answer::text("Written."));
+    stage.model.answer(Answer::text("done"));
+    let turn = stage.start("Go.").await;
+    stage.until(&turn, |answer| answer["approvals"].get(0).is_some()).await;
+    let mut other = Socket::owner(&stage.gateway).await;
+    let watched = other.ok("turn/watch", stage.with(json!({ "turn_id": turn }))).await;
+    let (asked, child) = (&watched["approvals"][0], &watched["delegated"][0]);
+    assert_eq!((&asked["tool"], &asked["turn_id"]), (&json!("write_file"), &child["id"]));
+    assert_eq!(child["status"], "running");
+    let approve = json!({ "turn_id": asked["turn_id"], "call_id": asked["call_id"], "allow": true, "digest": asked["digest"] });
+    other.ok("turn/approve", stage.with(approve)).await;
+    let answer = stage.ended(&turn).await;
+    assert_eq!((&answer["turn"]["status"], stage.read("b").as_str()), (&json!("completed"), "y"));
+    assert!(answer["approvals"].as_array().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_stops_a_turn_stops_those_it_gave_work_to_first() {
+    let mut stage = Stage::agent(FILES).await;
+    stage.socket.ok("events/subscribe", stage.with(json!({}))).await;
+    stage.model.answer(delegate("1", json!({ "goal": "one" })));
+    stage.model.answer(delegate("2", json!({ "goal": "two" })));
+    stage.model.answer(Answer::silence());
+    let turn = stage.start("Go.").await;
+    until("the grandchild to ask", async || stage.model.requests().len() == 3).await;
+    let params = stage.with(json!({ "turn_id": turn }));
+    assert_eq!(stage.socket.ok("turn/cancel", params).await["turn"]["status"], "cancelled");
+    let explanation = explained(&mut stage, &turn).await;
+    let delegated = explanation["delegated"].as_array().unwrap();
+    assert_eq!(delegated.len(), 2);
+    assert!(delegated.iter().all(|turn| turn["status"] == "cancelled"), "{delegated:#?}");
+    let mut ended = Vec::new();
+    while ended.len() < 3 {
+        let told = stage.socket.notification().await;
+        if told["method"] == "turn/cancelled" {
+            ended.push(told["params"]["turn_id"].clone());
+        }
+    }
+    assert_eq!(ended, [delegated[1]["id"].clone(), delegated[0]["id"].clone(), json!(turn)]);
+}
+
+#[tokio::test]
+async fn one_that_is_stopped_by_itself_is_told_to_its_parent() {
+    let mut stage = Stage::agent(FILES).await;
+    stage.model.answer(delegate("1", json!({ "goal": "one" })));
+    stage.model.answer(Answer::silence());
+    let turn = stage.start("Go.").await;
+    until("the child to ask", async || stage.model.requests().len() == 2).await;
+    let running = stage.get(&turn).await;
+    stage.model.answer(Answer::text("It was stopped."));
+    let params = stage.with(json!({ "turn_id": running["delegated"][0]["id"] }));
+    stage.socket.ok("turn/cancel", params).await;
+    let answer = stage.ended(&turn).await;
+    assert_eq!(answer["turn"]["status"], "completed");
+    assert!(last_texts(&stage.last_body()).contains("somebody stopped it"));
+}
+
+#[tokio::test]
+async fn a_child_whose_directory_vanishes_fails_alone() {
+    let mut stage = Stage::agent(FILES).await;
+    let shelf = stage.path("shelf");
+    stage.model.answer(delegate("1", json!({ "goal": "one", "cwd": "shelf" })));
+    let (gone, is_gone) = (shelf.clone(), Arc::new(Mutex::new(0)));
+    stage.model.answer_by(move |_: &RecordedRequest| {
+        let mut calls = is_gone.lock().unwrap();
+        *calls += 1;
+        match *calls {
+            1 => {
+                std::fs::remove_dir_all(&gone).unwrap();
+                Answer::empty().tool_call("2", "list_dir", r#"{"path":"."}"#)
+            }
+            2 => Answer::text("It is gone."),
+            _ => Answer::text("done"),
+        }
+    });
+    let answer = stage.ask("Go.").await;
+    assert_eq!(answer["turn"]["answer"], "done");
+    assert!(!shelf.exists());
+}
+
+/// Holds the answers of children until they are released, and answers their parent at once.
+fn hold_children(stage: &Stage, count: usize) -> Arc<Mutex<Vec<Release>>> {
+    let held: Arc<Mutex<Vec<Release>>> = Arc::default();
+    let releases = Arc::clone(&held);
+    stage.model.answer_by(move |request: &RecordedRequest| {
+        let first = opening(&request.body);
+        if first.starts_with("child") {
+            let (answer, release) = Answer::text("ready").held_after_events(1);
+            releases.lock().unwrap().push(release);
+            return answer;
+        }
+        if request.body["messages"].as_array().unwrap().len() > 1 {
+            return Answer::text("done");
+        }
+        (0..count).fold(Answer::empty(), |answer, index| {
+            let goal = json!({ "goal": format!("child {index}") }).to_string();
+            answer.tool_call(&format!("c{index}"), "delegate", &goal)
+        })
+    });
+    held
+}
+
+#[tokio::test]
+async fn some_work_at_once_and_others_wait_and_none_takes_a_place() {
+    let mut turns = writing();
+    turns.limits.running_in_workspace = 1;
+    turns.limits.running = 1;
+    let setting = Setting { mode: "agent", turns, ..Setting::default() };
+    let mut stage = Stage::set(setting).await;
+    let held = hold_children(&stage, 6);
+    let turn = stage.start("Go.").await;
+    until("four to ask", async || held.lock().unwrap().len() == 4).await;
+    // A place is taken before a thread is made: there would be more threads if more were at work.
+    assert_eq!(threads(&mut stage).await.len(), 5);
+    held.lock().unwrap().drain(..).for_each(|release| release.now());
+    until("the others to ask", async || held.lock().unwrap().len() == 2).await;
+    held.lock().unwrap().drain(..).for_each(|release| release.now());
+    let answer = stage.ended(&turn).await;
+    assert_eq!(answer["turn"]["status"], "completed", "{answer:#}");
+    let delegated = answer["delegated"].as_array().unwrap();
+    assert_eq!(delegated.len(), 6);
+    assert!(delegated.iter().all(|turn| turn["status"] == "completed"));
+}
