@@ -108,7 +108,8 @@ fn walk(questions: Vec<GlobQuestion>, root: &Path, findings: &mut Findings<'_>) 
         Box::new(|entry| {
             let Ok(entry) = entry else { return WalkState::Continue };
             if entry.file_type().is_some_and(|kind| kind.is_dir()) {
-                return WalkState::Continue;
+                let is_passed_by = compare::is_version_control(&entry);
+                return if is_passed_by { WalkState::Skip } else { WalkState::Continue };
             }
             for question in &questions {
                 if !question.is_answered.load(Ordering::Relaxed)

@@ -168,6 +168,8 @@ pub fn walker(root: &Path) -> WalkBuilder {
     let mut walker = WalkBuilder::new(root.join(""));
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     walker.hidden(false).require_git(false).follow_links(false).threads(threads);
+    // What is found must not depend on what somebody ignores on their machine.
+    walker.git_global(false).ignore(false);
     walker
 }
 

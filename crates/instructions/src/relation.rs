@@ -13,9 +13,9 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// What one instruction file has to do with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
-    /// It is a link to the other, or the other way round.
+    /// It is a link to the other.
     Link(PathBuf),
-    /// It is the same file under another name.
+    /// It is the same file under another name, which may be a link.
     SameFile(PathBuf),
     /// It has the same text.
     Repeats(PathBuf),
@@ -34,9 +34,9 @@ impl Relation {
         let others: Vec<&Path> = others.iter().copied().filter(|other| *other != path).collect();
         let state = identity(path)?;
         if let Some(same) = others.iter().find(|other| identity(other) == Some(state)) {
-            let is_link = [path, same].into_iter().any(Path::is_symlink);
+            let is_link_to_it = path.is_symlink() && !same.is_symlink();
             let same = same.to_path_buf();
-            return Some(if is_link { Self::Link(same) } else { Self::SameFile(same) });
+            return Some(if is_link_to_it { Self::Link(same) } else { Self::SameFile(same) });
         }
         let Found::File { content, .. } = file::read(path, &bounds, MAX_BYTES) else { return None };
         let has_text = content.whole && content.bytes.iter().any(|byte| !byte.is_ascii_whitespace());
@@ -115,6 +115,8 @@ mod tests {
         let find = |name: &str| Relation::find(&at(name), &[&agents], &FileSettings::default());
         assert_eq!(find("link.md"), Some(Relation::Link(agents.clone())));
         assert_eq!(find("same.md"), Some(Relation::SameFile(agents.clone())));
+        let of_link = Relation::find(&agents, &[&at("link.md")], &FileSettings::default());
+        assert_eq!(of_link, Some(Relation::SameFile(at("link.md"))), "only one of them is the link");
         assert_eq!(find("copy.md"), Some(Relation::Repeats(agents.clone())));
         assert_eq!(find("import.md"), Some(Relation::OnlyImports(vec![agents.clone()])));
         for name in ["more.md", "blank.md", "lost.md", "none.md", "AGENTS.md"] {

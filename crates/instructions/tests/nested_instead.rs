@@ -32,11 +32,12 @@ fn agents_files_come_where_the_start_had_no_claude_file() {
     check(&["CLAUDE.local.md", "sub/AGENTS.md"], &[]);
 }
 
+/// Which of them come was observed; that those read instead come behind the others is how it is at the start.
 #[test]
 fn a_claude_file_hides_the_agents_file_beside_it_alone() {
     check(
         &["AGENTS.md", "sub/AGENTS.md", "sub/deep/CLAUDE.md", "sub/deep/AGENTS.md"],
-        &["sub/AGENTS.md", "sub/deep/CLAUDE.md"],
+        &["sub/deep/CLAUDE.md", "sub/AGENTS.md"],
     );
     check(&["AGENTS.md", "sub/CLAUDE.md", "sub/deep/AGENTS.md"], &["sub/CLAUDE.md", "sub/deep/AGENTS.md"]);
 }

@@ -206,10 +206,13 @@ fn path_in(text: &str) -> Option<String> {
 fn strip_line(text: &str) -> &str {
     let digits =
         |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
-    match text.rsplit_once(':') {
-        Some((path, line)) if digits(line) => strip_line(path),
-        _ => text,
+    let mut text = text;
+    while let Some((path, line)) = text.rsplit_once(':')
+        && digits(line)
+    {
+        text = path;
     }
+    text
 }
 
 fn is_placeholder(part: &str) -> bool {

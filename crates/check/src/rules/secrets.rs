@@ -82,10 +82,13 @@ fn secret(line: &str) -> Option<&'static str> {
     }
     let form = FORMS.iter().find(|form| {
         line.match_indices(form.begin).any(|(at, begin)| {
-            let is_inside = line[..at].chars().next_back().is_some_and(word_or_dash);
+            // First: what is inside a word is not looked at again and again to the word's end.
+            if line[..at].chars().next_back().is_some_and(word_or_dash) {
+                return false;
+            }
             let rest: String =
                 line[at + begin.len()..].chars().take_while(|letter| (form.letters)(*letter)).collect();
-            !is_inside && rest.len() >= form.length && is_random(&rest)
+            rest.len() >= form.length && is_random(&rest)
         })
     });
     if let Some(form) = form {

@@ -46,7 +46,7 @@ pub(crate) const SESSION: &str = "SET idle_in_transaction_session_timeout = '4s'
 /// At most so many connections, made when they are needed.
 #[derive(Clone)]
 pub(super) struct Pool {
-    options: PgConnectOptions,
+    options: Arc<PgConnectOptions>,
     idle: Arc<Mutex<Vec<Idle>>>,
     places: Arc<Semaphore>,
 }
@@ -61,7 +61,7 @@ impl Pool {
     /// A pool whose first connection has been made.
     pub(super) async fn open(options: PgConnectOptions) -> Result<Self, StoreError> {
         let pool = Self {
-            options: options.statement_cache_capacity(STATEMENTS),
+            options: Arc::new(options.statement_cache_capacity(STATEMENTS)),
             idle: Arc::default(),
             places: Arc::new(Semaphore::new(CONNECTIONS as usize)),
         };
