@@ -56,6 +56,7 @@ pages! {
     compare "docs/compare.md"
     concepts "docs/concepts.md"
     configuration "docs/configuration.md"
+    delegation "docs/delegation.md"
     files "docs/files.md"
     guide "docs/guide.md"
     how_to "docs/how-to.md"

@@ -32,7 +32,6 @@ fn agents_files_come_where_the_start_had_no_claude_file() {
     check(&["CLAUDE.local.md", "sub/AGENTS.md"], &[]);
 }
 
-/// Which of them come was observed; that those read instead come behind the others is how it is at the start.
 #[test]
 fn a_claude_file_hides_the_agents_file_beside_it_alone() {
     check(
