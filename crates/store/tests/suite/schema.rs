@@ -83,7 +83,7 @@ both_databases!(what_a_turn_leaves_behind_belongs_to_it, async |given| {
     for statement in [
         "INSERT INTO turn_item SELECT 'i', workspace_id, 'nowhere', 1, 'kind', '1', 1 FROM turn",
         "INSERT INTO prompt_manifest SELECT workspace_id, 'nowhere', 1, '1', 'f', 1 FROM turn",
-        "INSERT INTO prompt_text VALUES ('nowhere', 's', 'c', 1, 1)",
+        "INSERT INTO prompt_text (workspace_id, sha256, content, chars, last_used_at) VALUES ('nowhere', 's', 'c', 1, 1)",
         "INSERT INTO session SELECT 'nowhere', workspace_id, '1', 1, 1 FROM turn",
         "INSERT INTO turn_approval SELECT workspace_id, 'nowhere', 'c', '1', 1, 1, NULL, NULL, NULL, 'asked' FROM turn",
         "INSERT INTO thread_context SELECT 'nowhere', workspace_id, 1, NULL, 1, 1 FROM turn",
