@@ -12,7 +12,7 @@
 //! std::fs::write(directory.path().join("AGENTS.md"), "See @nowhere.md for the rest.\n")?;
 //! let policy = Policy::new(&CheckSettings::default(), &[])?;
 //! let report = check(Request { directory: directory.path(), config: &Default::default(), policy })?;
-//! assert_eq!(report.findings[0].rule().code, "FW005");
+//! assert!(report.findings.iter().any(|finding| finding.rule().code == "FW005"), "an import that is not there");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
