@@ -55,5 +55,6 @@ pub use editing::{Editing, EditingState, Save};
 pub use error::ClientError;
 pub use events::{Event, Events};
 pub use merge::{Merged, has_marks, merge};
+pub use rpc::{Caller, Notification};
 pub use target::{Located, Target};
 pub use tree::{TreeModel, TreeNode};

@@ -1,0 +1,97 @@
+//! Writes this program's own files so that a crash leaves the old or the new content, never half of one, and nobody else
+//! can read them.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A file of ours that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {what} {}: {source}", path.display())]
+pub struct FileError {
+    what: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Replaces a file; its directory is made where it is missing.
+pub fn write(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
+    let failed = |source| FileError { what: "write", path: path.to_owned(), source };
+    let bytes = serde_json::to_vec_pretty(value).map_err(|error| failed(error.into()))?;
+    let directory = path.parent().unwrap_or(Path::new("."));
+    make_directory(directory).map_err(failed)?;
+    let new = path.with_extension("new");
+    private_file(&new).and_then(|mut file| file.write_all(&bytes)).map_err(failed)?;
+    fs::rename(&new, path).map_err(failed)
+}
+
+/// Reads a file; none when there is none.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
+    let failed = |source| FileError { what: "read", path: path.to_owned(), source };
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Removes a file; it may be gone already.
+pub fn remove(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(FileError { what: "remove", path: path.to_owned(), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn make_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn make_directory(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    // One left by a crash may have another mode.
+    let _ = fs::remove_file(path);
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    fs::File::create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_ours_alone_and_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("deep/er/file.json");
+        assert_eq!(read::<Vec<u32>>(&path).unwrap(), None);
+        write(&path, &[1, 2]).unwrap();
+        write(&path, &[3]).unwrap();
+        assert_eq!(read::<Vec<u32>>(&path).unwrap(), Some(vec![3]));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        remove(&path).unwrap();
+        remove(&path).unwrap();
+        fs::write(&path, "{").unwrap();
+        assert!(read::<Vec<u32>>(&path).unwrap_err().to_string().starts_with("could not read "));
+    }
+}

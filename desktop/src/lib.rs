@@ -1,0 +1,57 @@
+//! The native application of Foreword: a client of the gateway's protocol and nothing else. It knows no database and reads
+//! no instruction files; its own settings and drafts are its only files.
+
+pub mod bridge;
+pub mod files;
+pub mod places;
+pub mod session;
+pub mod strings;
+pub mod workbench;
+
+use gpui_kit::component::TitleBar;
+use gpui_kit::prelude::*;
+use gpui_kit::{AnyWindowHandle, App, Bounds, Entity, WindowBounds, WindowOptions, px, size};
+
+pub use bridge::{Gateway, Link};
+pub use places::{Arguments, Places, UsageError};
+pub use session::{Place, Scope, Session, SessionEvent, Subject};
+pub use workbench::Workbench;
+
+/// Opens the application and returns when its last window is closed.
+pub fn run(places: Places) {
+    gpui_kit::application().with_assets(gpui_kit::assets::AllAssets).run(move |cx| {
+        init(cx);
+        if open_window(places, cx).is_err() {
+            cx.quit();
+            return;
+        }
+        cx.on_window_closed(|cx, _| {
+            if cx.windows().is_empty() {
+                cx.quit();
+            }
+        })
+        .detach();
+        cx.activate(true);
+    });
+}
+
+/// What has to be there before the first window.
+pub fn init(cx: &mut App) {
+    gpui_kit::init(cx);
+}
+
+/// Opens a window and connects to the gateway of this machine.
+pub fn open_window(places: Places, cx: &mut App) -> gpui_kit::Result<(AnyWindowHandle, Entity<Workbench>)> {
+    let (gateway, incoming) = Gateway::start()?;
+    gateway.connect(client::Target::Local { data: places.data.clone() });
+    let options = WindowOptions {
+        window_bounds: Some(WindowBounds::Windowed(Bounds::centered(None, size(px(1280.), px(820.)), cx))),
+        window_min_size: Some(size(px(640.), px(400.))),
+        app_id: Some("dev.foreword.desktop".to_owned()),
+        ..TitleBar::window_options()
+    };
+    gpui_kit::open_window(options, cx, |window, cx| {
+        let session = cx.new(|cx| Session::new(gateway, incoming, places, cx));
+        cx.new(|cx| Workbench::new(session, window, cx))
+    })
+}

@@ -1,0 +1,211 @@
+//! What all views share: the way to the gateway, the state of the connection, and the workspace that is open.
+
+use std::rc::Rc;
+
+use client::{ClientError, Notification};
+use gpui_kit::{Context, EventEmitter, Task};
+use protocol::method::{WorkspaceList, WorkspaceListParams};
+use protocol::{FolderId, InstanceId, Method, ThreadId, Workspace, WorkspaceId};
+use tokio::sync::mpsc;
+
+use crate::bridge::{Gateway, Incoming, Link};
+use crate::places::Places;
+
+/// The place of a document in the open workspace: the root, or a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Scope {
+    /// None for the root.
+    pub folder_id: Option<FolderId>,
+}
+
+/// What an effective document is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Subject {
+    Scope(Scope),
+    Thread(ThreadId),
+}
+
+/// What the main area can show.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Place {
+    Document(Scope),
+    History(Scope),
+    Effective(Subject),
+    Thread(ThreadId),
+    Prompt(ThreadId),
+    Compare,
+    Gateways,
+}
+
+/// What a view may want to know.
+#[derive(Debug, Clone)]
+pub enum SessionEvent {
+    /// The state of the connection is another one.
+    Link,
+    /// The list of workspaces, or which one is open.
+    Workspaces,
+    /// Something happened in the open workspace.
+    Notification(Rc<Notification>),
+    /// Everything that was read of the workspace has to be read again.
+    Reload,
+    /// Somebody asks the window to show something.
+    Open(Place),
+    /// What was asked for could not be done, in words.
+    Problem(String),
+}
+
+/// A connection and the workspace that is open.
+pub struct Session {
+    gateway: Gateway,
+    places: Places,
+    link: Link,
+    instance: Option<InstanceId>,
+    workspaces: Vec<Workspace>,
+    workspace: Option<Workspace>,
+    _incoming: Task<()>,
+}
+
+impl EventEmitter<SessionEvent> for Session {}
+
+impl Session {
+    pub fn new(
+        gateway: Gateway,
+        mut incoming: mpsc::UnboundedReceiver<Incoming>,
+        places: Places,
+        cx: &mut Context<Self>,
+    ) -> Self {
+        let task = cx.spawn(async move |this, cx| {
+            while let Some(arrived) = incoming.recv().await {
+                if this.update(cx, |this, cx| this.receive(arrived, cx)).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            gateway,
+            places,
+            link: Link::Idle,
+            instance: None,
+            workspaces: Vec::new(),
+            workspace: None,
+            _incoming: task,
+        }
+    }
+
+    pub fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    pub fn workspaces(&self) -> &[Workspace] {
+        &self.workspaces
+    }
+
+    pub fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref()
+    }
+
+    pub fn workspace_id(&self) -> Option<&WorkspaceId> {
+        self.workspace.as_ref().map(|workspace| &workspace.id)
+    }
+
+    /// The database that the gateway works on; none before the first connection.
+    pub fn instance(&self) -> Option<&InstanceId> {
+        self.instance.as_ref()
+    }
+
+    /// Asks the window to show something.
+    pub fn open(&mut self, place: Place, cx: &mut Context<Self>) {
+        cx.emit(SessionEvent::Open(place));
+    }
+
+    /// Calls a method for a view or a menu: what goes wrong is told in words, what goes well is passed on.
+    pub fn ask<M: Method>(
+        &mut self,
+        params: M::Params,
+        cx: &mut Context<Self>,
+        then: impl FnOnce(&mut Self, M::Result, &mut Context<Self>) + 'static,
+    ) where
+        M::Params: Send + Sync + 'static,
+        M::Result: Send + 'static,
+    {
+        let call = self.gateway.call::<M>(params);
+        cx.spawn(async move |this, cx| {
+            let answer = call.await;
+            this.update(cx, |this, cx| match answer {
+                Ok(result) => then(this, result, cx),
+                Err(error) => cx.emit(SessionEvent::Problem(error.to_string())),
+            })
+            .ok();
+        })
+        .detach();
+    }
+
+    fn receive(&mut self, incoming: Incoming, cx: &mut Context<Self>) {
+        match incoming {
+            Incoming::Link(link) => {
+                let connected = link.is_connected();
+                if let Link::Connected { instance, .. } = &link {
+                    self.instance = Some(instance.clone());
+                }
+                self.link = link;
+                cx.emit(SessionEvent::Link);
+                if connected {
+                    self.load_workspaces(cx);
+                }
+            }
+            Incoming::Notification(notification) => {
+                cx.emit(SessionEvent::Notification(Rc::new(notification)));
+            }
+            Incoming::Reload => {
+                cx.emit(SessionEvent::Reload);
+            }
+        }
+        cx.notify();
+    }
+
+    /// Connects to another gateway: nothing that is known holds there.
+    pub fn connect(&mut self, target: client::Target, cx: &mut Context<Self>) {
+        self.workspaces.clear();
+        self.workspace = None;
+        self.instance = None;
+        self.gateway.connect(target);
+        cx.emit(SessionEvent::Workspaces);
+        cx.notify();
+    }
+
+    /// Opens a workspace of the list.
+    pub fn open_workspace(&mut self, id: &WorkspaceId, cx: &mut Context<Self>) {
+        let Some(workspace) = self.workspaces.iter().find(|workspace| workspace.id == *id) else { return };
+        self.workspace = Some(workspace.clone());
+        cx.emit(SessionEvent::Workspaces);
+        cx.notify();
+    }
+
+    pub fn load_workspaces(&mut self, cx: &mut Context<Self>) {
+        let call = self.gateway.call::<WorkspaceList>(WorkspaceListParams::default());
+        cx.spawn(async move |this, cx| {
+            let answer = call.await.map(|result| result.workspaces);
+            this.update(cx, |this, cx| this.workspaces_loaded(answer, cx)).ok();
+        })
+        .detach();
+    }
+
+    fn workspaces_loaded(&mut self, answer: Result<Vec<Workspace>, ClientError>, cx: &mut Context<Self>) {
+        // A lost connection is told by its state, and the list is asked for again when it is back.
+        let Ok(workspaces) = answer else { return };
+        self.workspaces = workspaces;
+        let open = self.workspace_id().cloned();
+        let still = self.workspaces.iter().find(|workspace| Some(&workspace.id) == open.as_ref());
+        self.workspace = still.or(self.workspaces.first()).cloned();
+        cx.emit(SessionEvent::Workspaces);
+        cx.notify();
+    }
+}
