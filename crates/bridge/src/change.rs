@@ -149,6 +149,20 @@ impl Change {
     }
 }
 
+/// Where a project's file really is. A link of the project's may lead elsewhere in it; nothing outside is changed, because
+/// whoever wrote the link would decide what.
+pub(crate) fn inside(project: &Path, path: &Path) -> Result<PathBuf, ChangeError> {
+    let real = |path: &Path| path.canonicalize().map_err(ChangeError::io("follow", path));
+    let there = path.ancestors().find(|above| above.symlink_metadata().is_ok()).unwrap_or(path);
+    let below = path.strip_prefix(there).unwrap_or(Path::new(""));
+    let followed = if below.as_os_str().is_empty() { real(there)? } else { real(there)?.join(below) };
+    if followed.starts_with(real(project)?) {
+        let is_linked = path.is_symlink();
+        return Ok(if is_linked { followed } else { path.to_owned() });
+    }
+    Err(ChangeError::refused(path, format!("it leads to {}, outside of the project", followed.display())))
+}
+
 /// Replaces a file in one step; it keeps its permissions.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
@@ -242,8 +256,16 @@ impl Journal<'_> {
         let now = Content::at(path)?;
         let record = self.record(path);
         if let Some(record) = record.as_ref().filter(|record| record.after == now.digest()) {
-            let change = Change { path: path.to_owned(), before: now, after: record.before.clone() };
-            return Ok(Some((change, Undone::Restored)));
+            // What was there before may have had entries of ours, of a change that somebody else's came after.
+            let after = match &record.before {
+                Content::Text(text) => match take_out(text) {
+                    Ok(without) => Content::Text(without),
+                    Err(_) => record.before.clone(),
+                },
+                before => before.clone(),
+            };
+            let undone = if after == record.before { Undone::Restored } else { Undone::TakenOut };
+            return Ok(Some((Change { path: path.to_owned(), before: now, after }, undone)));
         }
         let Content::Text(text) = &now else { return Ok(None) };
         let without = take_out(text).map_err(|reason| ChangeError::refused(path, reason))?;

@@ -6,7 +6,7 @@ use instructions::HomeDirectories;
 use serde_json::{Value, json};
 
 use crate::agent::{Connected, Entries, HookShape, HookedEvent};
-use crate::change::{Change, ChangeError, Content, Journal, Undone};
+use crate::change::{Change, ChangeError, Content, Journal, Undone, inside};
 use crate::json_text::{JsonText, Object};
 
 /// Our program's name, which is what a project's settings say: where it is differs from one machine to the next.
@@ -57,10 +57,13 @@ impl Installation<'_> {
         let paths = || names.iter().map(|name| directory.join(name));
         let path =
             paths().find(|path| path.symlink_metadata().is_ok()).unwrap_or_else(|| directory.join(names[0]));
-        if path.is_symlink() {
-            return path.canonicalize().map_err(ChangeError::io("follow the link", &path));
+        match self.scope {
+            Scope::Project => inside(self.project, &path),
+            Scope::User if path.is_symlink() => {
+                path.canonicalize().map_err(ChangeError::io("follow the link", &path))
+            }
+            Scope::User => Ok(path),
         }
-        Ok(path)
     }
 
     /// What has to be changed; none where the agent is connected as it should be.
@@ -90,7 +93,7 @@ impl Installation<'_> {
         match &self.agent.entries {
             Entries::Hooks { events, shape, timeout } => {
                 let hook = json!({ "type": "command", "command": self.command(), (timeout.0): timeout.1 });
-                if has_hooks(&JsonText::parse(text)?, events, *shape, &hook, self.agent)? {
+                if self.has_hooks(&JsonText::parse(text)?, events, *shape, &hook)? {
                     return Ok(text.to_owned());
                 }
                 // One that was there before is replaced: the program may have moved.
@@ -112,6 +115,9 @@ impl Installation<'_> {
                 if servers.value(SERVER)?.as_ref() == Some(&server) {
                     return Ok(text.to_owned());
                 }
+                if servers.value(SERVER)?.is_some_and(|there| !self.is_our_server(&there)) {
+                    return Err(format!("`mcp.{SERVER}` is another server, which would be replaced"));
+                }
                 servers.set(SERVER, &server)?;
                 Ok(with_line_end(json.text()))
             }
@@ -122,8 +128,8 @@ impl Installation<'_> {
         let json = JsonText::parse(text)?;
         let root = json.object();
         let was_found = match &self.agent.entries {
-            Entries::Hooks { shape, .. } => remove_hooks(&root, *shape, self.agent)?,
-            Entries::Server => remove_server(&root)?,
+            Entries::Hooks { shape, .. } => self.remove_hooks(&root, *shape)?,
+            Entries::Server => self.remove_server(&root)?,
         };
         Ok(if was_found { json.text() } else { text.to_owned() })
     }
@@ -139,6 +145,111 @@ impl Installation<'_> {
     fn command(&self) -> String {
         format!("{} hook {}", shell_word(&self.program()), self.agent.profile.name)
     }
+
+    /// Whether our hooks are there exactly as they should be, and none besides.
+    fn has_hooks(
+        &self,
+        json: &JsonText,
+        events: &[HookedEvent],
+        shape: HookShape,
+        hook: &Value,
+    ) -> Result<bool, String> {
+        let Some(hooks) = json.object().child("hooks")? else { return Ok(false) };
+        let is_ours = |value: &Value| match shape {
+            HookShape::List => self.is_our_hook(value),
+            HookShape::Groups => value
+                .get("hooks")
+                .and_then(Value::as_array)
+                .is_some_and(|hooks| hooks.iter().any(|hook| self.is_our_hook(hook))),
+        };
+        for name in hooks.names() {
+            let wanted =
+                events.iter().find(|event| event.name == name).map(|event| entry(event, shape, hook));
+            let list = match hooks.list(&name) {
+                Ok(Some(list)) => list,
+                // Of an event that we do not need it is none of our business.
+                Ok(None) | Err(_) if wanted.is_none() => continue,
+                Ok(None) => return Ok(false),
+                Err(reason) => return Err(reason),
+            };
+            let ours: Vec<Value> = list.values().into_iter().filter(is_ours).collect();
+            if ours != wanted.into_iter().collect::<Vec<_>>() {
+                return Ok(false);
+            }
+        }
+        let names = hooks.names();
+        Ok(events.iter().all(|event| names.iter().any(|name| name == event.name)))
+    }
+
+    /// Whether a hook runs us for this agent, wherever our program is.
+    fn is_our_hook(&self, hook: &Value) -> bool {
+        let keys = ["command", "bash", "powershell"];
+        let command = keys.iter().find_map(|key| hook.get(key)?.as_str()).unwrap_or_default();
+        let Some(program) = command.trim().strip_suffix(&format!(" hook {}", self.agent.profile.name)) else {
+            return false;
+        };
+        self.is_our_program(program.trim().trim_matches(['\'', '"']))
+    }
+
+    /// Takes our hooks out, and what is empty without them. Whether there were any.
+    fn remove_hooks(&self, root: &Object, shape: HookShape) -> Result<bool, String> {
+        let Some(hooks) = root.child("hooks")? else { return Ok(false) };
+        let mut was_found = false;
+        for name in hooks.names() {
+            // What is no list there is none of ours.
+            let Ok(Some(list)) = hooks.list(&name) else { continue };
+            let of_event = list.values().len();
+            match shape {
+                HookShape::List => list.remove_where(|value| self.is_our_hook(value)),
+                HookShape::Groups => {
+                    for group in list.objects() {
+                        let Ok(Some(inner)) = group.list("hooks") else { continue };
+                        let before = inner.values().len();
+                        inner.remove_where(|value| self.is_our_hook(value));
+                        was_found |= inner.values().len() < before;
+                        if inner.is_empty() && before > 0 {
+                            group.leave();
+                        }
+                    }
+                }
+            }
+            was_found |= list.values().len() < of_event;
+            if list.is_empty() && of_event > 0 {
+                hooks.remove(&name)?;
+            }
+        }
+        if was_found && hooks.is_empty() {
+            root.remove("hooks")?;
+        }
+        if was_found && shape == HookShape::List && root.names() == ["version"] {
+            root.remove("version")?;
+        }
+        Ok(was_found)
+    }
+
+    fn is_our_server(&self, server: &Value) -> bool {
+        let command = server.get("command").and_then(Value::as_array).cloned().unwrap_or_default();
+        let words: Vec<&str> = command.iter().filter_map(Value::as_str).collect();
+        matches!(words[..], [program, "mcp"] if self.is_our_program(program))
+    }
+
+    /// Whether a program is ours: this one, or one of our name, as another version's is.
+    fn is_our_program(&self, program: &str) -> bool {
+        let name = Path::new(program).file_name().and_then(|name| name.to_str());
+        Path::new(program) == self.program || name.is_some_and(|name| name.starts_with(PROGRAM))
+    }
+
+    fn remove_server(&self, root: &Object) -> Result<bool, String> {
+        let Some(servers) = root.child("mcp")? else { return Ok(false) };
+        if !servers.value(SERVER)?.is_some_and(|server| self.is_our_server(&server)) {
+            return Ok(false);
+        }
+        servers.remove(SERVER)?;
+        if servers.is_empty() {
+            root.remove("mcp")?;
+        }
+        Ok(true)
+    }
 }
 
 fn entry(event: &HookedEvent, shape: HookShape, hook: &Value) -> Value {
@@ -147,98 +258,6 @@ fn entry(event: &HookedEvent, shape: HookShape, hook: &Value) -> Value {
         (HookShape::Groups, None) => json!({ "hooks": [hook] }),
         (HookShape::Groups, Some(matcher)) => json!({ "matcher": matcher, "hooks": [hook] }),
     }
-}
-
-/// Whether our hooks are there exactly as they should be, and none besides.
-fn has_hooks(
-    json: &JsonText,
-    events: &[HookedEvent],
-    shape: HookShape,
-    hook: &Value,
-    agent: &Connected,
-) -> Result<bool, String> {
-    let Some(hooks) = json.object().child("hooks")? else { return Ok(false) };
-    let is_ours = |value: &Value| match shape {
-        HookShape::List => is_our_hook(value, agent),
-        HookShape::Groups => value
-            .get("hooks")
-            .and_then(Value::as_array)
-            .is_some_and(|hooks| hooks.iter().any(|hook| is_our_hook(hook, agent))),
-    };
-    for name in hooks.names() {
-        let Ok(Some(list)) = hooks.list(&name) else { continue };
-        let ours: Vec<Value> = list.values().into_iter().filter(is_ours).collect();
-        let wanted = events.iter().find(|event| event.name == name).map(|event| entry(event, shape, hook));
-        if ours != wanted.into_iter().collect::<Vec<_>>() {
-            return Ok(false);
-        }
-    }
-    let names = hooks.names();
-    Ok(events.iter().all(|event| names.iter().any(|name| name == event.name)))
-}
-
-/// Whether a hook runs us for this agent, wherever our program is.
-fn is_our_hook(hook: &Value, agent: &Connected) -> bool {
-    let keys = ["command", "bash", "powershell"];
-    let command = keys.iter().find_map(|key| hook.get(key)?.as_str()).unwrap_or_default();
-    let Some(program) = command.trim().strip_suffix(&format!(" hook {}", agent.profile.name)) else {
-        return false;
-    };
-    let program = program.trim().trim_matches(['\'', '"']);
-    Path::new(program).file_stem().is_some_and(|name| name == PROGRAM)
-}
-
-/// Takes our hooks out, and what is empty without them. Whether there were any.
-fn remove_hooks(root: &Object, shape: HookShape, agent: &Connected) -> Result<bool, String> {
-    let Some(hooks) = root.child("hooks")? else { return Ok(false) };
-    let mut was_found = false;
-    for name in hooks.names() {
-        // What is no list there is none of ours.
-        let Ok(Some(list)) = hooks.list(&name) else { continue };
-        let of_event = list.values().len();
-        match shape {
-            HookShape::List => list.remove_where(|value| is_our_hook(value, agent)),
-            HookShape::Groups => {
-                for group in list.objects() {
-                    let Ok(Some(inner)) = group.list("hooks") else { continue };
-                    let before = inner.values().len();
-                    inner.remove_where(|value| is_our_hook(value, agent));
-                    was_found |= inner.values().len() < before;
-                    if inner.is_empty() && before > 0 {
-                        group.leave();
-                    }
-                }
-            }
-        }
-        was_found |= list.values().len() < of_event;
-        if list.is_empty() && of_event > 0 {
-            hooks.remove(&name)?;
-        }
-    }
-    if was_found && hooks.is_empty() {
-        root.remove("hooks")?;
-    }
-    if was_found && shape == HookShape::List && root.names() == ["version"] {
-        root.remove("version")?;
-    }
-    Ok(was_found)
-}
-
-fn remove_server(root: &Object) -> Result<bool, String> {
-    let Some(servers) = root.child("mcp")? else { return Ok(false) };
-    let is_ours = |server: Value| {
-        let command = server.get("command").and_then(Value::as_array).cloned().unwrap_or_default();
-        let words: Vec<&str> = command.iter().filter_map(Value::as_str).collect();
-        matches!(words[..], [program, "mcp"] if Path::new(program).file_stem().is_some_and(|name| name == PROGRAM))
-    };
-    if !servers.value(SERVER)?.is_some_and(is_ours) {
-        return Ok(false);
-    }
-    servers.remove(SERVER)?;
-    if servers.is_empty() {
-        root.remove("mcp")?;
-    }
-    Ok(true)
 }
 
 fn with_line_end(mut text: String) -> String {

@@ -4,13 +4,15 @@
 //! started in or above, and its older versions never; so each AGENTS.md gets a CLAUDE.md beside it. Gemini CLI reads the names
 //! that `context.fileName` lists.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
-use instructions::{CLAUDE_CODE, FileSettings, Request, resolve};
+use ignore::{DirEntry, WalkBuilder};
+use instructions::{CLAUDE_CODE, ContentHash, FileSettings, InstructionFile, Request, resolve};
 use serde_json::{Value, json};
 
-use crate::change::{Change, ChangeError, Content, Journal, Undone};
+use crate::change::{Change, ChangeError, Content, Journal, Undone, inside};
 use crate::json_text::JsonText;
 
 const SOURCE: &str = "AGENTS.md";
@@ -19,6 +21,9 @@ const CLAUDE: &str = "CLAUDE.md";
 const IMPORT: &str = "@AGENTS.md\n";
 const GEMINI_SETTINGS: &str = ".gemini/settings.json";
 const GEMINI_NAME: &str = "GEMINI.md";
+
+/// Most that is read of a file to learn whether it has a text, and of one that says what version control ignores.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What the journal says of these changes.
 pub const REASON: &str = "sync";
@@ -37,28 +42,44 @@ pub enum Means {
 pub struct Plan {
     /// What has to be changed.
     pub changes: Vec<Change>,
-    /// Files that somebody has written, and that do not lead to the AGENTS.md beside them.
-    pub kept: Vec<PathBuf>,
+    /// Files that are left as they are, and do not lead to the AGENTS.md beside them.
+    pub kept: Vec<Kept>,
+    /// Settings that cannot be changed. What else is needed can be done without them.
+    pub problems: Vec<ChangeError>,
     /// The AGENTS.md files that were found.
     pub sources: Vec<PathBuf>,
 }
 
+/// A CLAUDE.md that stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The file.
+    pub path: PathBuf,
+    /// What keeps it from being changed, after its name: `has a text of its own`.
+    pub reason: String,
+    /// What somebody could do about it.
+    pub remedy: &'static str,
+}
+
 /// Finds out what a tree needs.
-pub fn plan(root: &Path, means: Means, settings: &FileSettings) -> Result<Plan, ChangeError> {
+pub fn plan(root: &Path, means: Means, settings: &FileSettings) -> Plan {
     let mut plan = Plan::default();
     for directory in directories(root) {
         let source = directory.join(SOURCE);
         if has_text(&source) {
             plan.sources.push(source);
-            for_claude(&directory, means, settings, &mut plan)?;
-        } else if let Some(change) = left_behind(&directory)? {
+            for_claude(&directory, means, settings, &mut plan);
+        } else if let Some(change) = left_behind(&directory) {
             plan.changes.push(change);
         }
     }
     if !plan.sources.is_empty() {
-        plan.changes.extend(for_gemini(root)?);
+        match for_gemini(root) {
+            Ok(change) => plan.changes.extend(change),
+            Err(problem) => plan.problems.push(problem),
+        }
     }
-    Ok(plan)
+    plan
 }
 
 /// What undoing changes, for every file that was changed here.
@@ -75,32 +96,66 @@ pub fn undoing(root: &Path, journal: &Journal<'_>) -> Result<Vec<(Change, Undone
     Ok(undoing)
 }
 
-/// The directories that have one of the names, as far as Git would see them.
+/// The directories of the project that have one of the names, as far as Git would see them. The files themselves may be
+/// ignored: agents read them all the same.
 fn directories(root: &Path) -> Vec<PathBuf> {
-    let is_named = |name: &std::ffi::OsStr| name == SOURCE || name == CLAUDE;
-    let walk = WalkBuilder::new(root).hidden(true).require_git(false).follow_links(false).build();
-    let found = walk.flatten().filter(|entry| is_named(entry.file_name()));
-    let mut directories: Vec<PathBuf> =
-        found.filter_map(|entry| entry.path().parent().map(Path::to_owned)).collect();
-    // A CLAUDE.md is often ignored; the AGENTS.md beside it is found in any case.
+    if !can_be_walked(root) {
+        return Vec::new();
+    }
+    let mut walk = WalkBuilder::new(root);
+    // The same on every machine: the ignore files of a person or of other tools do not count, and neither do those above.
+    walk.hidden(false).ignore(false).git_global(false).parents(false).require_git(false).follow_links(false);
+    walk.filter_entry(|entry| !is_directory(entry) || is_of_the_project(entry));
+    let has_one = |directory: &Path| {
+        [SOURCE, CLAUDE].iter().any(|name| directory.join(name).symlink_metadata().is_ok())
+    };
+    let found = walk.build().flatten().filter(is_directory).map(DirEntry::into_path);
+    let mut directories: Vec<PathBuf> = found.filter(|directory| has_one(directory)).collect();
     directories.sort();
-    directories.dedup();
     directories
+}
+
+fn is_directory(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
+}
+
+/// Version control's own directories, packages of others and other repositories are none of this project's.
+fn is_of_the_project(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let is_foreign = [".git", ".jj", ".hg", "node_modules"].iter().any(|foreign| name == *foreign);
+    let is_repository = || entry.path().join(".git").symlink_metadata().is_ok();
+    entry.depth() == 0 || (!is_foreign && !is_repository() && can_be_walked(entry.path()))
+}
+
+/// Whether what says what is ignored in a directory is a file of a sensible size. The walk opens it whatever it is, and
+/// waits for ever for a pipe.
+fn can_be_walked(directory: &Path) -> bool {
+    [".gitignore", ".git/info/exclude"].iter().all(|name| match directory.join(name).metadata() {
+        Ok(metadata) => metadata.is_file() && metadata.len() <= MAX_BYTES,
+        Err(_) => true,
+    })
 }
 
 fn has_text(path: &Path) -> bool {
     let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
-    is_file && std::fs::read(path).is_ok_and(|bytes| bytes.iter().any(|byte| !byte.is_ascii_whitespace()))
+    let mut bytes = Vec::new();
+    let read = || File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes);
+    is_file && { read }().is_ok() && bytes.iter().any(|byte| !byte.is_ascii_whitespace())
 }
 
-fn for_claude(
-    directory: &Path,
-    means: Means,
-    settings: &FileSettings,
-    plan: &mut Plan,
-) -> Result<(), ChangeError> {
+fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mut Plan) {
     let path = directory.join(CLAUDE);
-    let before = Content::at(&path)?;
+    let before = match Content::at(&path) {
+        Ok(before) => before,
+        Err(error) => {
+            let reason = match error {
+                ChangeError::Refused { reason, .. } => format!("is left as it is, because {reason}"),
+                ChangeError::Io { source, .. } => format!("cannot be read ({source})"),
+            };
+            plan.kept.push(Kept { path, reason, remedy: "mend or remove it" });
+            return;
+        }
+    };
     let is_blank = matches!(&before, Content::Text(text) if text.trim().is_empty());
     if before == Content::Absent || is_blank {
         let after = match means {
@@ -108,10 +163,13 @@ fn for_claude(
             Means::Link | Means::Import => Content::Text(IMPORT.to_owned()),
         };
         plan.changes.push(Change { path, before, after });
+    } else if matches!(before, Content::Link(_)) && !path.exists() {
+        let reason = "is a link that leads nowhere".to_owned();
+        plan.kept.push(Kept { path, reason, remedy: "remove it and run this again" });
     } else if !claude_reads(directory, settings) {
-        plan.kept.push(path);
+        let reason = "has a text of its own".to_owned();
+        plan.kept.push(Kept { path, reason, remedy: "add the line `@AGENTS.md` to it" });
     }
-    Ok(())
 }
 
 /// Whether Claude Code, started in a directory, gets its AGENTS.md by whatever CLAUDE.md is there.
@@ -122,33 +180,34 @@ fn claude_reads(directory: &Path, settings: &FileSettings) -> bool {
     };
     let real = |path: &Path| path.canonicalize().ok();
     let source = real(&directory.join(SOURCE));
-    let bytes = std::fs::read(directory.join(SOURCE)).unwrap_or_default();
-    let sha256 = instructions::ContentHash::of(&bytes);
-    resolution
-        .files
-        .iter()
-        .any(|file| file.sha256 == sha256 || (source.is_some() && real(&file.path) == source))
+    let sha256 = match Content::at(&directory.join(SOURCE)) {
+        Ok(Content::Text(text)) => Some(ContentHash::of(&text)),
+        _ => None,
+    };
+    let is_it = |file: &InstructionFile| {
+        sha256.as_ref() == Some(&file.sha256) || (source.is_some() && real(&file.path) == source)
+    };
+    resolution.files.iter().any(is_it)
 }
 
 /// A CLAUDE.md that leads to an AGENTS.md which is gone.
-fn left_behind(directory: &Path) -> Result<Option<Change>, ChangeError> {
+fn left_behind(directory: &Path) -> Option<Change> {
     let (path, source) = (directory.join(CLAUDE), directory.join(SOURCE));
     if source.symlink_metadata().is_ok() {
-        return Ok(None);
+        return None;
     }
-    let Ok(before) = Content::at(&path) else { return Ok(None) };
+    let before = Content::at(&path).ok()?;
     let is_ours = match &before {
         Content::Link(target) => target == Path::new(SOURCE),
         Content::Text(text) => text == IMPORT,
         Content::Absent => false,
     };
-    Ok(is_ours.then_some(Change { path, before, after: Content::Absent }))
+    is_ours.then_some(Change { path, before, after: Content::Absent })
 }
 
 /// Lets Gemini CLI read AGENTS.md, too. It reads GEMINI.md in any case, but says so in its settings if it is named.
 fn for_gemini(root: &Path) -> Result<Option<Change>, ChangeError> {
-    let path = root.join(GEMINI_SETTINGS);
-    let path = if path.is_symlink() { path.canonicalize().unwrap_or(path) } else { path };
+    let path = inside(root, &root.join(GEMINI_SETTINGS))?;
     let before = Content::at(&path)?;
     let text = match &before {
         Content::Text(text) => text.as_str(),

@@ -206,6 +206,73 @@ fn an_existing_jsonc_is_the_one_that_is_changed() {
 }
 
 /// Any JSON that a settings file could be.
+#[test]
+fn nothing_of_ours_is_left_after_two_installations_around_somebody_elses_change() {
+    let mut machine = Machine::new();
+    machine.install("claude-code", Scope::User).unwrap();
+    let text = read(&machine.claude());
+    machine.write(&machine.claude(), &text.replacen('{', "{\n  \"theme\": \"dark\",", 1));
+    machine.program = "/elsewhere/foreword".into();
+    machine.install("claude-code", Scope::User).unwrap().expect("a change");
+    assert_eq!(machine.undo("claude-code", Scope::User), Some(Undone::TakenOut));
+    let left: Value = serde_json::from_str(&read(&machine.claude())).unwrap();
+    assert_eq!(left, json!({ "theme": "dark" }));
+}
+
+#[test]
+fn a_program_of_another_name_knows_itself() {
+    for program in ["/opt/fwd", "/opt/foreword-0.1.0", "/opt/foreword-nightly"] {
+        for agent in ["claude-code", "opencode"] {
+            let mut machine = Machine::new();
+            machine.program = program.into();
+            let path = machine.install(agent, Scope::User).unwrap().expect("a change");
+            assert_eq!(machine.install(agent, Scope::User).unwrap(), None, "{program}");
+            machine.write(&path, &format!("{}\n", read(&path)));
+            assert_eq!(machine.undo(agent, Scope::User), Some(Undone::TakenOut), "{program}");
+        }
+    }
+}
+
+#[test]
+fn what_is_in_the_place_of_ours_is_refused() {
+    for (agent, file, text, reason) in [
+        (
+            "claude-code",
+            "home/.claude/settings.json",
+            r#"{"hooks":{"SessionStart":"x","PostToolUse":{}}}"#,
+            "`hooks.SessionStart` is not an array",
+        ),
+        (
+            "opencode",
+            "home/.config/opencode/opencode.json",
+            r#"{"mcp":{"foreword":{"type":"remote","url":"http://127.0.0.1:1/"}}}"#,
+            "`mcp.foreword` is another server, which would be replaced",
+        ),
+    ] {
+        let machine = Machine::new();
+        let path = machine.root.join(file);
+        machine.write(&path, text);
+        let error = machine.install(agent, Scope::User).unwrap_err().to_string();
+        assert!(error.ends_with(reason), "{error}");
+        assert_eq!(read(&path), text);
+    }
+}
+
+#[test]
+fn a_project_cannot_have_other_files_changed() {
+    let machine = Machine::new();
+    let (project, outside) = (machine.root.join("project"), machine.root.join("outside"));
+    machine.write(&outside.join("settings.json"), "{}\n");
+    std::os::unix::fs::symlink(&outside, project.join(".claude")).unwrap();
+    let error = machine.install("claude-code", Scope::Project).unwrap_err().to_string();
+    assert!(error.ends_with("outside/settings.json, outside of the project"), "{error}");
+    std::fs::remove_file(project.join(".claude")).unwrap();
+    std::fs::create_dir(project.join(".claude")).unwrap();
+    std::os::unix::fs::symlink(outside.join("settings.json"), project.join(".claude/settings.json")).unwrap();
+    machine.install("claude-code", Scope::Project).unwrap_err();
+    assert_eq!(read(&outside.join("settings.json")), "{}\n");
+}
+
 fn settings() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

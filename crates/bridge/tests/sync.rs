@@ -31,7 +31,7 @@ impl Tree {
     }
 
     fn plan(&self, means: Means) -> Plan {
-        sync::plan(&self.root, means, &FileSettings::default()).unwrap()
+        sync::plan(&self.root, means, &FileSettings::default())
     }
 
     fn journal<T>(&self, then: impl FnOnce(&Journal<'_>) -> T) -> T {
@@ -112,7 +112,7 @@ fn somebodys_own_text_stays() {
     tree.write("a/CLAUDE.md", "# Mine\n\nSee @AGENTS.md\n");
     let plan = tree.plan(Means::Link);
     assert_eq!(tree.names(&plan), [".gemini/settings.json"]);
-    assert_eq!(plan.kept, [tree.root.join("CLAUDE.md")]);
+    assert_eq!(kept(&plan), [(tree.root.join("CLAUDE.md"), "has a text of its own")]);
 }
 
 #[test]
@@ -131,7 +131,88 @@ fn settings_keep_what_they_have() {
     }
     let tree = Tree::new(TREE);
     tree.write(".gemini/settings.json", "{ nonsense");
-    sync::plan(&tree.root, Means::Link, &FileSettings::default()).unwrap_err();
+    let plan = tree.plan(Means::Link);
+    assert_eq!(tree.names(&plan), ["CLAUDE.md", "a/CLAUDE.md"]);
+    assert!(plan.problems[0].to_string().contains(".gemini/settings.json is left as it is: 1:"), "{plan:?}");
+}
+
+fn kept(plan: &Plan) -> Vec<(PathBuf, &str)> {
+    plan.kept.iter().map(|kept| (kept.path.clone(), kept.reason.as_str())).collect()
+}
+
+/// A new CLAUDE.md at the root would hide every AGENTS.md that gets none.
+#[test]
+fn hidden_directories_and_ignored_files_count() {
+    let tree = Tree::new(&[
+        ("AGENTS.md", "ROOT\n"),
+        (".github/AGENTS.md", "GITHUB\n"),
+        ("own/AGENTS.md", "OWN\n"),
+        (".gitignore", "own/AGENTS.md\nCLAUDE.md\n"),
+        (".ignore", "own\n"),
+    ]);
+    assert_eq!(
+        tree.names(&tree.plan(Means::Link)),
+        ["CLAUDE.md", ".github/CLAUDE.md", "own/CLAUDE.md", ".gemini/settings.json"]
+    );
+}
+
+#[test]
+fn other_repositories_and_packages_are_left_alone() {
+    let tree = Tree::new(&[
+        ("AGENTS.md", "ROOT\n"),
+        ("nested/.git/HEAD", ""),
+        ("nested/AGENTS.md", "NESTED\n"),
+        ("submodule/.git", "gitdir: ../.git/modules/submodule\n"),
+        ("submodule/AGENTS.md", "SUBMODULE\n"),
+        ("node_modules/package/AGENTS.md", "PACKAGE\n"),
+    ]);
+    assert_eq!(tree.names(&tree.plan(Means::Link)), ["CLAUDE.md", ".gemini/settings.json"]);
+}
+
+#[test]
+fn one_strange_file_stops_nothing() {
+    let tree = Tree::new(&[
+        ("AGENTS.md", "R\n"),
+        ("a/AGENTS.md", "A\n"),
+        ("b/AGENTS.md", "B\n"),
+        ("c/AGENTS.md", "C\n"),
+    ]);
+    std::fs::write(tree.root.join("a/CLAUDE.md"), b"caf\xe9\n").unwrap();
+    std::fs::create_dir(tree.root.join("b/CLAUDE.md")).unwrap();
+    std::os::unix::fs::symlink("nothing", tree.root.join("c/CLAUDE.md")).unwrap();
+    let plan = tree.plan(Means::Link);
+    assert_eq!(tree.names(&plan), ["CLAUDE.md", ".gemini/settings.json"]);
+    let reasons: Vec<&str> = plan.kept.iter().map(|kept| kept.reason.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "is left as it is, because it is not UTF-8",
+            "is left as it is, because it is not a file",
+            "is a link that leads nowhere"
+        ]
+    );
+}
+
+#[test]
+fn a_pipe_that_says_what_is_ignored_does_not_hold_us_up() {
+    let tree = Tree::new(&[("AGENTS.md", "R\n"), ("a/AGENTS.md", "A\n")]);
+    let status = std::process::Command::new("mkfifo").arg(tree.root.join("a/.gitignore")).status().unwrap();
+    assert!(status.success());
+    assert_eq!(tree.names(&tree.plan(Means::Link)), ["CLAUDE.md", ".gemini/settings.json"]);
+}
+
+#[test]
+fn settings_outside_of_the_project_are_not_changed() {
+    let tree = Tree::new(TREE);
+    let outside = tree.root.with_file_name("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, tree.root.join(".gemini")).unwrap();
+    let plan = tree.plan(Means::Link);
+    assert_eq!(tree.names(&plan), ["CLAUDE.md", "a/CLAUDE.md"]);
+    assert!(
+        plan.problems[0].to_string().ends_with("outside/settings.json, outside of the project"),
+        "{plan:?}"
+    );
 }
 
 #[test]

@@ -116,7 +116,22 @@ fn annotation(finding: &Finding, base: &Path) -> String {
 
 /// A text behind the colons.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    let mut data = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '%' => data.push_str("%25"),
+            '\r' => data.push_str("%0D"),
+            '\n' => data.push_str("%0A"),
+            // The log is shown in terminals and browsers, and neither a name nor a text may steer them.
+            _ if character.is_control() || reorders(character) => data.extend(character.escape_unicode()),
+            _ => data.push(character),
+        }
+    }
+    data
+}
+
+fn reorders(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A text between commas.
@@ -139,6 +154,12 @@ mod tests {
             files: Vec::new(),
             agents: vec!["codex"],
         }
+    }
+
+    #[test]
+    fn an_annotation_steers_no_terminal() {
+        let text = github(&report("/r/a\u{1b}[31m.md", "100 %\n\u{202e}x"), Path::new("/r"));
+        assert!(text.contains(r"file=a\u{1b}[31m.md") && text.contains(r"100 %25%0A\u{202e}x"), "{text}");
     }
 
     #[test]

@@ -50,7 +50,11 @@ impl HookInput {
     /// Reads it; the error says why not.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let value: Value = serde_json::from_slice(bytes)
+            .or_else(|error| {
+                with_whole_characters(bytes).map_or(Err(error), |bytes| serde_json::from_slice(&bytes))
+            })
+            .map_err(|error| error.to_string())?;
         let Value::Object(mut fields) = value else { return Err("it is not an object".to_owned()) };
         let name = text(&fields, EVENT);
         let tool = text(&fields, TOOL).map(|name| ToolUse {
@@ -102,6 +106,33 @@ fn take(fields: &mut Map<String, Value>, names: &[&str]) -> Value {
 }
 
 /// Some agents write a tool's arguments as a text that is JSON.
+/// The same JSON with U+FFFD for every half of a character. Agents written in JavaScript cut a text between the two halves of an
+/// emoji and write the one that is left as an escape, which no string of ours can hold. None where there is no such half.
+fn with_whole_characters(json: &[u8]) -> Option<Vec<u8>> {
+    let unit = |at: usize| {
+        let escape = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()
+    };
+    let mut mended = Vec::with_capacity(json.len());
+    let (mut at, mut found) = (0, false);
+    while let Some(&byte) = json.get(at) {
+        let taken = match (byte, unit(at)) {
+            (b'\\', Some(0xD800..=0xDBFF)) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => 12,
+            (b'\\', Some(0xD800..=0xDFFF)) => {
+                mended.extend_from_slice(b"\\ufffd");
+                found = true;
+                at += 6;
+                continue;
+            }
+            (b'\\', _) => 2,
+            _ => 1,
+        };
+        mended.extend_from_slice(&json[at..json.len().min(at + taken)]);
+        at += taken;
+    }
+    found.then_some(mended)
+}
+
 fn parsed(value: Value) -> Value {
     match value {
         Value::String(text) if text.trim_start().starts_with('{') => {
@@ -161,6 +192,22 @@ mod tests {
         }
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
         HookInput::parse(format!("{{\"a\":{deep}}}").as_bytes()).unwrap_err();
+    }
+
+    #[test]
+    fn half_a_character_does_no_harm() {
+        for (written, meant) in [
+            (r"cut \ud83d", "cut \u{fffd}"),
+            (r"\ude00 cut", "\u{fffd} cut"),
+            (r"\ud83d\ud83d\ude00", "\u{fffd}😀"),
+            (r"\ud83d\\ude00", "\u{fffd}\\ude00"),
+            (r"C:\\ud83d \ud83d", "C:\\ud83d \u{fffd}"),
+        ] {
+            let input = format!(r#"{{"toolName":"view","toolArgs":{{"path":"{written}"}}}}"#);
+            let parsed = HookInput::parse(input.as_bytes()).unwrap();
+            assert_eq!(parsed.tool.unwrap().input["path"], meant, "{written}");
+        }
+        HookInput::parse(br#"{"a":"\ud83"#).unwrap_err();
     }
 
     #[test]

@@ -130,17 +130,19 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
 
 /// An agent that is not among those that can be served so.
 pub(crate) fn unknown_agent(name: &str, what: &str, known: &[&str]) -> Failure {
-    let failure = match instructions::Profile::find(name) {
-        Some(profile) => Failure::usage(format!("{} has no {what} that we know of", profile.agent.title)),
-        None => Failure::usage(format!("there is no agent `{name}`")),
-    };
+    let agents = format!("the agents are {}", known.join(", "));
+    if let Some(profile) = instructions::Profile::find(name) {
+        let title = profile.agent.title;
+        return Failure::usage(format!("{title} has no {what} that we know of")).hint(agents);
+    }
+    let failure = Failure::usage(format!("there is no agent `{name}`"));
     let is_begun = |known: &&&str| name.len() > 2 && known.starts_with(name);
     let meant = known.iter().find(is_begun).copied().or_else(|| similar(name, known.iter().copied()));
     let failure = match meant {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure,
     };
-    failure.hint(format!("the agents are {}", known.join(", ")))
+    failure.hint(agents)
 }
 
 pub(crate) fn change_failure(error: ChangeError) -> Failure {

@@ -1,8 +1,8 @@
 //! `foreword sync`: lets agents with other habits find one tree of AGENTS.md files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use bridge::sync::{self, Means};
+use bridge::sync::{self, Kept, Means};
 use bridge::{Change, Journal, Undone};
 use serde::Serialize;
 
@@ -45,21 +45,24 @@ pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> 
         return undo(context, &root, &journal);
     }
     let means = if arguments.import || !cfg!(unix) { Means::Import } else { Means::Link };
-    let plan = sync::plan(&root, means, &Files::new(context)?.settings).map_err(change_failure)?;
+    let plan = sync::plan(&root, means, &Files::new(context)?.settings);
     let made = if arguments.check || arguments.dry_run { Made::Not } else { Made::Now };
     show(context, &root, &plan.changes)?;
     let viewpoint = Viewpoint::at(&root);
-    for path in &plan.kept {
-        let message = format!(
-            "{} has a text of its own, so the AGENTS.md beside it is not read by Claude Code",
-            viewpoint.path(path)
-        );
-        context.output.warning(&message, Some("add the line `@AGENTS.md` to it"));
+    for Kept { path, reason, remedy } in &plan.kept {
+        let name = viewpoint.path(path);
+        let message = format!("{name} {reason}, so the AGENTS.md beside it is not read by Claude Code");
+        context.output.warning(&message, Some(*remedy));
     }
     if plan.sources.is_empty() && plan.changes.is_empty() {
         context.output.note(format!("there is no AGENTS.md below {}", root.display()));
     } else if plan.changes.is_empty() {
-        context.output.note("everything is in place");
+        let is_complete = plan.kept.is_empty() && plan.problems.is_empty();
+        context.output.note(if is_complete {
+            "everything is in place"
+        } else {
+            "nothing else has to be changed"
+        });
     } else if made == Made::Now {
         plan.changes.iter().try_for_each(|change| journal.make(change)).map_err(change_failure)?;
         context.output.note(format!(
@@ -72,6 +75,9 @@ pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> 
             .note(format!("{} would be made by `foreword sync`", count(plan.changes.len() as u64, "change")));
     }
     tell(context, &root, &plan.changes, &plan.kept, made)?;
+    if let Some(problem) = plan.problems.into_iter().next() {
+        return Err(change_failure(problem));
+    }
     Ok(if arguments.check && !plan.changes.is_empty() { Exit::CheckFailed } else { Exit::Done })
 }
 
@@ -109,7 +115,7 @@ fn tell(
     context: &Context,
     root: &Path,
     changes: &[Change],
-    kept: &[PathBuf],
+    kept: &[Kept],
     made: Made,
 ) -> Result<(), Failure> {
     if !context.output.is_json() {
@@ -122,7 +128,7 @@ fn tell(
             .iter()
             .map(|change| ChangedFile::new(change, &viewpoint.path(&change.path)))
             .collect(),
-        kept: kept.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        kept: kept.iter().map(|kept| kept.path.to_string_lossy().into_owned()).collect(),
         done: made == Made::Now && !changes.is_empty(),
     })?;
     Ok(())
