@@ -1,11 +1,39 @@
 //! The state of editing one document: what is saved, what is not, and what to do when somebody else saved.
 //!
-//! Pure: it holds no connection and draws nothing. Whoever owns it feeds it what the user typed and what the
-//! gateway answered, and asks it what to send next. At most one save is under way.
+//! Pure: it holds no connection, reads no clock and draws nothing. Whoever owns it feeds it what the user typed, what the
+//! gateway answered and announced, and what time it is; [`Editing::poll`] says what to send next. At most one request is
+//! under way, so answers cannot overtake each other.
+//!
+//! Three texts matter: the *base* is what the gateway last confirmed and the user's text grew from, the *text* is what the
+//! user sees, and the *remote* is what the gateway has instead of the base. Nothing typed is lost: the text changes only by
+//! the user's hand, by their choice in a conflict, or while it is the base.
 
-use protocol::{Document, SaveReason, Version};
+mod draft;
+mod resolution;
 
-/// What to send to the gateway.
+use std::time::{Duration, Instant};
+
+use protocol::limits::PROMPT_DOCUMENT_CHARACTERS;
+use protocol::text::normalise;
+use protocol::{Document, DocumentSummary, SaveReason, Version};
+
+use crate::{Failure, backoff};
+
+pub use draft::{DraftChange, LocalDraft};
+
+/// How long after the last key a text is saved.
+pub const AUTOSAVE_AFTER: Duration = Duration::from_millis(700);
+
+/// What to ask the gateway for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EditingRequest {
+    /// Save a text.
+    Save(Save),
+    /// Get the scope's own document.
+    Fetch,
+}
+
+/// A text to save.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Save {
     /// The text.
@@ -16,42 +44,165 @@ pub struct Save {
     pub reason: SaveReason,
 }
 
-/// The state of an edited document.
+/// What to tell the user about an edited document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EditingState {
+pub enum EditingStatus {
+    /// The document has not come yet.
+    Loading,
     /// What the user sees is what the gateway has.
-    Clean,
-    /// There is something to save.
-    Dirty,
+    Saved,
+    /// Something was typed and will be saved soon.
+    Unsaved,
     /// A save is under way.
     Saving,
-    /// Somebody else saved first; the user has to choose.
-    Conflict {
-        /// The document as the gateway has it; none when it was archived.
-        theirs: Option<Box<Document>>,
+    /// There is no connection; what is not saved is kept as a local draft.
+    Offline,
+    /// Somebody else changed the document under local edits; the user has to choose.
+    Conflict,
+    /// A merge left marks in the text; it is saved once they are gone.
+    Unmerged,
+    /// The gateway did not save, or did not answer with the document.
+    Failed {
+        /// What happened.
+        message: String,
+        /// When it is tried again; none: when the user changes the text or asks for it.
+        retries_at: Option<Instant>,
     },
+}
+
+/// How long a text is, against what a prompt carries of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CharacterCount {
+    /// Characters of the text.
+    pub count: usize,
+    /// Characters that a prompt carries.
+    pub limit: usize,
+}
+
+impl CharacterCount {
+    /// Whether a prompt would cut the text.
+    pub fn is_over(self) -> bool {
+        self.count > self.limit
+    }
+}
+
+/// A text of a scope and its version; version 0 is a scope without a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Known {
+    text: String,
+    version: Version,
+}
+
+impl Known {
+    fn of(document: Option<&Document>) -> Self {
+        document.map_or_else(Self::default, |document| Self {
+            text: document.content.clone(),
+            version: document.version,
+        })
+    }
+
+    fn exists(&self) -> bool {
+        self.version != Version(0)
+    }
+}
+
+/// A request that has no answer yet.
+#[derive(Debug, Clone)]
+enum UnderWay {
+    Save { text: String },
+    Fetch,
+}
+
+/// What a notification said about the gateway's document that this editor does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Announced {
+    /// There is this version.
+    Version(Version),
+    /// There is none any more.
+    Archived,
+    /// The connection was away, or the document has never come: there may be anything.
+    Anything,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    Save,
+    Fetch,
+}
+
+/// When to save, and why.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    at: Instant,
+    reason: SaveReason,
+}
+
+/// Why the last try failed. Saves and fetches fail for different reasons: whoever may not save can still follow the
+/// document.
+#[derive(Debug, Clone)]
+struct Problem {
+    of: Attempt,
+    message: String,
+    attempts: u32,
+    retries_at: Option<Instant>,
 }
 
 /// One document being edited.
 #[derive(Debug, Clone)]
 pub struct Editing {
-    /// The text the user sees.
     text: String,
-    /// The text the gateway last confirmed.
-    saved: String,
-    /// The version of that text; 0 when there is no document yet.
-    version: Version,
-    /// The text of the save that is under way.
-    sent: Option<String>,
-    theirs: Option<Option<Box<Document>>>,
+    /// Counts the times the text was replaced by something else than the user's typing.
+    text_epoch: u64,
+    base: Known,
+    /// In a conflict, what the gateway has.
+    remote: Option<Known>,
+    is_loaded: bool,
+    is_offline: bool,
+    /// A merge with marks was taken, and they may still be in the text.
+    is_merging: bool,
+    under_way: Option<UnderWay>,
+    /// A save whose answer was lost with the connection: it may have happened or not.
+    unconfirmed: Option<String>,
+    announced: Option<Announced>,
+    due: Option<Due>,
+    problem: Option<Problem>,
+    /// The draft as the owner last heard of it.
+    told_draft: Option<LocalDraft>,
 }
 
 impl Editing {
     /// Starts with a scope's own document, or with nothing.
     pub fn new(document: Option<&Document>) -> Self {
-        let text = document.map(|document| document.content.clone()).unwrap_or_default();
-        let version = document.map_or(Version(0), |document| document.version);
-        Self { saved: text.clone(), text, version, sent: None, theirs: None }
+        let base = Known::of(document);
+        Self {
+            text: base.text.clone(),
+            text_epoch: 0,
+            base,
+            remote: None,
+            is_loaded: true,
+            is_offline: false,
+            is_merging: false,
+            under_way: None,
+            unconfirmed: None,
+            announced: None,
+            due: None,
+            problem: None,
+            told_draft: None,
+        }
+    }
+
+    /// Starts before the document is there, with the draft that an earlier run left behind, if any. It is fetched first.
+    pub fn open(draft: Option<LocalDraft>) -> Self {
+        let mut editing = Self { is_loaded: false, announced: Some(Announced::Anything), ..Self::new(None) };
+        if let Some(draft) = draft {
+            editing.base = Known { text: draft.base_text.clone(), version: draft.base_version };
+            editing.text.clone_from(&draft.text);
+            editing.is_merging = draft.unmerged;
+            // It may have been on its way to the gateway when the program ended.
+            editing.unconfirmed = Some(draft.text.clone());
+            editing.told_draft = Some(draft);
+        }
+        editing
     }
 
     /// The text the user sees.
@@ -59,167 +210,290 @@ impl Editing {
         &self.text
     }
 
-    /// The version the text is based on.
-    pub fn version(&self) -> Version {
-        self.version
+    /// Grows whenever [`text`](Self::text) was replaced by something else than [`edit`](Self::edit): then an editor has to
+    /// show it anew.
+    pub fn text_epoch(&self) -> u64 {
+        self.text_epoch
     }
 
-    /// The state of the document.
-    pub fn state(&self) -> EditingState {
-        match &self.theirs {
-            Some(theirs) => EditingState::Conflict { theirs: theirs.clone() },
-            None if self.sent.is_some() => EditingState::Saving,
-            None if self.text == self.saved => EditingState::Clean,
-            None => EditingState::Dirty,
+    /// The text that the gateway last confirmed and that the user's grew from.
+    pub fn base(&self) -> &str {
+        &self.base.text
+    }
+
+    /// The version of the base; 0 when there was no document.
+    pub fn version(&self) -> Version {
+        self.base.version
+    }
+
+    /// In a conflict, what the gateway has: a text, or nothing where the document was archived.
+    pub fn remote(&self) -> Option<Option<&str>> {
+        self.remote.as_ref().map(|remote| remote.exists().then_some(remote.text.as_str()))
+    }
+
+    /// Whether the user's text is another one than the gateway confirmed.
+    pub fn has_unsaved(&self) -> bool {
+        normalise(&self.text) != self.base.text
+    }
+
+    /// Whether there is nothing to save, nothing to decide and nothing under way.
+    pub fn is_settled(&self) -> bool {
+        self.under_way.is_none() && self.remote.is_none() && !self.has_unsaved() && self.unconfirmed.is_none()
+    }
+
+    /// How long the text is.
+    pub fn characters(&self) -> CharacterCount {
+        CharacterCount { count: self.text.chars().count(), limit: PROMPT_DOCUMENT_CHARACTERS }
+    }
+
+    /// What to tell the user.
+    pub fn status(&self) -> EditingStatus {
+        if self.remote.is_some() {
+            return EditingStatus::Conflict;
         }
+        if self.is_offline {
+            return EditingStatus::Offline;
+        }
+        if matches!(self.under_way, Some(UnderWay::Save { .. })) {
+            return EditingStatus::Saving;
+        }
+        if let Some(Problem { message, retries_at, .. }) = &self.problem {
+            return EditingStatus::Failed { message: message.clone(), retries_at: *retries_at };
+        }
+        if !self.is_loaded {
+            return EditingStatus::Loading;
+        }
+        if self.has_marks() {
+            return EditingStatus::Unmerged;
+        }
+        if self.has_unsaved() { EditingStatus::Unsaved } else { EditingStatus::Saved }
     }
 
     /// The user changed the text.
-    pub fn edit(&mut self, text: impl Into<String>) {
-        self.text = text.into();
+    pub fn edit(&mut self, text: impl Into<String>, now: Instant) {
+        let text = text.into();
+        if text == self.text {
+            return;
+        }
+        self.text = text;
+        if self.is_merging && !self.has_marks() {
+            self.is_merging = false;
+        }
+        // Typing what the gateway has leaves nothing to choose between.
+        if let Some(remote) = self.remote.take_if(|remote| normalise(&self.text) == remote.text) {
+            self.base = remote;
+        }
+        self.due = Some(Due { at: now + AUTOSAVE_AFTER, reason: SaveReason::Autosave });
+        // What could not be saved was another text.
+        if self.problem.as_ref().is_some_and(|problem| problem.retries_at.is_none()) {
+            self.problem = None;
+        }
     }
 
-    /// What to send, if there is something to save and nothing prevents it.
-    pub fn save(&mut self, reason: SaveReason) -> Option<Save> {
-        if self.state() != EditingState::Dirty {
+    /// The user looks elsewhere, closes the document or opens another one: what is unsaved is saved now.
+    pub fn leave(&mut self, now: Instant) {
+        if self.has_unsaved() && self.due.is_none_or(|due| due.at > now) {
+            let reason = self.due.map_or(SaveReason::Autosave, |due| due.reason);
+            self.due = Some(Due { at: now, reason });
+        }
+    }
+
+    /// The user asks for a save: now, also after a failure, and with marks of a merge in the text.
+    pub fn save(&mut self, now: Instant) {
+        self.is_merging = false;
+        self.problem = None;
+        if self.has_unsaved() {
+            self.due = Some(Due { at: now, reason: SaveReason::Manual });
+        }
+    }
+
+    /// What to ask the gateway for now.
+    pub fn poll(&mut self, now: Instant) -> Option<EditingRequest> {
+        if self.is_offline || self.under_way.is_some() {
             return None;
         }
-        self.sent = Some(self.text.clone());
-        Some(Save { content: self.text.clone(), expected_version: self.version, reason })
+        if self.announced.is_some() {
+            if self.retry_of(Attempt::Fetch).is_some_and(|at| at.is_none_or(|at| at > now)) {
+                return None;
+            }
+            self.announced = None;
+            self.under_way = Some(UnderWay::Fetch);
+            return Some(EditingRequest::Fetch);
+        }
+        if self.retry_of(Attempt::Save).is_some_and(|at| at.is_none_or(|at| at > now)) {
+            return None;
+        }
+        let due = self.due.filter(|due| due.at <= now && self.may_save())?;
+        self.due = None;
+        self.under_way = Some(UnderWay::Save { text: self.text.clone() });
+        let (content, expected_version) = (self.text.clone(), self.base.version);
+        Some(EditingRequest::Save(Save { content, expected_version, reason: due.reason }))
+    }
+
+    /// When to call [`poll`](Self::poll) although nothing happened.
+    pub fn wake_at(&self) -> Option<Instant> {
+        if self.is_offline || self.under_way.is_some() {
+            return None;
+        }
+        if self.announced.is_some() {
+            return self.retry_of(Attempt::Fetch).flatten();
+        }
+        let due = self.due.filter(|_| self.may_save())?.at;
+        match self.retry_of(Attempt::Save) {
+            None => Some(due),
+            Some(retry) => Some(retry?.max(due)),
+        }
     }
 
     /// The gateway saved.
-    pub fn saved(&mut self, document: &Document) {
-        // The gateway may have normalised line ends; what the user has not touched since follows it.
-        if self.sent.take().as_deref() == Some(self.text.as_str()) {
-            self.text = document.content.clone();
+    pub fn saved(&mut self, document: &Document, now: Instant) {
+        let Some(UnderWay::Save { text }) = self.under_way.take() else { return };
+        self.problem = None;
+        self.base = Known::of(Some(document));
+        if self.text == text {
+            // The gateway may have normalised line ends; what the user has not touched since follows it.
+            self.replace_text(document.content.clone());
         }
-        self.saved = document.content.clone();
-        self.version = document.version;
+        self.forget_announced();
+        self.still_unsaved(now);
     }
 
     /// The gateway said that somebody else saved first.
-    pub fn conflicted(&mut self, theirs: Option<Box<Document>>) {
-        self.sent = None;
-        // Somebody saved what we wanted to save: there is nothing to choose between.
-        match theirs {
-            Some(document) if document.content == self.text => {
-                self.saved = document.content;
-                self.version = document.version;
+    pub fn conflicted(&mut self, current: Option<&Document>, now: Instant) {
+        if !matches!(self.under_way, Some(UnderWay::Save { .. })) {
+            return;
+        }
+        self.under_way = None;
+        self.problem = None;
+        self.compare(Known::of(current), now);
+        self.forget_announced();
+    }
+
+    /// The document as the gateway has it now, which was asked for.
+    pub fn fetched(&mut self, document: Option<&Document>, now: Instant) {
+        if !matches!(self.under_way, Some(UnderWay::Fetch)) {
+            return;
+        }
+        self.under_way = None;
+        self.problem.take_if(|problem| problem.of == Attempt::Fetch);
+        self.is_loaded = true;
+        self.compare(Known::of(document), now);
+        self.forget_announced();
+    }
+
+    /// The request that is under way failed, for another reason than a conflict. The text stays to be saved again.
+    pub fn failed(&mut self, failure: Failure, now: Instant) {
+        let of = match self.under_way.take() {
+            None => return,
+            Some(UnderWay::Fetch) => {
+                self.announced = Some(Announced::Anything);
+                Attempt::Fetch
             }
-            theirs => self.theirs = Some(theirs),
+            Some(UnderWay::Save { .. }) => {
+                self.due.get_or_insert(Due { at: now, reason: SaveReason::Autosave });
+                Attempt::Save
+            }
+        };
+        let before = self.problem.take_if(|problem| problem.of == of);
+        let attempts = before.map_or(0, |problem| problem.attempts) + 1;
+        let retries_at = failure.is_transient.then(|| now + backoff::pause(attempts));
+        self.problem = Some(Problem { of, message: failure.message, attempts, retries_at });
+    }
+
+    /// The gateway announced a change of the scope's document; none: it was archived.
+    pub fn remote_changed(&mut self, summary: Option<&DocumentSummary>) {
+        let announced = match summary {
+            Some(summary) => Announced::Version(summary.version),
+            None => Announced::Archived,
+        };
+        self.announced = match self.announced {
+            Some(Announced::Anything) => Some(Announced::Anything),
+            _ => Some(announced),
+        };
+        if self.under_way.is_none() {
+            self.forget_announced();
         }
     }
 
-    /// The save failed for another reason; the text stays to be saved again.
-    pub fn failed(&mut self) {
-        self.sent = None;
-    }
-
-    /// The user keeps their own text: the next save replaces what the gateway has.
-    pub fn keep_mine(&mut self) {
-        if let Some(theirs) = self.theirs.take() {
-            self.version = theirs.as_ref().map_or(Version(0), |document| document.version);
-            self.saved = theirs.map(|document| document.content).unwrap_or_default();
+    /// The connection is gone, and with it the answer that was awaited.
+    pub fn disconnected(&mut self) {
+        self.is_offline = true;
+        match self.under_way.take() {
+            Some(UnderWay::Save { text }) => self.unconfirmed = Some(text),
+            Some(UnderWay::Fetch) => self.announced = Some(Announced::Anything),
+            None => {}
         }
     }
 
-    /// The user takes what the gateway has, and gives up their own text.
-    pub fn take_theirs(&mut self) {
-        self.keep_mine();
-        self.text.clone_from(&self.saved);
+    /// The connection is back: first comes what happened meanwhile.
+    pub fn reconnected(&mut self, now: Instant) {
+        self.is_offline = false;
+        self.announced = Some(Announced::Anything);
+        self.problem = None;
+        self.still_unsaved(now);
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use protocol::{ContentHash, DocumentStatus, Timestamp};
+    /// Holds what the gateway has against the base and the user's text.
+    fn compare(&mut self, remote: Known, now: Instant) {
+        let unconfirmed = self.unconfirmed.take();
+        let has_unsaved = self.has_unsaved();
+        if unconfirmed.is_some_and(|sent| remote.exists() && normalise(&sent) == remote.text) {
+            // The save whose answer was lost did happen; what was typed since grew from it.
+            self.base = remote;
+            self.remote = None;
+        } else if !has_unsaved || normalise(&self.text) == remote.text && remote.exists() {
+            self.replace_text(remote.text.clone());
+            self.base = remote;
+            self.remote = None;
+            self.is_merging = false;
+        } else if remote.text == self.base.text && remote.exists() == self.base.exists() {
+            self.base = remote;
+            self.remote = None;
+        } else {
+            self.remote = Some(remote);
+        }
+        self.still_unsaved(now);
+    }
 
-    fn document(version: u64, content: &str) -> Document {
-        Document {
-            id: "d".parse().unwrap(),
-            workspace_id: "w".parse().unwrap(),
-            folder_id: None,
-            status: DocumentStatus::Active,
-            title: "AGENTS.md".into(),
-            content: content.into(),
-            content_sha256: ContentHash::of(content),
-            version: Version(version),
-            char_count: content.len() as u64,
-            created_at: Timestamp::from_milliseconds(0),
-            updated_at: Timestamp::from_milliseconds(0),
-            archived_at: None,
-            created_by: None,
-            updated_by: None,
+    /// Sees to it that an unsaved text is saved some time, and a saved one is not.
+    fn still_unsaved(&mut self, now: Instant) {
+        if !self.has_unsaved() {
+            self.due = None;
+        } else if self.due.is_none() {
+            self.due = Some(Due { at: now, reason: SaveReason::Autosave });
         }
     }
 
-    #[test]
-    fn typing_during_a_save_is_saved_next() {
-        let mut editing = Editing::new(None);
-        editing.edit("a");
-        let first = editing.save(SaveReason::Autosave).unwrap();
-        assert_eq!((first.content.as_str(), first.expected_version), ("a", Version(0)));
-        editing.edit("ab");
-        assert_eq!(editing.save(SaveReason::Autosave), None, "one save at a time");
-        editing.saved(&document(1, "a"));
-        let second = editing.save(SaveReason::Autosave).unwrap();
-        assert_eq!((second.content.as_str(), second.expected_version), ("ab", Version(1)));
-        editing.saved(&document(2, "ab"));
-        assert_eq!(editing.state(), EditingState::Clean);
+    /// Drops an announcement of what is known already.
+    fn forget_announced(&mut self) {
+        let known = self.remote.as_ref().unwrap_or(&self.base);
+        let is_known = match self.announced {
+            Some(Announced::Version(version)) => version <= known.version,
+            Some(Announced::Archived) => !known.exists(),
+            Some(Announced::Anything) | None => false,
+        };
+        if is_known {
+            self.announced = None;
+        }
     }
 
-    #[test]
-    fn a_conflict_keeps_both_texts_until_the_user_chooses() {
-        let mut editing = Editing::new(Some(&document(3, "base")));
-        editing.edit("mine");
-        editing.save(SaveReason::Manual).unwrap();
-        editing.conflicted(Some(Box::new(document(5, "theirs"))));
-        assert!(matches!(editing.state(), EditingState::Conflict { .. }));
-        assert_eq!(editing.save(SaveReason::Manual), None);
-        let mut taken = editing.clone();
-        taken.take_theirs();
-        assert_eq!((taken.text(), taken.state()), ("theirs", EditingState::Clean));
-        editing.keep_mine();
-        let save = editing.save(SaveReason::Manual).unwrap();
-        assert_eq!((save.content.as_str(), save.expected_version), ("mine", Version(5)));
+    /// When something that failed may be tried again; outer none: it did not fail, inner none: not by itself.
+    fn retry_of(&self, of: Attempt) -> Option<Option<Instant>> {
+        self.problem.as_ref().filter(|problem| problem.of == of).map(|problem| problem.retries_at)
     }
 
-    #[test]
-    fn somebody_else_saving_the_same_text_is_no_conflict() {
-        let mut editing = Editing::new(Some(&document(1, "old")));
-        editing.edit("new");
-        editing.save(SaveReason::Manual).unwrap();
-        editing.conflicted(Some(Box::new(document(2, "new"))));
-        assert_eq!((editing.state(), editing.version()), (EditingState::Clean, Version(2)));
+    fn may_save(&self) -> bool {
+        self.is_loaded && self.remote.is_none() && self.has_unsaved() && !self.has_marks()
     }
 
-    #[test]
-    fn an_archived_document_is_made_anew_by_keeping_mine() {
-        let mut editing = Editing::new(Some(&document(4, "old")));
-        editing.edit("mine");
-        editing.save(SaveReason::Manual).unwrap();
-        editing.conflicted(None);
-        editing.keep_mine();
-        assert_eq!(editing.save(SaveReason::Manual).unwrap().expected_version, Version(0));
+    fn has_marks(&self) -> bool {
+        self.is_merging && crate::has_marks(&self.text)
     }
 
-    #[test]
-    fn line_ends_follow_the_gateway() {
-        let mut editing = Editing::new(None);
-        editing.edit("a\r\n");
-        editing.save(SaveReason::Manual).unwrap();
-        editing.saved(&document(1, "a\n"));
-        assert_eq!((editing.text(), editing.state()), ("a\n", EditingState::Clean));
-    }
-
-    #[test]
-    fn a_failed_save_loses_nothing() {
-        let mut editing = Editing::new(None);
-        editing.edit("a");
-        editing.save(SaveReason::Manual).unwrap();
-        editing.failed();
-        assert!(editing.save(SaveReason::Manual).is_some());
+    fn replace_text(&mut self, text: String) {
+        if self.text != text {
+            self.text = text;
+            self.text_epoch += 1;
+        }
     }
 }

@@ -1,15 +1,10 @@
 //! Follows a workspace, across lost connections, without missing or repeating a change.
 
-use std::time::Duration;
-
 use protocol::method::{EventsSubscribe, EventsSubscribeParams, Initialize, InitializeParams};
 use protocol::{InstanceId, Sequence, WorkspaceId};
 use serde_json::value::RawValue;
 
-use crate::{Client, ClientError, Target};
-
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+use crate::{Client, ClientError, Target, backoff};
 
 /// A change as the gateway told it.
 #[derive(Debug, Clone)]
@@ -73,12 +68,12 @@ impl Events {
     }
 
     async fn reconnect(&mut self) -> Result<Client, ClientError> {
-        let mut pause = FIRST_PAUSE;
+        let mut failures = 0;
         loop {
             match self.subscribe().await {
                 Err(error) if error.is_transient() => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    failures += 1;
+                    tokio::time::sleep(backoff::pause(failures)).await;
                 }
                 answer => return answer,
             }

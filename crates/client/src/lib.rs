@@ -19,42 +19,64 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`TreeModel`] arranges the answer of `thread/tree`, [`DeletedFolders`] finds what is no longer in it. [`Editing`] is the state of one document that somebody edits: it
-//! knows what to save, over which version, and what a conflict means.
+//! [`TreeModel`] arranges the answer of `thread/tree`, [`DeletedFolders`] finds what is no longer in it.
+//!
+//! What a window needs is here as state machines without a clock, a connection or a screen: they are told what happened and
+//! what time it is, and say what to ask for. [`Connection`] knows when to connect and what to catch up on, [`LiveTree`] is a
+//! workspace's tree while others change it, [`Editing`] one document that somebody edits, [`WatchedTurn`] a turn while it
+//! runs, and [`GatewayList`] the gateways that somebody works with.
 //!
 //! ```
-//! use client::{Editing, EditingState};
-//! use protocol::SaveReason;
+//! use std::time::Instant;
 //!
+//! use client::{AUTOSAVE_AFTER, Editing, EditingRequest, EditingStatus};
+//!
+//! let start = Instant::now();
 //! let mut editing = Editing::new(None);
-//! editing.edit("# Rules\n");
-//! let save = editing.save(SaveReason::Autosave).expect("there is something to save");
+//! editing.edit("# Rules\n", start);
+//! assert_eq!(editing.poll(start), None, "not before a pause in typing");
+//! let Some(EditingRequest::Save(save)) = editing.poll(start + AUTOSAVE_AFTER) else { panic!() };
 //! assert_eq!((save.content.as_str(), save.expected_version.0), ("# Rules\n", 0));
 //!
-//! // The gateway answers that somebody else saved first, and has archived the document since.
-//! editing.conflicted(None);
-//! assert_eq!(editing.state(), EditingState::Conflict { theirs: None });
-//! editing.keep_mine();
-//! assert_eq!(editing.state(), EditingState::Dirty);
+//! // The connection is lost before the answer comes; the text stays, and the document is looked at when it is back.
+//! editing.disconnected();
+//! assert_eq!(editing.status(), EditingStatus::Offline);
+//! editing.reconnected(start + AUTOSAVE_AFTER);
+//! assert_eq!(editing.poll(start + AUTOSAVE_AFTER), Some(EditingRequest::Fetch));
 //! ```
 
 #![warn(missing_docs)]
 
+mod backoff;
 mod connection;
 mod deleted;
 mod editing;
 mod error;
 mod events;
+mod failure;
+mod gateways;
+mod live_tree;
 mod merge;
+mod reconnect;
 mod target;
 mod tree;
+mod watched_turn;
 
 pub use connection::Client;
 pub use deleted::DeletedFolders;
-pub use editing::{Editing, EditingState, Save};
+pub use editing::{
+    AUTOSAVE_AFTER, CharacterCount, DraftChange, Editing, EditingRequest, EditingStatus, LocalDraft, Save,
+};
 pub use error::ClientError;
 pub use events::{Event, Events};
+pub use failure::Failure;
+pub use gateways::{GatewayEntry, GatewayList, GatewayPlace, InvalidGateway};
+pub use live_tree::{
+    DocumentRow, DocumentState, FolderRow, LiveTree, RowKey, Scope, TreeRequest, TreeRow, TreeRowKind,
+};
 pub use merge::{Merged, has_marks, merge};
+pub use reconnect::{Connection, ConnectionRequest, ConnectionState};
 pub use rpc::{Caller, Notification};
 pub use target::{Located, Target};
 pub use tree::{TreeModel, TreeNode};
+pub use watched_turn::{CallState, TurnItem, TurnRequest, WatchedTurn};

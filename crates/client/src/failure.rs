@@ -1,0 +1,40 @@
+//! An error as the state machines take it: in words, and whether time alone may mend it.
+
+use protocol::error::with_hint;
+
+use crate::ClientError;
+
+/// Why something failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What happened, with hints below it.
+    pub message: String,
+    /// Whether another try may succeed without anybody doing anything.
+    pub is_transient: bool,
+}
+
+impl From<&ClientError> for Failure {
+    fn from(error: &ClientError) -> Self {
+        let hint = match error {
+            ClientError::Refused(error) => error.data.as_ref().and_then(|data| data.hint.as_deref()),
+            _ => None,
+        };
+        Self { message: with_hint(error.to_string(), hint), is_transient: error.is_transient() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::ErrorKind;
+    use protocol::error::ErrorObject;
+
+    use super::*;
+
+    #[test]
+    fn an_error_keeps_its_hint() {
+        let error = ErrorObject::with(ErrorKind::Forbidden, "no", |data| data.hint = Some("ask".to_owned()));
+        let failure = Failure::from(&ClientError::Refused(error));
+        assert_eq!((failure.message.as_str(), failure.is_transient), ("no\nhint: ask", false));
+        assert!(Failure::from(&ClientError::Lost).is_transient);
+    }
+}

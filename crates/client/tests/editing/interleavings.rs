@@ -1,0 +1,329 @@
+//! Several editors of one document, a gateway, and everything that happens between them in any order: nothing typed is
+//! lost, and all see the same text in the end.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use client::{DraftChange, Editing, EditingRequest, EditingStatus, Failure, LocalDraft};
+use proptest::prelude::*;
+use protocol::Document;
+
+use crate::model::Scope;
+
+/// What can happen next; the number is the editor it happens to.
+#[derive(Debug, Clone)]
+enum Step {
+    /// A line is typed somewhere.
+    Type(usize, usize),
+    Leave(usize),
+    Save(usize),
+    Wait(u64),
+    /// The gateway does what it was asked.
+    Handle(usize),
+    /// The gateway answers with an error instead.
+    Refuse(usize, bool),
+    /// The answer arrives.
+    Answer(usize),
+    /// The next change is announced.
+    Announce(usize),
+    /// The connection is lost, with what is on its way to the gateway or with the answer to it.
+    Lose(usize, bool),
+    Restore(usize),
+    /// The program ends and is started again.
+    Crash(usize),
+    Resolve(usize, Choice),
+    /// The user edits the marks of a merge away.
+    Unmark(usize),
+    /// Somebody else archives the document.
+    Archive,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Reload,
+    Overwrite,
+    Merge,
+}
+
+#[derive(Debug)]
+enum Answered {
+    Saved(Document),
+    Conflict(Option<Box<Document>>),
+    Fetched(Option<Document>),
+    Failed(bool),
+}
+
+struct Editor {
+    editing: Editing,
+    asked: Option<EditingRequest>,
+    answers: VecDeque<Answered>,
+    /// How much of the change log was announced to it.
+    heard: usize,
+    is_connected: bool,
+    /// The file that survives a crash.
+    draft: Option<LocalDraft>,
+}
+
+struct World {
+    now: Instant,
+    scope: Scope,
+    editors: Vec<Editor>,
+    typed: Vec<String>,
+    given_up: Vec<String>,
+}
+
+impl World {
+    fn new(editors: usize) -> Self {
+        let editor = || Editor {
+            editing: Editing::open(None),
+            asked: None,
+            answers: VecDeque::new(),
+            heard: 0,
+            is_connected: true,
+            draft: None,
+        };
+        Self {
+            now: Instant::now(),
+            scope: Scope::default(),
+            editors: (0..editors).map(|_| editor()).collect(),
+            typed: Vec::new(),
+            given_up: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
+        let now = self.now;
+        match step {
+            Step::Wait(milliseconds) => self.now += Duration::from_millis(*milliseconds),
+            Step::Archive => self.scope.archive(),
+            Step::Type(index, line) => {
+                let word = format!("line {}", self.typed.len());
+                let editing = &mut self.editors[*index].editing;
+                let mut lines: Vec<&str> = editing.text().lines().collect();
+                lines.insert(line % (lines.len() + 1), &word);
+                let text = lines.join("\n") + "\n";
+                editing.edit(text, now);
+                self.typed.push(word);
+            }
+            Step::Leave(index) => self.editors[*index].editing.leave(now),
+            Step::Save(index) => self.editors[*index].editing.save(now),
+            Step::Handle(index) => self.handle(*index, None),
+            Step::Refuse(index, is_transient) => self.handle(*index, Some(*is_transient)),
+            Step::Answer(index) => self.answer(*index),
+            Step::Announce(index) => self.announce(*index),
+            Step::Lose(index, before_it_arrives) => {
+                if !before_it_arrives {
+                    self.handle(*index, None);
+                }
+                let editor = &mut self.editors[*index];
+                editor.asked = None;
+                editor.answers.clear();
+                editor.is_connected = false;
+                editor.editing.disconnected();
+            }
+            Step::Restore(index) => self.restore(*index),
+            Step::Crash(index) => {
+                let editor = &mut self.editors[*index];
+                editor.asked = None;
+                editor.answers.clear();
+                editor.heard = self.scope.log.len();
+                editor.editing = Editing::open(editor.draft.clone());
+                if !editor.is_connected {
+                    editor.editing.disconnected();
+                }
+            }
+            Step::Resolve(index, choice) => {
+                let editing = &mut self.editors[*index].editing;
+                match choice {
+                    Choice::Reload => self.given_up.extend(editing.take_remote()),
+                    Choice::Overwrite => editing.overwrite_remote(now),
+                    Choice::Merge => editing.take_merge(now),
+                }
+            }
+            Step::Unmark(index) => self.unmark(*index),
+        }
+        self.settle_drafts_and_requests();
+    }
+
+    /// What an owner does after every input: keeps the draft, and sends what is to be sent.
+    fn settle_drafts_and_requests(&mut self) {
+        for editor in &mut self.editors {
+            match editor.editing.take_draft_change() {
+                Some(DraftChange::Keep(draft)) => editor.draft = Some(draft),
+                Some(DraftChange::Forget) => editor.draft = None,
+                None => {}
+            }
+            if let Some(request) = editor.editing.poll(self.now) {
+                assert!(editor.is_connected, "nothing is sent without a connection");
+                assert!(editor.asked.replace(request).is_none(), "one request at a time");
+            }
+            assert!(
+                editor.editing.draft().is_none() || editor.draft == editor.editing.draft(),
+                "what the gateway does not have is kept here"
+            );
+        }
+    }
+
+    fn handle(&mut self, index: usize, refused: Option<bool>) {
+        let editor = &mut self.editors[index];
+        let Some(request) = editor.asked.take() else { return };
+        editor.answers.push_back(match (refused, request) {
+            (Some(is_transient), _) => Answered::Failed(is_transient),
+            (None, EditingRequest::Fetch) => Answered::Fetched(self.scope.current.clone()),
+            (None, EditingRequest::Save(save)) => {
+                match self.scope.save(&save.content, save.expected_version) {
+                    Ok(saved) => Answered::Saved(saved),
+                    Err(current) => Answered::Conflict(current),
+                }
+            }
+        });
+    }
+
+    fn answer(&mut self, index: usize) {
+        let (now, editor) = (self.now, &mut self.editors[index]);
+        match editor.answers.pop_front() {
+            Some(Answered::Saved(document)) => editor.editing.saved(&document, now),
+            Some(Answered::Conflict(current)) => editor.editing.conflicted(current.as_deref(), now),
+            Some(Answered::Fetched(document)) => editor.editing.fetched(document.as_ref(), now),
+            Some(Answered::Failed(is_transient)) => {
+                editor.editing.failed(Failure { message: "no".to_owned(), is_transient }, now);
+            }
+            None => {}
+        }
+    }
+
+    fn announce(&mut self, index: usize) {
+        let editor = &mut self.editors[index];
+        if editor.is_connected
+            && let Some(change) = self.scope.log.get(editor.heard)
+        {
+            editor.heard += 1;
+            editor.editing.remote_changed(change.as_ref().map(Document::summary).as_ref());
+        }
+    }
+
+    fn restore(&mut self, index: usize) {
+        let editor = &mut self.editors[index];
+        if !editor.is_connected {
+            editor.is_connected = true;
+            editor.editing.reconnected(self.now);
+        }
+    }
+
+    fn unmark(&mut self, index: usize) {
+        let editing = &mut self.editors[index].editing;
+        if editing.status() == EditingStatus::Unmerged {
+            let is_mark =
+                |line: &str| ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|mark| line.starts_with(mark));
+            let lines: Vec<&str> = editing.text().lines().filter(|line| !is_mark(line)).collect();
+            let text = lines.join("\n") + "\n";
+            editing.edit(text, self.now);
+        }
+    }
+
+    /// Lets everything arrive and every conflict be merged, until nothing happens any more.
+    fn come_to_rest(&mut self) {
+        for _ in 0..500 {
+            for index in 0..self.editors.len() {
+                self.take(&Step::Restore(index));
+                while self.editors[index].heard < self.scope.log.len() {
+                    self.take(&Step::Announce(index));
+                }
+                self.take(&Step::Handle(index));
+                self.take(&Step::Answer(index));
+                self.take(&Step::Resolve(index, Choice::Merge));
+                self.take(&Step::Unmark(index));
+                // Whoever sees a failure tries again.
+                if matches!(self.editors[index].editing.status(), EditingStatus::Failed { .. }) {
+                    self.take(&Step::Save(index));
+                }
+            }
+            self.take(&Step::Wait(1_000));
+            let at_rest = self.editors.iter().all(|editor| {
+                editor.asked.is_none()
+                    && editor.answers.is_empty()
+                    && editor.heard == self.scope.log.len()
+                    && editor.editing.status() == EditingStatus::Saved
+                    && editor.editing.is_settled()
+            });
+            if at_rest {
+                return;
+            }
+        }
+        let seen: Vec<_> = self.editors.iter().map(|editor| editor.editing.status()).collect();
+        panic!("no rest: {seen:?}");
+    }
+}
+
+fn step(editors: usize, choices: &'static [Choice]) -> impl Strategy<Value = Step> {
+    let index = 0..editors;
+    let choice = proptest::sample::select(choices);
+    prop_oneof![
+        4 => (index.clone(), 0..40_usize).prop_map(|(index, line)| Step::Type(index, line)),
+        1 => index.clone().prop_map(Step::Leave),
+        2 => prop_oneof![1..300_u64, 500..1_000_u64].prop_map(Step::Wait),
+        5 => index.clone().prop_map(Step::Handle),
+        5 => index.clone().prop_map(Step::Answer),
+        4 => index.clone().prop_map(Step::Announce),
+        1 => (index.clone(), any::<bool>()).prop_map(|(index, is)| Step::Refuse(index, is)),
+        1 => (index.clone(), any::<bool>()).prop_map(|(index, is)| Step::Lose(index, is)),
+        2 => index.clone().prop_map(Step::Restore),
+        1 => index.clone().prop_map(Step::Crash),
+        2 => (index.clone(), choice).prop_map(|(index, choice)| Step::Resolve(index, choice)),
+        1 => index.prop_map(Step::Unmark),
+    ]
+}
+
+/// The same, and what gives texts up: saves with marks, and somebody who archives.
+fn rough_step(editors: usize) -> impl Strategy<Value = Step> {
+    prop_oneof![
+        20 => step(editors, &[Choice::Reload, Choice::Overwrite, Choice::Merge]),
+        1 => (0..editors).prop_map(Step::Save),
+        1 => Just(Step::Archive),
+    ]
+}
+
+fn same_for_all(world: &World) -> String {
+    let text = world.scope.current.as_ref().map(|document| document.content.clone()).unwrap_or_default();
+    for editor in &world.editors {
+        assert_eq!(editor.editing.text(), text);
+        assert_eq!(editor.draft, None, "nothing is left to be kept");
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 768, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whoever_merges_loses_no_line(
+        steps in proptest::collection::vec(step(3, &[Choice::Merge]), 1..120)
+    ) {
+        let mut world = World::new(3);
+        for step in &steps {
+            world.take(step);
+        }
+        world.come_to_rest();
+        let text = same_for_all(&world);
+        for word in &world.typed {
+            prop_assert!(text.lines().any(|line| line == word), "{word} is not in {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_up_is_in_the_history_or_was_given_back(
+        steps in proptest::collection::vec(rough_step(2), 1..150)
+    ) {
+        let mut world = World::new(2);
+        for step in &steps {
+            world.take(step);
+        }
+        world.come_to_rest();
+        same_for_all(&world);
+        let kept: Vec<&String> = world.scope.revisions.iter().chain(&world.given_up).collect();
+        for word in &world.typed {
+            let is_kept = kept.iter().any(|text| text.lines().any(|line| line == word));
+            prop_assert!(is_kept, "{word} is nowhere");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The state of an edited document, by examples and in every order that matters.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+#![expect(clippy::panic, reason = "a test that cannot go on fails")]
+
+mod conflicts;
+mod interleavings;
+mod model;
+mod saving;

@@ -1,0 +1,216 @@
+//! When a text is saved, and what the user is told about it.
+
+use std::time::{Duration, Instant};
+
+use client::{
+    AUTOSAVE_AFTER, DraftChange, Editing, EditingRequest, EditingStatus, Failure, LocalDraft, Save,
+};
+use protocol::{SaveReason, Version};
+
+use crate::model::document;
+
+fn save(content: &str, expected_version: u64, reason: SaveReason) -> Option<EditingRequest> {
+    let (content, expected_version) = (content.to_owned(), Version(expected_version));
+    Some(EditingRequest::Save(Save { content, expected_version, reason }))
+}
+
+fn failure(is_transient: bool) -> Failure {
+    Failure { message: "no".to_owned(), is_transient }
+}
+
+#[test]
+fn a_text_is_saved_a_moment_after_the_last_key() {
+    let start = Instant::now();
+    let mut editing = Editing::new(Some(&document(3, "a")));
+    assert_eq!((editing.status(), editing.wake_at()), (EditingStatus::Saved, None));
+    editing.edit("ab", start);
+    let second = start + Duration::from_millis(500);
+    editing.edit("abc", second);
+    assert_eq!(editing.status(), EditingStatus::Unsaved);
+    assert_eq!(editing.poll(start + AUTOSAVE_AFTER), None, "a key was pressed since");
+    assert_eq!(editing.wake_at(), Some(second + AUTOSAVE_AFTER));
+    assert_eq!(editing.poll(second + AUTOSAVE_AFTER), save("abc", 3, SaveReason::Autosave));
+    assert_eq!((editing.status(), editing.wake_at()), (EditingStatus::Saving, None));
+    editing.saved(&document(4, "abc"), second);
+    assert_eq!((editing.status(), editing.version()), (EditingStatus::Saved, Version(4)));
+    assert!(editing.is_settled());
+}
+
+#[test]
+fn typing_during_a_save_is_saved_next() {
+    let start = Instant::now();
+    let mut editing = Editing::new(None);
+    editing.edit("a", start);
+    editing.leave(start);
+    assert_eq!(editing.poll(start), save("a", 0, SaveReason::Autosave), "leaving does not wait");
+    editing.edit("ab", start);
+    let later = start + AUTOSAVE_AFTER;
+    assert_eq!(editing.poll(later), None, "one request at a time");
+    editing.saved(&document(1, "a"), later);
+    assert_eq!((editing.text(), editing.base()), ("ab", "a"));
+    assert_eq!(editing.poll(later), save("ab", 1, SaveReason::Autosave));
+}
+
+#[test]
+fn nothing_is_saved_where_nothing_was_typed() {
+    let start = Instant::now();
+    let mut editing = Editing::new(None);
+    editing.edit("a", start);
+    editing.edit("", start);
+    editing.leave(start);
+    editing.save(start);
+    assert_eq!((editing.poll(start + AUTOSAVE_AFTER), editing.wake_at()), (None, None));
+}
+
+#[test]
+fn line_ends_follow_the_gateway() {
+    let start = Instant::now();
+    let mut editing = Editing::new(None);
+    editing.edit("a\r\n", start);
+    editing.save(start);
+    assert_eq!(editing.poll(start), save("a\r\n", 0, SaveReason::Manual));
+    editing.saved(&document(1, "a\n"), start);
+    assert_eq!((editing.text(), editing.text_epoch(), editing.status()), ("a\n", 1, EditingStatus::Saved));
+    editing.edit("a\r\n", start);
+    assert!(!editing.has_unsaved(), "it would be the same text again");
+}
+
+#[test]
+fn a_save_that_fails_temporarily_is_tried_again_by_itself() {
+    let start = Instant::now();
+    let mut editing = Editing::new(None);
+    editing.edit("a", start);
+    editing.save(start);
+    editing.poll(start).unwrap();
+    editing.failed(failure(true), start);
+    let retries_at = start + Duration::from_millis(200);
+    let status = EditingStatus::Failed { message: "no".to_owned(), retries_at: Some(retries_at) };
+    assert_eq!((editing.status(), editing.wake_at()), (status, Some(retries_at)));
+    assert_eq!(editing.poll(start), None);
+    assert_eq!(editing.poll(retries_at), save("a", 0, SaveReason::Autosave));
+    editing.failed(failure(true), retries_at);
+    assert_eq!(editing.wake_at(), Some(retries_at + Duration::from_millis(400)), "each pause is longer");
+}
+
+#[test]
+fn a_save_that_fails_for_good_waits_for_the_user() {
+    let start = Instant::now();
+    let mut editing = Editing::new(None);
+    editing.edit("a", start);
+    editing.save(start);
+    editing.poll(start).unwrap();
+    editing.failed(failure(false), start);
+    let later = start + Duration::from_secs(3600);
+    assert_eq!((editing.poll(later), editing.wake_at()), (None, None));
+    // Whoever may not save can still follow.
+    editing.remote_changed(Some(&document(1, "theirs").summary()));
+    assert_eq!(editing.poll(later), Some(EditingRequest::Fetch));
+    editing.fetched(None, later);
+    assert!(matches!(editing.status(), EditingStatus::Failed { retries_at: None, .. }));
+    let mut asked = editing.clone();
+    asked.save(later);
+    assert_eq!(asked.poll(later), save("a", 0, SaveReason::Manual));
+    editing.edit("ab", later);
+    assert_eq!(editing.poll(later + AUTOSAVE_AFTER), save("ab", 0, SaveReason::Autosave));
+}
+
+#[test]
+fn without_a_connection_the_draft_is_kept_and_saved_when_it_is_back() {
+    let start = Instant::now();
+    let mut editing = Editing::new(Some(&document(1, "a")));
+    editing.disconnected();
+    editing.edit("ab", start);
+    let later = start + AUTOSAVE_AFTER;
+    assert_eq!((editing.poll(later), editing.wake_at()), (None, None));
+    assert_eq!(editing.status(), EditingStatus::Offline);
+    let draft = LocalDraft {
+        base_version: Version(1),
+        base_text: "a".to_owned(),
+        text: "ab".to_owned(),
+        unmerged: false,
+    };
+    assert_eq!(editing.take_draft_change(), Some(DraftChange::Keep(draft)));
+    assert_eq!(editing.take_draft_change(), None);
+    editing.reconnected(later);
+    assert_eq!(editing.poll(later), Some(EditingRequest::Fetch), "first, what happened meanwhile");
+    editing.fetched(Some(&document(1, "a")), later);
+    assert_eq!(editing.poll(later), save("ab", 1, SaveReason::Autosave));
+    editing.saved(&document(2, "ab"), later);
+    assert_eq!(editing.take_draft_change(), Some(DraftChange::Forget));
+}
+
+#[test]
+fn a_save_whose_answer_was_lost_is_recognised() {
+    let start = Instant::now();
+    let mut editing = Editing::new(Some(&document(1, "a")));
+    editing.edit("ab", start);
+    editing.save(start);
+    editing.poll(start).unwrap();
+    editing.edit("abc", start);
+    editing.disconnected();
+    editing.reconnected(start);
+    editing.poll(start).unwrap();
+    editing.fetched(Some(&document(2, "ab")), start);
+    assert_eq!((editing.base(), editing.text(), editing.version()), ("ab", "abc", Version(2)));
+    assert_eq!(editing.poll(start + AUTOSAVE_AFTER), save("abc", 2, SaveReason::Autosave));
+}
+
+#[test]
+fn what_a_crash_left_behind_comes_back() {
+    let start = Instant::now();
+    let draft = LocalDraft {
+        base_version: Version(1),
+        base_text: "a".to_owned(),
+        text: "ab".to_owned(),
+        unmerged: false,
+    };
+    let text = serde_json::to_string(&draft).unwrap();
+    let draft: LocalDraft = serde_json::from_str(&text).unwrap();
+    let open = || {
+        let mut editing = Editing::open(Some(draft.clone()));
+        assert_eq!((editing.text(), editing.status()), ("ab", EditingStatus::Loading));
+        assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
+        editing
+    };
+    // Nothing happened since: it is saved.
+    let mut editing = open();
+    editing.fetched(Some(&document(1, "a")), start);
+    assert_eq!(editing.poll(start), save("ab", 1, SaveReason::Autosave));
+    // It had been saved before the crash.
+    let mut editing = open();
+    editing.fetched(Some(&document(2, "ab")), start);
+    assert_eq!(editing.status(), EditingStatus::Saved);
+    assert_eq!(editing.take_draft_change(), Some(DraftChange::Forget));
+    // Somebody else saved since.
+    let mut editing = open();
+    editing.fetched(Some(&document(2, "theirs")), start);
+    assert_eq!((editing.status(), editing.base()), (EditingStatus::Conflict, "a"));
+    // There is no connection at all.
+    let mut editing = Editing::open(Some(draft));
+    editing.disconnected();
+    editing.edit("abc", start);
+    assert_eq!((editing.status(), editing.poll(start)), (EditingStatus::Offline, None));
+    assert!(matches!(editing.take_draft_change(), Some(DraftChange::Keep(draft)) if draft.text == "abc"));
+}
+
+#[test]
+fn a_document_that_is_loading_is_not_saved_over() {
+    let start = Instant::now();
+    let mut editing = Editing::open(None);
+    assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
+    editing.failed(failure(true), start);
+    assert!(matches!(editing.status(), EditingStatus::Failed { .. }));
+    editing.edit("typed early", start);
+    let later = start + AUTOSAVE_AFTER;
+    assert_eq!(editing.poll(later), Some(EditingRequest::Fetch));
+    editing.fetched(Some(&document(9, "theirs")), later);
+    assert_eq!((editing.status(), editing.remote()), (EditingStatus::Conflict, Some(Some("theirs"))));
+}
+
+#[test]
+fn characters_are_counted_against_what_a_prompt_carries() {
+    let editing = Editing::new(Some(&document(1, "äöü")));
+    assert_eq!((editing.characters().count, editing.characters().limit), (3, 16_000));
+    assert!(!editing.characters().is_over());
+    assert!(Editing::new(Some(&document(1, &"ä".repeat(16_001)))).characters().is_over());
+}

@@ -1,0 +1,233 @@
+//! A tree that others change while it is loaded: whatever order requests, answers and notifications take, in the end it
+//! shows what the gateway has.
+
+use client::{LiveTree, Scope, TreeRequest};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use protocol::DocumentStatus::{Active, Draft};
+use protocol::Sequence;
+
+use crate::model::{Answer, Gateway, announce, drawn, open_all, take, workspace};
+
+#[derive(Debug, Clone)]
+enum Step {
+    MakeFolder(Index),
+    MakeThread(Index),
+    RenameFolder(Index),
+    RenameThread(Index),
+    MoveFolder(Index, Index),
+    MoveThread(Index, Index),
+    DeleteFolder(Index),
+    ArchiveThread(Index),
+    SaveDocument(Index, bool),
+    ArchiveDocument(Index),
+    Toggle(Index),
+    Filter(bool),
+    ShowAll,
+    /// A request is sent.
+    Ask,
+    /// The gateway looks at one of the requests.
+    Handle(Index),
+    /// One of the answers arrives.
+    Answer(Index),
+    /// The connection is lost with everything on its way.
+    Lose,
+    Announce,
+    /// The gateway's log was cut: everything is loaded again.
+    Prune,
+}
+
+struct World {
+    gateway: Gateway,
+    tree: LiveTree,
+    requests: Vec<TreeRequest>,
+    answers: Vec<Answer>,
+    /// The last change that was announced; none before the tree says from where on it follows.
+    heard: Option<Sequence>,
+    names: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        let (gateway, tree) = (Gateway::new(2), LiveTree::new(workspace()));
+        Self { gateway, tree, requests: Vec::new(), answers: Vec::new(), heard: None, names: 0 }
+    }
+
+    fn scope(&self, index: &Index) -> Scope {
+        let mut scopes: Vec<Scope> = vec![None];
+        scopes.extend(self.gateway.folders.keys().cloned().map(Some));
+        index.get(&scopes).clone()
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("n{}", self.names)
+    }
+
+    fn step(&mut self, step: &Step) {
+        let name = self.name();
+        let folders: Vec<_> = self.gateway.folders.keys().cloned().collect();
+        let threads: Vec<_> = self.gateway.threads.keys().cloned().collect();
+        let folder = |index: &Index| (!folders.is_empty()).then(|| index.get(&folders).clone());
+        let thread = |index: &Index| (!threads.is_empty()).then(|| index.get(&threads).clone());
+        match step {
+            Step::MakeFolder(at) => {
+                let scope = self.scope(at);
+                self.gateway.make_folder(scope, &name);
+            }
+            Step::MakeThread(at) => {
+                let scope = self.scope(at);
+                self.gateway.make_thread(scope, &name);
+            }
+            Step::RenameFolder(at) => {
+                folder(at).iter().for_each(|id| self.gateway.rename_folder(id, &name));
+            }
+            Step::RenameThread(at) => {
+                thread(at).iter().for_each(|id| self.gateway.rename_thread(id, &name));
+            }
+            Step::MoveFolder(at, to) => {
+                let to = self.scope(to);
+                folder(at).iter().for_each(|id| self.gateway.move_folder(id, to.clone()));
+            }
+            Step::MoveThread(at, to) => {
+                let to = self.scope(to);
+                thread(at).iter().for_each(|id| self.gateway.move_thread(id, to.clone()));
+            }
+            Step::DeleteFolder(at) => folder(at).iter().for_each(|id| self.gateway.delete_folder(id)),
+            Step::ArchiveThread(at) => thread(at).iter().for_each(|id| self.gateway.archive_thread(id)),
+            Step::SaveDocument(at, is_draft) => {
+                let scope = self.scope(at);
+                self.gateway.save_document(&scope, if *is_draft { Draft } else { Active });
+            }
+            Step::ArchiveDocument(at) => {
+                let scope = self.scope(at);
+                self.gateway.archive_document(&scope);
+            }
+            Step::Toggle(at) => folder(at).iter().for_each(|id| self.tree.toggle(id)),
+            Step::Filter(is_on) => self.tree.set_filter(if *is_on { "n1" } else { "" }),
+            Step::ShowAll => self.tree.shown(0..self.tree.len()),
+            Step::Ask => self.requests.extend(self.tree.poll()),
+            Step::Handle(at) => {
+                if !self.requests.is_empty() {
+                    self.handle(at.index(self.requests.len()));
+                }
+            }
+            Step::Answer(at) => {
+                if !self.answers.is_empty() {
+                    self.answer(at.index(self.answers.len()));
+                }
+            }
+            Step::Lose => {
+                let answers = self.answers.drain(..).map(|answer| match answer {
+                    Answer::Part(params, _) => TreeRequest::Part(params),
+                    Answer::Page(params, _) => TreeRequest::Page(params),
+                    Answer::Folder(folder_id, _) => {
+                        let workspace_id = workspace();
+                        TreeRequest::Folder(protocol::method::FolderGetParams { workspace_id, folder_id })
+                    }
+                    Answer::Thread(thread_id, _) => {
+                        let workspace_id = workspace();
+                        TreeRequest::Thread(protocol::method::ThreadGetParams { workspace_id, thread_id })
+                    }
+                });
+                let lost: Vec<TreeRequest> = answers.chain(self.requests.drain(..)).collect();
+                lost.iter().for_each(|request| self.tree.request_failed(request));
+                self.tree.retry();
+            }
+            Step::Announce => self.announce(),
+            Step::Prune => {
+                self.heard = None;
+                self.tree.reload();
+            }
+        }
+        // Whoever owns the tree follows the workspace from what its first part contains.
+        if self.heard.is_none() {
+            self.heard = self.tree.seq();
+        }
+        // Rows can be drawn at any time.
+        drawn(&self.tree);
+    }
+
+    fn handle(&mut self, index: usize) {
+        let request = self.requests.remove(index);
+        self.answers.push(self.gateway.answer(request));
+    }
+
+    fn answer(&mut self, index: usize) {
+        let answer = self.answers.remove(index);
+        take(&mut self.tree, answer);
+    }
+
+    fn announce(&mut self) {
+        if let Some(heard) = &mut self.heard
+            && let Some(event) = self.gateway.log.get(usize::try_from(heard.0).unwrap())
+        {
+            heard.0 += 1;
+            announce(&mut self.tree, event);
+        }
+    }
+
+    fn come_to_rest(&mut self) {
+        for _ in 0..10_000 {
+            self.step(&Step::Ask);
+            if !self.requests.is_empty() {
+                self.handle(0);
+            }
+            if !self.answers.is_empty() {
+                self.answer(0);
+            }
+            self.step(&Step::Announce);
+            let is_at_rest =
+                self.requests.is_empty() && self.answers.is_empty() && self.heard == Some(self.gateway.seq());
+            if is_at_rest {
+                let next = self.tree.poll();
+                if next.is_none() {
+                    return;
+                }
+                self.requests.extend(next);
+            }
+        }
+        panic!("no rest");
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let index = any::<Index>;
+    prop_oneof![
+        3 => index().prop_map(Step::MakeFolder),
+        4 => index().prop_map(Step::MakeThread),
+        1 => index().prop_map(Step::RenameFolder),
+        1 => index().prop_map(Step::RenameThread),
+        2 => (index(), index()).prop_map(|(at, to)| Step::MoveFolder(at, to)),
+        2 => (index(), index()).prop_map(|(at, to)| Step::MoveThread(at, to)),
+        1 => index().prop_map(Step::DeleteFolder),
+        1 => index().prop_map(Step::ArchiveThread),
+        2 => (index(), any::<bool>()).prop_map(|(at, is_draft)| Step::SaveDocument(at, is_draft)),
+        1 => index().prop_map(Step::ArchiveDocument),
+        3 => index().prop_map(Step::Toggle),
+        1 => any::<bool>().prop_map(Step::Filter),
+        1 => Just(Step::ShowAll),
+        5 => Just(Step::Ask),
+        5 => index().prop_map(Step::Handle),
+        5 => index().prop_map(Step::Answer),
+        1 => Just(Step::Lose),
+        6 => Just(Step::Announce),
+        1 => Just(Step::Prune),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn in_the_end_the_tree_is_the_gateways(steps in proptest::collection::vec(step(), 1..150)) {
+        let mut world = World::new();
+        for step in &steps {
+            world.step(step);
+        }
+        world.tree.set_filter("");
+        world.come_to_rest();
+        open_all(&mut world.tree, &world.gateway);
+        prop_assert_eq!(drawn(&world.tree), world.gateway.rows());
+    }
+}

@@ -1,0 +1,8 @@
+//! The tree of a sidebar, by examples and in every order that matters.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+#![expect(clippy::panic, reason = "a test that cannot go on fails")]
+
+mod interleavings;
+mod model;
+mod rows;

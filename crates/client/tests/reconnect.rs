@@ -1,0 +1,281 @@
+//! A connection that is kept: when it is made, what it waits for, and what is caught up on.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
+use std::time::{Duration, Instant};
+
+use client::{Connection, ConnectionRequest, ConnectionState, Failure};
+use proptest::prelude::*;
+use protocol::{InstanceId, Sequence, WorkspaceId};
+
+fn workspace(name: &str) -> WorkspaceId {
+    name.parse().unwrap()
+}
+
+fn instance(name: &str) -> InstanceId {
+    name.parse().unwrap()
+}
+
+fn failure(is_transient: bool) -> Failure {
+    Failure { message: "no".to_owned(), is_transient }
+}
+
+/// A connection that was just made.
+fn connected(now: Instant) -> Connection {
+    let mut connection = Connection::default();
+    connection.start();
+    assert_eq!(connection.poll(now), Some(ConnectionRequest::Connect { generation: 1 }));
+    connection.connected(1, &instance("d0"), now);
+    connection
+}
+
+fn subscribe(generation: u64, since: u64) -> Option<ConnectionRequest> {
+    let (workspace_id, since) = (workspace("w"), Sequence(since));
+    Some(ConnectionRequest::Subscribe { generation, workspace_id, since })
+}
+
+fn reload() -> Option<ConnectionRequest> {
+    Some(ConnectionRequest::Reload { workspace_id: workspace("w") })
+}
+
+#[test]
+fn tries_are_further_and_further_apart() {
+    let mut now = Instant::now();
+    let mut connection = Connection::default();
+    assert_eq!((connection.poll(now), connection.state()), (None, &ConnectionState::Stopped));
+    connection.start();
+    let mut pauses = Vec::new();
+    for attempt in 1..=7 {
+        assert_eq!(connection.poll(now), Some(ConnectionRequest::Connect { generation: attempt }));
+        assert_eq!(connection.poll(now), None);
+        connection.failed(attempt, failure(true), now);
+        let ConnectionState::Waiting { until, message, .. } = connection.state() else { panic!() };
+        assert_eq!((message.as_str(), connection.wake_at()), ("no", Some(*until)));
+        pauses.push(until.duration_since(now).as_millis());
+        now = *until;
+    }
+    assert_eq!(pauses, [200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+    connection.poll(now).unwrap();
+    connection.connected(8, &instance("d0"), now);
+    assert!(connection.is_connected());
+    // One that held for a while was a success, one that did not was none.
+    connection.lost(8, "gone", now + Duration::from_secs(60));
+    assert!(matches!(connection.state(), ConnectionState::Waiting { attempt: 1, .. }));
+    connection.retry_now();
+    connection.poll(now).unwrap();
+    connection.connected(9, &instance("d0"), now);
+    connection.lost(9, "gone", now + Duration::from_millis(1));
+    assert!(matches!(connection.state(), ConnectionState::Waiting { attempt: 2, .. }));
+}
+
+#[test]
+fn a_refusal_waits_for_somebody() {
+    let now = Instant::now();
+    let mut connection = Connection::default();
+    connection.start();
+    connection.poll(now).unwrap();
+    connection.failed(1, failure(false), now);
+    assert_eq!(connection.state(), &ConnectionState::Refused { message: "no".to_owned() });
+    assert_eq!((connection.wake_at(), connection.poll(now + Duration::from_secs(3_600))), (None, None));
+    connection.retry_now();
+    assert_eq!(connection.poll(now), Some(ConnectionRequest::Connect { generation: 2 }));
+}
+
+#[test]
+fn what_happened_while_it_was_away_is_caught_up_on() {
+    let now = Instant::now();
+    let mut connection = connected(now);
+    connection.follow(workspace("w"), Sequence(7));
+    assert_eq!(connection.poll(now), subscribe(1, 7));
+    connection.subscribed(1, &workspace("w"));
+    assert!(connection.event(1, &workspace("w"), Sequence(8)));
+    assert!(!connection.event(1, &workspace("w"), Sequence(8)), "nothing is told twice");
+    connection.lost(1, "gone", now);
+    assert!(!connection.event(1, &workspace("w"), Sequence(9)), "it will come again");
+    connection.retry_now();
+    connection.poll(now).unwrap();
+    connection.connected(2, &instance("d0"), now);
+    assert_eq!(connection.poll(now), subscribe(2, 8));
+    // Reports about the connection that is gone change nothing.
+    connection.lost(1, "gone", now);
+    connection.log_pruned(1, &workspace("w"));
+    connection.connected(1, &instance("two"), now);
+    assert_eq!((connection.poll(now), connection.is_connected()), (None, true));
+}
+
+#[test]
+fn a_log_that_does_not_reach_back_is_a_reload() {
+    let now = Instant::now();
+    let mut connection = connected(now);
+    connection.follow(workspace("w"), Sequence(7));
+    connection.poll(now).unwrap();
+    connection.log_pruned(1, &workspace("w"));
+    assert_eq!(connection.poll(now), reload());
+    assert!(!connection.event(1, &workspace("w"), Sequence(9)), "not before it is loaded again");
+    connection.follow(workspace("w"), Sequence(90));
+    assert_eq!(connection.poll(now), subscribe(1, 90));
+}
+
+#[test]
+fn another_database_is_a_reload_of_everything() {
+    let now = Instant::now();
+    let mut connection = connected(now);
+    connection.follow(workspace("w"), Sequence(7));
+    connection.poll(now).unwrap();
+    connection.lost(1, "gone", now);
+    connection.retry_now();
+    connection.poll(now).unwrap();
+    connection.connected(2, &instance("two"), now);
+    assert_eq!((connection.poll(now), connection.poll(now)), (reload(), None));
+}
+
+#[test]
+fn a_subscription_that_fails_temporarily_is_made_again() {
+    let now = Instant::now();
+    let mut connection = connected(now);
+    connection.follow(workspace("w"), Sequence(7));
+    connection.poll(now).unwrap();
+    connection.subscribe_failed(1, &workspace("w"), &failure(true), now);
+    assert_eq!(connection.poll(now), None);
+    let later = connection.wake_at().unwrap();
+    assert_eq!(connection.poll(later), subscribe(1, 7));
+    connection.subscribe_failed(1, &workspace("w"), &failure(false), later);
+    assert_eq!((connection.wake_at(), connection.poll(later + Duration::from_secs(60))), (None, None));
+}
+
+#[test]
+fn stopping_closes_what_is_there() {
+    let now = Instant::now();
+    let mut connection = connected(now);
+    connection.follow(workspace("w"), Sequence(7));
+    connection.poll(now).unwrap();
+    connection.unfollow(&workspace("w"));
+    let unsubscribe = ConnectionRequest::Unsubscribe { generation: 1, workspace_id: workspace("w") };
+    assert_eq!(connection.poll(now), Some(unsubscribe));
+    connection.stop();
+    assert_eq!(connection.poll(now), Some(ConnectionRequest::Disconnect { generation: 1 }));
+    connection.lost(1, "closed", now);
+    assert_eq!((connection.poll(now), connection.state()), (None, &ConnectionState::Stopped));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// Something happens in the workspace.
+    Change,
+    /// The gateway cuts its log.
+    Prune,
+    /// It is restored from a backup.
+    Restore,
+    /// The connection that is there, or is being made, ends.
+    Lose,
+    /// The next request is done.
+    Do,
+    /// The next notification arrives.
+    Hear,
+    Wait,
+}
+
+/// A gateway's log of one workspace, and a client that follows it.
+struct World {
+    now: Instant,
+    connection: Connection,
+    head: u64,
+    oldest: u64,
+    database: u64,
+    /// The last change that the client knows, and of which database.
+    known: (u64, u64),
+    /// The connection that the gateway sends to, and the change that it sends next.
+    sending: Option<(u64, u64)>,
+}
+
+impl World {
+    fn new() -> Self {
+        let now = Instant::now();
+        let mut connection = connected(now);
+        connection.follow(workspace("w"), Sequence(1));
+        Self { now, connection, head: 1, oldest: 1, database: 0, known: (1, 0), sending: None }
+    }
+
+    fn take(&mut self, step: &Step) {
+        let generation = self.connection.generation();
+        match step {
+            Step::Change => self.head += 1,
+            Step::Prune => self.oldest = self.head,
+            Step::Restore => {
+                self.connection.lost(generation, "gone", self.now);
+                (self.head, self.oldest, self.sending) = (self.head / 2 + 1, 1, None);
+                self.database += 1;
+            }
+            Step::Lose => {
+                self.sending = None;
+                self.connection.lost(generation, "gone", self.now);
+                self.connection.failed(generation, failure(true), self.now);
+            }
+            Step::Wait => self.now += Duration::from_secs(6),
+            Step::Hear => self.hear(),
+            Step::Do => self.act(),
+        }
+    }
+
+    fn hear(&mut self) {
+        if let Some((generation, next)) = self.sending.filter(|(_, next)| *next <= self.head) {
+            if self.connection.event(generation, &workspace("w"), Sequence(next)) {
+                assert_eq!((next - 1, self.database), self.known, "one after another");
+                self.known.0 = next;
+            }
+            self.sending = Some((generation, next + 1));
+        }
+    }
+
+    fn act(&mut self) {
+        match self.connection.poll(self.now) {
+            Some(ConnectionRequest::Connect { generation }) => {
+                let instance = instance(&format!("d{}", self.database));
+                self.connection.connected(generation, &instance, self.now);
+            }
+            Some(ConnectionRequest::Subscribe { generation, workspace_id, since }) => {
+                if since.0 + 1 < self.oldest || since.0 > self.head {
+                    self.connection.log_pruned(generation, &workspace_id);
+                } else {
+                    self.connection.subscribed(generation, &workspace_id);
+                    self.sending = Some((generation, since.0 + 1));
+                }
+            }
+            Some(ConnectionRequest::Reload { workspace_id }) => {
+                self.known = (self.head, self.database);
+                self.connection.follow(workspace_id, Sequence(self.head));
+            }
+            Some(ConnectionRequest::Disconnect { .. } | ConnectionRequest::Unsubscribe { .. }) | None => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whoever hears every event that `event` lets through, and loads everything when told to, knows all.
+    #[test]
+    fn nothing_is_missed(steps in proptest::collection::vec(prop_oneof![
+        4 => Just(Step::Change),
+        1 => Just(Step::Prune),
+        1 => Just(Step::Restore),
+        2 => Just(Step::Lose),
+        6 => Just(Step::Do),
+        6 => Just(Step::Hear),
+        2 => Just(Step::Wait),
+    ], 1..200)) {
+        let mut world = World::new();
+        for step in &steps {
+            world.take(step);
+        }
+        for _ in 0..50 {
+            world.take(&Step::Wait);
+            world.take(&Step::Do);
+        }
+        let heard_at_most = world.head;
+        for _ in 0..=heard_at_most {
+            world.take(&Step::Hear);
+        }
+        prop_assert_eq!(world.known, (world.head, world.database));
+    }
+}
