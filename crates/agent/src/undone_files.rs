@@ -4,21 +4,23 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use instructions::kept_files;
+
 /// Removes what was set aside longer ago than this, and says of how many commands.
 pub(crate) fn prune(directory: &Path, age: Duration) -> u64 {
-    let Ok(entries) = fs::read_dir(directory) else { return 0 };
     let now = SystemTime::now();
     let mut pruned = 0;
-    for entry in entries.flatten() {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    // Six letters and digits, as whoever sets files aside names their directory.
+    let is_ours = |name: &str| name.len() == 6 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    for path in kept_files(directory, is_ours) {
+        let modified = path.symlink_metadata().and_then(|metadata| metadata.modified());
         let is_old = modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|old| old >= age));
         if !is_old {
             continue;
         }
-        match fs::remove_dir_all(entry.path()) {
+        match fs::remove_dir_all(&path) {
             Ok(()) => pruned += 1,
             Err(error) => {
-                let path = entry.path();
                 tracing::warn!(%error, path = %path.display(), "files that were set aside could not be removed");
             }
         }
@@ -33,14 +35,17 @@ mod tests {
     #[test]
     fn what_was_set_aside_long_ago_is_removed() {
         let holder = tempfile::tempdir().unwrap();
-        for name in ["old", "new"] {
+        for name in ["oldOne", "newOne", "somebody-elses"] {
             fs::create_dir_all(holder.path().join(name).join("sub")).unwrap();
         }
         let day = Duration::from_secs(86_400);
-        let old = fs::File::open(holder.path().join("old")).unwrap();
-        old.set_modified(SystemTime::now() - 2 * day).unwrap();
+        for name in ["oldOne", "somebody-elses"] {
+            let old = fs::File::open(holder.path().join(name)).unwrap();
+            old.set_modified(SystemTime::now() - 2 * day).unwrap();
+        }
         assert_eq!(prune(holder.path(), day), 1);
-        assert!(!holder.path().join("old").exists() && holder.path().join("new/sub").exists());
+        assert!(!holder.path().join("oldOne").exists() && holder.path().join("newOne/sub").exists());
+        assert!(holder.path().join("somebody-elses/sub").exists());
         assert_eq!(prune(&holder.path().join("missing"), day), 0);
     }
 }

@@ -127,6 +127,31 @@ fn what_the_agent_does_not_load_comes_at_its_start() {
 }
 
 #[test]
+fn only_old_sessions_are_removed_and_nothing_through_a_link() {
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(90 * 24 * 60 * 60);
+    let write_old = |path: PathBuf| {
+        let file = std::fs::File::create(path).unwrap();
+        file.set_modified(long_ago).unwrap();
+    };
+    let session = format!("{}.json", "0".repeat(64));
+    for is_linked in [false, true] {
+        let project = Project::new("claude-code", TREE);
+        let (sessions, victim) = (project.sessions(), project.root.join("victim"));
+        std::fs::create_dir(&victim).unwrap();
+        if is_linked {
+            std::os::unix::fs::symlink(&victim, &sessions).unwrap();
+        } else {
+            std::fs::create_dir_all(&sessions).unwrap();
+        }
+        write_old(sessions.join("passwd"));
+        write_old(sessions.join(&session));
+        project.reading("sub/deep/x.rs");
+        assert!(sessions.join("passwd").exists(), "it is none of ours");
+        assert_eq!(sessions.join(&session).exists(), is_linked);
+    }
+}
+
+#[test]
 fn the_same_text_under_another_name_is_not_told_again() {
     let imported = [("CLAUDE.md", "@AGENTS.md\n"), ("AGENTS.md", "ROOT RULES\n")];
     assert_eq!(Project::new("claude-code", &imported).event("SessionStart", "startup"), "");

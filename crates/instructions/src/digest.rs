@@ -21,6 +21,11 @@ impl ContentHash {
         Self(hex(digest))
     }
 
+    /// Whether a text is a digest as this type writes it.
+    pub fn is_one(text: &str) -> bool {
+        text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    }
+
     /// Takes what was stored for what it says; a wrong one is found when it is compared.
     pub fn from_stored(hex: String) -> Self {
         Self(hex)

@@ -35,6 +35,7 @@ mod front_matter;
 mod frozen;
 mod git;
 mod git_hooks;
+mod kept_files;
 mod markup;
 mod mentions;
 mod named_imports;
@@ -70,6 +71,7 @@ pub use digest::{ContentHash, hex};
 pub use front_matter::{Audience, audience_of};
 pub use frozen::{FrozenChange, FrozenFile};
 pub use git_hooks::git_places;
+pub use kept_files::{is_named_by_digest, kept_files};
 pub use named_imports::{NamedImport, named_imports};
 pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,

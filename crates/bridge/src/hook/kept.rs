@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use instructions::{
     ContentHash, FileSettings, InitialChain, InstructionFile, PreparedSession, Request, Session, SessionFile,
-    resolve,
+    is_named_by_digest, kept_files, resolve,
 };
 
 use super::HookError;
@@ -150,13 +150,13 @@ fn make_private(directory: &Path) -> Result<(), HookError> {
 
 /// Removes sessions that nobody has used for long. Whatever fails is tried again by the next session.
 fn remove_old(directory: &Path) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
     let now = SystemTime::now();
-    for entry in entries.take(MAX_LOOKED_AT).flatten() {
-        let age = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+    let is_ours = |name: &str| is_named_by_digest(name, &[".json", ".json.lock"]);
+    for path in kept_files(directory, is_ours).take(MAX_LOOKED_AT) {
+        let age = path.symlink_metadata().and_then(|metadata| metadata.modified()).ok();
         let age = age.and_then(|modified| now.duration_since(modified).ok());
         if age.is_some_and(|age| age > KEPT) {
-            let _ = fs::remove_file(entry.path());
+            let _ = fs::remove_file(path);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use instructions::ContentHash;
+use instructions::{ContentHash, is_named_by_digest, kept_files};
 use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -185,12 +185,10 @@ impl TrustFile {
     fn forget_copies(&self, trusted: &Trusted) {
         let needed: std::collections::HashSet<&str> =
             trusted.skills().flat_map(|skill| &skill.files).map(|file| file.sha256.as_str()).collect();
-        let Ok(entries) = fs::read_dir(&self.copies) else { return };
-        for entry in entries.flatten() {
-            if entry.file_name().to_str().is_none_or(|name| !needed.contains(name)) {
-                // A copy that stays is only a waste of room.
-                let _ = fs::remove_file(entry.path());
-            }
+        let is_left_over = |name: &str| is_named_by_digest(name, &[""]) && !needed.contains(name);
+        for path in kept_files(&self.copies, is_left_over) {
+            // A copy that stays is only a waste of room.
+            let _ = fs::remove_file(path);
         }
     }
 }
