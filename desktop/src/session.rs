@@ -1,22 +1,19 @@
 //! What all views share: the way to the gateway, the state of the connection, and the workspace that is open.
 
+mod changes;
+mod tree;
+
 use std::rc::Rc;
 
-use client::{ClientError, Notification};
+use client::{ClientError, LiveTree, Notification, Scope};
 use gpui_kit::{Context, EventEmitter, Task};
 use protocol::method::{WorkspaceList, WorkspaceListParams};
-use protocol::{FolderId, InstanceId, Method, ThreadId, Workspace, WorkspaceId};
+use protocol::{InstanceId, Method, ThreadId, Workspace, WorkspaceId};
 use tokio::sync::mpsc;
 
 use crate::bridge::{Gateway, Incoming, Link};
+use crate::drafts::Drafts;
 use crate::places::Places;
-
-/// The place of a document in the open workspace: the root, or a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Scope {
-    /// None for the root.
-    pub folder_id: Option<FolderId>,
-}
 
 /// What an effective document is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,10 +55,15 @@ pub enum SessionEvent {
 pub struct Session {
     gateway: Gateway,
     places: Places,
+    /// Where drafts are kept; why they cannot be where they cannot.
+    drafts: Result<Drafts, String>,
     link: Link,
     instance: Option<InstanceId>,
     workspaces: Vec<Workspace>,
     workspace: Option<Workspace>,
+    tree: Option<LiveTree>,
+    /// Whether the changes of the open workspace are followed.
+    followed: bool,
     _incoming: Task<()>,
 }
 
@@ -81,13 +83,17 @@ impl Session {
                 }
             }
         });
+        let drafts = Drafts::open(&places.state).map_err(|error| error.to_string());
         Self {
             gateway,
             places,
+            drafts,
             link: Link::Idle,
             instance: None,
             workspaces: Vec::new(),
             workspace: None,
+            tree: None,
+            followed: false,
             _incoming: task,
         }
     }
@@ -98,6 +104,10 @@ impl Session {
 
     pub fn places(&self) -> &Places {
         &self.places
+    }
+
+    pub fn drafts(&self) -> Result<&Drafts, &str> {
+        self.drafts.as_ref().map_err(String::as_str)
     }
 
     pub fn link(&self) -> &Link {
@@ -162,9 +172,11 @@ impl Session {
                 }
             }
             Incoming::Notification(notification) => {
+                self.note_change(&notification, cx);
                 cx.emit(SessionEvent::Notification(Rc::new(notification)));
             }
             Incoming::Reload => {
+                self.reload_tree(cx);
                 cx.emit(SessionEvent::Reload);
             }
         }
@@ -175,6 +187,7 @@ impl Session {
     pub fn connect(&mut self, target: client::Target, cx: &mut Context<Self>) {
         self.workspaces.clear();
         self.workspace = None;
+        self.tree = None;
         self.instance = None;
         self.gateway.connect(target);
         cx.emit(SessionEvent::Workspaces);
@@ -185,6 +198,7 @@ impl Session {
     pub fn open_workspace(&mut self, id: &WorkspaceId, cx: &mut Context<Self>) {
         let Some(workspace) = self.workspaces.iter().find(|workspace| workspace.id == *id) else { return };
         self.workspace = Some(workspace.clone());
+        self.start_tree(cx);
         cx.emit(SessionEvent::Workspaces);
         cx.notify();
     }
@@ -205,6 +219,11 @@ impl Session {
         let open = self.workspace_id().cloned();
         let still = self.workspaces.iter().find(|workspace| Some(&workspace.id) == open.as_ref());
         self.workspace = still.or(self.workspaces.first()).cloned();
+        if self.workspace_id().cloned() != open || self.tree.is_none() {
+            self.start_tree(cx);
+        } else {
+            self.resume_tree(cx);
+        }
         cx.emit(SessionEvent::Workspaces);
         cx.notify();
     }

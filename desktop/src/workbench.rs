@@ -1,43 +1,525 @@
 //! The window: the sidebar, what is open beside it, and the line at the bottom.
 
-use gpui_kit::component::{ActiveTheme as _, h_flex, status_bar::StatusBar, v_flex};
-use gpui_kit::prelude::*;
-use gpui_kit::{Context, Entity, Subscription, Window, div};
+mod page;
+mod welcome;
 
+use client::{GatewayPlace, RowKey, Scope, Target};
+use gpui_kit::component::button::{Button, ButtonVariants as _};
+use gpui_kit::component::notification::Notification;
+use gpui_kit::component::status_bar::StatusBar;
+use gpui_kit::component::{
+    ActiveTheme as _, Icon, Sizable as _, TitleBar, WindowExt as _, h_flex, h_resizable, resizable_panel,
+    v_flex,
+};
+use gpui_kit::prelude::*;
+use gpui_kit::{
+    App, Context, Entity, FocusHandle, Focusable, Hsla, Role, SharedString, Subscription, Task,
+    TestSupportExt as _, Window, div, px,
+};
+
+use self::page::Page;
+use crate::actions::{self, *};
+use crate::appearance;
+use crate::ask::{self, Field};
 use crate::bridge::Link;
-use crate::session::{Session, SessionEvent};
-use crate::strings;
+use crate::document::DocumentEditor;
+use crate::icons::IconName;
+use crate::session::{Place, Session, SessionEvent};
+use crate::settings::{Appearance, Settings};
+use crate::sidebar::Sidebar;
+use crate::strings::{self, link as link_words};
+use crate::tokens;
 
 pub struct Workbench {
     session: Entity<Session>,
+    sidebar: Entity<Sidebar>,
+    /// What is open; none when nothing is.
+    page: Option<Page>,
+    /// Editors that are no longer shown and have something to save.
+    leaving: Vec<Entity<DocumentEditor>>,
+    settings: Settings,
+    focus: FocusHandle,
+    /// Whether a gateway was started and has not answered yet.
+    starting: bool,
+    _tasks: Vec<Task<()>>,
     _subscriptions: Vec<Subscription>,
 }
 
+impl Focusable for Workbench {
+    fn focus_handle(&self, _: &App) -> FocusHandle {
+        self.focus.clone()
+    }
+}
+
 impl Workbench {
-    pub fn new(session: Entity<Session>, _window: &mut Window, cx: &mut Context<Self>) -> Self {
-        let subscriptions = vec![cx.subscribe(&session, |_, _, _: &SessionEvent, cx| cx.notify())];
-        Self { session, _subscriptions: subscriptions }
+    pub fn new(
+        session: Entity<Session>,
+        settings: Settings,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+    ) -> Self {
+        let sidebar = cx.new(|cx| Sidebar::new(session.clone(), window, cx));
+        let subscriptions = vec![
+            cx.subscribe_in(&session, window, Self::on_session),
+            // Keys must lead somewhere, also after what had them is gone.
+            cx.on_focus_lost(window, |this, window, cx| match &this.page {
+                Some(page) => page.focus_handle(cx).focus(window, cx),
+                None => this.sidebar.focus_handle(cx).focus(window, cx),
+            }),
+            cx.observe_window_appearance(window, |this, window, cx| {
+                appearance::apply(&this.settings, window, cx)
+            }),
+        ];
+        appearance::apply(&settings, window, cx);
+        let this = cx.weak_entity();
+        window.on_window_should_close(cx, move |window, cx| {
+            this.update(cx, |this, cx| this.may_close(window, cx)).unwrap_or(true)
+        });
+        sidebar.focus_handle(cx).focus(window, cx);
+        Self {
+            session,
+            sidebar,
+            page: None,
+            leaving: Vec::new(),
+            settings,
+            focus: cx.focus_handle(),
+            starting: false,
+            _tasks: Vec::new(),
+            _subscriptions: subscriptions,
+        }
     }
 
     pub fn session(&self) -> &Entity<Session> {
         &self.session
     }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The editor that is shown.
+    pub fn document(&self) -> Option<&Entity<DocumentEditor>> {
+        self.page.as_ref()?.document()
+    }
+
+    fn on_session(
+        &mut self,
+        session: &Entity<Session>,
+        event: &SessionEvent,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+    ) {
+        match event {
+            SessionEvent::Open(place) => self.open(place.clone(), window, cx),
+            SessionEvent::Problem(problem) => {
+                window.push_notification(Notification::error(problem.clone()), cx);
+            }
+            SessionEvent::Link if session.read(cx).link().is_connected() => self.starting = false,
+            SessionEvent::Workspaces => self.close_foreign(window, cx),
+            _ => {}
+        }
+        self.leaving.retain(|editor| !editor.read(cx).is_settled());
+        cx.notify();
+    }
+
+    /// Shows something in the main area.
+    pub fn open(&mut self, place: Place, window: &mut Window, cx: &mut Context<Self>) {
+        if self.page.as_ref().map(Page::place) != Some(&place) {
+            self.leave(window, cx);
+            self.page = match place {
+                Place::Document(scope) => self.open_document(scope, window, cx),
+                place => Page::open(&self.session, place, window, cx),
+            };
+        }
+        self.focus_page(window, cx);
+        cx.notify();
+    }
+
+    fn focus_page(&self, window: &mut Window, cx: &mut Context<Self>) {
+        if let Some(page) = &self.page {
+            page.focus_handle(cx).focus(window, cx);
+        }
+    }
+
+    fn open_document(&mut self, scope: Scope, window: &mut Window, cx: &mut Context<Self>) -> Option<Page> {
+        let workspace_id = self.session.read(cx).workspace_id().cloned()?;
+        self.session.update(cx, |session, cx| {
+            session.change_tree(cx, |tree| {
+                tree.open_editor(scope.clone());
+                tree.reveal(RowKey::Document(scope.clone()));
+            });
+        });
+        // One that still saves is taken up again: two editors of one document would be in conflict with each other.
+        let same = |editor: &Entity<DocumentEditor>| {
+            let editor = editor.read(cx);
+            editor.scope() == &scope && editor.workspace_id() == &workspace_id
+        };
+        let editor = match self.leaving.iter().position(same) {
+            Some(index) => self.leaving.swap_remove(index),
+            None => {
+                let session = self.session.clone();
+                cx.new(|cx| DocumentEditor::new(session, workspace_id, scope, window, cx))
+            }
+        };
+        Some(Page::of_document(editor, cx))
+    }
+
+    /// Leaves what is shown; an editor stays alive until everything is saved.
+    fn leave(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let Some(editor) = self.document().cloned() else { return };
+        self.page = None;
+        editor.update(cx, |editor, cx| editor.leave(window, cx));
+        let scope = editor.read(cx).scope().clone();
+        self.session.update(cx, |session, cx| session.change_tree(cx, |tree| tree.close_editor(&scope)));
+        if !editor.read(cx).is_settled() {
+            self.leaving.push(editor);
+        }
+    }
+
+    /// What belongs to a workspace that is no longer open is left.
+    fn close_foreign(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let open = self.session.read(cx).workspace_id().cloned();
+        let page = self.page.as_ref().and_then(Page::workspace_id);
+        if page.is_some_and(|id| Some(id) != open.as_ref()) {
+            self.leave(window, cx);
+            self.page = None;
+        }
+    }
+
+    /// What is typed is kept in a file in any case; where the gateway is there, it is saved first.
+    fn may_close(&mut self, window: &mut Window, cx: &mut Context<Self>) -> bool {
+        self.leave(window, cx);
+        let saving = self.session.read(cx).link().is_connected() && !self.leaving.is_empty();
+        if !saving {
+            return true;
+        }
+        let task = cx.spawn_in(window, async move |this, cx| {
+            // Long enough for a save; a conflict waits for the next start.
+            for _ in 0..40 {
+                cx.background_executor().timer(std::time::Duration::from_millis(50)).await;
+                let done = this.update(cx, |this, cx| {
+                    this.leaving.retain(|editor| !editor.read(cx).is_settled());
+                    this.leaving.is_empty()
+                });
+                if done.unwrap_or(true) {
+                    break;
+                }
+            }
+            cx.update(|window, _| window.remove_window()).ok();
+        });
+        self._tasks.push(task);
+        false
+    }
+
+    pub(crate) fn change_settings(
+        &mut self,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+        change: impl FnOnce(&mut Settings),
+    ) {
+        change(&mut self.settings);
+        let state = self.session.read(cx).places().state.clone();
+        if let Err(error) = self.settings.store(&state) {
+            window.push_notification(Notification::error(error.to_string()), cx);
+        }
+        appearance::apply(&self.settings, window, cx);
+        cx.notify();
+    }
+
+    /// Connects to a gateway of the list, or to this machine's.
+    pub(crate) fn use_gateway(&mut self, name: Option<String>, window: &mut Window, cx: &mut Context<Self>) {
+        self.leave(window, cx);
+        // They would talk to the other gateway. What they have not saved is in their drafts.
+        self.leaving.clear();
+        self.change_settings(window, cx, |settings| settings.gateway = name);
+        let connecting = connect(&self.session, &self.settings, cx);
+        self._tasks.push(connecting);
+    }
+
+    fn zoom(&mut self, step: i8, window: &mut Window, cx: &mut Context<Self>) {
+        self.change_settings(window, cx, |settings| {
+            let (low, high) = (*appearance::ZOOM.start(), *appearance::ZOOM.end());
+            settings.zoom = if step == 0 { 0 } else { (settings.zoom + step).clamp(low, high) };
+        });
+    }
+
+    fn toggle_theme(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let next = if cx.theme().is_dark() { Appearance::Light } else { Appearance::Dark };
+        self.change_settings(window, cx, |settings| settings.appearance = next);
+    }
+
+    fn start_gateway(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let places = self.session.read(cx).places().clone();
+        match crate::local_gateway::find_and_start(&places.data, &places.state.join("gateway.log")) {
+            Ok(mut child) => {
+                self.starting = true;
+                self.session.read(cx).gateway().retry();
+                // Whoever starts a process has to hear of its end.
+                std::thread::spawn(move || child.wait());
+            }
+            Err(error) => window.push_notification(Notification::error(error.to_string()), cx),
+        }
+        cx.notify();
+    }
+
+    fn new_workspace(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        use strings::ask as questions;
+        let session = self.session.clone();
+        let fields = vec![
+            Field::new("workspace-name", questions::WORKSPACE_NAME),
+            Field::new("workspace-root", questions::WORKSPACE_ROOT).optional(),
+        ];
+        ask::texts(questions::NEW_WORKSPACE, questions::CREATE, fields, window, cx, move |texts, _, cx| {
+            let mut texts = texts.into_iter();
+            let name = texts.next().unwrap_or_default();
+            let root = texts.next().filter(|root| !root.is_empty());
+            session.update(cx, |session, cx| session.create_workspace(name, root, cx));
+        });
+    }
+
+    fn show_keys(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        window.open_dialog(cx, |dialog, _, cx| {
+            let muted = cx.theme().muted_foreground;
+            let groups = actions::listed().into_iter().map(|(title, keys)| {
+                v_flex()
+                    .gap_1()
+                    .child(div().text_sm().font_weight(gpui_kit::FontWeight::MEDIUM).child(title))
+                    .children(keys.into_iter().map(|(key, what)| {
+                        h_flex()
+                            .gap_2()
+                            .text_sm()
+                            .child(div().w(px(190.)).text_color(muted).child(shown_key(key)))
+                            .child(what)
+                    }))
+            });
+            dialog
+                .w(px(520.))
+                .title(strings::keys::TITLE)
+                .child(v_flex().id("keys").gap_4().max_h(px(520.)).overflow_y_scroll().children(groups))
+        });
+    }
+
+    fn title_bar(&self, cx: &mut Context<Self>) -> impl IntoElement + use<> {
+        let button = |id: &'static str, icon: IconName, tip: &'static str| {
+            Button::new(id).ghost().small().icon(Icon::new(icon)).tooltip(tip)
+        };
+        let theme = if cx.theme().is_dark() { IconName::Sun } else { IconName::Moon };
+        TitleBar::new()
+            .child(
+                h_flex()
+                    .gap_2()
+                    .text_sm()
+                    .child(Icon::new(IconName::BookOpenText).small())
+                    .child(strings::APPLICATION),
+            )
+            .child(
+                h_flex()
+                    .pr_2()
+                    .gap_1()
+                    .child(
+                        button("keys", IconName::Keyboard, strings::theme::KEYS_TIP)
+                            .on_click(cx.listener(|this, _, window, cx| this.show_keys(window, cx))),
+                    )
+                    .child(
+                        button("theme", theme, strings::theme::TIP)
+                            .on_click(cx.listener(|this, _, window, cx| this.toggle_theme(window, cx))),
+                    ),
+            )
+    }
+
+    fn link_line(&self, cx: &mut Context<Self>) -> impl IntoElement + use<> {
+        let theme = cx.theme();
+        let muted = theme.muted_foreground;
+        let link = self.session.read(cx).link().clone();
+        let (icon, color, text): (IconName, Hsla, String) = match &link {
+            Link::Idle => (IconName::Plug, muted, link_words::IDLE.to_owned()),
+            _ if self.starting => (IconName::Loader, muted, link_words::STARTING.to_owned()),
+            Link::Connecting => (IconName::Loader, muted, link_words::CONNECTING.to_owned()),
+            Link::Connected { server, .. } => {
+                (IconName::PlugZap, theme.success, format!("{} · {server}", link_words::CONNECTED))
+            }
+            Link::Waiting { not_running: true, .. } => {
+                (IconName::ServerOff, theme.warning, link_words::NOT_RUNNING.to_owned())
+            }
+            Link::Waiting { reason, .. } => {
+                (IconName::WifiOff, theme.warning, format!("{}: {reason}", link_words::LOST))
+            }
+            Link::Refused { reason } => {
+                (IconName::CircleX, theme.danger, format!("{}: {reason}", link_words::REFUSED))
+            }
+        };
+        let text = SharedString::from(text);
+        let stuck = matches!(link, Link::Waiting { .. } | Link::Refused { .. });
+        let can_start = matches!(link, Link::Waiting { not_running: true, .. }) && !self.starting;
+        h_flex()
+            .gap_2()
+            .child(Icon::new(icon).xsmall().text_color(color))
+            .child(div().id("link").role(Role::Status).aria_label(text.clone()).test_support().child(text))
+            .when(stuck, |this| {
+                this.child(
+                    Button::new("retry-link")
+                        .xsmall()
+                        .ghost()
+                        .label(link_words::RETRY)
+                        .on_click(cx.listener(|this, _, _, cx| this.session.read(cx).gateway().retry())),
+                )
+            })
+            .when(can_start, |this| {
+                this.child(
+                    Button::new("start-gateway-here")
+                        .xsmall()
+                        .ghost()
+                        .label(link_words::START)
+                        .tooltip(link_words::START_TIP)
+                        .on_click(cx.listener(|this, _, window, cx| this.start_gateway(window, cx))),
+                )
+            })
+    }
+}
+
+/// Connects a session to the gateway that the settings name.
+pub(crate) fn connect(session: &Entity<Session>, settings: &Settings, cx: &mut App) -> Task<()> {
+    let places = session.read(cx).places().clone();
+    let chosen = settings.gateway.as_ref();
+    let entry = chosen.and_then(|name| settings.gateways.get(name)).cloned();
+    let session = session.clone();
+    let Some(entry) = entry else {
+        session.update(cx, |session, cx| session.connect(Target::Local { data: places.data }, cx));
+        return Task::ready(());
+    };
+    let finding = match &entry.place {
+        GatewayPlace::Address(url) => tokens::find(&places.state, url, cx),
+        GatewayPlace::Local(_) => Task::ready(None),
+    };
+    cx.spawn(async move |cx| {
+        let token = finding.await;
+        session.update(cx, |session, cx| match entry.place.target(token) {
+            Some(target) => session.connect(target, cx),
+            None => cx.emit(SessionEvent::Problem(strings::gateways::NO_TOKEN.to_owned())),
+        });
+    })
+}
+
+/// A key as people know it.
+fn shown_key(key: &str) -> String {
+    let main = if cfg!(target_os = "macos") { "⌘" } else { "Ctrl" };
+    let words = key.split('-').map(|part| match part {
+        "secondary" => main.to_owned(),
+        // The key of the minus sign itself.
+        "" => "−".to_owned(),
+        part => {
+            let mut letters = part.chars();
+            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+            first.into_iter().chain(letters).collect()
+        }
+    });
+    let mut words: Vec<String> = words.collect();
+    words.dedup();
+    words.join("+")
 }
 
 impl Render for Workbench {
-    fn render(&mut self, _: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
-        let session = self.session.read(cx);
-        let link = match session.link() {
-            Link::Connecting => strings::CONNECTING,
-            Link::Connected { .. } => strings::CONNECTED,
-            _ => strings::NOT_CONNECTED,
-        };
-        let names = session.workspaces().iter().map(|workspace| workspace.name.clone());
+    fn render(&mut self, window: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
+        let main = self.main_area(window, cx);
         v_flex()
+            .id("workbench")
+            .key_context(actions::WORKBENCH)
+            .track_focus(&self.focus)
             .size_full()
             .bg(cx.theme().background)
             .text_color(cx.theme().foreground)
-            .child(h_flex().flex_1().children(names.map(|name| div().p_2().child(name))))
-            .child(StatusBar::new().left(link))
+            .on_action(cx.listener(|_, _: &Quit, _, cx| cx.quit()))
+            .on_action(cx.listener(|this, _: &CloseWindow, window, cx| {
+                if this.may_close(window, cx) {
+                    window.remove_window();
+                }
+            }))
+            .on_action(cx.listener(|this, _: &NewWindow, window, cx| {
+                let places = this.session.read(cx).places().clone();
+                if let Err(error) = crate::open_window(places, cx) {
+                    window.push_notification(Notification::error(error.to_string()), cx);
+                }
+            }))
+            .on_action(cx.listener(|this, _: &ZoomIn, window, cx| this.zoom(1, window, cx)))
+            .on_action(cx.listener(|this, _: &ZoomOut, window, cx| this.zoom(-1, window, cx)))
+            .on_action(cx.listener(|this, _: &ZoomReset, window, cx| this.zoom(0, window, cx)))
+            .on_action(cx.listener(|this, _: &ToggleTheme, window, cx| this.toggle_theme(window, cx)))
+            .on_action(cx.listener(|this, _: &ShowKeys, window, cx| this.show_keys(window, cx)))
+            .on_action(cx.listener(|this, _: &Reconnect, _, cx| this.session.read(cx).gateway().retry()))
+            .on_action(cx.listener(|this, _: &StartGateway, window, cx| this.start_gateway(window, cx)))
+            .on_action(cx.listener(|this, _: &NewWorkspace, window, cx| this.new_workspace(window, cx)))
+            .on_action(
+                cx.listener(|this, _: &ShowGateways, window, cx| this.open(Place::Gateways, window, cx)),
+            )
+            .on_action(cx.listener(|this, _: &ShowCompare, window, cx| this.open(Place::Compare, window, cx)))
+            .on_action(cx.listener(|this, _: &FocusSidebar, window, cx| {
+                this.sidebar.focus_handle(cx).focus(window, cx);
+            }))
+            .on_action(cx.listener(|this, _: &FocusMain, window, cx| this.focus_page(window, cx)))
+            .on_action(cx.listener(|this, _: &FocusFilter, window, cx| {
+                this.sidebar.update(cx, |sidebar, cx| sidebar.focus_filter(window, cx));
+            }))
+            .on_action(cx.listener(|this, _: &NewDocument, _, cx| {
+                this.sidebar.update(cx, |sidebar, cx| sidebar.new_document(cx));
+            }))
+            .on_action(cx.listener(|this, _: &NewFolder, window, cx| {
+                this.sidebar.update(cx, |sidebar, cx| sidebar.new_folder_here(window, cx));
+            }))
+            .on_action(cx.listener(|this, _: &NewThread, window, cx| {
+                this.sidebar.update(cx, |sidebar, cx| sidebar.new_thread_here(window, cx));
+            }))
+            .on_action(cx.listener(|this, _: &ShowHistory, window, cx| {
+                match this.page.as_ref().and_then(Page::scope) {
+                    Some(scope) => this.open(Place::History(scope), window, cx),
+                    None => this.sidebar.update(cx, |sidebar, cx| sidebar.history_here(cx)),
+                }
+            }))
+            .on_action(cx.listener(|this, _: &ShowEffective, window, cx| {
+                match this.page.as_ref().and_then(Page::subject) {
+                    Some(subject) => this.open(Place::Effective(subject), window, cx),
+                    None => this.sidebar.update(cx, |sidebar, cx| sidebar.effective_here(cx)),
+                }
+            }))
+            .on_action(cx.listener(|this, _: &ShowPrompt, window, cx| {
+                match this.page.as_ref().and_then(Page::thread) {
+                    Some(thread) => this.open(Place::Prompt(thread), window, cx),
+                    None => this.sidebar.update(cx, |sidebar, cx| sidebar.prompt_here(cx)),
+                }
+            }))
+            .child(self.title_bar(cx))
+            .child(
+                div().flex_1().min_h_0().child(
+                    h_resizable("panels")
+                        .child(
+                            resizable_panel()
+                                .size(px(280.))
+                                .size_range(px(180.)..px(560.))
+                                .child(self.sidebar.clone()),
+                        )
+                        .child(resizable_panel().child(main)),
+                ),
+            )
+            .child(
+                StatusBar::new().left(self.link_line(cx)).right(
+                    Button::new("gateways")
+                        .xsmall()
+                        .ghost()
+                        .label(link_words::CHOOSE)
+                        .on_click(cx.listener(|this, _, window, cx| this.open(Place::Gateways, window, cx))),
+                ),
+            )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_for_people() {
+        let main = if cfg!(target_os = "macos") { "⌘" } else { "Ctrl" };
+        assert_eq!(shown_key("secondary-shift-n"), format!("{main}+Shift+N"));
+        assert_eq!(shown_key("secondary--"), format!("{main}+−"));
+        assert_eq!(shown_key("f2"), "F2");
     }
 }

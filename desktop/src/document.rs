@@ -1,0 +1,466 @@
+//! The editor of a scope's own document, in the main area. It draws what [`client::Editing`] says and feeds it with what the
+//! user types, what the gateway answers and what time it is.
+
+mod conflict;
+mod find;
+mod inherited;
+mod status;
+
+use client::{ClientError, DraftChange, Editing, EditingRequest, EditingStatus, Failure, Save, Scope};
+use gpui_kit::component::button::{Button, ButtonVariants as _};
+use gpui_kit::component::input::{Editor, EditorState, InputEvent};
+use gpui_kit::component::{
+    ActiveTheme as _, Icon, Sizable as _, h_flex, h_resizable, resizable_panel, v_flex, v_resizable,
+};
+use gpui_kit::prelude::*;
+use gpui_kit::{
+    App, ClipboardItem, Context, Entity, FocusHandle, Focusable, SharedString, Subscription, Task, Window,
+    div, px,
+};
+use protocol::method::{DocumentGet, DocumentSave, DocumentSaveParams, DocumentScopeParams};
+use protocol::notification::{DocumentChanged, Notification as _};
+use protocol::{ErrorKind, WorkspaceId};
+
+use self::find::FindBar;
+use self::inherited::Inherited;
+use crate::actions::{self, *};
+use crate::drafts::DraftFile;
+use crate::icons::IconName;
+use crate::session::{Place, Session, SessionEvent, Subject};
+use crate::strings::{self, editor as words};
+
+pub struct DocumentEditor {
+    session: Entity<Session>,
+    workspace_id: WorkspaceId,
+    scope: Scope,
+    editing: Editing,
+    editor: Entity<EditorState>,
+    /// The epoch of the text that the editor shows.
+    epoch: u64,
+    draft: Option<DraftFile>,
+    /// Why drafts cannot be kept, once.
+    draft_problem: Option<String>,
+    inherited: Inherited,
+    show_inherited: bool,
+    find: FindBar,
+    was_connected: bool,
+    timer: Option<Task<()>>,
+    _subscriptions: Vec<Subscription>,
+}
+
+impl Focusable for DocumentEditor {
+    fn focus_handle(&self, cx: &App) -> FocusHandle {
+        self.editor.focus_handle(cx)
+    }
+}
+
+impl DocumentEditor {
+    /// Opens the document of a scope; it need not exist.
+    pub fn new(
+        session: Entity<Session>,
+        workspace_id: WorkspaceId,
+        scope: Scope,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+    ) -> Self {
+        let editor = cx.new(|cx| {
+            EditorState::new(window, cx)
+                .language("markdown")
+                .line_number(true)
+                .soft_wrap(true)
+                .folding(false)
+                .searchable(false)
+                .placeholder(words::PLACEHOLDER)
+        });
+        let subscriptions = vec![
+            cx.subscribe_in(&editor, window, Self::on_input),
+            cx.subscribe_in(&session, window, Self::on_session),
+        ];
+        let shared = session.read(cx);
+        let (draft, mut draft_problem) = match (shared.instance(), shared.drafts()) {
+            (Some(instance), Ok(drafts)) => (Some(drafts.of(instance, &workspace_id, &scope)), None),
+            (_, Err(problem)) => (None, Some(problem.to_owned())),
+            (None, Ok(_)) => (None, None),
+        };
+        let left = draft.as_ref().and_then(|file| match file.load() {
+            Ok(left) => left,
+            Err(error) => {
+                draft_problem = Some(error.to_string());
+                None
+            }
+        });
+        let was_connected = shared.link().is_connected();
+        let mut this = Self {
+            session,
+            workspace_id,
+            scope,
+            editing: Editing::open(left),
+            editor,
+            epoch: 0,
+            draft,
+            draft_problem,
+            inherited: Inherited::default(),
+            show_inherited: true,
+            find: FindBar::new(window, cx),
+            was_connected,
+            timer: None,
+            _subscriptions: subscriptions,
+        };
+        if !was_connected {
+            this.editing.disconnected();
+        }
+        this.load_inherited(cx);
+        this.proceed(window, cx);
+        this
+    }
+
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    pub fn workspace_id(&self) -> &WorkspaceId {
+        &self.workspace_id
+    }
+
+    pub fn editing(&self) -> &Editing {
+        &self.editing
+    }
+
+    /// The text as the user sees it.
+    pub fn text(&self) -> &str {
+        self.editing.text()
+    }
+
+    /// Somebody looks at something else now: what is typed is saved at once.
+    pub fn leave(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let now = cx.background_executor().now();
+        self.editing.leave(now);
+        self.proceed(window, cx);
+    }
+
+    /// Whether it can be dropped without losing anything.
+    pub fn is_settled(&self) -> bool {
+        self.editing.is_settled()
+    }
+
+    fn on_input(
+        &mut self,
+        editor: &Entity<EditorState>,
+        event: &InputEvent,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+    ) {
+        match event {
+            InputEvent::Change => {
+                let text = editor.read(cx).value().to_string();
+                let now = cx.background_executor().now();
+                self.editing.edit(text, now);
+                self.proceed(window, cx);
+            }
+            InputEvent::Blur => self.leave(window, cx),
+            _ => {}
+        }
+    }
+
+    fn on_session(
+        &mut self,
+        session: &Entity<Session>,
+        event: &SessionEvent,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+    ) {
+        match event {
+            SessionEvent::Link => {
+                let connected = session.read(cx).link().is_connected();
+                if connected != self.was_connected {
+                    self.was_connected = connected;
+                    if connected {
+                        self.editing.reconnected(cx.background_executor().now());
+                        self.load_inherited(cx);
+                    } else {
+                        self.editing.disconnected();
+                    }
+                    self.proceed(window, cx);
+                }
+            }
+            SessionEvent::Reload => {
+                // What is at the gateway has to be looked at again, as after a lost connection.
+                self.editing.disconnected();
+                self.editing.reconnected(cx.background_executor().now());
+                self.load_inherited(cx);
+                self.proceed(window, cx);
+            }
+            SessionEvent::Notification(notification) if notification.method == DocumentChanged::NAME => {
+                let Ok(change) = serde_json::from_str::<DocumentChanged>(notification.params.get()) else {
+                    return;
+                };
+                if change.workspace_id != self.workspace_id {
+                    return;
+                }
+                if change.folder_id == self.scope {
+                    self.editing.remote_changed(change.summary.as_ref());
+                    self.proceed(window, cx);
+                } else if change.effective_changed {
+                    self.load_inherited(cx);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// After every input: drafts are kept or forgotten, requests sent, the clock set, the text shown.
+    fn proceed(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let now = cx.background_executor().now();
+        while let Some(request) = self.editing.poll(now) {
+            match request {
+                EditingRequest::Save(save) => self.send(save, window, cx),
+                EditingRequest::Fetch => self.fetch(window, cx),
+            }
+        }
+        self.keep_draft();
+        self.timer = self.editing.wake_at().map(|at| {
+            let pause = at.saturating_duration_since(now);
+            cx.spawn_in(window, async move |this, cx| {
+                cx.background_executor().timer(pause).await;
+                this.update_in(cx, |this, window, cx| this.proceed(window, cx)).ok();
+            })
+        });
+        if self.editing.text_epoch() != self.epoch {
+            self.epoch = self.editing.text_epoch();
+            self.show_text(window, cx);
+        }
+        cx.notify();
+    }
+
+    /// Puts another text into the editor; the caret and the part that is seen stay where they were.
+    fn show_text(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let text = SharedString::from(self.editing.text().to_owned());
+        self.editor.update(cx, |editor, cx| {
+            if editor.value() == text {
+                return;
+            }
+            let (position, scroll) = (editor.cursor_position(), editor.scroll_offset());
+            editor.set_value(text, window, cx);
+            editor.set_cursor_position(position, window, cx);
+            editor.set_scroll_offset(scroll, cx);
+        });
+    }
+
+    fn keep_draft(&mut self) {
+        let Some(change) = self.editing.take_draft_change() else { return };
+        let Some(file) = &self.draft else { return };
+        let written = match change {
+            DraftChange::Keep(draft) => file.keep(&draft),
+            DraftChange::Forget => file.forget(),
+        };
+        self.draft_problem = written.err().map(|error| error.to_string());
+    }
+
+    fn send(&mut self, save: Save, window: &mut Window, cx: &mut Context<Self>) {
+        let params = DocumentSaveParams {
+            workspace_id: self.workspace_id.clone(),
+            folder_id: self.scope.clone(),
+            content: save.content,
+            expected_version: Some(save.expected_version),
+            save_reason: Some(save.reason),
+            message: None,
+        };
+        let call = self.session.read(cx).gateway().call::<DocumentSave>(params);
+        cx.spawn_in(window, async move |this, cx| {
+            let answer = call.await;
+            this.update_in(cx, |this, window, cx| {
+                let now = cx.background_executor().now();
+                match answer {
+                    Ok(result) => this.editing.saved(&result.doc, now),
+                    Err(ClientError::Refused(error)) if error.kind() == Some(ErrorKind::VersionConflict) => {
+                        let current = error.data.and_then(|data| data.current);
+                        this.editing.conflicted(current.as_deref(), now);
+                    }
+                    Err(error) => this.editing.failed(Failure::from(&error), now),
+                }
+                this.proceed(window, cx);
+            })
+            .ok();
+        })
+        .detach();
+    }
+
+    fn fetch(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let params =
+            DocumentScopeParams { workspace_id: self.workspace_id.clone(), folder_id: self.scope.clone() };
+        let call = self.session.read(cx).gateway().call::<DocumentGet>(params);
+        cx.spawn_in(window, async move |this, cx| {
+            let answer = call.await;
+            this.update_in(cx, |this, window, cx| {
+                let now = cx.background_executor().now();
+                match answer {
+                    Ok(result) => this.editing.fetched(result.explicit.as_ref(), now),
+                    Err(error) => this.editing.failed(Failure::from(&error), now),
+                }
+                this.proceed(window, cx);
+            })
+            .ok();
+        })
+        .detach();
+    }
+
+    fn save_now(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let now = cx.background_executor().now();
+        self.editing.save(now);
+        self.proceed(window, cx);
+    }
+
+    fn take_remote(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        if let Some(given_up) = self.editing.take_remote() {
+            // Not gone: it can be pasted back.
+            cx.write_to_clipboard(ClipboardItem::new_string(given_up));
+        }
+        self.after_choice(window, cx);
+    }
+
+    fn overwrite_remote(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let now = cx.background_executor().now();
+        self.editing.overwrite_remote(now);
+        self.after_choice(window, cx);
+    }
+
+    fn take_merge(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let now = cx.background_executor().now();
+        self.editing.take_merge(now);
+        self.after_choice(window, cx);
+    }
+
+    fn after_choice(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        self.proceed(window, cx);
+        self.editor.focus_handle(cx).focus(window, cx);
+    }
+
+    fn is_in_conflict(&self) -> bool {
+        matches!(self.editing.status(), EditingStatus::Conflict)
+    }
+
+    fn archive(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let key = client::RowKey::Document(self.scope.clone());
+        let session = self.session.clone();
+        let place = session.read(cx).path_of(&self.scope);
+        use strings::ask as questions;
+        crate::ask::confirm(
+            questions::archive_document(&place),
+            questions::ARCHIVE_DOCUMENT,
+            questions::ARCHIVE,
+            window,
+            cx,
+            move |_, cx| session.update(cx, |session, cx| session.remove_row(&key, cx)),
+        );
+    }
+
+    fn header(&self, cx: &mut Context<Self>) -> impl IntoElement {
+        let session = self.session.read(cx);
+        let workspace = session.workspace().map(|workspace| workspace.name.clone()).unwrap_or_default();
+        let path = match &self.scope {
+            Some(_) => format!("{workspace} / {} / ", session.path_of(&self.scope)),
+            None => format!("{workspace} / "),
+        };
+        let button = |id: &'static str, icon: IconName, tip: &'static str| {
+            Button::new(id).ghost().small().icon(Icon::new(icon)).tooltip(tip)
+        };
+        let scope = self.scope.clone();
+        let (history, effective) = (scope.clone(), scope);
+        h_flex()
+            .px_4()
+            .py_2()
+            .gap_1()
+            .border_b_1()
+            .border_color(cx.theme().border)
+            .child(
+                h_flex()
+                    .flex_1()
+                    .overflow_hidden()
+                    .text_sm()
+                    .child(div().text_color(cx.theme().muted_foreground).truncate().child(path))
+                    .child(
+                        div()
+                            .flex_shrink_0()
+                            .font_weight(gpui_kit::FontWeight::MEDIUM)
+                            .child(strings::DOCUMENT),
+                    ),
+            )
+            .child(
+                button("find", IconName::Search, strings::keys::FIND)
+                    .on_click(cx.listener(|this, _, window, cx| this.open_find(window, cx))),
+            )
+            .child(button("history", IconName::FileClock, strings::sidebar::HISTORY).on_click(cx.listener(
+                move |this, _, _, cx| {
+                    let place = Place::History(history.clone());
+                    this.session.update(cx, |session, cx| session.open(place, cx));
+                },
+            )))
+            .child(button("effective", IconName::Layers, strings::sidebar::EFFECTIVE).on_click(cx.listener(
+                move |this, _, _, cx| {
+                    let place = Place::Effective(Subject::Scope(effective.clone()));
+                    this.session.update(cx, |session, cx| session.open(place, cx));
+                },
+            )))
+            .child(
+                button("archive", IconName::Archive, strings::sidebar::ARCHIVE)
+                    .on_click(cx.listener(|this, _, window, cx| this.archive(window, cx))),
+            )
+            .child(
+                button("toggle-inherited", IconName::PanelRight, strings::keys::INHERITED)
+                    .toggled(self.show_inherited)
+                    .on_click(cx.listener(|this, _, _, cx| {
+                        this.show_inherited = !this.show_inherited;
+                        cx.notify();
+                    })),
+            )
+    }
+}
+
+impl Render for DocumentEditor {
+    fn render(&mut self, _: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
+        let loading = matches!(self.editing.status(), EditingStatus::Loading);
+        let editor =
+            Editor::new(&self.editor).aria_label(words::TEXT).readonly(loading).appearance(false).size_full();
+        let main =
+            v_flex().size_full().children(self.find_bar(cx)).child(div().flex_1().min_h_0().child(editor));
+        let body = if self.is_in_conflict() {
+            // The editor stays where the caret is: what is typed while somebody else saves must not go nowhere.
+            v_resizable("document-conflict")
+                .child(resizable_panel().size(px(420.)).child(self.conflict_view(cx)))
+                .child(resizable_panel().child(main))
+                .into_any_element()
+        } else if self.show_inherited {
+            h_resizable("document-panels")
+                .child(resizable_panel().child(main))
+                .child(
+                    resizable_panel()
+                        .size(px(320.))
+                        .size_range(px(200.)..px(640.))
+                        .child(self.inherited_pane(cx)),
+                )
+                .into_any_element()
+        } else {
+            main.into_any_element()
+        };
+        v_flex()
+            .id("document")
+            .key_context(actions::DOCUMENT)
+            .size_full()
+            .on_action(cx.listener(|this, _: &SaveNow, window, cx| this.save_now(window, cx)))
+            .on_action(cx.listener(|this, _: &Find, window, cx| this.open_find(window, cx)))
+            .on_action(cx.listener(|this, _: &FindNext, _, cx| this.find_next(cx)))
+            .on_action(cx.listener(|this, _: &FindPrevious, _, cx| this.find_previous(cx)))
+            .on_action(cx.listener(|this, _: &CloseFind, window, cx| this.close_find(window, cx)))
+            .on_action(cx.listener(|this, _: &TakeRemote, window, cx| this.take_remote(window, cx)))
+            .on_action(cx.listener(|this, _: &OverwriteRemote, window, cx| this.overwrite_remote(window, cx)))
+            .on_action(cx.listener(|this, _: &TakeMerge, window, cx| this.take_merge(window, cx)))
+            .on_action(cx.listener(|this, _: &ArchiveDocument, window, cx| this.archive(window, cx)))
+            .on_action(cx.listener(|this, _: &ToggleInherited, _, cx| {
+                this.show_inherited = !this.show_inherited;
+                cx.notify();
+            }))
+            .child(self.header(cx))
+            .child(div().flex_1().min_h_0().child(body))
+            .child(self.status_line(cx))
+    }
+}

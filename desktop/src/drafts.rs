@@ -1,0 +1,146 @@
+//! What was typed and is not yet at the gateway, kept on this machine so that a crash loses nothing.
+//!
+//! Several windows may edit one document, in one program or in several, and none may overwrite another's draft. So each window
+//! has a folder of its own, which it holds by a lock; what a window that is gone left in its folder is taken over by
+//! whoever opens that document next.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use client::{LocalDraft, Scope};
+use protocol::{InstanceId, WorkspaceId};
+
+use crate::files::{self, FileError};
+
+/// More windows than anybody opens.
+const MOST_FOLDERS: u32 = 1000;
+
+/// The drafts of one window.
+#[derive(Debug)]
+pub struct Drafts {
+    all: PathBuf,
+    own: PathBuf,
+    /// Held for as long as the window is there.
+    _lock: File,
+}
+
+impl Drafts {
+    /// Takes the first folder that no window holds.
+    pub fn open(state: &Path) -> io::Result<Self> {
+        let all = state.join("drafts");
+        for number in 1..=MOST_FOLDERS {
+            let own = all.join(number.to_string());
+            if let Some(lock) = lock(&own)? {
+                return Ok(Self { all, own, _lock: lock });
+            }
+        }
+        Err(io::Error::other("too many windows are open"))
+    }
+
+    /// The draft of one document: a database, a workspace, a place in it.
+    pub fn of(&self, instance: &InstanceId, workspace_id: &WorkspaceId, scope: &Scope) -> DraftFile {
+        let place = scope.as_ref().map_or_else(|| "root".to_owned(), |id| plain(id.as_str()));
+        let name = PathBuf::from(plain(instance.as_str()))
+            .join(plain(workspace_id.as_str()))
+            .join(format!("{place}.json"));
+        DraftFile { all: self.all.clone(), own: self.own.clone(), name }
+    }
+}
+
+/// Holds a folder; none when somebody else does.
+fn lock(folder: &Path) -> io::Result<Option<File>> {
+    fs::create_dir_all(folder)?;
+    let file = File::create(folder.join("lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// The file of one document's draft.
+#[derive(Debug, Clone)]
+pub struct DraftFile {
+    all: PathBuf,
+    own: PathBuf,
+    name: PathBuf,
+}
+
+impl DraftFile {
+    fn path(&self) -> PathBuf {
+        self.own.join(&self.name)
+    }
+
+    /// What a crash left behind, in this window's folder or in that of one that is gone.
+    pub fn load(&self) -> Result<Option<LocalDraft>, FileError> {
+        if let Some(draft) = files::read(&self.path())? {
+            return Ok(Some(draft));
+        }
+        let Ok(folders) = fs::read_dir(&self.all) else { return Ok(None) };
+        for folder in folders.flatten().map(|entry| entry.path()).filter(|folder| *folder != self.own) {
+            let left = folder.join(&self.name);
+            if !left.is_file() {
+                continue;
+            }
+            // Whoever still works with it keeps it.
+            let Ok(Some(_lock)) = lock(&folder) else { continue };
+            if let Some(draft) = files::read(&left)? {
+                files::write(&self.path(), &draft)?;
+                files::remove(&left)?;
+                return Ok(Some(draft));
+            }
+        }
+        Ok(None)
+    }
+
+    pub fn keep(&self, draft: &LocalDraft) -> Result<(), FileError> {
+        files::write(&self.path(), draft)
+    }
+
+    pub fn forget(&self) -> Result<(), FileError> {
+        files::remove(&self.path())
+    }
+}
+
+/// An id as the name of a file: a gateway chooses ids, and must not choose places on this machine.
+fn plain(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(text: &str) -> LocalDraft {
+        let mut editing = client::Editing::new(None);
+        editing.edit(text, std::time::Instant::now());
+        editing.draft().unwrap()
+    }
+
+    fn file(drafts: &Drafts) -> DraftFile {
+        drafts.of(&"i".parse().unwrap(), &"../w".parse().unwrap(), &None)
+    }
+
+    #[test]
+    fn windows_do_not_overwrite_each_others_drafts() {
+        let state = tempfile::tempdir().unwrap();
+        let (first, second) = (Drafts::open(state.path()).unwrap(), Drafts::open(state.path()).unwrap());
+        file(&first).keep(&draft("first")).unwrap();
+        file(&second).keep(&draft("second")).unwrap();
+        assert_eq!(file(&first).load().unwrap(), Some(draft("first")));
+        drop(second);
+        // The one that is gone left something, which a new window takes over, whichever folder it has.
+        file(&first).forget().unwrap();
+        assert_eq!(file(&first).load().unwrap(), Some(draft("second")));
+        let third = Drafts::open(state.path()).unwrap();
+        assert_eq!(file(&third).load().unwrap(), None, "it was taken over already");
+    }
+
+    #[test]
+    fn an_id_is_not_a_path() {
+        let state = tempfile::tempdir().unwrap();
+        let drafts = Drafts::open(state.path()).unwrap();
+        assert!(file(&drafts).path().ends_with("i/___w/root.json"));
+    }
+}

@@ -1,0 +1,3 @@
+//! The icons that are used; one name for them everywhere.
+
+pub use gpui_kit::assets::IconName;

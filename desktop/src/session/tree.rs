@@ -1,0 +1,184 @@
+//! Feeds the tree of the open workspace: with the parts it asks for, and with what happens.
+
+use std::ops::Range;
+
+use client::{ClientError, LiveTree, Notification, Scope, TreeRequest};
+use gpui_kit::Context;
+use protocol::method::{FolderGet, ThreadGet, ThreadList, ThreadTree};
+use protocol::notification::{DocumentChanged, Notification as _, TreeChange, TreeChanged};
+use protocol::{ErrorKind, Method};
+
+use super::Session;
+use crate::strings;
+
+impl Session {
+    pub fn tree(&self) -> Option<&LiveTree> {
+        self.tree.as_ref()
+    }
+
+    /// Changes the tree, asks for what it now needs and draws it anew.
+    pub fn change_tree(&mut self, cx: &mut Context<Self>, change: impl FnOnce(&mut LiveTree)) {
+        let Some(tree) = &mut self.tree else { return };
+        change(tree);
+        self.feed_tree(cx);
+        cx.notify();
+    }
+
+    /// These rows are on the screen.
+    pub fn shown(&mut self, rows: Range<usize>, cx: &mut Context<Self>) {
+        if let Some(tree) = &mut self.tree {
+            tree.shown(rows);
+            self.feed_tree(cx);
+        }
+    }
+
+    /// A place for people: the names of its folders, or what the root is called.
+    pub fn path_of(&self, scope: &Scope) -> String {
+        match (&self.tree, scope) {
+            (Some(tree), Some(_)) => tree.path(scope).join(" / "),
+            _ => strings::ROOT.to_owned(),
+        }
+    }
+
+    pub fn has_document(&self, scope: &Scope) -> bool {
+        self.tree.as_ref().is_some_and(|tree| tree.document(scope).is_some())
+    }
+
+    pub(super) fn start_tree(&mut self, cx: &mut Context<Self>) {
+        self.tree = self.workspace.as_ref().map(|workspace| LiveTree::new(workspace.id.clone()));
+        self.followed = false;
+        self.feed_tree(cx);
+    }
+
+    pub(super) fn reload_tree(&mut self, cx: &mut Context<Self>) {
+        if let Some(tree) = &mut self.tree {
+            tree.reload();
+            self.followed = false;
+            self.feed_tree(cx);
+        }
+    }
+
+    /// The connection is back: what failed while it was away is asked for again.
+    pub(super) fn resume_tree(&mut self, cx: &mut Context<Self>) {
+        if let Some(tree) = &mut self.tree {
+            tree.retry();
+            self.feed_tree(cx);
+        }
+    }
+
+    pub(super) fn note_change(&mut self, notification: &Notification, cx: &mut Context<Self>) {
+        let Some(tree) = &mut self.tree else { return };
+        let open = self.workspace.as_ref().map(|workspace| &workspace.id);
+        let params = notification.params.get();
+        if notification.method == TreeChanged::NAME {
+            match serde_json::from_str::<TreeChanged>(params) {
+                Ok(change) if Some(&change.workspace_id) == open => {
+                    tree.tree_changed(&change);
+                    if is_about_workspace(change.reason) {
+                        self.load_workspaces(cx);
+                    }
+                }
+                _ => return,
+            }
+        } else if notification.method == DocumentChanged::NAME {
+            match serde_json::from_str::<DocumentChanged>(params) {
+                Ok(change) if Some(&change.workspace_id) == open => tree.document_changed(&change),
+                _ => return,
+            }
+        } else {
+            return;
+        }
+        self.feed_tree(cx);
+    }
+
+    fn feed_tree(&mut self, cx: &mut Context<Self>) {
+        while let Some(request) = self.tree.as_mut().and_then(LiveTree::poll) {
+            match &request {
+                TreeRequest::Part(params) => {
+                    let asked = params.clone();
+                    self.fetch::<ThreadTree>(request, asked.clone(), cx, move |tree, part| {
+                        tree.part_loaded(&asked, part);
+                    });
+                }
+                TreeRequest::Page(params) => {
+                    let asked = params.clone();
+                    self.fetch::<ThreadList>(request, asked.clone(), cx, move |tree, page| {
+                        tree.page_loaded(&asked, page);
+                    });
+                }
+                TreeRequest::Folder(params) => {
+                    let (asked, id) = (params.clone(), params.folder_id.clone());
+                    self.fetch::<FolderGet>(request, asked, cx, move |tree, answer| {
+                        tree.folder_loaded(&id, Some(answer.folder));
+                    });
+                }
+                TreeRequest::Thread(params) => {
+                    let (asked, id) = (params.clone(), params.thread_id.clone());
+                    self.fetch::<ThreadGet>(request, asked, cx, move |tree, answer| {
+                        tree.thread_loaded(&id, Some(answer.thread));
+                    });
+                }
+            }
+        }
+    }
+
+    fn fetch<M: Method>(
+        &mut self,
+        request: TreeRequest,
+        params: M::Params,
+        cx: &mut Context<Self>,
+        loaded: impl FnOnce(&mut LiveTree, M::Result) + 'static,
+    ) where
+        M::Params: Send + Sync + 'static,
+        M::Result: Send + 'static,
+    {
+        let workspace_id = self.workspace_id().cloned();
+        let call = self.gateway.call::<M>(params);
+        cx.spawn(async move |this, cx| {
+            let answer = call.await;
+            this.update(cx, |this, cx| {
+                // Another workspace may be open by now.
+                if this.workspace_id() != workspace_id.as_ref() {
+                    return;
+                }
+                let Some(tree) = &mut this.tree else { return };
+                match answer {
+                    Ok(result) => loaded(tree, result),
+                    Err(error) => request_failed(tree, &request, &error),
+                }
+                this.follow_tree();
+                this.feed_tree(cx);
+                cx.notify();
+            })
+            .ok();
+        })
+        .detach();
+    }
+
+    /// Follows the workspace from where its tree was read.
+    fn follow_tree(&mut self) {
+        if self.followed {
+            return;
+        }
+        let seq = self.tree.as_ref().and_then(LiveTree::seq);
+        if let (Some(workspace), Some(seq)) = (&self.workspace, seq) {
+            self.gateway.follow(workspace.id.clone(), seq);
+            self.followed = true;
+        }
+    }
+}
+
+fn is_about_workspace(change: TreeChange) -> bool {
+    use TreeChange::{WorkspaceArchived, WorkspaceCreated, WorkspaceRestored, WorkspaceUpdated};
+    matches!(change, WorkspaceArchived | WorkspaceCreated | WorkspaceRestored | WorkspaceUpdated)
+}
+
+fn request_failed(tree: &mut LiveTree, request: &TreeRequest, error: &ClientError) {
+    let gone = error.kind() == Some(ErrorKind::NotFound);
+    match request {
+        TreeRequest::Folder(params) if gone => tree.folder_loaded(&params.folder_id, None),
+        TreeRequest::Thread(params) if gone => tree.thread_loaded(&params.thread_id, None),
+        request if gone => tree.place_gone(request),
+        request => tree.request_failed(request),
+    }
+}

@@ -1,0 +1,78 @@
+//! The tokens of gateways: in the system's keyring where there is one, else in a file that only the user can read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gpui_kit::{App, Task};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::files;
+
+/// Who keyring entries belong to.
+const USER: &str = "foreword";
+
+/// Where a token was put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    Keyring,
+    File,
+}
+
+fn path(state: &Path) -> PathBuf {
+    state.join("tokens.json")
+}
+
+type Tokens = BTreeMap<String, String>;
+
+/// Keeps the token of an address.
+pub fn keep(state: &Path, url: &str, token: SecretString, cx: &App) -> Task<Result<Kept, String>> {
+    let written = cx.write_credentials(url, USER, token.expose_secret().as_bytes());
+    let (state, url) = (state.to_owned(), url.to_owned());
+    cx.spawn(async move |cx| {
+        // A keyring that takes a token and does not give it back is none.
+        if written.await.is_ok() {
+            let read = cx.update(|cx| cx.read_credentials(&url));
+            if read.await.is_ok_and(|found| found.is_some()) {
+                return Ok(Kept::Keyring);
+            }
+        }
+        let mut tokens: Tokens = files::read(&path(&state)).map_err(text)?.unwrap_or_default();
+        tokens.insert(url, token.expose_secret().to_owned());
+        files::write(&path(&state), &tokens).map_err(text)?;
+        Ok(Kept::File)
+    })
+}
+
+/// The token of an address, from wherever it is.
+pub fn find(state: &Path, url: &str, cx: &App) -> Task<Option<SecretString>> {
+    let read = cx.read_credentials(url);
+    let (state, url) = (state.to_owned(), url.to_owned());
+    cx.background_executor().spawn(async move {
+        if let Ok(Some((_, secret))) = read.await
+            && let Ok(secret) = String::from_utf8(secret)
+        {
+            return Some(SecretString::from(secret));
+        }
+        let tokens: Tokens = files::read(&path(&state)).ok()??;
+        tokens.get(&url).cloned().map(SecretString::from)
+    })
+}
+
+/// Forgets the token of an address.
+pub fn forget(state: &Path, url: &str, cx: &App) -> Task<Result<(), String>> {
+    let deleted = cx.delete_credentials(url);
+    let (state, url) = (state.to_owned(), url.to_owned());
+    cx.background_executor().spawn(async move {
+        // There may be no keyring, or nothing in it.
+        let _ = deleted.await;
+        let Some(mut tokens) = files::read::<Tokens>(&path(&state)).map_err(text)? else { return Ok(()) };
+        if tokens.remove(&url).is_some() {
+            files::write(&path(&state), &tokens).map_err(text)?;
+        }
+        Ok(())
+    })
+}
+
+fn text(error: files::FileError) -> String {
+    error.to_string()
+}

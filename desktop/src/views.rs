@@ -1,0 +1,14 @@
+//! What the main area shows besides the editor.
+
+pub mod compare;
+pub mod effective;
+pub mod history;
+mod parts;
+pub mod prompt;
+pub mod thread;
+
+pub use compare::CompareView;
+pub use effective::EffectiveView;
+pub use history::HistoryView;
+pub use prompt::PromptView;
+pub use thread::ThreadView;

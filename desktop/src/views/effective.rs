@@ -1,0 +1,216 @@
+//! Which document counts for a folder or a thread, where it comes from, and what it hides.
+
+use client::{ClientError, Scope};
+use gpui_kit::component::button::{Button, ButtonVariants as _};
+use gpui_kit::component::scroll::ScrollableElement as _;
+use gpui_kit::component::{ActiveTheme as _, Sizable as _, h_flex, v_flex};
+use gpui_kit::prelude::*;
+use gpui_kit::{App, Context, Entity, FocusHandle, Focusable, Subscription, Window, div};
+use protocol::method::{
+    DocumentResolveForFolder, DocumentScopeParams, ThreadGet, ThreadGetParams, ThreadTree, ThreadTreeParams,
+    ThreadTreeResult,
+};
+use protocol::notification::{DocumentChanged, Notification as _, TreeChanged};
+use protocol::{DocumentStatus, DocumentSummary, FolderId, ResolvedDocument, WorkspaceId};
+
+use super::parts::{self, Loaded};
+use crate::bridge::Gateway;
+use crate::session::{Place, Session, SessionEvent, Subject};
+use crate::strings::views as strings;
+
+/// A document on the way from a place up to the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    pub scope: Scope,
+    /// Names of the folders down to it.
+    pub path: Vec<String>,
+    pub summary: DocumentSummary,
+    pub standing: Standing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the nearest with text.
+    Counts,
+    /// It is only white space.
+    Draft,
+    /// A nearer one counts.
+    Hidden,
+}
+
+/// What counts, and everything on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effective {
+    pub resolved: Option<ResolvedDocument>,
+    /// Nearest first.
+    pub candidates: Vec<Candidate>,
+}
+
+pub struct EffectiveView {
+    session: Entity<Session>,
+    subject: Subject,
+    focus: FocusHandle,
+    effective: Loaded<Effective>,
+    _subscription: Subscription,
+}
+
+impl EffectiveView {
+    pub fn new(session: Entity<Session>, subject: Subject, _: &mut Window, cx: &mut Context<Self>) -> Self {
+        let subscription =
+            cx.subscribe(&session, |this: &mut Self, _, event: &SessionEvent, cx| match event {
+                SessionEvent::Notification(notification)
+                    if [DocumentChanged::NAME, TreeChanged::NAME].contains(&notification.method.as_str()) =>
+                {
+                    this.load(cx);
+                }
+                SessionEvent::Link | SessionEvent::Reload => this.load(cx),
+                _ => {}
+            });
+        let focus = cx.focus_handle();
+        let mut view =
+            Self { session, subject, focus, effective: Loaded::Loading, _subscription: subscription };
+        view.load(cx);
+        view
+    }
+
+    pub fn effective(&self) -> Option<&Effective> {
+        self.effective.ready()
+    }
+
+    fn load(&mut self, cx: &mut Context<Self>) {
+        let Some(workspace_id) = self.session.read(cx).workspace_id().cloned() else { return };
+        let gateway = self.session.read(cx).gateway().clone();
+        let subject = self.subject.clone();
+        cx.spawn(async move |this, cx| {
+            let answer = find(&gateway, workspace_id, subject).await;
+            this.update(cx, |this, cx| {
+                // What is known stays on the screen while the connection is away.
+                if answer.is_ok() || this.effective.ready().is_none() {
+                    this.effective = answer.into();
+                }
+                cx.notify();
+            })
+            .ok();
+        })
+        .detach();
+    }
+}
+
+async fn find(
+    gateway: &Gateway,
+    workspace_id: WorkspaceId,
+    subject: Subject,
+) -> Result<Effective, ClientError> {
+    let scope = match subject {
+        Subject::Scope(scope) => scope,
+        Subject::Thread(thread_id) => {
+            let params = ThreadGetParams { workspace_id: workspace_id.clone(), thread_id };
+            gateway.call::<ThreadGet>(params).await?.thread.folder_id
+        }
+    };
+    let params = DocumentScopeParams { workspace_id: workspace_id.clone(), folder_id: scope.clone() };
+    let resolved = gateway.call::<DocumentResolveForFolder>(params).await?.effective;
+    let tree = gateway.call::<ThreadTree>(ThreadTreeParams::without_threads(workspace_id)).await?;
+    Ok(Effective { resolved, candidates: candidates(&scope, tree) })
+}
+
+/// The documents from a scope up to the root, and what each counts for.
+fn candidates(scope: &Scope, tree: ThreadTreeResult) -> Vec<Candidate> {
+    let folder = |id: &FolderId| tree.folders.iter().find(|folder| folder.id == *id);
+    // The scopes from here to the root, each with its name.
+    let mut scopes: Vec<(Scope, Option<String>)> = Vec::new();
+    let mut next = scope.clone();
+    while let Some(found) = next.as_ref().and_then(folder) {
+        scopes.push((next.clone(), Some(found.name.clone())));
+        next = found.parent_folder_id.clone();
+        // Parents that lead to themselves would never end.
+        if scopes.len() > tree.folders.len() {
+            break;
+        }
+    }
+    scopes.push((None, None));
+    let mut is_found = false;
+    let mut candidates = Vec::new();
+    for (index, (scope, _)) in scopes.iter().enumerate() {
+        let Some(summary) = tree.agents_docs.iter().find(|doc| doc.folder_id == *scope) else { continue };
+        let standing = match summary.status {
+            DocumentStatus::Active if is_found => Standing::Hidden,
+            DocumentStatus::Active => {
+                is_found = true;
+                Standing::Counts
+            }
+            DocumentStatus::Draft | DocumentStatus::Archived => Standing::Draft,
+        };
+        let path = scopes[index..].iter().rev().filter_map(|(_, name)| name.clone()).collect();
+        candidates.push(Candidate { scope: scope.clone(), path, summary: summary.clone(), standing });
+    }
+    candidates
+}
+
+fn place_name(path: &[String]) -> String {
+    if path.is_empty() { strings::effective::ROOT.to_owned() } else { path.join(" / ") }
+}
+
+impl Focusable for EffectiveView {
+    fn focus_handle(&self, _: &App) -> FocusHandle {
+        self.focus.clone()
+    }
+}
+
+impl Render for EffectiveView {
+    fn render(&mut self, _: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
+        let content = match &self.effective {
+            Loaded::Loading => parts::placeholder(strings::LOADING, cx),
+            Loaded::Failed(error) => {
+                let retry = Button::new("retry").on_click(cx.listener(|this, _, _, cx| this.load(cx)));
+                parts::problem(error, retry, cx)
+            }
+            Loaded::Ready(effective) => {
+                let from = match &effective.resolved {
+                    None => strings::effective::NONE.to_owned(),
+                    Some(resolved) if resolved.inherited => {
+                        strings::effective::inherited(&place_name(&resolved.source_path))
+                    }
+                    Some(_) => strings::effective::OWN.to_owned(),
+                };
+                let rows = effective.candidates.iter().enumerate().map(|(index, candidate)| {
+                    let (mark, words) = match candidate.standing {
+                        Standing::Counts => ("●", strings::effective::COUNTS),
+                        Standing::Draft => ("○", strings::effective::DRAFT),
+                        Standing::Hidden => ("◌", strings::effective::HIDDEN),
+                    };
+                    let size =
+                        strings::effective::size(candidate.summary.version.0, candidate.summary.char_count);
+                    let scope = candidate.scope.clone();
+                    let text = format!("{mark} {}: {words} ({size})", place_name(&candidate.path));
+                    h_flex().gap_2().child(parts::words(("candidate", index), text).flex_1()).child(
+                        Button::new(("open", index)).small().ghost().label(strings::OPEN).on_click(
+                            cx.listener(move |this, _, _, cx| {
+                                let place = Place::Document(scope.clone());
+                                this.session.update(cx, |session, cx| session.open(place, cx));
+                            }),
+                        ),
+                    )
+                });
+                let text = effective.resolved.as_ref().map(|resolved| {
+                    parts::code("text", &resolved.doc.content, cx).border_1().border_color(cx.theme().border)
+                });
+                div().flex_1().min_h_0().child(
+                    v_flex()
+                        .p_4()
+                        .gap_3()
+                        .child(parts::words("from", from))
+                        .children(rows)
+                        .children(text)
+                        .overflow_y_scrollbar(),
+                )
+            }
+        };
+        v_flex()
+            .id("effective")
+            .track_focus(&self.focus)
+            .size_full()
+            .child(parts::heading(strings::effective::TITLE, cx))
+            .child(content)
+    }
+}

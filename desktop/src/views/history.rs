@@ -1,0 +1,445 @@
+//! The revisions of a document: who saved what and when, what changed between any two, and back to one of them.
+
+use std::collections::HashMap;
+
+use client::{ClientError, Scope};
+use gpui_kit::component::button::{Button, ButtonVariants as _};
+use gpui_kit::component::diff::{Diff, DiffFile, DiffMode, DiffState};
+use gpui_kit::component::scroll::ScrollableElement as _;
+use gpui_kit::component::{ActiveTheme as _, Selectable as _, Sizable as _, h_flex, v_flex};
+use gpui_kit::prelude::*;
+use gpui_kit::{
+    App, Context, Entity, FocusHandle, Focusable, KeyDownEvent, SharedString, Subscription, Window, div, px,
+};
+use protocol::method::{
+    DocumentHistory, DocumentHistoryParams, DocumentRestore, DocumentRestoreParams, DocumentRevision,
+    DocumentRevisionParams,
+};
+use protocol::notification::{DocumentChanged, Notification as _};
+use protocol::{ErrorKind, RevisionReason, RevisionSummary, Version, WorkspaceId};
+
+use super::parts::{self, Loaded};
+use crate::session::{Session, SessionEvent};
+use crate::strings::views as strings;
+
+/// Where a key leads in the list.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Newer,
+    Older,
+}
+
+/// Revisions that are asked for at once.
+const PAGE: u32 = 50;
+
+pub struct HistoryView {
+    session: Entity<Session>,
+    scope: Scope,
+    focus: FocusHandle,
+    revisions: Loaded<Vec<RevisionSummary>>,
+    has_older: bool,
+    selected: Option<Version>,
+    /// What the selected one is compared with; none: the one before it.
+    base: Option<Version>,
+    texts: HashMap<Version, String>,
+    diff: Entity<DiffState>,
+    /// The two versions whose difference is shown.
+    shown: Option<(Option<Version>, Version)>,
+    is_side_by_side: bool,
+    message: Option<SharedString>,
+    _subscription: Subscription,
+}
+
+impl HistoryView {
+    pub fn new(session: Entity<Session>, scope: Scope, _: &mut Window, cx: &mut Context<Self>) -> Self {
+        let subscription =
+            cx.subscribe(&session, |this: &mut Self, _, event: &SessionEvent, cx| match event {
+                SessionEvent::Notification(notification) if notification.method == DocumentChanged::NAME => {
+                    let change = serde_json::from_str::<DocumentChanged>(notification.params.get());
+                    if change.is_ok_and(|change| change.folder_id == this.scope) {
+                        this.load(cx);
+                    }
+                }
+                SessionEvent::Link | SessionEvent::Reload => this.load(cx),
+                _ => {}
+            });
+        let mut view = Self {
+            session,
+            scope,
+            focus: cx.focus_handle(),
+            revisions: Loaded::Loading,
+            has_older: false,
+            selected: None,
+            base: None,
+            texts: HashMap::new(),
+            diff: cx.new(|cx| DiffState::new([], cx)),
+            shown: None,
+            is_side_by_side: false,
+            message: None,
+            _subscription: subscription,
+        };
+        view.load(cx);
+        view
+    }
+
+    /// The revisions that are known, newest first.
+    pub fn revisions(&self) -> &[RevisionSummary] {
+        self.revisions.ready().map_or(&[], Vec::as_slice)
+    }
+
+    pub fn is_loaded(&self) -> bool {
+        self.revisions.ready().is_some()
+    }
+
+    pub fn selected(&self) -> Option<Version> {
+        self.selected
+    }
+
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    /// The two versions whose difference is shown; none for before the first.
+    pub fn shown(&self) -> Option<(Option<Version>, Version)> {
+        self.shown
+    }
+
+    fn workspace_id(&self, cx: &App) -> Option<WorkspaceId> {
+        self.session.read(cx).workspace_id().cloned()
+    }
+
+    fn load(&mut self, cx: &mut Context<Self>) {
+        self.load_before(None, cx);
+    }
+
+    fn load_before(&mut self, before: Option<Version>, cx: &mut Context<Self>) {
+        let Some(workspace_id) = self.workspace_id(cx) else { return };
+        let params =
+            DocumentHistoryParams { workspace_id, folder_id: self.scope.clone(), limit: Some(PAGE), before };
+        let call = self.session.read(cx).gateway().call::<DocumentHistory>(params);
+        cx.spawn(async move |this, cx| {
+            let answer = call.await.map(|answer| answer.revisions);
+            this.update(cx, |this, cx| this.loaded(before, answer, cx)).ok();
+        })
+        .detach();
+    }
+
+    fn loaded(
+        &mut self,
+        before: Option<Version>,
+        answer: Result<Vec<RevisionSummary>, ClientError>,
+        cx: &mut Context<Self>,
+    ) {
+        match answer {
+            Ok(mut page) => {
+                let is_full = page.len() == PAGE as usize;
+                let mut known = match std::mem::replace(&mut self.revisions, Loaded::Loading) {
+                    Loaded::Ready(known) => known,
+                    Loaded::Loading | Loaded::Failed(_) => Vec::new(),
+                };
+                if before.is_some() || known.is_empty() {
+                    self.has_older = is_full;
+                    known.append(&mut page);
+                } else {
+                    // Newer ones come before those that are known.
+                    let newest = known.first().map(|revision| revision.version);
+                    page.retain(|revision| Some(revision.version) > newest);
+                    page.append(&mut known);
+                    known = page;
+                }
+                let newest = known.first().map(|revision| revision.version);
+                self.revisions = Loaded::Ready(known);
+                if self.selected.is_none()
+                    && let Some(newest) = newest
+                {
+                    self.select(newest, cx);
+                }
+            }
+            // What is known stays on the screen.
+            Err(error) if self.revisions.ready().is_some() => self.message = Some(error.to_string().into()),
+            Err(error) => self.revisions = Loaded::Failed(error.to_string()),
+        }
+        cx.notify();
+    }
+
+    /// Shows what changed up to a version.
+    pub fn select(&mut self, version: Version, cx: &mut Context<Self>) {
+        self.selected = Some(version);
+        if self.base.is_some_and(|base| base >= version) {
+            self.base = None;
+        }
+        self.compare(cx);
+    }
+
+    /// Shows the difference from a version to the selected one.
+    pub fn compare_from(&mut self, version: Version, cx: &mut Context<Self>) {
+        self.base = Some(version);
+        if self.selected.is_none_or(|selected| selected <= version) {
+            self.selected = self.revisions().first().map(|revision| revision.version);
+        }
+        self.compare(cx);
+    }
+
+    /// Selects the next revision of the list.
+    fn step(&mut self, step: Step, cx: &mut Context<Self>) {
+        let revisions = self.revisions();
+        let at = revisions.iter().position(|revision| Some(revision.version) == self.selected);
+        let next = match (at, step) {
+            (None, _) => 0,
+            (Some(at), Step::Newer) => at.saturating_sub(1),
+            (Some(at), Step::Older) => at + 1,
+        };
+        if let Some(version) = revisions.get(next).map(|revision| revision.version) {
+            self.select(version, cx);
+        }
+    }
+
+    fn from(&self) -> Option<Version> {
+        let selected = self.selected?;
+        let before = self.revisions().iter().map(|revision| revision.version);
+        self.base.or_else(|| before.filter(|version| *version < selected).max())
+    }
+
+    fn compare(&mut self, cx: &mut Context<Self>) {
+        let Some(selected) = self.selected else { return };
+        let from = self.from();
+        let missing: Vec<Version> =
+            from.into_iter().chain([selected]).filter(|version| !self.texts.contains_key(version)).collect();
+        if missing.is_empty() {
+            self.show(from, selected, cx);
+        }
+        for version in missing {
+            self.load_text(version, cx);
+        }
+        cx.notify();
+    }
+
+    fn load_text(&mut self, version: Version, cx: &mut Context<Self>) {
+        let Some(workspace_id) = self.workspace_id(cx) else { return };
+        let params = DocumentRevisionParams { workspace_id, folder_id: self.scope.clone(), version };
+        let call = self.session.read(cx).gateway().call::<DocumentRevision>(params);
+        cx.spawn(async move |this, cx| {
+            let answer = call.await;
+            this.update(cx, |this, cx| {
+                match answer {
+                    Ok(answer) => {
+                        this.texts.insert(version, answer.revision.content);
+                        let from = this.from();
+                        let has = |version: &Version| this.texts.contains_key(version);
+                        if let Some(selected) = this.selected
+                            && has(&selected)
+                            && from.as_ref().is_none_or(has)
+                        {
+                            this.show(from, selected, cx);
+                        }
+                    }
+                    Err(error) => this.message = Some(error.to_string().into()),
+                }
+                cx.notify();
+            })
+            .ok();
+        })
+        .detach();
+    }
+
+    fn show(&mut self, from: Option<Version>, to: Version, cx: &mut Context<Self>) {
+        let text = |version: Version| self.texts.get(&version).map_or("", String::as_str);
+        let old = from.map_or("", text);
+        let patch = diff::LineDiff::new(old, text(to)).unified("AGENTS.md", "AGENTS.md");
+        // It is made by us a line above; one that cannot be read shows nothing, and the texts are still there.
+        let files = DiffFile::parse(&patch).unwrap_or_default();
+        self.diff.update(cx, |diff, cx| diff.set_files(files, cx));
+        self.shown = Some((from, to));
+    }
+
+    /// Makes the selected version current again. Over a version that was not seen here it is refused.
+    pub fn restore(&mut self, cx: &mut Context<Self>) {
+        let (Some(workspace_id), Some(version)) = (self.workspace_id(cx), self.selected) else { return };
+        let newest = self.revisions().first();
+        // An archived scope has no document, whatever its last version is.
+        let expected_version = newest.map(|newest| match newest.save_reason {
+            RevisionReason::Archive => Version(0),
+            _ => newest.version,
+        });
+        let params = DocumentRestoreParams {
+            workspace_id,
+            folder_id: self.scope.clone(),
+            version,
+            expected_version,
+            message: None,
+        };
+        let call = self.session.read(cx).gateway().call::<DocumentRestore>(params);
+        cx.spawn(async move |this, cx| {
+            let answer = call.await;
+            this.update(cx, |this, cx| {
+                this.message = Some(match answer {
+                    Ok(answer) => strings::history::restored(version.0, answer.doc.version.0).into(),
+                    Err(error) if error.kind() == Some(ErrorKind::VersionConflict) => {
+                        let ClientError::Refused(refused) = &error else { return };
+                        let actual = refused.data.as_ref().and_then(|data| data.actual).unwrap_or_default();
+                        strings::history::conflict(actual).into()
+                    }
+                    Err(error) => error.to_string().into(),
+                });
+                this.load(cx);
+                cx.notify();
+            })
+            .ok();
+        })
+        .detach();
+    }
+
+    fn set_side_by_side(&mut self, is_side_by_side: bool, cx: &mut Context<Self>) {
+        self.is_side_by_side = is_side_by_side;
+        let mode = if is_side_by_side { DiffMode::Split } else { DiffMode::Unified };
+        self.diff.update(cx, |diff, cx| diff.set_mode(mode, cx));
+        cx.notify();
+    }
+
+    fn row(&self, revision: &RevisionSummary, cx: &Context<Self>) -> impl IntoElement + use<> {
+        let version = revision.version;
+        let id = usize::try_from(version.0).unwrap_or(usize::MAX);
+        let is_base = self.from() == Some(version);
+        v_flex()
+            .w_full()
+            .gap_0p5()
+            .child(
+                h_flex()
+                    .w_full()
+                    .child(
+                        Button::new(("revision", id))
+                            .ghost()
+                            .small()
+                            .flex_1()
+                            .label(label(revision))
+                            .selected(self.selected == Some(version))
+                            .tooltip(strings::history::COMPARE_TIP)
+                            .on_click(cx.listener(move |this, _, _, cx| this.select(version, cx))),
+                    )
+                    .child(
+                        Button::new(("base", id))
+                            .ghost()
+                            .small()
+                            .label("↕")
+                            .accessibility_label(strings::history::BASE)
+                            .selected(is_base)
+                            .tooltip(strings::history::BASE_TIP)
+                            .on_click(cx.listener(move |this, _, _, cx| this.compare_from(version, cx))),
+                    ),
+            )
+            .children(
+                revision
+                    .message
+                    .as_ref()
+                    .map(|message| div().pl_4().child(parts::quiet(parts::visible(message), cx))),
+            )
+    }
+
+    fn comparison(&self, cx: &Context<Self>) -> impl IntoElement + use<> {
+        let Some((from, to)) = self.shown else { return parts::placeholder(strings::LOADING, cx) };
+        let from_name = from.map_or_else(
+            || strings::history::BEFORE_FIRST.to_owned(),
+            |from| strings::history::version(from.0),
+        );
+        let is_same = self.diff.read(cx).files().is_empty();
+        v_flex()
+            .flex_1()
+            .h_full()
+            .min_w_0()
+            .child(
+                h_flex()
+                    .p_2()
+                    .gap_2()
+                    .child(parts::words("compared", strings::history::between(&from_name, to.0)).flex_1())
+                    .child(
+                        Button::new("side-by-side")
+                            .small()
+                            .label(strings::history::SIDE_BY_SIDE)
+                            .selected(self.is_side_by_side)
+                            .on_click(cx.listener(|this, _, _, cx| {
+                                this.set_side_by_side(!this.is_side_by_side, cx);
+                            })),
+                    )
+                    .child(
+                        Button::new("restore")
+                            .small()
+                            .primary()
+                            .label(strings::history::restore(to.0))
+                            .tooltip(strings::history::RESTORE_TIP)
+                            .on_click(cx.listener(|this, _, _, cx| this.restore(cx))),
+                    ),
+            )
+            .children(self.message.clone().map(|message| parts::words("message", message).px_2().pb_2()))
+            .child(if is_same {
+                parts::placeholder(strings::history::SAME, cx).into_any_element()
+            } else {
+                div().flex_1().min_h_0().child(Diff::new(&self.diff).header_visible(false)).into_any_element()
+            })
+    }
+}
+
+fn label(revision: &RevisionSummary) -> String {
+    let reason = match revision.save_reason {
+        RevisionReason::Autosave => "autosave",
+        RevisionReason::Manual => "saved",
+        RevisionReason::Archive => "archived",
+        RevisionReason::Restore => "restored",
+    };
+    let by = revision.saved_by.as_deref().unwrap_or("somebody");
+    let from = revision.restored_from.map_or_else(String::new, |from| format!(" from {}", from.0));
+    format!("{}  {}  {by}  {reason}{from}", revision.version.0, parts::minute(revision.saved_at))
+}
+
+impl Focusable for HistoryView {
+    fn focus_handle(&self, _: &App) -> FocusHandle {
+        self.focus.clone()
+    }
+}
+
+impl Render for HistoryView {
+    fn render(&mut self, _: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
+        let content =
+            match &self.revisions {
+                Loaded::Loading => parts::placeholder(strings::LOADING, cx),
+                Loaded::Failed(error) => {
+                    let retry = Button::new("retry").on_click(cx.listener(|this, _, _, cx| this.load(cx)));
+                    parts::problem(error, retry, cx)
+                }
+                Loaded::Ready(revisions) if revisions.is_empty() => {
+                    parts::placeholder(strings::history::EMPTY, cx)
+                }
+                Loaded::Ready(revisions) => {
+                    let rows: Vec<_> = revisions.iter().map(|revision| self.row(revision, cx)).collect();
+                    let last = revisions.last().map(|revision| revision.version);
+                    let older = last.filter(|_| self.has_older).map(|last| {
+                        Button::new("older")
+                            .small()
+                            .label(strings::history::OLDER)
+                            .on_click(cx.listener(move |this, _, _, cx| this.load_before(Some(last), cx)))
+                    });
+                    h_flex()
+                        .flex_1()
+                        .min_h_0()
+                        .items_start()
+                        .child(div().w(px(380.)).h_full().flex_none().child(
+                            v_flex().p_2().gap_1().children(rows).children(older).overflow_y_scrollbar(),
+                        ))
+                        .child(div().w(px(1.)).h_full().bg(cx.theme().border))
+                        .child(self.comparison(cx))
+                }
+            };
+        v_flex()
+            .id("history")
+            .track_focus(&self.focus)
+            .on_key_down(cx.listener(
+                |this, event: &KeyDownEvent, _, cx| match event.keystroke.key.as_str() {
+                    "up" => this.step(Step::Newer, cx),
+                    "down" => this.step(Step::Older, cx),
+                    _ => {}
+                },
+            ))
+            .size_full()
+            .child(parts::heading(strings::history::TITLE, cx))
+            .child(content)
+    }
+}

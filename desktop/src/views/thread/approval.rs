@@ -1,0 +1,56 @@
+//! A call that waits for somebody to decide: all of what would run, and the two answers.
+
+use gpui_kit::component::button::{Button, ButtonVariants as _};
+use gpui_kit::component::{ActiveTheme as _, Sizable as _, h_flex, v_flex};
+use gpui_kit::prelude::*;
+use gpui_kit::{Context, SharedString, div};
+use protocol::{TurnApproval, TurnId};
+
+use super::super::parts;
+use super::ThreadView;
+use crate::strings::views as strings;
+
+impl ThreadView {
+    /// Draws a question. Nothing of the difference is left out: what is approved is exactly what runs.
+    pub(super) fn question(
+        &self,
+        index: usize,
+        turn_id: TurnId,
+        approval: &TurnApproval,
+        cx: &Context<Self>,
+    ) -> impl IntoElement + use<> {
+        let request = &approval.request;
+        let mut facts = vec![strings::thread::asks(&request.tool, &request.rule)];
+        facts.extend(request.paths.iter().cloned());
+        facts.extend(request.new_file.then(|| strings::thread::NEW_FILE.to_owned()));
+        facts.extend(request.replaces_lines.map(strings::thread::replaces));
+        let body = match &request.diff {
+            Some(diff) => diff.clone(),
+            None => serde_json::to_string_pretty(&request.arguments).unwrap_or_default(),
+        };
+        let answer = |id: &'static str, label, tip, allow| {
+            let (turn_id, call_id) = (turn_id.clone(), request.call_id.clone());
+            Button::new((id, index)).small().label(label).tooltip(tip).on_click(
+                cx.listener(move |this, _, _, cx| this.decide(turn_id.clone(), &call_id, allow, cx)),
+            )
+        };
+        v_flex()
+            .p_3()
+            .gap_2()
+            .border_1()
+            .border_color(cx.theme().warning)
+            .rounded(cx.theme().radius)
+            .children(facts.into_iter().enumerate().map(|(line, fact)| {
+                parts::words(SharedString::from(format!("question-{index}-{line}")), parts::visible(&fact))
+            }))
+            .child(div().w_full().child(parts::code(("difference", index), &body, cx)))
+            .child(
+                h_flex()
+                    .gap_2()
+                    .child(
+                        answer("allow", strings::thread::ALLOW, strings::thread::ALLOW_TIP, true).primary(),
+                    )
+                    .child(answer("deny", strings::thread::DENY, strings::thread::DENY_TIP, false)),
+            )
+    }
+}

@@ -1,0 +1,216 @@
+//! Documents: made, saved by themselves, in conflict, archived, kept through a crash.
+
+use std::time::Duration;
+
+use gpui_kit::test::TestQueryExt as _;
+
+use crate::harness::{Desk, Other};
+
+fn state() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Opens the document of the root and waits until it is loaded.
+fn open_root(desk: &mut Desk) {
+    desk.click("new-document");
+    desk.until("the document", |workbench, _, cx| {
+        let editor = workbench.read(cx).document().cloned();
+        editor.is_some_and(|editor| editor.read(cx).status_text() != "Loading…")
+    });
+}
+
+#[test]
+fn a_document_at_the_root_is_made_by_typing() {
+    let mut other = Other::start();
+    let mut desk = Desk::connected(&other, &state());
+    desk.press("secondary-n");
+    desk.until_status("Nothing is saved here yet");
+    desk.input("# Rules\nBe kind. 静かに 🦀\n");
+    desk.until_status("Saved · version 1");
+    assert_eq!(other.text(None), "# Rules\nBe kind. 静かに 🦀\n");
+    desk.until_label("AGENTS.md");
+}
+
+#[test]
+fn a_document_in_a_folder_shows_what_it_would_inherit() {
+    let mut other = Other::start();
+    other.save(None, "# Everywhere\n");
+    let services = other.folder(None, "services");
+    let api = other.folder(Some(&services), "api");
+    let mut desk = Desk::connected(&other, &state());
+    desk.click(&format!("folder-{services}"));
+    desk.right_click(&format!("folder-{api}"));
+    desk.click_label("New AGENTS.md");
+    desk.until_status("Nothing is saved here yet");
+    desk.until_label("AGENTS.md, inherited");
+    assert_eq!(desk.text(), "", "the inherited text is not edited in place");
+    desk.input("# Here\n");
+    desk.until_status("Saved · version 1");
+    assert_eq!(other.text(Some(&api)), "# Here\n");
+    assert_eq!(other.text(None), "# Everywhere\n");
+}
+
+#[test]
+fn it_is_saved_some_time_after_the_last_key() {
+    let mut other = Other::start();
+    let mut desk = Desk::connected(&other, &state());
+    open_root(&mut desk);
+    desk.input("a");
+    desk.cx.advance_clock(Duration::from_millis(600));
+    desk.input("b");
+    desk.cx.advance_clock(Duration::from_millis(699));
+    desk.frame();
+    assert_eq!(desk.status(), "Not saved yet");
+    assert!(other.document(None).is_none());
+    desk.cx.advance_clock(Duration::from_millis(1));
+    desk.until_status("Saved · version 1");
+    assert_eq!(other.text(None), "ab");
+}
+
+#[test]
+fn leaving_the_editor_saves_at_once() {
+    let mut other = Other::start();
+    let thread = other.thread(None, "A thread");
+    let mut desk = Desk::connected(&other, &state());
+    open_root(&mut desk);
+    desk.input("typed and left");
+    desk.click(&format!("thread-{thread}"));
+    desk.until("the save", |_, _, _| other.text(None) == "typed and left");
+}
+
+#[test]
+fn what_somebody_else_saves_appears() {
+    let mut other = Other::start();
+    other.save(None, "one\n");
+    let mut desk = Desk::connected(&other, &state());
+    open_root(&mut desk);
+    desk.until_status("Saved · version 1");
+    other.save(None, "one\ntwo\n");
+    desk.until_status("Saved · version 2");
+    assert_eq!(desk.text(), "one\ntwo\n");
+}
+
+/// Both change the same line; the window's text is not saved yet when the other one's arrives.
+fn remote_first() -> (Other, Desk, tempfile::TempDir) {
+    let mut other = Other::start();
+    other.save(None, "base\n");
+    let state = state();
+    let mut desk = Desk::connected(&other, &state);
+    open_root(&mut desk);
+    desk.until_status("Saved · version 1");
+    desk.input("mine ");
+    other.save(None, "theirs base\n");
+    desk.until_status("Somebody else saved meanwhile");
+    assert_eq!(desk.text(), "mine base\n", "nothing typed is lost");
+    (other, desk, state)
+}
+
+#[test]
+fn in_a_conflict_the_remote_text_can_be_taken() {
+    let (mut other, mut desk, _state) = remote_first();
+    desk.click("take-remote");
+    desk.until_status("Saved · version 2");
+    assert_eq!(desk.text(), "theirs base\n");
+    assert_eq!(other.text(None), "theirs base\n");
+    let clipboard = desk.update(|_, cx| cx.read_from_clipboard().and_then(|item| item.text()));
+    assert_eq!(clipboard.as_deref(), Some("mine base\n"), "what was given up can be pasted back");
+}
+
+#[test]
+fn in_a_conflict_the_remote_text_can_be_overwritten() {
+    let (mut other, mut desk, _state) = remote_first();
+    desk.click("overwrite-remote");
+    desk.until_status("Saved · version 3");
+    assert_eq!(other.text(None), "mine base\n");
+}
+
+#[test]
+fn a_conflict_in_one_line_is_merged_by_hand() {
+    let (mut other, mut desk, _state) = remote_first();
+    desk.click("take-merge");
+    desk.until_status("Both texts stand between the marks");
+    assert!(desk.text().contains("mine base") && desk.text().contains("theirs base"));
+    desk.press("secondary-a");
+    desk.input("ours\n");
+    desk.press("secondary-s");
+    desk.until_status("Saved · version 3");
+    assert_eq!(other.text(None), "ours\n");
+}
+
+#[test]
+fn edits_of_different_lines_are_merged() {
+    let mut other = Other::start();
+    other.save(None, "one\ntwo\nthree\nfour\nfive\n");
+    let mut desk = Desk::connected(&other, &state());
+    open_root(&mut desk);
+    desk.until_status("Saved · version 1");
+    desk.input("top ");
+    other.save(None, "one\ntwo\nthree\nfour\nfive, changed\n");
+    desk.until_status("Somebody else saved meanwhile");
+    desk.press("alt-m");
+    desk.until_status("Saved · version 3");
+    assert_eq!(other.text(None), "top one\ntwo\nthree\nfour\nfive, changed\n");
+    assert_eq!(desk.text(), other.text(None));
+}
+
+#[test]
+fn a_save_over_a_version_that_is_no_longer_the_newest_is_a_conflict() {
+    let mut other = Other::start();
+    other.save(None, "base\n");
+    let mut desk = Desk::connected(&other, &state());
+    open_root(&mut desk);
+    desk.until_status("Saved · version 1");
+    desk.input("mine ");
+    // Nothing of this reaches the window before it saves: it does not run meanwhile.
+    other.save(None, "theirs\n");
+    desk.press("secondary-s");
+    desk.until_status("Somebody else saved meanwhile");
+    desk.press("alt-o");
+    desk.until_status("Saved · version 3");
+    assert_eq!(other.text(None), "mine base\n");
+}
+
+#[test]
+fn an_archived_document_leaves_the_tree() {
+    let mut other = Other::start();
+    other.save(None, "# Rules\n");
+    let mut desk = Desk::connected(&other, &state());
+    desk.right_click("document-root");
+    desk.click_label("Archive…");
+    desk.click_label("Archive");
+    desk.until("an empty tree", |_, window, _| window.try_find_by_label("AGENTS.md").is_none());
+    assert!(other.document(None).is_none());
+}
+
+#[test]
+fn what_is_typed_survives_the_end_of_the_application() {
+    let mut other = Other::start();
+    other.save(None, "saved\n");
+    let state = state();
+    let mut desk = Desk::connected(&other, &state);
+    open_root(&mut desk);
+    desk.until_status("Saved · version 1");
+    other.kill();
+    desk.until_status("Offline");
+    desk.input("typed ");
+    // As a crash: nobody is asked, nothing is closed in order.
+    drop(desk);
+    other.start_again();
+    let mut desk = Desk::connected(&other, &state);
+    open_root(&mut desk);
+    desk.until_status("Saved · version 2");
+    assert_eq!(other.text(None), "typed saved\n");
+}
+
+#[test]
+fn a_text_that_is_too_long_for_a_prompt_is_told() {
+    let mut other = Other::start();
+    other.save(None, &"x".repeat(15_999));
+    let mut desk = Desk::connected(&other, &state());
+    open_root(&mut desk);
+    desk.until_label("15,999 / 16,000 characters");
+    desk.input("yz");
+    desk.until_label("16,001 / 16,000 characters");
+    desk.until_status("Saved · version 2");
+    assert_eq!(other.text(None).len(), 16_001);
+}

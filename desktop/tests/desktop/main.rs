@@ -1,0 +1,10 @@
+//! The real views in windows without a screen, against real gateways in temporary directories.
+//!
+//! `foreword` itself is the one of the root workspace: `FOREWORD_PROGRAM`, or what `cargo build` there made.
+
+mod connection;
+mod documents;
+mod harness;
+mod large;
+mod pictures;
+mod tree;
