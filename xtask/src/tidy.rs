@@ -13,9 +13,9 @@ use crate::{print_status, threats};
 const ROOMS: &[&[&str]] = &[
     &["tokens", "diff"],
     &["instructions"],
-    &["bridge"],
     &["protocol"],
     &["compare"],
+    &["bridge"],
     &["check"],
     &["hooks", "memory"],
     &["prompt"],

@@ -1,10 +1,10 @@
-//! What agents would each read in a directory of a workspace.
+//! What agents would read in a directory of a workspace, one of them or each.
 
 use std::path::Path;
 
 use compare::CompareRequest;
 use futures_util::future::BoxFuture;
-use instructions::{HomeDirectories, Profile};
+use instructions::{HomeDirectories, Profile, Resolution};
 use protocol::{Comparison, WorkspaceId};
 
 use crate::directory::WorkingDirectory;
@@ -36,18 +36,54 @@ pub enum OwnFiles {
     Hidden,
 }
 
+/// What is asked about.
+#[derive(Debug, Clone)]
+pub struct SurveyedPlace {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// A directory, or a file in it; none: the workspace's own.
+    pub path: Option<String>,
+    /// Whose rules; none: the workspace's.
+    pub profile: Option<&'static Profile>,
+    /// Whether files of the user's own count.
+    pub own_files: OwnFiles,
+}
+
 impl Agent {
+    /// What one agent would read in a directory of a workspace, and why.
+    pub fn survey(&self, place: SurveyedPlace) -> BoxFuture<'_, Result<Resolution, AgentError>> {
+        Box::pin(async move {
+            let SurveyedPlace { workspace_id, path, profile, own_files } = place;
+            let mut directory = self.directory_for(&workspace_id, path.as_deref(), own_files).await?;
+            if let Some(profile) = profile {
+                directory.settings = compare::settings_for(profile, &directory.settings);
+            }
+            blocking(move || Ok(instructions::survey(&directory.request())?)).await
+        })
+    }
+
     /// What agents would each read in a directory of a workspace.
     pub fn compare(&self, place: ComparedPlace) -> BoxFuture<'_, Result<Comparison, AgentError>> {
         Box::pin(async move {
-            let workspace = self.store.workspace(&place.workspace_id).await?;
-            let directory = self.directory(&workspace, place.path.as_deref()).await?;
-            let mut directory = directory.ok_or(AgentError::NoDirectory)?;
-            if place.own_files == OwnFiles::Hidden {
-                directory.settings.homes = HomeDirectories::default();
-            }
+            let path = place.path.as_deref();
+            let directory = self.directory_for(&place.workspace_id, path, place.own_files).await?;
             blocking(move || compared(&directory, &place)).await
         })
+    }
+
+    async fn directory_for(
+        &self,
+        workspace_id: &WorkspaceId,
+        path: Option<&str>,
+        own_files: OwnFiles,
+    ) -> Result<WorkingDirectory, AgentError> {
+        let workspace = self.store.workspace(workspace_id).await?;
+        let directory = self.directory(&workspace, path).await?;
+        let mut directory = directory.ok_or(AgentError::NoDirectory)?.of_file();
+        if own_files == OwnFiles::Hidden {
+            directory.settings.homes = HomeDirectories::default();
+        }
+        Ok(directory)
     }
 }
 

@@ -88,6 +88,16 @@ impl WorkingDirectory {
         Ok(file)
     }
 
+    /// Where a file is what was named, the directory that it is in.
+    pub(crate) fn of_file(mut self) -> Self {
+        if self.cwd.is_file()
+            && let Some(parent) = self.cwd.parent()
+        {
+            self.cwd = parent.to_owned();
+        }
+        self
+    }
+
     /// The same for other readers.
     pub(crate) fn read_by(mut self, audience: Audience) -> Self {
         self.settings.audience = audience;

@@ -49,7 +49,7 @@ mod unanswered;
 mod undone_files;
 mod view;
 
-pub use comparison::{ComparedPlace, OwnFiles};
+pub use comparison::{ComparedPlace, OwnFiles, SurveyedPlace};
 pub use document_hook::DOCUMENT_HOOK;
 pub use error::AgentError;
 pub use manifests::Pruned;

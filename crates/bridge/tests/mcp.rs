@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Cursor, Write as _};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bridge::mcp::{Answer, Offer, Resource, Tool, serve};
+use bridge::mcp::{Answer, Offer, Refusal, Resource, Tool, serve};
 use serde_json::{Value, json};
 
 #[derive(Default)]
@@ -24,8 +24,8 @@ impl Offer for Notes {
         }]
     }
 
-    fn call(&self, client: &str, _: &str, arguments: &Value) -> Result<Answer, String> {
-        let said = arguments["text"].as_str().ok_or("`text` is missing")?;
+    fn call(&self, client: &str, _: &str, arguments: &Value) -> Result<Answer, Refusal> {
+        let said = arguments["text"].as_str().ok_or_else(|| Refusal::new("`text` is missing"))?;
         let text = format!("{}, {client}!", said.to_uppercase());
         Ok(Answer { data: Some(json!({ "said": text })), text })
     }
@@ -38,10 +38,10 @@ impl Offer for Notes {
         Vec::new()
     }
 
-    fn read(&self, uri: &str) -> Result<String, String> {
+    fn read(&self, uri: &str) -> Result<String, Refusal> {
         match uri {
             "notes://all" => Ok(self.text.lock().unwrap().clone()),
-            _ => Err(format!("there is no resource {uri}")),
+            _ => Err(Refusal::new(format!("there is no resource {uri}"))),
         }
     }
 }

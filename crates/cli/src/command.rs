@@ -32,13 +32,14 @@ mod turn;
 mod watch;
 mod workspace;
 
+use ::compare::Absent;
 use gateway::{Existing, RestoredTokens};
 
 use crate::arguments::{Command, McpCommand};
 use crate::completion;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, LostText};
+use crate::files::LostText;
 
 pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Failure> {
     match command {

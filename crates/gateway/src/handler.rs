@@ -20,6 +20,7 @@ mod workspace;
 
 use protocol::method;
 
+pub(crate) use self::instructions::own_files;
 use crate::router::Router;
 
 /// Every method and its handler.

@@ -1,4 +1,5 @@
-//! The gateway's addresses: `/rpc` for WebSocket and POST, a page at `/`, `/healthz`, `/readyz` and `/metrics`.
+//! The gateway's addresses: `/rpc` for WebSocket and POST, `/mcp` for MCP clients, a page at `/`, `/healthz`, `/readyz`
+//! and `/metrics`.
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::access::Actor;
 use crate::error::{from_store, unauthenticated};
 use crate::front_page;
 use crate::listener::{ConnectionSlot, NoPlace};
+use crate::mcp_server::{self, McpSessions};
 use crate::origin;
 use crate::peer::Peer;
 use crate::service::Service;
@@ -30,6 +32,7 @@ pub(crate) struct AppState {
     pub(crate) service: Arc<Service>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
+    pub(crate) mcp: Arc<McpSessions>,
 }
 
 /// How far over the limit a body is read, so that its sender gets an answer and not a reset.
@@ -39,6 +42,7 @@ pub(crate) fn routes(state: AppState) -> axum::Router {
     axum::Router::new()
         .route("/", get(front_page::answer))
         .route("/rpc", get(upgrade).post(post))
+        .route("/mcp", get(mcp_server::follow).post(mcp_server::post).delete(mcp_server::end))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
@@ -139,35 +143,9 @@ async fn post(
         Ok(actor) => actor,
         Err(refused) => return refused,
     };
-    let limit = state.service.shared.settings.limits.message_bytes;
-    let read_limit = limit.saturating_mul(READ_FACTOR);
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if let Some(announced) = announced.filter(|announced| *announced > read_limit) {
-        return failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, announced));
-    }
-    let body_time = state.service.shared.settings.listener.body_time;
-    let read = tokio::select! {
-        read = tokio::time::timeout(body_time, to_bytes(body, read_limit)) => read,
-        // Incomplete requests are not waited for.
-        () = state.shutdown.cancelled() => return incomplete(StatusCode::SERVICE_UNAVAILABLE, "the gateway stops"),
-    };
-    let Ok(read) = read else {
-        let message = format!("the request's body did not arrive within {} s", body_time.as_secs());
-        return incomplete(StatusCode::REQUEST_TIMEOUT, &message);
-    };
-    let Ok(bytes) = read else {
-        // How much more there would be is not known where no length was announced.
-        let actual = announced.unwrap_or(read_limit.saturating_add(1));
-        return failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, actual));
-    };
-    if bytes.len() > limit {
-        return failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, bytes.len()));
-    }
-    let Ok(text) = String::from_utf8(bytes.into()) else {
-        return failure(
-            StatusCode::BAD_REQUEST,
-            &ErrorObject::new(ErrorKind::ParseError, "the body is not UTF-8"),
-        );
+    let text = match read_body(&state, &headers, body).await {
+        Ok(text) => text,
+        Err(refused) => return refused,
     };
     // On a task of its own, so that a write is finished even if the client hangs up.
     let service = Arc::clone(&state.service);
@@ -180,8 +158,42 @@ async fn post(
     }
 }
 
+/// The text of a request's body, or the answer that turns it away.
+pub(crate) async fn read_body(state: &AppState, headers: &HeaderMap, body: Body) -> Result<String, Response> {
+    let limit = state.service.shared.settings.limits.message_bytes;
+    let read_limit = limit.saturating_mul(READ_FACTOR);
+    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if let Some(announced) = announced.filter(|announced| *announced > read_limit) {
+        return Err(failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, announced)));
+    }
+    let body_time = state.service.shared.settings.listener.body_time;
+    let read = tokio::select! {
+        read = tokio::time::timeout(body_time, to_bytes(body, read_limit)) => read,
+        // Incomplete requests are not waited for.
+        () = state.shutdown.cancelled() => {
+            return Err(incomplete(StatusCode::SERVICE_UNAVAILABLE, "the gateway stops"));
+        }
+    };
+    let Ok(read) = read else {
+        let message = format!("the request's body did not arrive within {} s", body_time.as_secs());
+        return Err(incomplete(StatusCode::REQUEST_TIMEOUT, &message));
+    };
+    let Ok(bytes) = read else {
+        // How much more there would be is not known where no length was announced.
+        let actual = announced.unwrap_or(read_limit.saturating_add(1));
+        return Err(failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, actual)));
+    };
+    if bytes.len() > limit {
+        return Err(failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, bytes.len())));
+    }
+    String::from_utf8(bytes.into()).map_err(|_| {
+        let error = ErrorObject::new(ErrorKind::ParseError, "the body is not UTF-8");
+        failure(StatusCode::BAD_REQUEST, &error)
+    })
+}
+
 /// Who sends a request, or the answer that turns them away.
-async fn authenticate(
+pub(crate) async fn authenticate(
     state: &AppState,
     slot: &ConnectionSlot,
     headers: &HeaderMap,
@@ -253,7 +265,7 @@ fn closing(mut response: Response) -> Response {
 }
 
 /// An error as an HTTP answer of its own, for what happens before any request was read.
-fn failure(status: StatusCode, error: &ErrorObject) -> Response {
+pub(crate) fn failure(status: StatusCode, error: &ErrorObject) -> Response {
     let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
     let mut response = (status, [(CONTENT_TYPE, "application/json")], body).into_response();
     if status == StatusCode::UNAUTHORIZED {

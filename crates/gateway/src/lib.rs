@@ -16,6 +16,7 @@ mod handler;
 mod http;
 mod known_databases;
 mod listener;
+mod mcp_server;
 mod metrics;
 mod origin;
 mod owner;

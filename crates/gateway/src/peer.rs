@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use protocol::WorkspaceId;
 use rpc::Outgoing;
@@ -18,6 +18,8 @@ pub(crate) struct Peer {
     subscriptions: Mutex<HashMap<WorkspaceId, Arc<Subscription>>>,
     /// Tells the connections of this process apart.
     pub(crate) number: u64,
+    /// Who saves documents through it, where that is not the token's holder.
+    author: OnceLock<String>,
 }
 
 /// The number of the next connection.
@@ -26,13 +28,23 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 impl Peer {
     pub(crate) fn connected(actor: Arc<Actor>, outgoing: Outgoing) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { actor, outgoing: Some(outgoing), subscriptions: Mutex::default(), number }
+        Self { actor, outgoing: Some(outgoing), subscriptions: Mutex::default(), number, author: OnceLock::new() }
     }
 
     /// Somebody who makes one request.
     pub(crate) fn one_shot(actor: Arc<Actor>) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { actor, outgoing: None, subscriptions: Mutex::default(), number }
+        Self { actor, outgoing: None, subscriptions: Mutex::default(), number, author: OnceLock::new() }
+    }
+
+    /// Says who saves documents from now on. The first word counts.
+    pub(crate) fn speak_for(&self, author: &str) {
+        let _ = self.author.set(author.to_owned());
+    }
+
+    /// Who saves documents.
+    pub(crate) fn author(&self) -> &str {
+        self.author.get().unwrap_or(&self.actor.name)
     }
 
     pub(crate) fn outgoing(&self) -> Option<&Outgoing> {

@@ -17,6 +17,7 @@ mod documents;
 mod events;
 mod expiry;
 mod malformed;
+mod mcp_endpoint;
 mod memory;
 mod outage;
 mod prompts;

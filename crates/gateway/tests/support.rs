@@ -15,7 +15,7 @@ use rpc::CallError;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use http::{get, metric, post, request};
+pub(crate) use http::{HttpAnswer, get, metric, post, request};
 pub(crate) use log::Log;
 pub(crate) use socket::Socket;
 pub(crate) use stage::{MODEL, Setting, Stage, texts, unconfined_shell, with_model, writing};

@@ -15,6 +15,19 @@ use crate::{
 pub const GATEWAY_ACTOR: &str = "gateway";
 /// The parent process on the other end of stdio.
 pub const STDIO_ACTOR: &str = "stdio";
+/// What the name of whoever saves through an MCP client begins with.
+pub const MCP_AUTHOR: &str = "mcp:";
+
+/// Characters of an MCP client's name that count.
+const MAX_CLIENT: usize = 100;
+
+/// Who saves through an MCP client that calls itself so.
+pub fn mcp_author(client: &str) -> String {
+    let name: String =
+        client.trim().chars().filter(|character| !character.is_control()).take(MAX_CLIENT).collect();
+    let name = if name.is_empty() { "unknown" } else { &name };
+    format!("{MCP_AUTHOR}{name}")
+}
 
 /// Something that matters to whoever is responsible for a gateway.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

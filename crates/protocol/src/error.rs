@@ -173,6 +173,8 @@ pub enum ErrorSubject {
     Connections,
     /// Connections of one token.
     TokenConnections,
+    /// Sessions of MCP clients.
+    McpSessions,
     /// Turns that run on a gateway.
     Turns,
     /// Turns that run in a workspace.

@@ -63,7 +63,9 @@ pub mod tool;
 pub mod tree;
 pub mod turn;
 
-pub use audit::{AuditEntry, AuditEvent, AuthenticationFailure, GATEWAY_ACTOR, STDIO_ACTOR};
+pub use audit::{
+    AuditEntry, AuditEvent, AuthenticationFailure, GATEWAY_ACTOR, MCP_AUTHOR, STDIO_ACTOR, mcp_author,
+};
 pub use compare::{ComparedAgent, ComparedFile, Comparison, ReadingTime};
 pub use document::{
     Document, DocumentStatus, DocumentSummary, ResolvedDocument, Revision, RevisionReason, RevisionSummary,

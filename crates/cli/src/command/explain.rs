@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+use compare::{Absent, Explained, Shown, kept_bytes, tokens};
 use instructions::{
     Decision, Diagnostic, FileScope, FileSettings, InstructionFile, Outcome, Profile, Resolution, Severity,
 };
@@ -11,9 +12,7 @@ use instructions::{
 use crate::config::layers::Origin;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{
-    Absent, Explained, Files, LostText, Shown, directory, kept_bytes, tokens, warn, warn_of_lost_text,
-};
+use crate::files::{Files, LostText, directory, warn, warn_of_lost_text};
 use crate::output::{is_coloured, plain, print, shown_exactly};
 use crate::place::Viewpoint;
 use crate::progress::Progress;

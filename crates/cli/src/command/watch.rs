@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use compare::{Absent, Shown};
 use instructions::Resolution;
 use notify::{RecursiveMode, Watcher as _};
 use protocol::Timestamp;
@@ -15,7 +16,7 @@ use tokio::sync::mpsc;
 use super::explain::explain;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::files::{Absent, Files, Shown, directory};
+use crate::files::{Files, directory};
 use crate::output::{Reader, reader};
 use crate::signals::StopSignals;
 

@@ -5,12 +5,16 @@ use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::method::{
     Capabilities, InitializeParams, InitializeResult, METHODS, PROTOCOL_VERSION, Program,
 };
+use protocol::{MCP_AUTHOR, mcp_author};
 use rpc::Reply;
 
 use crate::router::Context;
 
 pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Result<Reply, ErrorObject> {
     if let Some(client) = params.client {
+        if let Some(client) = client.name.strip_prefix(MCP_AUTHOR) {
+            context.peer.speak_for(&mcp_author(client));
+        }
         tracing::debug!(name = %client.name, version = %client.version, "a client introduced itself");
     }
     Ok(Reply::new(InitializeResult {

@@ -5,6 +5,7 @@ use protocol::Role;
 use protocol::error::ErrorObject;
 use protocol::method::{Comparison, InstructionsCompareParams};
 
+use crate::access::Actor;
 use crate::error::{from_agent, invalid_params};
 use crate::router::Context;
 
@@ -14,14 +15,18 @@ pub(crate) async fn compare(
 ) -> Result<Comparison, ErrorObject> {
     let names = params.agents.as_deref();
     let agents = compare::agents(names).map_err(|error| invalid_params(format!("`agents`: {error}")))?;
-    let actor = &context.peer.actor;
-    let is_unbound_owner = actor.role == Role::Owner && actor.reach() == Reach::Everything;
     let place = ComparedPlace {
         workspace_id: params.workspace_id,
         path: params.path,
         reading: params.reading,
         agents,
-        own_files: if is_unbound_owner { OwnFiles::Shown } else { OwnFiles::Hidden },
+        own_files: own_files(&context.peer.actor),
     };
     context.shared.agent.compare(place).await.map_err(from_agent)
+}
+
+/// Files of whoever runs the gateway are for those who may do everything.
+pub(crate) fn own_files(actor: &Actor) -> OwnFiles {
+    let is_unbound_owner = actor.role == Role::Owner && actor.reach() == Reach::Everything;
+    if is_unbound_owner { OwnFiles::Shown } else { OwnFiles::Hidden }
 }

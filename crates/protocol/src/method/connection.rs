@@ -22,7 +22,8 @@ pub struct Program {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InitializeParams {
-    /// The calling program.
+    /// The calling program. One that calls itself `mcp:NAME` speaks for an MCP client: documents that it saves are saved by
+    /// `mcp:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Program>,
 }

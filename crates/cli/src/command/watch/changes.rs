@@ -1,10 +1,10 @@
 //! What is different between two explanations, for people.
 
+use compare::{Absent, tokens};
 use instructions::{Decision, Outcome, Resolution};
 use protocol::Timestamp;
 
 use crate::command::explain::{Columns, INDENT, appearance, describe_diagnostic, explain, line};
-use crate::files::{Absent, tokens};
 use crate::place::Viewpoint;
 use crate::terminal::{self, moment, wrap};
 use crate::words::count;

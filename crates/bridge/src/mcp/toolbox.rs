@@ -1,0 +1,316 @@
+//! What Foreword offers: instructions for a path, why, what other agents would read, and documents with their versions.
+
+use std::path::PathBuf;
+
+use compare::{Absent, Explained, Shown};
+use instructions::{Profile, Resolution};
+use protocol::method::{DocumentGetResult, DocumentSaveResult};
+use protocol::{Comparison, Version, mcp_author, similar};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::address::{Address, DocumentAddress};
+use super::{Answer, Offer, Refusal, Resource, Tool};
+
+/// Whether a client may save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saving {
+    /// There is a tool for it.
+    Allowed,
+    /// There is none.
+    Refused,
+}
+
+/// The place that a call is about.
+#[derive(Debug, Clone, Default)]
+pub struct PlaceAsked {
+    /// The workspace that it is in, by name or id, where the source has some.
+    pub workspace: Option<String>,
+    /// A directory, or a file in it.
+    pub path: Option<PathBuf>,
+    /// Whose rules; none: the configured ones.
+    pub profile: Option<&'static Profile>,
+}
+
+/// What is to be compared.
+#[derive(Debug, Clone, Default)]
+pub struct CompareAsked {
+    /// The workspace that the directory is in, by name or id, where the source has some.
+    pub workspace: Option<String>,
+    /// A directory, or a file in it.
+    pub path: Option<PathBuf>,
+    /// A file that a tool reads there.
+    pub reading: Option<PathBuf>,
+    /// The agents; none: all.
+    pub agents: Vec<&'static Profile>,
+}
+
+/// What is to be saved.
+#[derive(Debug, Clone)]
+pub struct SaveAsked {
+    /// Whose document.
+    pub document: DocumentAddress,
+    /// The whole new text.
+    pub content: String,
+    /// The version that the text is based on.
+    pub expected_version: Version,
+    /// What the change is for.
+    pub message: Option<String>,
+}
+
+/// Who knows the answers.
+pub trait Source: Sync {
+    /// Whether this client may save.
+    fn saving(&self) -> Saving;
+    /// What a path is relative to, and what is meant without one.
+    fn about_paths(&self) -> &'static str;
+    /// Whether places are in workspaces, so that calls may name one.
+    fn has_workspaces(&self) -> bool;
+    /// The instructions for a place.
+    fn resolve(&self, place: &PlaceAsked) -> Result<Resolution, Refusal>;
+    /// What each agent would read.
+    fn compare(&self, asked: &CompareAsked) -> Result<Comparison, Refusal>;
+    /// A document.
+    fn document(&self, document: &DocumentAddress) -> Result<DocumentGetResult, Refusal>;
+    /// Saves a document in the name of an author.
+    fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal>;
+    /// Addresses of what a client may like to read.
+    fn addresses(&self) -> Vec<Address>;
+}
+
+/// Foreword's tools and resources, over a source of answers.
+#[derive(Debug)]
+pub struct Toolbox<S>(pub S);
+
+impl<S: Source> Toolbox<S> {
+    fn properties(&self) -> (Value, Value) {
+        let path = json!({ "type": "string", "description": self.0.about_paths() });
+        let workspace = json!({ "type": "string", "description": "Name or id; the one that the path is in, or the only one, when absent" });
+        (path, workspace)
+    }
+
+    /// The arguments of a call, as far as they are what the tool takes.
+    fn arguments<'a>(&self, tool: &str, given: &'a Value) -> Result<Arguments<'a>, Refusal> {
+        let Value::Object(given) = given else {
+            return Err(Refusal::new("the arguments must be an object"));
+        };
+        let tools = self.tools();
+        let taken = tools.iter().find(|known| known.name == tool);
+        let taken = taken.and_then(|tool| tool.input_schema["properties"].as_object());
+        for name in given.keys() {
+            if taken.is_some_and(|taken| !taken.contains_key(name)) {
+                let known: Vec<&str> = taken.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+                let meant = similar(name, known.iter().copied())
+                    .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+                let known = known.join(", ");
+                return Err(Refusal::new(format!(
+                    "`{tool}` has no argument `{name}`{meant} (its arguments are {known})"
+                )));
+            }
+        }
+        Ok(Arguments(given))
+    }
+}
+
+impl<S: Source> Offer for Toolbox<S> {
+    fn tools(&self) -> Vec<Tool> {
+        let (path, workspace) = self.properties();
+        let agent = json!({ "type": "string", "description": "Whose rules: foreword when absent, or codex, claude-code, gemini-cli, …" });
+        let mut place = json!({ "path": path, "agent": agent });
+        let mut compared = json!({
+            "path": path,
+            "reading": { "type": "string", "description": "A file that a tool reads after the start, from `path`" },
+            "agents": { "type": "array", "items": { "type": "string" } },
+        });
+        if self.0.has_workspaces() {
+            place["workspace"] = workspace.clone();
+            compared["workspace"] = workspace.clone();
+        }
+        let scope = json!({
+            "workspace": workspace,
+            "folder": { "type": "string", "description": "Path or id; the workspace's root when absent" },
+        });
+        let schema = |properties: &Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+        let reading = json!({ "readOnlyHint": true, "openWorldHint": false });
+        let tool = |name, description, input_schema| Tool {
+            name,
+            description,
+            input_schema,
+            annotations: reading.clone(),
+        };
+        let mut tools = vec![
+            tool(
+                "effective_instructions",
+                "The instructions (AGENTS.md and the like) that apply to a path. Ask before you work in a directory that is new to you.",
+                schema(&place, &[]),
+            ),
+            tool(
+                "explain",
+                "Every instruction file that was considered for a path: used, shadowed, cut or ignored, and why.",
+                schema(&place, &[]),
+            ),
+            tool(
+                "compare",
+                "What each coding agent would read in a directory, and the differences in words.",
+                schema(&compared, &[]),
+            ),
+            tool(
+                "document_get",
+                "The AGENTS.md document that people keep for a workspace or a folder of it, with its version.",
+                schema(&scope, &[]),
+            ),
+        ];
+        if self.0.saving() == Saving::Allowed {
+            let mut properties = scope;
+            properties["content"] = json!({ "type": "string", "description": "The whole new text" });
+            properties["expected_version"] = json!({ "type": "integer", "minimum": 0, "description": "The version that the text is based on; 0 for a new document" });
+            properties["message"] = json!({ "type": "string", "description": "What the change is for" });
+            tools.push(Tool {
+                name: "document_save",
+                description: "Saves the document of a workspace or a folder, if nobody has saved another version since.",
+                input_schema: schema(&properties, &["content", "expected_version"]),
+                annotations: json!({ "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false }),
+            });
+        }
+        tools
+    }
+
+    fn call(&self, client: &str, tool: &str, arguments: &Value) -> Result<Answer, Refusal> {
+        let arguments = self.arguments(tool, arguments)?;
+        match tool {
+            "effective_instructions" => {
+                let resolution = self.0.resolve(&arguments.place()?)?;
+                let text = resolution.text.clone();
+                let text = text.unwrap_or_else(|| "No instructions apply here.".to_owned());
+                Ok(Answer { text, data: Some(data(&Shown::new(&resolution))?) })
+            }
+            "explain" => {
+                let resolution = self.0.resolve(&arguments.place()?)?;
+                as_data(&Explained::new(&resolution, Absent::LeftOut))
+            }
+            "compare" => as_data(&self.0.compare(&arguments.compared()?)?),
+            "document_get" => as_data(&self.0.document(&arguments.document()?)?),
+            _ => as_data(&self.0.save(&mcp_author(client), arguments.save()?)?),
+        }
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        let listed = |address: Address| {
+            let uri = address.to_string();
+            match address {
+                Address::Effective(_) => Resource {
+                    uri,
+                    name: "effective instructions".to_owned(),
+                    description: "The instructions that apply to this directory.",
+                },
+                Address::Document(DocumentAddress { workspace, .. }) => Resource {
+                    uri,
+                    name: format!("document of {}", workspace.unwrap_or_default()),
+                    description: "The AGENTS.md document that people keep for this workspace.",
+                },
+            }
+        };
+        self.0.addresses().into_iter().map(listed).collect()
+    }
+
+    fn templates(&self) -> Vec<Resource> {
+        let template =
+            |uri: &str, name: &str, description| Resource { uri: uri.to_owned(), name: name.to_owned(), description };
+        vec![
+            template(
+                Address::OF_DIRECTORIES,
+                "effective instructions",
+                "The instructions that apply to a directory, by its absolute path, percent-encoded.",
+            ),
+            template(Address::OF_WORKSPACES, "document", "The document of a workspace."),
+            template(Address::OF_FOLDERS, "document of a folder", "The document of a folder, by its path."),
+        ]
+    }
+
+    fn read(&self, uri: &str) -> Result<String, Refusal> {
+        match Address::parse(uri)? {
+            Address::Effective(path) => {
+                let place = PlaceAsked { path: Some(path), ..PlaceAsked::default() };
+                Ok(self.0.resolve(&place)?.text.unwrap_or_default())
+            }
+            Address::Document(document) => {
+                let found = self.0.document(&document)?.explicit;
+                Ok(found.map(|document| document.content).unwrap_or_default())
+            }
+        }
+    }
+}
+
+struct Arguments<'a>(&'a Map<String, Value>);
+
+impl<'a> Arguments<'a> {
+    fn text(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Refusal::new(format!("`{name}` must be a text"))),
+        }
+    }
+
+    fn owned(&self, name: &str) -> Result<Option<String>, Refusal> {
+        Ok(self.text(name)?.map(str::to_owned))
+    }
+
+    fn path(&self, name: &str) -> Result<Option<PathBuf>, Refusal> {
+        Ok(self.text(name)?.map(PathBuf::from))
+    }
+
+    fn place(&self) -> Result<PlaceAsked, Refusal> {
+        let profile = self.text("agent")?.map(|name| profiles(Some(&[name.to_owned()]))).transpose()?;
+        let profile = profile.and_then(|profiles| profiles.first().copied());
+        Ok(PlaceAsked { workspace: self.owned("workspace")?, path: self.path("path")?, profile })
+    }
+
+    fn compared(&self) -> Result<CompareAsked, Refusal> {
+        let agents: Option<Vec<String>> = match self.0.get("agents") {
+            None | Some(Value::Null) => None,
+            Some(agents) => Some(
+                serde_json::from_value(agents.clone())
+                    .map_err(|_| Refusal::new("`agents` must be a list of names"))?,
+            ),
+        };
+        Ok(CompareAsked {
+            workspace: self.owned("workspace")?,
+            path: self.path("path")?,
+            reading: self.path("reading")?,
+            agents: profiles(agents.as_deref())?,
+        })
+    }
+
+    fn document(&self) -> Result<DocumentAddress, Refusal> {
+        Ok(DocumentAddress { workspace: self.owned("workspace")?, folder: self.owned("folder")? })
+    }
+
+    fn save(&self) -> Result<SaveAsked, Refusal> {
+        let content = self.owned("content")?.ok_or_else(|| Refusal::new("`content` is missing"))?;
+        let expected = self.0.get("expected_version").and_then(Value::as_u64).ok_or_else(|| {
+            Refusal::new("`expected_version` is missing: name the version that the text is based on, 0 for a new document")
+        })?;
+        Ok(SaveAsked {
+            document: self.document()?,
+            content,
+            expected_version: Version(expected),
+            message: self.owned("message")?,
+        })
+    }
+}
+
+fn profiles(names: Option<&[String]>) -> Result<Vec<&'static Profile>, Refusal> {
+    compare::agents(names).map_err(|error| Refusal::new(error.to_string()))
+}
+
+fn data(value: &impl Serialize) -> Result<Value, Refusal> {
+    serde_json::to_value(value)
+        .map_err(|error| Refusal::new(format!("could not write the answer: {error}")))
+}
+
+/// An answer that is data, for programs and for models.
+fn as_data(value: &impl Serialize) -> Result<Answer, Refusal> {
+    let data = data(value)?;
+    Ok(Answer { text: data.to_string(), data: Some(data) })
+}

@@ -1,0 +1,92 @@
+//! The stream of events on which a client is told that what it follows has changed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse as _, Response};
+use bridge::mcp::Toolbox;
+use futures_util::stream;
+
+use super::EVENTS;
+use super::hosted::Hosted;
+use super::sessions::{Listener, McpSession};
+use crate::access::Actor;
+use crate::http::AppState;
+
+/// How often resources that a client follows are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Looking takes at most one part in so many of the time, however slow files and database are.
+const SHARE: u32 = 20;
+/// After so long a silence a comment is sent, so that a connection whose other end is gone is noticed.
+const SAY_SOMETHING: Duration = Duration::from_secs(15);
+
+struct Stream {
+    state: AppState,
+    actor: Arc<Actor>,
+    session: Arc<McpSession>,
+    listener: Listener,
+    pause: Duration,
+    said: Instant,
+}
+
+/// Opens the stream of a session; one that was open before ends.
+pub(super) fn open(state: AppState, actor: Arc<Actor>, session: Arc<McpSession>) -> Response {
+    let listener = session.listen();
+    let stream = Stream { state, actor, session, listener, pause: Duration::ZERO, said: Instant::now() };
+    let events = stream::unfold(stream, async |mut stream| {
+        let said = stream.next().await?;
+        stream.said = Instant::now();
+        Some((Ok::<_, std::convert::Infallible>(said), stream))
+    });
+    let headers = [(CONTENT_TYPE, EVENTS), (CACHE_CONTROL, "no-cache")];
+    (headers, Body::from_stream(events)).into_response()
+}
+
+impl Stream {
+    /// What is said next; nothing once the stream is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            tokio::select! {
+                () = self.state.shutdown.cancelled() => return None,
+                () = self.session.ended.cancelled() => return None,
+                () = self.listener.replaced.cancelled() => return None,
+                () = tokio::time::sleep(self.pause) => {}
+            }
+            let is_first = self.pause.is_zero();
+            self.pause = LOOK_EVERY;
+            // While the database is away nobody is shown the door.
+            if let Ok(false) = self.state.service.shared.access.is_still_valid(&self.actor).await {
+                self.state.mcp.end(&self.session);
+                return None;
+            }
+            self.session.touch();
+            let told = self.look().await;
+            if !told.is_empty() {
+                return Some(told.into());
+            }
+            if is_first || self.said.elapsed() > SAY_SOMETHING {
+                return Some(Bytes::from_static(b":\n\n"));
+            }
+        }
+    }
+
+    /// The events of what has changed.
+    async fn look(&mut self) -> String {
+        if self.session.session.follows_nothing() {
+            return String::new();
+        }
+        let working = self.state.mcp.working().await;
+        let begun = Instant::now();
+        let toolbox = Toolbox(Hosted::new(Arc::clone(&self.state.service), Arc::clone(&self.actor)));
+        let session = Arc::clone(&self.session);
+        let looking = self.state.tasks.spawn_blocking(move || {
+            let _working = working;
+            session.session.changes(&toolbox)
+        });
+        let told = looking.await.unwrap_or_default();
+        self.pause = LOOK_EVERY.max(begun.elapsed() * SHARE);
+        told.iter().map(|message| format!("event: message\ndata: {message}\n\n")).collect()
+    }
+}
