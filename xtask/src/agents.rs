@@ -1,26 +1,43 @@
-//! `cargo xtask agents`: the real agents run our hook, offline.
+//! `cargo xtask agents` and `cargo xtask oracle`: the real agents, offline.
+
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::Args;
 
 use crate::process;
 
 /// What npm installs, as the profiles were checked against them.
 const PACKAGES: &[&str] = &[
     "@anthropic-ai/claude-code@2.1.325",
+    "@github/copilot@1.0.102",
+    "@google/gemini-cli@0.61.0",
+    "@mariozechner/pi-coding-agent@0.73.1",
+    "@modelcontextprotocol/sdk@1.32.2",
     "@openai/codex@0.166.0",
     "@qwen-code/qwen-code@0.24.4",
-    "@modelcontextprotocol/sdk@1.32.2",
+    "opencode-ai@1.18.33",
 ];
 /// Where the tests look for them.
 const VARIABLE: &str = "FOREWORD_TEST_AGENTS";
 
+/// What the profiles are held against.
+#[derive(Debug, Args)]
+pub(crate) struct OracleArguments {
+    /// How many layouts for each agent
+    #[arg(long, default_value_t = 30)]
+    layouts: u64,
+    /// Which chance; the same seed gives the same layouts
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only this agent, by its profile; may be given again
+    #[arg(long)]
+    agent: Vec<String>,
+}
+
 /// Installs the agents beside the build and runs the tests that need them.
-pub(crate) fn run(root: &std::path::Path) -> Result<()> {
-    let directory = root.join("target").join("agents");
-    std::fs::create_dir_all(&directory)?;
-    let mut npm = std::process::Command::new("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&directory).args(PACKAGES);
-    process::run(&mut npm)?;
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let agents = install(root)?;
     let mut tests = process::cargo();
     tests.args([
         "nextest",
@@ -32,5 +49,27 @@ pub(crate) fn run(root: &std::path::Path) -> Result<()> {
         "-E",
         "test(real_agents::)",
     ]);
-    process::run(tests.env(VARIABLE, &directory))
+    process::run(tests.env(VARIABLE, agents))
+}
+
+/// Holds every profile against the agent itself, over layouts made at random.
+pub(crate) fn oracle(root: &Path, arguments: &OracleArguments) -> Result<()> {
+    let agents = install(root)?;
+    let mut command = process::cargo();
+    command.args(["run", "--quiet", "--package", "foreword-compare", "--example", "oracle", "--"]);
+    command.arg("--agents").arg(agents).arg("--notes").arg(root.join("target").join("oracle"));
+    command.args(["--layouts", &arguments.layouts.to_string(), "--seed", &arguments.seed.to_string()]);
+    for agent in &arguments.agent {
+        command.args(["--agent", agent]);
+    }
+    process::run(&mut command)
+}
+
+fn install(root: &Path) -> Result<PathBuf> {
+    let directory = root.join("target").join("agents");
+    std::fs::create_dir_all(&directory)?;
+    let mut npm = std::process::Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&directory).args(PACKAGES);
+    process::run(&mut npm)?;
+    Ok(directory)
 }

@@ -39,7 +39,6 @@ const BENCHMARKS: &[Benchmark] = &[
         then: Some(("prefix", "simulation")),
         database: Database::None,
     },
-    Benchmark { name: "compare", package: "foreword-compare", then: None, database: Database::None },
     Benchmark { name: "skills", package: "foreword-skills", then: None, database: Database::None },
     Benchmark { name: "mcp", package: "foreword-mcp", then: None, database: Database::None },
     Benchmark { name: "sandbox", package: "foreword-sandbox", then: None, database: Database::None },

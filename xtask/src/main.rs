@@ -102,6 +102,8 @@ enum Task {
     },
     /// Install real coding agents and let them run our hook, offline, against a scripted model
     Agents,
+    /// Install real coding agents and hold our profiles against them, offline, over layouts made at random
+    Oracle(agents::OracleArguments),
     /// Print which agent loses what in the repositories that are checked out in a folder; clones nothing
     Survey {
         /// The folder
@@ -152,6 +154,7 @@ fn main() -> ExitCode {
         Task::Torture { minutes, seed } => torture::run(minutes, seed),
         Task::RandomCalls { minutes, seed } => random_calls::run(minutes, seed),
         Task::Agents => agents::run(root()),
+        Task::Oracle(arguments) => agents::oracle(root(), &arguments),
         Task::Survey { folder } => survey::run(&folder),
         Task::Load(arguments) => load::run(&arguments),
         Task::Generate { check: false } => generate::write(root()),

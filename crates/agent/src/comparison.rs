@@ -4,7 +4,7 @@ use std::path::Path;
 
 use compare::CompareRequest;
 use futures_util::future::BoxFuture;
-use instructions::{HomeDirectories, Profile, Resolution};
+use instructions::{AboveRoot, HomeDirectories, Profile, Resolution};
 use protocol::{Comparison, WorkspaceId};
 
 use crate::directory::WorkingDirectory;
@@ -82,6 +82,7 @@ impl Agent {
         let mut directory = directory.ok_or(AgentError::NoDirectory)?.of_file();
         if own_files == OwnFiles::Hidden {
             directory.settings.homes = HomeDirectories::default();
+            directory.settings.above_root = AboveRoot::Hidden;
         }
         Ok(directory)
     }

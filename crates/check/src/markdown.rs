@@ -7,6 +7,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// Characters of a line that are looked at for what is said around a piece. Nobody writes longer ones by hand.
 const MAX_LINE: usize = 1_000;
+/// Pieces of code, links and blocks of one text that are looked at. Nobody writes as many into instructions by hand.
+const MAX_PIECES: usize = 4_096;
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(crate) struct Markdown {
     /// Where links and pictures lead.
     pub(crate) links: Vec<Piece>,
     lines: Vec<String>,
+    /// Which of the lines are headings, counted from 0.
+    headings: Vec<usize>,
 }
 
 impl Markdown {
@@ -83,6 +87,10 @@ impl Markdown {
                 _ => extend(&mut paragraph, &range),
             }
         }
+        markdown.spans.truncate(MAX_PIECES);
+        markdown.links.truncate(MAX_PIECES);
+        markdown.blocks.truncate(MAX_PIECES);
+        markdown.headings = (0..markdown.lines.len()).filter(|line| markdown.lines[*line].starts_with('#')).collect();
         markdown
     }
 
@@ -124,8 +132,8 @@ impl Markdown {
 
     /// The nearest heading above a line.
     pub(crate) fn heading(&self, line: usize) -> &str {
-        let before = self.lines.get(..line.min(self.lines.len())).unwrap_or_default();
-        before.iter().rev().find(|line| line.starts_with('#')).map_or("", String::as_str)
+        let above = self.headings.partition_point(|heading| *heading < line);
+        above.checked_sub(1).map_or("", |last| self.lines[self.headings[last]].as_str())
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use instructions::profile::{Fallbacks, RootOverride};
-use instructions::{FOREWORD, FileSettings, HomeDirectories, Profile, Request, Resolution};
+use instructions::{FOREWORD, FileSettings, HomeDirectories, LinkBounds, Profile, Request, Resolution};
 use protocol::similar;
 
-use crate::config::layers::Origin;
+use crate::config::layers::{Layer, Origin};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::place::Viewpoint;
@@ -24,7 +24,10 @@ impl Files {
         let sections = context.configuration.sections();
         let profile = profile(context, &sections.profile)?;
         warn_of_ignored_flags(context, profile);
-        let settings = FileSettings { profile, homes: homes(context)?, ..sections.files.clone() };
+        let chosen = context.configuration.origin("agents.profile");
+        let is_projects = matches!(chosen, Origin::File { layer: Layer::Project, .. });
+        let links = if is_projects { LinkBounds::Root } else { LinkBounds::OfProfile };
+        let settings = FileSettings { profile, links, homes: homes(context)?, ..sections.files.clone() };
         let root_origin = context.configuration.origin("agents.root.project_root_override").to_string();
         Ok(Self { settings, root_origin })
     }

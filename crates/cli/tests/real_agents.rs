@@ -144,6 +144,59 @@ fn an_mcp_client_uses_our_server() {
     );
 }
 
+/// What the client does at a gateway, and prints.
+const HTTP_CLIENT: &str = r#"
+import { appendFileSync } from "node:fs";
+import { createRequire } from "node:module";
+const [url, token, project, modules] = process.argv.slice(2);
+const load = createRequire(modules + "/package.json");
+const { Client } = load("@modelcontextprotocol/sdk/client/index.js");
+const { StreamableHTTPClientTransport } = load("@modelcontextprotocol/sdk/client/streamableHttp.js");
+const { ResourceUpdatedNotificationSchema } = load("@modelcontextprotocol/sdk/types.js");
+const client = new Client({ name: "npm", version: "1" }, { capabilities: {} });
+const heard = new Promise((tell) =>
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, (told) => tell(told.params.uri)));
+const requestInit = { headers: { Authorization: "Bearer " + token } };
+const transport = new StreamableHTTPClientTransport(new URL(url + "/mcp"), { requestInit });
+await client.connect(transport);
+const { tools } = await client.listTools();
+console.log(tools.map((tool) => tool.name).join(" "));
+const asked = { name: "effective_instructions", arguments: { path: project + "/sub" } };
+console.log((await client.callTool(asked)).content[0].text.includes("SUB-RULES"));
+const save = { name: "document_save", arguments: { content: "Hello.", expected_version: 0 } };
+console.log((await client.callTool(save)).structuredContent.doc.updated_by);
+console.log((await client.callTool(save)).isError);
+const { resources } = await client.listResources();
+await client.subscribeResource({ uri: resources[0].uri });
+appendFileSync(project + "/AGENTS.md", "MORE\n");
+console.log((await heard) === resources[0].uri);
+await transport.terminateSession();
+await client.close();
+"#;
+
+#[test]
+#[ignore = "needs an MCP client from npm: cargo xtask agents"]
+fn an_mcp_client_uses_a_gateway() {
+    let machine = Machine::new();
+    machine.write("project/.git/HEAD", "");
+    machine.write("project/AGENTS.md", "ROOT-RULES\n");
+    machine.write("project/sub/AGENTS.md", "SUB-RULES\n");
+    let gateway = machine.serve();
+    machine.run("workspace create shop --root .").done();
+    let token = std::fs::read_to_string(machine.data().join("owner.token")).expect("the owner's token");
+    let script = machine.write("client.mjs", HTTP_CLIENT);
+    let mut command = Command::new("node");
+    command.arg(script).arg(&gateway.url).arg(token.trim()).arg(machine.project()).arg(agents());
+    let output = command.env("HOME", machine.root()).output().expect("node");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        printed,
+        "effective_instructions explain compare document_get document_save\ntrue\nmcp:npm\ntrue\ntrue\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 fn check(agent: &Agent) {
     if std::env::var_os(INSIDE).is_none() {
         return run_inside(agent.test);

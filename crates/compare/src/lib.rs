@@ -22,6 +22,7 @@
 mod agents;
 mod differences;
 mod effective;
+mod ignored;
 mod loss;
 mod map;
 mod markdown;

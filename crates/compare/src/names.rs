@@ -40,10 +40,10 @@ pub struct Names {
     files: HashMap<Vec<u8>, Vec<String>>,
     /// Names of first and last parts have one of these lengths, one bit each.
     lengths: u128,
+    /// First parts of names as the profiles spell them.
+    pub(crate) spelled: Vec<String>,
     /// Paths of folders whose files are rules, and how those end.
     folders: Vec<(&'static str, &'static str)>,
-    /// Names that are mostly hidden from version control, so that a walk that goes by it does not see them.
-    pub(crate) private: Vec<&'static str>,
 }
 
 /// Where a repository begins; it changes what every agent reads.
@@ -57,7 +57,7 @@ impl Names {
             files: HashMap::new(),
             lengths: 0,
             folders: Vec::new(),
-            private: Vec::new(),
+            spelled: Vec::new(),
         };
         for (index, profile) in PROFILES.iter().enumerate() {
             let agent = Agents::one(index);
@@ -78,11 +78,6 @@ impl Names {
             }
             if let Some(settings) = profile.settings_file {
                 names.add_first_part(settings.in_project, agent);
-            }
-            for name in profile.private.iter().chain(profile.added) {
-                if !names.private.contains(name) {
-                    names.private.push(name);
-                }
             }
         }
         names.add_first_part(REPOSITORY, Agents::EVERYBODY);
@@ -113,6 +108,9 @@ impl Names {
 
     fn add_first_part(&mut self, name: &str, agents: Agents) {
         let Some(first) = name.split('/').next() else { return };
+        if !self.spelled.iter().any(|known| known == first) {
+            self.spelled.push(first.to_owned());
+        }
         self.first_parts.entry(first.to_ascii_lowercase().into_bytes()).or_default().add(agents);
         self.lengths |= length_bit(first.len());
     }

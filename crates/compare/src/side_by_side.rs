@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use instructions::profile::{ImportPlace, OnReading, PartOf, Rendering};
 use instructions::{
-    BlockRole, Cache, Decision, FileReader, FileSettings, InstructionFile, OTHER_AGENTS, Outcome, Profile,
-    Reminder, Request, Resolution, ResolveError, Resolver, Session,
+    BlockRole, Cache, Decision, FileReader, FileSettings, InstructionFile, LinkBounds, OTHER_AGENTS, Outcome,
+    Profile, Reminder, Request, Resolution, ResolveError, Resolver, Session,
 };
 use protocol::{ComparedAgent, ComparedFile, Comparison, ReadingTime};
 use tokens::{Counter, Encoding};
@@ -81,11 +81,13 @@ impl SeenFile {
 /// The settings of an agent beside those of another.
 pub fn settings_for(profile: &'static Profile, others: &FileSettings) -> FileSettings {
     if others.profile == profile {
-        return others.clone();
+        // What the agent itself would read is asked, whoever chose the profile.
+        return FileSettings { links: LinkBounds::OfProfile, ..others.clone() };
     }
     FileSettings {
         homes: others.homes.clone(),
         bounds: others.bounds.clone(),
+        above_root: others.above_root,
         private_paths: others.private_paths.clone(),
         audience: others.audience,
         ..FileSettings::of(profile)

@@ -1,19 +1,23 @@
 //! A walk over a whole tree: its directories, and the instruction files and marks of roots in them.
 //!
-//! Files that version control ignores are passed over with the directories they are in, but for those that agents read
-//! and users keep to themselves (`CLAUDE.local.md`). Links are named and never followed; nothing is opened.
+//! Directories that version control ignores are passed over with all that is in them. Files that it ignores elsewhere are not
+//! counted, but instruction files among them are found: agents read those. Links are named and never followed; nothing but
+//! the patterns of what is ignored is opened.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkState};
 
+use crate::ignored::{Ignored, MAX_PATTERNS_BYTES};
 use crate::names::{Agents, Judgement, Names};
 
 /// Directories of version control, which are marks of roots and hold nothing to read.
 const VERSION_CONTROL: &[&str] = &[".git", ".jj", ".hg", ".svn"];
+const GITIGNORE: &str = ".gitignore";
+const EXCLUDE: &str = ".git/info/exclude";
 /// Problems that are kept of a walk; more would say nothing new.
 const MAX_PROBLEMS: usize = 100;
 
@@ -67,10 +71,15 @@ impl Tree {
             Ok(_) => return Err(TreeError::NotADirectory { path: root.to_owned() }),
             Err(source) => return Err(TreeError::Directory { path: root.to_owned(), source }),
         }
-        let parts = Mutex::new(Vec::new());
-        walker(root).build_parallel().visit(&mut Collectors { names, parts: &parts });
-        let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Self::join(root, names, parts))
+        let mut parts = collect(&walker(root), names);
+        let unseen = find_ignored(root, names, &parts);
+        for directory in &unseen.folders {
+            let mut walker = walker(directory);
+            walker.git_ignore(false).git_exclude(false).parents(false);
+            parts.extend(collect(&walker, names));
+        }
+        parts.push(unseen.part);
+        Ok(Self::join(root, parts))
     }
 
     /// The directories, each before those in it.
@@ -97,7 +106,7 @@ impl Tree {
         &self.problems
     }
 
-    fn join(root: &Path, names: &Names, parts: Vec<Part>) -> Self {
+    fn join(root: &Path, parts: Vec<Part>) -> Self {
         let mut tree = Self { directories: Vec::new(), files: 0, problems: Vec::new() };
         let (mut entries, mut counts) = (Vec::new(), Vec::new());
         let mut paths = vec![root.to_owned()];
@@ -135,7 +144,6 @@ impl Tree {
             }
         }
         for directory in &mut tree.directories {
-            directory.find_private(names);
             directory.instructions.sort_unstable();
             directory.instructions.dedup();
         }
@@ -150,16 +158,56 @@ impl TreeDirectory {
             self.instructions.push(name);
         }
     }
+}
 
-    /// What version control hides, agents see.
-    fn find_private(&mut self, names: &Names) {
-        for name in &names.private {
-            let path = self.path.join(name);
-            if path.symlink_metadata().is_ok() {
-                self.note(name.into(), &names.judge(&path, name.as_ref()));
+fn collect(walker: &WalkBuilder, names: &Names) -> Vec<Part> {
+    let parts = Mutex::new(Vec::new());
+    walker.build_parallel().visit(&mut Collectors { names, parts: &parts });
+    parts.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a walk did not see although agents do.
+#[derive(Default)]
+struct Unseen {
+    part: Part,
+    /// Folders that are ignored and whose names are those of agents.
+    folders: Vec<PathBuf>,
+}
+
+fn find_ignored(root: &Path, names: &Names, parts: &[Part]) -> Unseen {
+    let above = root.ancestors().skip(1).map(|above| above.join(GITIGNORE));
+    let met = parts.iter().flat_map(|part| &part.ignore_files).cloned();
+    let patterns = above.chain(met).filter_map(|file| Some((file.parent()?.to_owned(), file)));
+    let repositories = parts.iter().flat_map(|part| &part.entries).filter(|entry| entry.name == ".git");
+    let repositories = root.ancestors().chain(repositories.map(|entry| entry.parent.as_path()));
+    let excluded = repositories.map(|top| (top.to_owned(), top.join(EXCLUDE)));
+    let ignored = Ignored::read(patterns.chain(excluded), &names.spelled);
+    let mut unseen = Unseen::default();
+    if ignored == Ignored::default() {
+        return unseen;
+    }
+    let seen: HashSet<(&Path, &OsStr)> = parts
+        .iter()
+        .flat_map(|part| &part.entries)
+        .map(|entry| (entry.parent.as_path(), entry.name.as_os_str()))
+        .collect();
+    let directories = parts.iter().flat_map(|part| part.directories.iter().map(PathBuf::as_path));
+    for directory in directories.chain([root]) {
+        for name in ignored.names_in(directory) {
+            let path = directory.join(name);
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            if seen.contains(&(directory, OsStr::new(name))) || VERSION_CONTROL.contains(&name) {
+                continue;
             }
+            let judgement = names.judge(&path, OsStr::new(name));
+            if metadata.is_dir() {
+                unseen.part.directories.push(path.clone());
+                unseen.folders.push(path);
+            }
+            unseen.part.entries.push(Entry { parent: directory.to_owned(), name: name.into(), judgement });
         }
     }
+    unseen
 }
 
 /// How the tree is walked, so that others can be measured against the same walk without what we do in it.
@@ -170,7 +218,23 @@ pub fn walker(root: &Path) -> WalkBuilder {
     walker.hidden(false).require_git(false).follow_links(false).threads(threads);
     // What is found must not depend on what somebody ignores on their machine.
     walker.git_global(false).ignore(false);
+    // The walk itself reads the patterns of each directory, and would wait for a pipe in their place for ever.
+    walker.git_ignore(has_readable_patterns(root)).git_exclude(has_readable_patterns(root));
+    walker.parents(root.ancestors().skip(1).all(has_readable_patterns));
+    walker.filter_entry(|entry| {
+        let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+        !is_directory || entry.depth() == 0 || has_readable_patterns(entry.path())
+    });
     walker
+}
+
+/// Whether the patterns of what is ignored in a directory are files that can be read, or are not there.
+fn has_readable_patterns(directory: &Path) -> bool {
+    let is_readable = |name: &str| match directory.join(name).metadata() {
+        Ok(metadata) => metadata.is_file() && metadata.len() <= MAX_PATTERNS_BYTES,
+        Err(_) => true,
+    };
+    is_readable(GITIGNORE) && is_readable(EXCLUDE)
 }
 
 /// Whether an entry is a directory of version control, which a walk names and passes by.
@@ -187,6 +251,8 @@ struct Part {
     counts: Vec<(PathBuf, u64)>,
     files: u64,
     problems: Vec<String>,
+    /// Files of patterns that say what is ignored.
+    ignore_files: Vec<PathBuf>,
 }
 
 struct Entry {
@@ -252,6 +318,9 @@ impl Collector<'_> {
             }
             self.part.directories.push(path.to_owned());
             return WalkState::Continue;
+        }
+        if entry.file_name() == GITIGNORE {
+            self.part.ignore_files.push(path.to_owned());
         }
         self.part.files += 1;
         // A thread mostly meets the files of a directory one after another.

@@ -18,8 +18,8 @@ use bridge::mcp::{PARSE_ERROR, Toolbox, VERSIONS};
 use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
 use serde_json::Value;
 
-pub(crate) use self::sessions::McpSessions;
 use self::hosted::Hosted;
+pub(crate) use self::sessions::McpSessions;
 use self::sessions::{McpSession, NoSession};
 use crate::access::Actor;
 use crate::http::{AppState, authenticate, failure, read_body};
@@ -67,7 +67,8 @@ pub(crate) async fn end(
 ) -> Response {
     let ended = async {
         let actor = authenticate(&state, &slot, &headers).await?;
-        state.mcp.end(&session(&state, &actor, &headers)?);
+        let session = session(&state, &actor, &headers)?;
+        state.mcp.end(&session);
         Ok(StatusCode::NO_CONTENT.into_response())
     };
     answered(ended.await)
@@ -152,7 +153,10 @@ fn check_version(headers: &HeaderMap) -> Result<(), Response> {
     }
     let version = version.to_str().unwrap_or("(unprintable)");
     let known = VERSIONS.join(", ");
-    Err(refused(StatusCode::BAD_REQUEST, &format!("version {version} of MCP is not spoken here; {known} are")))
+    Err(refused(
+        StatusCode::BAD_REQUEST,
+        &format!("version {version} of MCP is not spoken here; {known} are"),
+    ))
 }
 
 /// Whether a client takes answers of a kind; one that does not say takes all.
@@ -181,7 +185,9 @@ fn full(no_session: &NoSession) -> Response {
             ErrorObject::with(ErrorKind::LimitReached, message, |data| {
                 data.what = Some(ErrorSubject::McpSessions);
                 data.limit = Some(*limit as u64);
-                data.hint = Some("end some with DELETE, or wait: those that nobody uses end by themselves".to_owned());
+                data.hint = Some(
+                    "end some with DELETE, or wait: those that nobody uses end by themselves".to_owned(),
+                );
             })
         }
         NoSession::NoRandomness => {

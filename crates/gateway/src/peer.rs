@@ -28,7 +28,13 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 impl Peer {
     pub(crate) fn connected(actor: Arc<Actor>, outgoing: Outgoing) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { actor, outgoing: Some(outgoing), subscriptions: Mutex::default(), number, author: OnceLock::new() }
+        Self {
+            actor,
+            outgoing: Some(outgoing),
+            subscriptions: Mutex::default(),
+            number,
+            author: OnceLock::new(),
+        }
     }
 
     /// Somebody who makes one request.

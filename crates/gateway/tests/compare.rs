@@ -134,3 +134,31 @@ async fn what_cannot_be_compared_says_why() {
     assert_eq!(error["code"], -32011);
     assert!(error["message"].as_str().unwrap().contains("no directory"), "{error}");
 }
+
+/// Agents follow links out of a project; whoever may read a workspace is not to learn from that what lies outside.
+#[tokio::test]
+async fn links_tell_nothing_of_what_is_outside() {
+    let place = Place::new().await;
+    let root = place.directory.path().join("root");
+    std::fs::create_dir_all(root.join(".claude/rules")).unwrap();
+    std::fs::create_dir_all(root.join(".qwen")).unwrap();
+    std::fs::write(place.directory.path().join("AGENTS.md"), "Above.\n").unwrap();
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+    link("../../../outside", ".claude/rules/all");
+    link("../../../outside/AGENTS.md", ".claude/rules/one.md");
+    link("../../outside", ".qwen/rules");
+    link("../outside/AGENTS.md", "CLAUDE.md");
+    link("../outside/AGENTS.md", "QWEN.md");
+    link("../outside/AGENTS.md", "GEMINI.md");
+    let mut reader = place.as_role(Role::Reader, true).await;
+    let answer = reader.ok("instructions/compare", place.world.with(json!({ "reading": "src/x.rs" }))).await;
+    let bounds = root.to_string_lossy().into_owned();
+    for path in paths(&answer) {
+        assert!(path.starts_with(&bounds), "{path}: {answer:#}");
+    }
+    for agent in answer["agents"].as_array().unwrap() {
+        for file in agent["files"].as_array().unwrap() {
+            assert_ne!(file["kept_bytes"], "Not yours.\n".len(), "{agent:#}");
+        }
+    }
+}

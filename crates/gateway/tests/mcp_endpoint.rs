@@ -151,22 +151,34 @@ async fn tools_answer_for_paths_of_the_workspaces() {
     let place = Place::new().await;
     let reader = place.client(Role::Reader, true).await;
     let listed = reader.ask("tools/list", json!({})).await;
-    let names: Vec<&str> =
-        listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["effective_instructions", "explain", "compare", "document_get"]);
-    for path in [json!({}), json!({ "path": place.path("root") }), json!({ "path": ".", "workspace": "shop" })] {
+    for path in
+        [json!({}), json!({ "path": place.path("root") }), json!({ "path": ".", "workspace": "shop" })]
+    {
         let answer = reader.ok("effective_instructions", path).await;
         assert!(text(&answer).contains("ROOT") && !text(&answer).contains("SUB"), "{answer}");
         assert_eq!(answer["structuredContent"]["profile"], "foreword");
     }
-    for path in ["sub".to_owned(), "sub/x.rs".to_owned(), place.path("root/sub/x.rs")] {
+    for path in
+        ["sub".to_owned(), "sub/x.rs".to_owned(), "sub/new/y.rs".to_owned(), place.path("root/sub/x.rs")]
+    {
         let answer = reader.ok("effective_instructions", json!({ "path": path })).await;
         assert!(text(&answer).contains("SUB"), "{path}: {answer}");
     }
     let explained = reader.ok("explain", json!({ "path": "sub", "agent": "gemini-cli" })).await;
     assert_eq!(explained["structuredContent"]["profile"], "gemini-cli");
-    let compared = reader.ok("compare", json!({ "path": "sub", "agents": ["codex"], "reading": "x.rs" })).await;
-    assert_eq!(compared["structuredContent"]["agents"][0]["files"][1]["path"], place.path("root/sub/AGENTS.md"));
+    let compared =
+        reader.ok("compare", json!({ "path": "sub", "agents": ["codex"], "reading": "x.rs" })).await;
+    assert_eq!(
+        compared["structuredContent"]["agents"][0]["files"][1]["path"],
+        place.path("root/sub/AGENTS.md")
+    );
 }
 
 #[tokio::test]
@@ -180,7 +192,8 @@ async fn paths_are_those_that_the_token_may_read() {
                 assert_eq!(refused["structuredContent"]["code"], -32003, "{tool} {path}: {refused}");
             }
         }
-        let above = client.refused("effective_instructions", json!({ "path": "..", "workspace": "shop" })).await;
+        let above =
+            client.refused("effective_instructions", json!({ "path": "..", "workspace": "shop" })).await;
         assert_eq!(above["structuredContent"]["code"], -32003, "{above}");
         let uri = format!("foreword://effective/{}", place.path("outside").replace('/', "%2F"));
         let refused = client.ask("resources/read", json!({ "uri": uri })).await;
@@ -191,7 +204,10 @@ async fn paths_are_those_that_the_token_may_read() {
     let own = |answer: Value| text(&answer).contains("OWN");
     let as_codex = json!({ "workspace": "shop", "agent": "codex" });
     assert!(own(owner.ok("effective_instructions", as_codex.clone()).await));
-    assert!(!own(bound.ok("effective_instructions", as_codex).await), "own files are for owners of everything");
+    assert!(
+        !own(bound.ok("effective_instructions", as_codex).await),
+        "own files are for owners of everything"
+    );
 }
 
 #[tokio::test]
@@ -206,7 +222,9 @@ async fn documents_are_saved_over_the_version_that_is_named() {
     assert_eq!(conflict["structuredContent"]["code"], -32009, "{conflict}");
     let missing = editor.refused("document_save", json!({ "content": "x" })).await;
     assert!(text(&missing).contains("expected_version"), "{missing}");
-    let unknown = editor.refused("document_save", json!({ "content": "x", "expected_version": 1, "forse": true })).await;
+    let unknown = editor
+        .refused("document_save", json!({ "content": "x", "expected_version": 1, "forse": true }))
+        .await;
     assert!(text(&unknown).contains("no argument `forse`"), "{unknown}");
     let got = editor.ok("document_get", json!({})).await;
     assert_eq!(got["structuredContent"]["explicit"]["content"], "One.\n");
@@ -271,7 +289,8 @@ async fn a_session_is_its_tokens_and_ends_with_it() {
     let mut events = reader.stream().await;
     let owner = place.gateway.owner_in_memory();
     let tokens = ask(&owner, "token/list", json!({})).await.unwrap();
-    let token = tokens["tokens"].as_array().unwrap().iter().find(|token| token["name"] == "reader true").unwrap();
+    let token =
+        tokens["tokens"].as_array().unwrap().iter().find(|token| token["name"] == "reader true").unwrap();
     ask(&owner, "token/revoke", json!({ "token_id": token["id"] })).await.unwrap();
     assert_eq!(next_event(&mut events).await, None, "the stream of a revoked token ends");
     assert_eq!(reader.post("", &ping).await.status, 401);
@@ -302,13 +321,21 @@ async fn whatever_is_sent_is_answered() {
     let old = head.replace("2025-06-18", "1999-01-01");
     assert_eq!(send(format!("{old}{kind}")).await, 400);
     assert_eq!(send(reader.head("PUT")).await, 405);
-    assert_eq!(request(&place.gateway, &format!("{}\r\nAccept: application/json", reader.head("GET")), b"").await.status, 406);
+    assert_eq!(
+        request(&place.gateway, &format!("{}\r\nAccept: application/json", reader.head("GET")), b"")
+            .await
+            .status,
+        406
+    );
     for (sent, code) in [
         ("not json", -32700),
         ("7", -32600),
         ("[]", -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#, -32601),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}"#, -32002),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}"#,
+            -32002,
+        ),
     ] {
         let head = format!("{head}{kind}\r\nContent-Length: {}", sent.len());
         let answer = request(&place.gateway, &head, sent.as_bytes()).await;
@@ -317,7 +344,8 @@ async fn whatever_is_sent_is_answered() {
     let many = Value::Array(vec![ping; 65]);
     assert_eq!(reader.post("", &many).await.error_code(), -32600, "a batch has a bound");
     let followed = |number: usize| {
-        let uri = format!("foreword://effective/{}", place.path(&format!("root/{number}")).replace('/', "%2F"));
+        let uri =
+            format!("foreword://effective/{}", place.path(&format!("root/{number}")).replace('/', "%2F"));
         std::fs::create_dir(place.directory.path().join(format!("root/{number}"))).unwrap();
         reader.ask("resources/subscribe", json!({ "uri": uri }))
     };

@@ -317,11 +317,9 @@ impl<'a> Chain<'a> {
         max_bytes: u64,
     ) -> Vec<PathBuf> {
         let directories = path::chain(&self.top, self.request.cwd);
-        if self.request.settings.profile.links == crate::profile::Links::InsideRoot
-            && !self.request.settings.follow_external_links()
-        {
+        if let Some(inside) = self.request.settings.links_inside(&self.top) {
             let private_paths = &self.request.settings.private_paths;
-            self.bounds = Bounds::inside(&self.top).without(private_paths);
+            self.bounds = Bounds::inside(inside).without(private_paths);
         }
         self.bound_project();
         let off = match (self.request.settings.enabled(), effective.distrusted, max_bytes) {
@@ -354,8 +352,7 @@ impl<'a> Chain<'a> {
 
     /// Says where the project's files must stay from now on.
     fn bound_project(&mut self) {
-        let root = self.bounds.have_root().then_some(self.top.as_path());
-        self.reader.bound_by(root, &self.request.settings.private_paths);
+        self.reader.bound_by(self.bounds.root(), &self.request.settings.private_paths);
     }
 
     fn switched_off(&mut self, directory: &Path, names: &[impl AsRef<Path>], reason: &str) {

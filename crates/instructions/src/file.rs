@@ -151,8 +151,9 @@ impl<'a> Bounds<'a> {
         self
     }
 
-    pub(crate) fn have_root(&self) -> bool {
-        self.root.is_some()
+    /// The directory that candidates must stay below.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        self.root.as_ref().map(|root| root.path.as_path())
     }
 
     fn keep_private(&self, opened: &OwnedFd, path: &Path, stamp: Stamp) -> bool {
@@ -178,6 +179,10 @@ impl Inside {
     /// tell; else their components do.
     fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         let below = path.as_os_str().as_bytes().strip_prefix(self.path.as_os_str().as_bytes());
+        // Itself.
+        if below.is_some_and(<[u8]>::is_empty) {
+            return Some(Path::new("."));
+        }
         match below.and_then(|rest| rest.strip_prefix(b"/")) {
             Some([b'/', ..]) | None => path.strip_prefix(&self.path).ok(),
             Some(rest) => Some(Path::new(OsStr::from_bytes(rest))),

@@ -3,7 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::cache::Marker;
+use crate::file::{self, Bounds, Found};
 use crate::profile::MarkerCheck;
+
+/// Longest of Git's small files that is read.
+const MAX_BYTES: u64 = 64 * 1024;
 
 /// Whether a `.git` makes its directory the top of a repository.
 pub(crate) fn marker(dot_git: &Path, check: MarkerCheck) -> Marker {
@@ -17,6 +21,11 @@ pub(crate) fn marker(dot_git: &Path, check: MarkerCheck) -> Marker {
                 Marker::Absent
             }
         }
+        MarkerCheck::RepositoryOrFile => match dot_git.metadata() {
+            Ok(metadata) if metadata.is_file() => Marker::Present,
+            Ok(metadata) if metadata.is_dir() && is_repository(dot_git) => Marker::Present,
+            _ => Marker::Absent,
+        },
         MarkerCheck::GitAccepts => match dot_git.metadata() {
             Ok(metadata) if metadata.is_dir() => {
                 // Git goes on looking further up where a directory is no repository.
@@ -54,16 +63,24 @@ pub(crate) fn nested_worktree(directory: &Path) -> Option<Worktree> {
         .then(|| Worktree { top: top.to_owned(), checkout: checkout.to_owned() })
 }
 
+/// The text of one of Git's small files; a pipe or a device in its place is none, and is not waited for.
+pub(crate) fn text_of(path: &Path) -> Option<String> {
+    match file::read(path, &Bounds::default(), MAX_BYTES) {
+        Found::File { content, .. } => String::from_utf8(content.bytes.to_vec()).ok(),
+        _ => None,
+    }
+}
+
 /// The repository that a `.git` file names.
 pub(crate) fn directory_of(dot_git: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(dot_git).ok()?;
+    let text = text_of(dot_git)?;
     let named = text.strip_prefix("gitdir:")?.trim();
     Some(crate::path::normalise(Path::new(named), dot_git.parent()?))
 }
 
 /// The directory that a worktree's own shares with the rest of its repository.
 pub(crate) fn common_directory(repository: &Path) -> Option<PathBuf> {
-    let named = std::fs::read_to_string(repository.join("commondir")).ok()?;
+    let named = text_of(&repository.join("commondir"))?;
     Some(crate::path::normalise(Path::new(named.trim()), repository))
 }
 
@@ -77,7 +94,7 @@ fn has_head(repository: &Path) -> bool {
     if let Ok(target) = std::fs::read_link(&head) {
         return target.starts_with("refs");
     }
-    let Ok(text) = std::fs::read_to_string(head) else { return false };
+    let Some(text) = text_of(&head) else { return false };
     match text.strip_prefix("ref:") {
         Some(name) => name.trim_start().starts_with("refs/"),
         None => {

@@ -91,8 +91,8 @@ pub use safety::{
 pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
 pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
 pub use settings::{
-    AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, FileSettings, HomeDirectories, INLINE_BYTES,
-    MAX_FILES_PER_RESOLVE, ProjectBounds, SettingsError,
+    AboveRoot, AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, FileSettings, HomeDirectories,
+    INLINE_BYTES, LinkBounds, MAX_FILES_PER_RESOLVE, ProjectBounds, SettingsError,
 };
 pub use settings_file::SettingsFileError;
 pub use text::common_prefix;

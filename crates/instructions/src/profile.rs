@@ -79,6 +79,8 @@ pub struct Profile {
     pub instead: &'static [&'static str],
     /// File names that are read in the root alone, and where they stand.
     pub at_root: (&'static [&'static str], AtRoot),
+    /// Those of the names that count only in directories between the root and the working directory.
+    pub between: &'static [&'static str],
     /// File names that are one user's alone, so that texts call them that.
     pub private: &'static [&'static str],
     /// Whether names are read in other letter cases, too.
@@ -275,6 +277,8 @@ pub enum MarkerCheck {
     GitAccepts,
     /// That it is a directory or a file, and no link.
     DirectoryOrFile,
+    /// That it is a file, or a directory that Git takes for a repository.
+    RepositoryOrFile,
 }
 
 /// How far up files are read.
@@ -530,6 +534,7 @@ const BASE: Profile = Profile {
     added: &[],
     instead: &[],
     at_root: (&[], AtRoot::First),
+    between: &[],
     private: &[],
     letter_case: LetterCase::Exact,
     rule_folders: &[],

@@ -198,6 +198,11 @@ pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &Words<'_
         text.push_str(match piece {
             Piece::Text(text) => text,
             Piece::Path => words.path,
+            Piece::AttributePath => {
+                let attribute = words.path.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+                text.push_str(&attribute.replace('"', "&quot;"));
+                continue;
+            }
             Piece::Kind => words.kind,
             Piece::Reference => words.reference,
             Piece::Reason => words.reason,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::delivery::Delivery;
 use crate::front_matter::Audience;
-use crate::profile::{FOREWORD, Fallbacks, PROFILES, Profile};
+use crate::profile::{FOREWORD, Fallbacks, Links, PROFILES, Profile};
 
 // Paths of settings that advice names and other agents' files set, as configuration files write them.
 pub(crate) const FALLBACK_FILENAMES: &str = "agents.fallback_filenames";
@@ -45,12 +45,36 @@ pub struct FileSettings {
     pub homes: HomeDirectories,
     /// What a project's files are bounded by, besides the profile's rules.
     pub bounds: ProjectBounds,
+    /// Where links of a project may lead.
+    pub links: LinkBounds,
+    /// Whether what lies above the root is named.
+    pub above_root: AboveRoot,
     /// Directories and files that no project's file may be in or lead to, such as a gateway's keys and data.
     pub private_paths: Vec<PathBuf>,
     /// Who the files are read for.
     pub audience: Audience,
     /// What is set. For what is not, the methods of this type know the built-in value, or the profile's own.
     pub agents: AgentsConfig,
+}
+
+/// Where links of a project may lead, unless somebody allows more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum LinkBounds {
+    /// As far as the agent follows them, but never out of a workspace's directory.
+    #[default]
+    OfProfile,
+    /// Not out of the root: the project has chosen the profile, and may not choose what is read outside of it.
+    Root,
+}
+
+/// Whether instruction files above the root are named, which nobody reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum AboveRoot {
+    /// They are.
+    #[default]
+    Named,
+    /// Whoever asks is not to know what there is.
+    Hidden,
 }
 
 /// What bounds a project, whoever asks.
@@ -89,6 +113,8 @@ impl FileSettings {
             profile,
             homes: HomeDirectories::default(),
             bounds: ProjectBounds::None,
+            links: LinkBounds::default(),
+            above_root: AboveRoot::default(),
             private_paths: Vec::new(),
             audience: Audience::Main,
             agents: BUILT_IN,
@@ -120,6 +146,17 @@ impl FileSettings {
     /// Whether links may lead out of the project.
     pub fn follow_external_links(&self) -> bool {
         self.agents.follow_external_links.or(BUILT_IN.follow_external_links).unwrap_or_default()
+    }
+
+    /// The directory that links must stay in; none where they may lead anywhere.
+    pub(crate) fn links_inside<'a>(&'a self, root: &'a Path) -> Option<&'a Path> {
+        if self.follow_external_links() {
+            return None;
+        }
+        if self.profile.links == Links::InsideRoot || self.links == LinkBounds::Root {
+            return Some(root);
+        }
+        self.bounds.workspace()
     }
 
     /// Whether files are read that others name with `@`, as far as the profile does that.

@@ -222,7 +222,7 @@ fn repository(cwd: &Path, evidence: &mut CacheEvidence) -> Option<PathBuf> {
             if head.exists() {
                 return Some(directory.to_owned());
             }
-        } else if let Ok(pointer) = std::fs::read_to_string(&git) {
+        } else if let Some(pointer) = crate::git::text_of(&git) {
             note(&git);
             let target = directory.join(pointer.strip_prefix("gitdir:")?.trim());
             // A worktree's directory is `.git/worktrees/NAME` of the main repository.

@@ -9,8 +9,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use instructions::{
-    CODELIA, CODEX, DiagnosticCode, FOREWORD, FileSettings, HomeDirectories, Outcome, ProjectBounds, Request,
-    Resolution, ResolveError, SettingsError, resolve, survey,
+    CLAUDE_CODE, CODELIA, CODEX, DiagnosticCode, FOREWORD, FileSettings, HomeDirectories, Outcome,
+    ProjectBounds, Request, Resolution, ResolveError, SettingsError, resolve, survey,
 };
 use serde_json::json;
 use support::Tree;
@@ -470,5 +470,50 @@ fn no_agents_rules_lead_out_of_a_workspace() {
                 assert!(file.path.starts_with(&workspace), "{}: {}", profile.name, file.path.display());
             }
         }
+    }
+}
+
+/// Two links to the directory that they are in make 2^32 ways through it.
+#[test]
+fn links_that_lead_back_are_followed_once() {
+    let tree = Tree::new();
+    let root = project(
+        &tree,
+        json!({
+            ".claude/rules/a": { "symlink": "." },
+            ".claude/rules/b": { "symlink": "." },
+            ".claude/rules/c": { "symlink": ".." },
+            ".claude/rules/rule.md": "RULE",
+            ".github/instructions/a": { "symlink": "." },
+            ".github/instructions/b": { "symlink": "." },
+            "CLAUDE.md": "hi",
+        }),
+    );
+    let found = ask(&root, &FileSettings::of(&CLAUDE_CODE)).unwrap();
+    assert_eq!(found.text.unwrap().matches("RULE").count(), 1);
+    for profile in instructions::PROFILES {
+        ask(&root, &FileSettings::of(profile)).unwrap();
+    }
+}
+
+/// What is looked up for each of them must not depend on how many stand before it.
+#[test]
+fn a_file_of_many_mentions_is_read_once() {
+    let tree = Tree::new();
+    let words: String = (0..200_000).map(|number| format!(" @a{number}.md")).collect();
+    for (name, profile) in [
+        ("GEMINI.md", "gemini-cli"),
+        ("CLAUDE.md", "claude-code"),
+        ("QWEN.md", "qwen-code"),
+        ("AGENTS.md", "copilot"),
+        ("AGENTS.md", "foreword"),
+    ] {
+        let root = project(&tree, json!({ name: format!("x{words}") }));
+        let settings = FileSettings::of(instructions::Profile::find(profile).unwrap());
+        let found = ask(&root, &settings).unwrap();
+        let enough =
+            |diagnostic: &instructions::Diagnostic| diagnostic.code == DiagnosticCode::TooManyImports;
+        assert!(found.diagnostics.iter().any(enough), "{profile}");
+        fs::remove_file(root.join(name)).unwrap();
     }
 }

@@ -41,7 +41,9 @@ impl Address {
         if let Some(path) = uri.strip_prefix(EFFECTIVE) {
             let path = decoded(path).map(PathBuf::from).filter(|path| path.is_absolute());
             let path = path.ok_or_else(|| {
-                Refusal::new(format!("{uri} names no absolute path; write it percent-encoded, as %2Fhome%2Fme"))
+                Refusal::new(format!(
+                    "{uri} names no absolute path; write it percent-encoded, as %2Fhome%2Fme"
+                ))
             })?;
             return Ok(Self::Effective(path));
         }

@@ -85,7 +85,11 @@ impl Session {
             let is_answer = message.get("result").or(message.get("error")).is_some();
             return (!is_answer).then(|| failure(Value::Null, INVALID_REQUEST, "the message has no method"));
         };
-        let id = message.get("id").filter(|id| id.is_string() || id.is_number())?.clone();
+        let id = message.get("id")?;
+        if !id.is_string() && !id.is_number() {
+            return Some(failure(Value::Null, INVALID_REQUEST, "`id` must be a text or a number"));
+        }
+        let id = id.clone();
         let none = Value::Null;
         let params = message.get("params").unwrap_or(&none);
         Some(match self.result(offer, version, method, params) {
@@ -177,9 +181,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn listed(resources: Vec<Resource>, address: &str) -> Vec<Value> {
-    let listed = |Resource { uri, name, description }| {
-        json!({ address: uri, "name": name, "description": description, "mimeType": "text/markdown" })
-    };
+    let listed = |Resource { uri, name, description }| json!({ address: uri, "name": name, "description": description, "mimeType": "text/markdown" });
     resources.into_iter().map(listed).collect()
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::session::{INVALID_REQUEST, PARSE_ERROR, Session, failure};
 use super::Offer;
+use super::session::{INVALID_REQUEST, PARSE_ERROR, Session, failure};
 
 /// Longest message that is read.
 const MAX_MESSAGE_BYTES: u64 = 8 * 1024 * 1024;
@@ -49,7 +49,10 @@ pub fn serve(
                 continue;
             }
             if line.len() as u64 >= MAX_MESSAGE_BYTES && !line.ends_with(b"\n") {
-                return send(&failure(Value::Null, INVALID_REQUEST, "the message is too long"));
+                skip_line(&mut input)?;
+                let message = format!("the message has more than {MAX_MESSAGE_BYTES} bytes");
+                send(&failure(Value::Null, INVALID_REQUEST, &message))?;
+                continue;
             }
             match serde_json::from_slice::<Value>(&line) {
                 Ok(sent) => session.answer(offer, version, sent).iter().try_for_each(send)?,
@@ -57,4 +60,19 @@ pub fn serve(
             }
         }
     })
+}
+
+/// Reads on to the end of a line, and keeps nothing of it.
+fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        let (length, is_end) = match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        input.consume(length);
+        if is_end {
+            return Ok(());
+        }
+    }
 }

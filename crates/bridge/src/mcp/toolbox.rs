@@ -164,6 +164,8 @@ impl<S: Source> Offer for Toolbox<S> {
             let mut properties = scope;
             properties["content"] = json!({ "type": "string", "description": "The whole new text" });
             properties["expected_version"] = json!({ "type": "integer", "minimum": 0, "description": "The version that the text is based on; 0 for a new document" });
+            properties["allow_empty"] =
+                json!({ "type": "boolean", "description": "Whether the text may be empty" });
             properties["message"] = json!({ "type": "string", "description": "What the change is for" });
             tools.push(Tool {
                 name: "document_save",
@@ -189,7 +191,17 @@ impl<S: Source> Offer for Toolbox<S> {
                 as_data(&Explained::new(&resolution, Absent::LeftOut))
             }
             "compare" => as_data(&self.0.compare(&arguments.compared()?)?),
-            "document_get" => as_data(&self.0.document(&arguments.document()?)?),
+            "document_get" => {
+                let found = self.0.document(&arguments.document()?)?;
+                let mut answer = as_data(&found)?;
+                if found.explicit.is_none() {
+                    answer.text = format!(
+                        "There is no document here yet; a first one is saved over version 0.\n{}",
+                        answer.text
+                    );
+                }
+                Ok(answer)
+            }
             _ => as_data(&self.0.save(&mcp_author(client), arguments.save()?)?),
         }
     }
@@ -214,8 +226,11 @@ impl<S: Source> Offer for Toolbox<S> {
     }
 
     fn templates(&self) -> Vec<Resource> {
-        let template =
-            |uri: &str, name: &str, description| Resource { uri: uri.to_owned(), name: name.to_owned(), description };
+        let template = |uri: &str, name: &str, description| Resource {
+            uri: uri.to_owned(),
+            name: name.to_owned(),
+            description,
+        };
         vec![
             template(
                 Address::OF_DIRECTORIES,
@@ -288,8 +303,17 @@ impl<'a> Arguments<'a> {
 
     fn save(&self) -> Result<SaveAsked, Refusal> {
         let content = self.owned("content")?.ok_or_else(|| Refusal::new("`content` is missing"))?;
-        let expected = self.0.get("expected_version").and_then(Value::as_u64).ok_or_else(|| {
-            Refusal::new("`expected_version` is missing: name the version that the text is based on, 0 for a new document")
+        if content.trim().is_empty() && self.0.get("allow_empty") != Some(&json!(true)) {
+            return Err(Refusal::new(
+                "`content` is empty; pass `allow_empty`: true if nothing is to be left of the text",
+            ));
+        }
+        let expected = self.0.get("expected_version");
+        let what = if expected.is_none() { "is missing" } else { "must be a whole number of 0 or more" };
+        let expected = expected.and_then(Value::as_u64).ok_or_else(|| {
+            Refusal::new(format!(
+                "`expected_version` {what}: name the version that the text is based on, 0 for a new document"
+            ))
         })?;
         Ok(SaveAsked {
             document: self.document()?,
@@ -305,8 +329,7 @@ fn profiles(names: Option<&[String]>) -> Result<Vec<&'static Profile>, Refusal> 
 }
 
 fn data(value: &impl Serialize) -> Result<Value, Refusal> {
-    serde_json::to_value(value)
-        .map_err(|error| Refusal::new(format!("could not write the answer: {error}")))
+    serde_json::to_value(value).map_err(|error| Refusal::new(format!("could not write the answer: {error}")))
 }
 
 /// An answer that is data, for programs and for models.

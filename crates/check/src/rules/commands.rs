@@ -1,5 +1,6 @@
 //! Commands that cannot work: scripts, targets and recipes that are not there.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::paths::directories;
@@ -64,7 +65,7 @@ pub(super) fn run(
     if !policy.is_on(RuleId::MissingCommand) || document.readers.is_empty() {
         return;
     }
-    let mut known: Vec<String> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     for command in commands.iter().filter(|command| !command.is_denied) {
         let finding = |message: String| {
             Finding::new(RuleId::MissingCommand, &document.path, message).at_line(command.line)
@@ -77,7 +78,7 @@ pub(super) fn run(
             if !is_there && has_package(project, document) && !known.contains(&call) {
                 let message = format!("no {PACKAGE} has a script {}", quoted(script));
                 search.for_script(script, finding(message));
-                known.push(call);
+                known.insert(call);
             }
             continue;
         }
@@ -110,7 +111,7 @@ pub(super) fn run(
         if is_missing && !known.contains(&call) {
             let message = format!("{} has no {thing} {}", project.shown(&file), quoted(wanted));
             findings.push(finding(message));
-            known.push(call);
+            known.insert(call);
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::rule::RuleId;
 /// How the names of files end that are imported; a word behind `@` that ends otherwise is mostly somebody's name, a package or
 /// a decorator.
 const IMPORTED: &[&str] = &["md", "mdc", "mdx", "markdown", "txt", "rst", "adoc"];
+/// Imports of one file that are looked at; agents follow fewer.
+const MAX_IMPORTS: usize = 4_096;
 /// What may stand behind a path in a sentence.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '*'];
 
@@ -47,7 +49,7 @@ fn imports(document: &Document) -> Vec<Import> {
         }
     }
     let directory = document.path.parent().unwrap_or(&document.path);
-    let found = imports.into_iter().map(|((line, written), agents)| {
+    let found = imports.into_iter().take(MAX_IMPORTS).map(|((line, written), agents)| {
         let target = normalise(Path::new(&written), directory);
         Import { line, written, target, agents }
     });

@@ -11,7 +11,7 @@ use crate::command::compare::named_agents;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
-use crate::output::{print, shown_path};
+use crate::output::{print, shown_name, shown_path};
 use crate::progress::Progress;
 
 /// Directories that are named of those that cannot be looked into.
@@ -46,7 +46,8 @@ pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, F
     if context.output.is_json() {
         context.output.json(&map)?;
     } else {
-        print(&map.outline(&tree, &root))?;
+        let outline = map.outline(&tree, &root);
+        print(&outline.lines().map(|line| format!("{}\n", shown_name(line))).collect::<String>())?;
     }
     Ok(Exit::Done)
 }

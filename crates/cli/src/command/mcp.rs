@@ -10,8 +10,8 @@ use instructions::path::normalise;
 use instructions::{FileSettings, Request, Resolution, survey};
 use protocol::Comparison;
 use protocol::method::{
-    DocumentGet, DocumentGetResult, DocumentSave, DocumentSaveParams, DocumentSaveResult, DocumentScopeParams,
-    Initialize, InitializeParams, Program,
+    DocumentGet, DocumentGetResult, DocumentSave, DocumentSaveParams, DocumentSaveResult,
+    DocumentScopeParams, Initialize, InitializeParams, Program,
 };
 use tokio::runtime::Handle;
 
@@ -54,12 +54,12 @@ struct Local<'a> {
 }
 
 impl Local<'_> {
-    /// A directory that was named; of a file the one that it is in.
+    /// A directory that was named; of a file the one that it is in, or will be.
     fn directory(&self, path: Option<&Path>) -> PathBuf {
         let Some(path) = path else { return self.here.clone() };
         let path = normalise(path, &self.here);
-        let is_file = path.metadata().is_ok_and(|metadata| !metadata.is_dir());
-        if is_file { path.parent().map(Path::to_owned).unwrap_or(path) } else { path }
+        // A file that is about to be made is in the nearest directory that is there.
+        path.ancestors().find(|above| above.is_dir()).map_or_else(|| path.clone(), Path::to_owned)
     }
 
     async fn get(&self, document: &DocumentAddress) -> Result<DocumentGetResult, Failure> {

@@ -164,7 +164,7 @@ fn instructions_are_served_over_mcp() {
     assert_eq!(answers[3]["result"]["structuredContent"]["profile"], "foreword");
     assert_eq!(answers[4]["result"]["structuredContent"]["agents"].as_array().unwrap().len(), 2);
     assert!(
-        answers[5]["result"]["isError"] == true && text(5).contains("there is no profile `nobody`"),
+        answers[5]["result"]["isError"] == true && text(5).contains("there is no agent `nobody`"),
         "{}",
         text(5)
     );
@@ -194,6 +194,7 @@ fn documents_are_read_and_saved_over_mcp() {
         ],
     );
     assert_eq!(answers[1]["result"]["isError"], false, "{}", answers[1]);
+    assert_eq!(answers[1]["result"]["structuredContent"]["doc"]["updated_by"], "mcp:ada");
     assert_eq!(answers[2]["result"]["isError"], true, "another version is there: {}", answers[2]);
     assert_eq!(answers[3]["result"]["isError"], true, "{}", answers[3]);
     assert_eq!(answers[4]["result"]["structuredContent"]["explicit"]["content"], "Be brief.\n");

@@ -22,6 +22,20 @@ const TREES: &[&str] = &[
     a/b/GEMINI.md = G
     a/QWEN.md = Q
     ",
+    // What version control ignores, and agents read.
+    "
+    .git/
+    .gitignore = a/AGENTS.md\\n.claude/\\n*.local.md
+    AGENTS.md = R
+    a/AGENTS.md = ignored
+    a/deep/x
+    b/x
+    c/.claude/rules/r.md = rule
+    c/.claude/CLAUDE.md = own
+    c/d/x
+    e/AGENTS.local.md = mine
+    e/f/x
+    ",
     // Repositories in one another, one that Git does not accept.
     "
     .git/

@@ -65,6 +65,39 @@ fn what_version_control_ignores_is_passed_by_but_for_private_files() {
 }
 
 #[test]
+fn what_agents_read_is_found_although_it_is_ignored() {
+    let fixture = Fixture::new(
+        "
+        .git/info/exclude = QWEN.md
+        .gitignore = a/AGENTS.md\\n/GEMINI.md\\n.claude/\\nnode_modules/
+        AGENTS.md = A
+        GEMINI.md = G
+        QWEN.md = Q
+        a/AGENTS.md = ignored
+        b/AGENTS.md = not ignored
+        b/.claude/CLAUDE.md = C
+        b/.claude/rules/deep/r.md = R
+        b/.claude/notes.txt
+        node_modules/x/AGENTS.md = theirs
+        ",
+    );
+    let (files, directories) = walk(&fixture);
+    assert_eq!(
+        files,
+        [
+            "AGENTS.md",
+            "GEMINI.md",
+            "QWEN.md",
+            "a/AGENTS.md",
+            "b/AGENTS.md",
+            "b/.claude/CLAUDE.md",
+            "b/.claude/rules/deep/r.md",
+        ]
+    );
+    assert!(!directories.iter().any(|directory| directory.starts_with("node_modules")), "{directories:?}");
+}
+
+#[test]
 fn pipes_cycles_and_odd_names_are_named_and_not_followed() {
     let fixture = Fixture::new(
         "
@@ -126,4 +159,24 @@ fn what_is_no_directory_is_refused() {
     let walk = |path: &str| Tree::walk(&fixture.path(path), &Names::new([])).unwrap_err();
     assert!(matches!(walk("file"), TreeError::NotADirectory { .. }));
     assert!(matches!(walk("nowhere"), TreeError::Directory { .. }));
+}
+
+/// The walk reads patterns of what is ignored by itself; a pipe there would be waited for.
+#[test]
+fn pipes_in_the_place_of_patterns_keep_nobody_waiting() {
+    for tree in [
+        "AGENTS.md = A\n.gitignore |\nsrc/CLAUDE.md = C",
+        "AGENTS.md = A\nsrc/.gitignore |\nsrc/CLAUDE.md = C",
+        "AGENTS.md = A\n.git/info/exclude |\nsrc/CLAUDE.md = C",
+        "AGENTS.md = A\n.gitignore -> /dev/zero\nsrc/CLAUDE.md = C",
+        "AGENTS.md = A\n.git |\nsrc/CLAUDE.md = C",
+        "AGENTS.md = A\n.git/HEAD |\n.git/objects/\n.git/refs/\nsrc/CLAUDE.md = C",
+    ] {
+        let fixture = Fixture::new(tree);
+        let tree = Tree::walk(&fixture.path(""), &Names::new([])).unwrap();
+        assert!(tree.instruction_files().any(|path| path == fixture.path("AGENTS.md")));
+        for profile in instructions::PROFILES {
+            compare::effective(&tree, &instructions::FileSettings::of(profile)).unwrap();
+        }
+    }
 }

@@ -27,7 +27,8 @@ pub(crate) async fn save(
     context: Context,
     params: DocumentSaveParams,
 ) -> Result<DocumentSaveResult, ErrorObject> {
-    let saved = context.shared.store.save_document(params, Some(context.peer.author())).await.map_err(from_store)?;
+    let saved =
+        context.shared.store.save_document(params, Some(context.peer.author())).await.map_err(from_store)?;
     let carried = context.shared.settings.agent.prompt.budgets.agents_md;
     Ok(DocumentSaveResult { warnings: warnings(&saved.document, carried), doc: saved.document })
 }

@@ -3,17 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::{OwnFiles, SurveyedPlace};
-use bridge::mcp::{
-    Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source,
-};
+use agent::SurveyedPlace;
+use bridge::mcp::{Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source};
 use instructions::Resolution;
 use instructions::path::normalise;
 use protocol::error::{ErrorKind, ErrorObject};
 use protocol::method::{
-    DocumentGet, DocumentGetResult, DocumentSave, DocumentSaveParams, DocumentSaveResult, DocumentScopeParams,
-    InstructionsCompare, InstructionsCompareParams, ThreadTree, ThreadTreeParams, WorkspaceList,
-    WorkspaceListParams,
+    DocumentGet, DocumentGetResult, DocumentSave, DocumentSaveParams, DocumentSaveResult,
+    DocumentScopeParams, InstructionsCompare, InstructionsCompareParams, ThreadTree, ThreadTreeParams,
+    WorkspaceList, WorkspaceListParams,
 };
 use protocol::{Comparison, Folder, FolderId, Method, Workspace};
 use serde::Deserialize;
@@ -118,8 +116,10 @@ impl Hosted {
         let Some(named) = document.folder.as_deref().filter(|folder| !is_root(folder)) else {
             return Ok(DocumentScopeParams { workspace_id, folder_id: None });
         };
-        let folders = self.call::<ThreadTree>(&ThreadTreeParams::without_threads(workspace_id.clone()))?.folders;
-        let found = folders.iter().find(|folder| folder.id.to_string() == named).map(|folder| folder.id.clone());
+        let folders =
+            self.call::<ThreadTree>(&ThreadTreeParams::without_threads(workspace_id.clone()))?.folders;
+        let found =
+            folders.iter().find(|folder| folder.id.to_string() == named).map(|folder| folder.id.clone());
         let path: Vec<&str> = named.split('/').filter(|name| !name.is_empty()).collect();
         let folder_id = found.or_else(|| below(&folders, &path)).ok_or_else(|| {
             refusal(&ErrorObject::new(ErrorKind::NotFound, format!("there is no folder `{named}`")))
@@ -155,8 +155,8 @@ impl Source for Hosted {
     fn resolve(&self, place: &PlaceAsked) -> Result<Resolution, Refusal> {
         let workspace = self.workspace(place.workspace.as_deref(), place.path.as_deref())?;
         let place = SurveyedPlace {
+            path: directory(&workspace, place.path.as_deref())?,
             workspace_id: workspace.id,
-            path: place.path.as_deref().map(text).transpose()?,
             profile: place.profile,
             own_files: own_files(&self.actor),
         };
@@ -167,8 +167,8 @@ impl Source for Hosted {
     fn compare(&self, asked: &CompareAsked) -> Result<Comparison, Refusal> {
         let workspace = self.workspace(asked.workspace.as_deref(), asked.path.as_deref())?;
         self.call::<InstructionsCompare>(&InstructionsCompareParams {
+            path: directory(&workspace, asked.path.as_deref())?,
             workspace_id: workspace.id,
-            path: asked.path.as_deref().map(text).transpose()?,
             reading: asked.reading.as_deref().map(text).transpose()?,
             agents: Some(asked.agents.iter().map(|agent| agent.name.to_owned()).collect()),
         })
@@ -182,14 +182,17 @@ impl Source for Hosted {
         let DocumentScopeParams { workspace_id, folder_id } = self.scope(&save.document)?;
         let peer = Peer::one_shot(Arc::clone(&self.actor));
         peer.speak_for(author);
-        self.call_as::<DocumentSave>(&Arc::new(peer), &DocumentSaveParams {
-            workspace_id,
-            folder_id,
-            content: save.content,
-            expected_version: Some(save.expected_version),
-            save_reason: None,
-            message: save.message,
-        })
+        self.call_as::<DocumentSave>(
+            &Arc::new(peer),
+            &DocumentSaveParams {
+                workspace_id,
+                folder_id,
+                content: save.content,
+                expected_version: Some(save.expected_version),
+                save_reason: None,
+                message: save.message,
+            },
+        )
     }
 
     fn addresses(&self) -> Vec<Address> {
@@ -202,6 +205,17 @@ impl Source for Hosted {
         });
         directories.chain(documents).collect()
     }
+}
+
+/// The nearest directory of a workspace's that is there: a file may be about to be made.
+fn directory(workspace: &Workspace, path: Option<&Path>) -> Result<Option<String>, Refusal> {
+    let (Some(path), Some(root)) = (path, workspace.root_path.as_deref()) else {
+        return path.map(text).transpose();
+    };
+    let path = normalise(path, Path::new(root));
+    let inside = path.ancestors().take_while(|above| above.starts_with(root));
+    let nearest = inside.into_iter().find(|above| above.is_dir()).unwrap_or(&path);
+    text(nearest).map(Some)
 }
 
 fn text(path: &Path) -> Result<String, Refusal> {

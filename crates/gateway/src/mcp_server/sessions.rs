@@ -102,7 +102,8 @@ impl McpSessions {
 
     /// A session of this token's.
     pub(super) fn find(&self, id: &str, actor: &Actor) -> Option<Arc<McpSession>> {
-        let session = lock(&self.open).get(id).filter(|session| session.token_id == actor.token_id).cloned()?;
+        let session =
+            lock(&self.open).get(id).filter(|session| session.token_id == actor.token_id).cloned()?;
         session.touch();
         Some(session)
     }

@@ -123,9 +123,11 @@ impl Answer {
 /// Where an answer to a request is found. Only what differs between the requests of one process is hashed: every warm answer
 /// pays for it, and [`Answer::is_for`] compares the rest.
 pub(super) fn key(request: &Request<'_>) -> u64 {
-    let FileSettings { profile, bounds, agents, audience, homes: _, private_paths: _ } = request.settings;
+    let FileSettings { profile, bounds, links, above_root, agents, audience, homes: _, private_paths: _ } =
+        request.settings;
     let mut hasher = DefaultHasher::new();
     request.cwd.as_os_str().hash(&mut hasher);
-    (profile, bounds, audience, &agents.fallback_filenames, &agents.root, &agents.initial).hash(&mut hasher);
+    (profile, bounds, links, above_root, audience, &agents.fallback_filenames, &agents.root, &agents.initial)
+        .hash(&mut hasher);
     hasher.finish()
 }

@@ -84,6 +84,11 @@ impl Chain<'_> {
                 }
                 continue;
             }
+            let is_end = directory == self.top || directory == self.request.cwd;
+            if is_end && profile.between.contains(&names[name].as_str()) {
+                self.not_between(directory.join(&names[name]));
+                continue;
+            }
             self.place.name = name;
             let effect = match profile.letter_case {
                 LetterCase::Exact => self.try_name(directory, name, names),
@@ -102,6 +107,14 @@ impl Chain<'_> {
             }
         }
         self.add_names(directory, names);
+    }
+
+    /// Says of a file that it would count elsewhere.
+    fn not_between(&mut self, path: PathBuf) {
+        if self.survey == Survey::Everything && path.is_file() {
+            let why = "the agent reads it only in directories between the root and the working directory";
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(why));
+        }
     }
 
     /// The names that are read in the root alone.

@@ -277,14 +277,24 @@ impl Chain<'_> {
                 || extension.is_none_or(|extension| imports.extensions.contains(&extension.as_str()))
         };
         let mut known = HashSet::new();
-        let found = mentions::find(&text, imports.syntax).into_iter().filter_map(|mention| {
+        let mut references = Vec::new();
+        let (mut at, mut line) = (0, 1);
+        for mention in mentions::find(&text, imports.syntax) {
+            // More are not looked at; one more says that there are more.
+            if references.len() > MAX_LOOKS {
+                break;
+            }
+            if !may_be_read(&mention.path) || !known.insert(mention.path.clone()) {
+                continue;
+            }
             // What stands before it may have been taken out.
-            let at = whole.find(&text[mention.range]).unwrap_or(0);
-            let line = 1 + whole[..at].matches('\n').count();
-            (may_be_read(&mention.path) && known.insert(mention.path.clone()))
-                .then(|| Reference::exact(mention.path, line))
-        });
-        found.collect()
+            if let Some(further) = whole[at..].find(&text[mention.range]) {
+                line += whole[at..at + further].matches('\n').count();
+                at += further;
+            }
+            references.push(Reference::exact(mention.path, line));
+        }
+        references
     }
 
     /// Names what would be imported.

@@ -168,19 +168,19 @@ impl Chain<'_> {
             return text.to_owned();
         }
         let mut expanded = String::with_capacity(text.len());
-        let mut at = 0;
+        let (mut at, mut line) = (0, 1);
         for mention in mentions::find(text, imports.syntax) {
+            line += text[at..mention.range.start].matches('\n').count();
+            if self.has_enough(host.path, line) {
+                break;
+            }
             expanded.push_str(&text[at..mention.range.start]);
             at = mention.range.end;
-            let line = 1 + text[..mention.range.start].matches('\n').count();
-            if self.has_enough(host.path, line) {
-                expanded.push_str(&text[mention.range]);
-                continue;
-            }
             match self.mentioned(&mention, host, imports, form, depth, imported, line) {
                 Some(put_in) => expanded.push_str(&put_in),
-                None => expanded.push_str(&text[mention.range]),
+                None => expanded.push_str(&text[mention.range.clone()]),
             }
+            line += text[mention.range].matches('\n').count();
         }
         expanded.push_str(&text[at..]);
         expanded

@@ -10,7 +10,7 @@ use crate::digest::ContentHash;
 use crate::file::{self, Found, Stamp};
 use crate::profile::{Fallbacks, LetterCase, RootOverride};
 use crate::relation::only_imports;
-use crate::settings::{FALLBACK_FILENAMES, MARKERS};
+use crate::settings::{AboveRoot, FALLBACK_FILENAMES, MARKERS};
 
 /// Entries of one directory that are looked at for other letter cases.
 const MAX_ENTRIES: usize = 200_000;
@@ -51,7 +51,11 @@ impl Chain<'_> {
             RootOverride::Allowed => "--root, or a marker further up,".to_owned(),
             RootOverride::Ignored => format!("a marker further up ({})", profile.setting_name(MARKERS)),
         };
-        for directory in top.ancestors().skip(1) {
+        let above = match self.request.settings.above_root {
+            AboveRoot::Named => top.ancestors().skip(1),
+            AboveRoot::Hidden => Path::new("").ancestors().skip(1),
+        };
+        for directory in above {
             for name in names {
                 let path = directory.join(name);
                 if path.is_file() && !self.is_decided(&path) {

@@ -1,5 +1,6 @@
 //! Chooses the files of folders of rules.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -14,22 +15,56 @@ use crate::rewriting::{RuleHeader, Waiting, loose_header, rule_header};
 use crate::text::decode;
 use crate::yaml_header::header;
 
-/// Files of one folder, and directories below it one in the other, that are looked at.
+/// Files of one folder, directories below it, and directories one in the other, that are looked at.
 const MAX_FILES: usize = 4_096;
+const MAX_DIRECTORIES: usize = 4_096;
 const MAX_DEPTH: usize = 32;
+
+/// What has been found below a folder of rules.
+#[derive(Default)]
+struct Listed {
+    paths: Vec<PathBuf>,
+    /// Device and number of each directory that was looked into: links may lead to one by many ways, and back to where they
+    /// are.
+    directories: HashSet<(u64, u64)>,
+    /// Where links must not lead out of: as it is called, and without links.
+    inside: Option<(PathBuf, PathBuf)>,
+}
+
+impl Listed {
+    /// A path that a link leads to; none where that is out of bounds.
+    fn resolved(&self, link: &Path) -> Option<PathBuf> {
+        let Ok(real) = link.canonicalize() else { return Some(link.to_owned()) };
+        match &self.inside {
+            None => Some(real),
+            Some((inside, real_inside)) => Some(inside.join(real.strip_prefix(real_inside).ok()?)),
+        }
+    }
+}
 
 impl Chain<'_> {
     /// The files of a folder that are read at the start.
     pub(super) fn choose_rules(&mut self, base: &Path, folder: &'static RuleFolder, origin: Origin) {
-        let mut paths = Vec::new();
-        self.list_rules(&base.join(folder.directory), folder, 0, &mut paths);
+        // The user's own may lead anywhere.
+        let inside = match origin {
+            Origin::Home => None,
+            Origin::Project => self.request.settings.links_inside(&self.top).map(Path::to_owned),
+        };
+        let mut listed = Listed {
+            inside: inside.as_ref().map(|inside| (inside.clone(), inside.canonicalize().unwrap_or_default())),
+            ..Listed::default()
+        };
+        self.list_rules(&base.join(folder.directory), folder, 0, &mut listed);
+        let mut paths = listed.paths;
         if folder.order == RuleOrder::ByPath {
             paths.sort();
         }
-        let bounds = match origin {
-            Origin::Home => Bounds::default(),
-            Origin::Project => Bounds::default().without(&self.request.settings.private_paths),
+        let private_paths: &[PathBuf] = match origin {
+            Origin::Home => &[],
+            Origin::Project => &self.request.settings.private_paths,
         };
+        self.reader.bound_by(inside.as_deref(), private_paths);
+        let bounds = inside.as_deref().map_or_else(Bounds::default, Bounds::inside).without(private_paths);
         for path in paths {
             let found = self.reader.read_path(&path, &bounds, self.max_file_bytes);
             match found {
@@ -54,6 +89,7 @@ impl Chain<'_> {
                 }
             }
         }
+        self.bound_project();
     }
 
     fn consider_rule(&mut self, mut file: Chosen, folder: &RuleFolder, base: &Path) {
@@ -70,7 +106,7 @@ impl Chain<'_> {
                 let below = path::relative(base, &file.path);
                 let path = if file.origin == Origin::Home { &file.path } else { &below };
                 self.waiting.push(Waiting {
-                    path: path.to_string_lossy().into_owned(),
+                    path: path.to_string_lossy().replace('|', "\\|"),
                     globs: globs.join(", ").replace('|', "\\|"),
                     description: description.replace('|', "\\|"),
                 });
@@ -96,17 +132,27 @@ impl Chain<'_> {
     }
 
     /// The files below a directory whose names end as they should.
-    fn list_rules(&mut self, directory: &Path, folder: &RuleFolder, depth: usize, paths: &mut Vec<PathBuf>) {
+    fn list_rules(&mut self, directory: &Path, folder: &RuleFolder, depth: usize, listed: &mut Listed) {
         let looked_at = SystemTime::now();
         let Ok(stat) = rustix::fs::stat(directory) else {
             self.reader.evidence.nothing(directory);
             return;
         };
-        self.reader.evidence.state(directory, Stamp::of(&stat), looked_at);
+        if listed.resolved(directory).is_none() {
+            let why = "links lead from there out of the project, so nothing in it is read";
+            self.decisions.push(Decision::new(directory, Outcome::OutsideRoot).because(why));
+            return;
+        }
+        let stamp = Stamp::of(&stat);
+        let is_new = listed.directories.insert((stamp.device, stamp.inode));
+        self.reader.evidence.state(directory, stamp, looked_at);
+        if !is_new || listed.directories.len() > MAX_DIRECTORIES {
+            return;
+        }
         let Ok(entries) = std::fs::read_dir(directory) else { return };
         let mut below = Vec::new();
         for entry in entries.flatten() {
-            if paths.len() >= MAX_FILES {
+            if listed.paths.len() >= MAX_FILES {
                 return;
             }
             let mut path = entry.path();
@@ -116,7 +162,8 @@ impl Chain<'_> {
                     (RuleLinks::ToFiles, Ok(target)) if !target.is_dir() => {}
                     (RuleLinks::Resolved, Ok(target)) => {
                         kind = target.file_type();
-                        path = path.canonicalize().unwrap_or(path);
+                        // One that leads out is named by its own name, and refused.
+                        path = listed.resolved(&path).unwrap_or(path);
                     }
                     _ => continue,
                 }
@@ -125,14 +172,14 @@ impl Chain<'_> {
             if is_directory && depth < MAX_DEPTH {
                 match folder.order {
                     RuleOrder::ByPath => below.push(path),
-                    RuleOrder::AsListed => self.list_rules(&path, folder, depth + 1, paths),
+                    RuleOrder::AsListed => self.list_rules(&path, folder, depth + 1, listed),
                 }
             } else if entry.file_name().to_string_lossy().ends_with(folder.suffix) {
-                paths.push(path);
+                listed.paths.push(path);
             }
         }
         for directory in below {
-            self.list_rules(&directory, folder, depth + 1, paths);
+            self.list_rules(&directory, folder, depth + 1, listed);
         }
     }
 }

@@ -42,12 +42,12 @@ pub static COPILOT: Profile = Profile {
         rules: &[
             Rule::observed(
                 "names",
-                ".github/copilot-instructions.md, AGENTS.md, CLAUDE.md and GEMINI.md, all of them, the last three in any letter case",
+                ".github/copilot-instructions.md, AGENTS.md, CLAUDE.md and GEMINI.md, all of them, the last three in any letter case; between the root and the working directory .claude/CLAUDE.md, too",
             ),
             Rule::observed("blank files", "are passed on as they are"),
             Rule::observed(
                 "walk",
-                "up to the repository's root if Git accepts it, else the working directory alone",
+                "up to the repository's root, which is where a file `.git` is or a directory that Git accepts; else the working directory alone",
             ),
             Rule::observed(
                 "order",
@@ -75,7 +75,8 @@ pub static COPILOT: Profile = Profile {
             Rule::observed("role", "system prompt"),
         ],
     },
-    names: &[".github/copilot-instructions.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md"],
+    names: &[".github/copilot-instructions.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"],
+    between: &[".claude/CLAUDE.md"],
     choice: NameChoice::All,
     letter_case: LetterCase::Any,
     home_directory: Some(HomeDirectory {
@@ -89,7 +90,7 @@ pub static COPILOT: Profile = Profile {
         rules(RuleFolderPlace::RootAndCwd, ".github/instructions", ".instructions.md"),
         rules(RuleFolderPlace::RootAndCwd, ".claude/rules", ".md"),
     ],
-    marker_check: MarkerCheck::GitAccepts,
+    marker_check: MarkerCheck::RepositoryOrFile,
     root_override: RootOverride::Ignored,
     max_bytes: UNLIMITED,
     byte_order_mark: ByteOrderMark::Stripped,
@@ -100,7 +101,7 @@ pub static COPILOT: Profile = Profile {
                 Piece::Text("@"),
                 Piece::Reference,
                 Piece::Text("\n\n<imported_custom_instruction source=\""),
-                Piece::Path,
+                Piece::AttributePath,
                 Piece::Text("\">\n"),
             ],
             after: &[Piece::Text("\n</imported_custom_instruction>")],
@@ -109,7 +110,7 @@ pub static COPILOT: Profile = Profile {
                 Piece::Text("@"),
                 Piece::Reference,
                 Piece::Text("\n\n<imported_custom_instruction source=\""),
-                Piece::Path,
+                Piece::AttributePath,
                 Piece::Text("\" skipped=\"already-loaded\" />"),
             ],
             outside: None,

@@ -87,6 +87,8 @@ pub enum Piece {
     Text(&'static str),
     /// The file's path.
     Path,
+    /// The file's path as the value of an attribute.
+    AttributePath,
     /// What the file is called by whose it is.
     Kind,
     /// How the file was named, without the `@`.
