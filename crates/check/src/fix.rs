@@ -31,7 +31,8 @@ pub struct FixError {
 /// Mends every finding that can be. Each file is replaced as a whole, and only if it is what was looked at.
 pub fn fix(report: &Report) -> (Vec<Fixed>, Vec<FixError>) {
     let mut files: BTreeMap<&Path, Vec<RuleId>> = BTreeMap::new();
-    for Finding { path, rule, .. } in report.findings.iter().filter(|finding| finding.fixable) {
+    let fixable = report.findings.iter().filter(|finding| finding.fixable && is_prose(&finding.path));
+    for Finding { path, rule, .. } in fixable {
         let rules = files.entry(path).or_default();
         if !rules.contains(rule) {
             rules.push(*rule);
@@ -49,6 +50,14 @@ pub fn fix(report: &Report) -> (Vec<Fixed>, Vec<FixError>) {
         }
     }
     (fixed, errors)
+}
+
+/// Whether a file is text for people. Instructions may import anything, and in code or data every character counts.
+fn is_prose(path: &Path) -> bool {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    extension.is_none_or(|extension| {
+        ["md", "mdc", "mdx", "markdown", "txt", "rst", "adoc"].contains(&extension.as_str())
+    })
 }
 
 /// Replaces a file by what is right; false where it is a link, whose target is mended under its own name.

@@ -300,7 +300,7 @@ impl<'a> Chain<'a> {
         let profile = self.request.settings.profile;
         if let Found::File { content, .. } = &found
             && blank == Blank::FallsThrough
-            && text::is_blank(content.text(profile), profile.byte_order_mark)
+            && self.is_blank(content)
         {
             let detail = "it is only white space, so it counts as if it were not there";
             self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));

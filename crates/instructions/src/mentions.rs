@@ -204,7 +204,12 @@ fn in_markdown_text(text: &str) -> Vec<Mention> {
                 close(&mut run);
                 code += 1;
             }
-            Event::End(TagEnd::CodeBlock) => code = code.saturating_sub(1),
+            // What a picture says in its place is no text.
+            Event::Start(Tag::Image { .. }) => {
+                close(&mut run);
+                code += 1;
+            }
+            Event::End(TagEnd::CodeBlock | TagEnd::Image) => code = code.saturating_sub(1),
             Event::Text(_) | Event::SoftBreak if code == 0 => match &mut run {
                 // An escape or a mark between two texts parts them.
                 Some(open) if text[open.end..range.start].trim_matches([' ', '\t']).is_empty() => {

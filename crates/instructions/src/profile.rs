@@ -436,6 +436,8 @@ pub enum UnsafeText {
 pub enum SameFile {
     /// The second is a duplicate.
     UsedOnce,
+    /// Used once by its path without links; two names of one file that are no links are two files.
+    OncePerRealPath,
     /// Both are used.
     UsedTwice,
     /// Both are used where they have different paths.

@@ -506,7 +506,6 @@ fn a_file_of_many_mentions_is_read_once() {
         ("CLAUDE.md", "claude-code"),
         ("QWEN.md", "qwen-code"),
         ("AGENTS.md", "copilot"),
-        ("AGENTS.md", "foreword"),
     ] {
         let root = project(&tree, json!({ name: format!("x{words}") }));
         let settings = FileSettings::of(instructions::Profile::find(profile).unwrap());

@@ -1,7 +1,12 @@
 //! Whether a file that can be read applies: not if it is there already, nor by what it says itself.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::path::Path;
+
 use super::{Chain, Chosen, Origin};
 use crate::decision::{Decision, Outcome};
+use crate::file::Stamp;
 use crate::front_matter::Audience;
 use crate::profile::SameFile;
 use crate::resolution::FileScope;
@@ -23,16 +28,26 @@ enum Applicability {
 }
 
 impl Chain<'_> {
+    /// What tells a file from others, by the profile's rules.
+    pub(super) fn identity(&self, path: &Path, stamp: Stamp) -> (u64, u64) {
+        if self.request.settings.profile.same_file != SameFile::OncePerRealPath {
+            return (stamp.device, stamp.inode);
+        }
+        let mut hasher = DefaultHasher::new();
+        path.canonicalize().unwrap_or_else(|_| path.to_owned()).hash(&mut hasher);
+        (0, hasher.finish())
+    }
+
     /// Decides about a file that can be read; `via` says how an import came to be one.
     pub(super) fn judge(&mut self, mut file: Chosen, via: Option<&str>) -> Judged {
         let profile = self.request.settings.profile;
-        let identity = (file.stamp.device, file.stamp.inode);
+        let identity = self.identity(&file.path, file.stamp);
         if profile.same_file == SameFile::OncePerPath && !self.seen_paths.insert(file.path.clone()) {
             let why = via.unwrap_or("it was read before").to_owned();
             self.decisions.push(Decision::new(file.path, Outcome::Duplicate).because(why));
             return Judged::Duplicate;
         }
-        if profile.same_file == SameFile::UsedOnce
+        if matches!(profile.same_file, SameFile::UsedOnce | SameFile::OncePerRealPath)
             && let Some(first) = self.seen.get(&identity)
         {
             let why = match via {

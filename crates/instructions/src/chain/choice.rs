@@ -192,15 +192,19 @@ impl Chain<'_> {
     /// A file of a name, or one of that name in other letters.
     fn try_variants(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
         let path = directory.join(&names[name]);
-        if path.symlink_metadata().is_ok() {
+        // A link that leads nowhere hides nothing.
+        if path.exists() {
             return self.try_name(directory, name, names);
         }
-        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Effect::TryNext };
+        let (Some(holder), Some(exact)) = (path.parent(), path.file_name()) else { return Effect::TryNext };
         self.reader.cannot_be_remembered();
-        let Ok(entries) = std::fs::read_dir(directory) else { return Effect::TryNext };
-        let is_variant = |entry: &std::fs::DirEntry| entry.file_name().eq_ignore_ascii_case(name);
+        let Ok(entries) = std::fs::read_dir(holder) else { return Effect::TryNext };
+        let is_variant = |entry: &std::fs::DirEntry| {
+            entry.file_name().eq_ignore_ascii_case(exact) && entry.file_name() != exact
+        };
         let Some(variant) = entries.take(MAX_ENTRIES).flatten().find(is_variant) else {
-            return Effect::TryNext;
+            let is_dangling = path.symlink_metadata().is_ok();
+            return if is_dangling { self.try_name(directory, name, names) } else { Effect::TryNext };
         };
         let found = self.reader.read_path(&variant.path(), &self.bounds, self.max_file_bytes);
         match self.consider(variant.path(), Origin::Project, found) {

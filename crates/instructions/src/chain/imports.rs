@@ -214,7 +214,7 @@ impl Chain<'_> {
         let decision = match found {
             Found::File { stamp, content } => {
                 let depth = importer.depth + 1;
-                let is_known = self.seen.contains_key(&(stamp.device, stamp.inode));
+                let is_known = self.seen.contains_key(&self.identity(&path, stamp));
                 if !is_known && depth > imports.max_depth {
                     let why = format!(
                         "{via}, which is {} imports deep already; import it further up",

@@ -45,6 +45,7 @@ impl Chain<'_> {
         let profile = self.request.settings.profile;
         let body = chosen.folder.map_or(RuleBody::AsOthers, |folder| folder.body);
         let text = match body {
+            RuleBody::Raw if profile.invisible == Invisible::Removed => without_invisible(&text).into_owned(),
             RuleBody::Raw => text,
             RuleBody::Bare => bare(&text),
             RuleBody::AsOthers => {
@@ -58,6 +59,7 @@ impl Chain<'_> {
             }
         };
         let is_lost = match profile.blank {
+            Blank::FallsThrough if profile.white_space == WhiteSpace::Trimmed => trim(&text).is_empty(),
             Blank::FallsThrough => text.chars().all(char::is_whitespace),
             Blank::IncludedUnlessEmpty => text.is_empty(),
             Blank::HidesOthers | Blank::Included => false,
@@ -74,14 +76,20 @@ impl Chain<'_> {
     /// Whether an agent takes a file for one of only white space.
     pub(super) fn is_blank(&self, content: &Content) -> bool {
         let profile = self.request.settings.profile;
-        if text::is_blank(content.text(profile), profile.byte_order_mark) {
+        if profile.white_space == WhiteSpace::Trimmed {
+            // What is left to trim is what that runtime takes for white space.
+            let text = decode(&content.bytes, profile.byte_order_mark).text;
+            if trim(&text).is_empty() {
+                return true;
+            }
+        } else if text::is_blank(content.text(profile), profile.byte_order_mark) {
             return true;
         }
         if profile.front_matter != FrontMatterRule::Stripped {
             return false;
         }
         let text = decode(&content.bytes, profile.byte_order_mark).text.into_owned();
-        self.passed_on(text).chars().all(char::is_whitespace)
+        trim(&self.passed_on(text)).is_empty()
     }
 
     /// A text without what the agent takes out of every file.
@@ -256,11 +264,16 @@ impl Chain<'_> {
                 return form.unreadable.map(|pieces| words(&reason, pieces));
             }
         };
+        if form.utf8_alone && std::str::from_utf8(&content.bytes).is_err() {
+            let why = format!("{via}; it is not UTF-8, so the agent leaves the import as it is written");
+            self.decisions.push(Decision::new(path, Outcome::Unreadable).because(why));
+            return None;
+        }
         self.imports.files += 1;
         self.imports.bytes_in_place += content.bytes.len() as u64;
         let decision = self.decisions.len();
         self.decisions.push(Decision::new(path.clone(), Outcome::Used).because(via));
-        let own = decode(&content.bytes, self.request.settings.profile.byte_order_mark).text.into_owned();
+        let own = decode(&content.bytes, form.byte_order_mark).text.into_owned();
         let file = Chosen {
             path: path.clone(),
             scope: FileScope::Import,

@@ -50,11 +50,29 @@ impl Chain<'_> {
             Origin::Home => None,
             Origin::Project => self.request.settings.links_inside(&self.top).map(Path::to_owned),
         };
+        // An agent that goes by where links lead follows none out of the working directory.
+        let linked_inside = match (origin, folder.links) {
+            (Origin::Project, RuleLinks::Resolved) => Some(self.request.cwd.to_owned()),
+            _ => inside.clone(),
+        };
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut listed = Listed {
-            inside: inside.as_ref().map(|inside| (inside.clone(), inside.canonicalize().unwrap_or_default())),
+            inside: linked_inside.map(|inside| (inside.clone(), real(&inside))),
             ..Listed::default()
         };
-        self.list_rules(&base.join(folder.directory), folder, 0, &mut listed);
+        let mut start = base.join(folder.directory);
+        if start.is_dir() && real(&start) != real(base).join(folder.directory) {
+            match listed.resolved(&start) {
+                Some(resolved) if folder.links == RuleLinks::Resolved => start = resolved,
+                Some(_) => {}
+                None => {
+                    let why = "links lead from there to where nothing is read";
+                    self.decisions.push(Decision::new(start, Outcome::OutsideRoot).because(why));
+                    return;
+                }
+            }
+        }
+        self.list_rules(&start, folder, 0, &mut listed);
         let mut paths = listed.paths;
         if folder.order == RuleOrder::ByPath {
             paths.sort();
@@ -138,11 +156,6 @@ impl Chain<'_> {
             self.reader.evidence.nothing(directory);
             return;
         };
-        if listed.resolved(directory).is_none() {
-            let why = "links lead from there out of the project, so nothing in it is read";
-            self.decisions.push(Decision::new(directory, Outcome::OutsideRoot).because(why));
-            return;
-        }
         let stamp = Stamp::of(&stat);
         let is_new = listed.directories.insert((stamp.device, stamp.inode));
         self.reader.evidence.state(directory, stamp, looked_at);
@@ -162,8 +175,12 @@ impl Chain<'_> {
                     (RuleLinks::ToFiles, Ok(target)) if !target.is_dir() => {}
                     (RuleLinks::Resolved, Ok(target)) => {
                         kind = target.file_type();
-                        // One that leads out is named by its own name, and refused.
-                        path = listed.resolved(&path).unwrap_or(path);
+                        let Some(resolved) = listed.resolved(&path) else {
+                            let why = "it leads to where nothing is read";
+                            self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                            continue;
+                        };
+                        path = resolved;
                     }
                     _ => continue,
                 }

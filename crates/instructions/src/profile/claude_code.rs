@@ -220,7 +220,7 @@ pub static CLAUDE_CODE: Profile = Profile {
     front_matter: FrontMatterRule::Stripped,
     comments: Comments::BlocksStripped,
     white_space: WhiteSpace::Trimmed,
-    same_file: SameFile::UsedOnce,
+    same_file: SameFile::OncePerRealPath,
     role: BlockRole::User,
     rendering: Rendering::Forms(&[BlockForm {
         role: BlockRole::User,

@@ -118,6 +118,8 @@ pub static COPILOT: Profile = Profile {
             unreadable: None,
             resolves_links: true,
             repeats: ImportRepeats::Anywhere,
+            byte_order_mark: ByteOrderMark::Stripped,
+            utf8_alone: true,
         }),
         max_depth: 8,
         syntax: ImportSyntax::Punctuated,

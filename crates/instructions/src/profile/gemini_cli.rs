@@ -40,6 +40,8 @@ pub(super) const IN_PLACE: InPlace = InPlace {
     unreadable: Some(FAILED),
     resolves_links: false,
     repeats: ImportRepeats::OnTheWay,
+    byte_order_mark: ByteOrderMark::Kept,
+    utf8_alone: false,
 };
 
 /// The profile `gemini-cli`.

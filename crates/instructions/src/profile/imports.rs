@@ -1,6 +1,6 @@
 //! How files that a text names are read with it.
 
-use super::Piece;
+use super::{ByteOrderMark, Piece};
 
 /// How files that a text names are read with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,10 @@ pub struct InPlace {
     pub resolves_links: bool,
     /// What counts as being there already.
     pub repeats: ImportRepeats,
+    /// What becomes of a byte order mark.
+    pub byte_order_mark: ByteOrderMark,
+    /// Whether files that are not UTF-8 are left out.
+    pub utf8_alone: bool,
 }
 
 /// What counts as being there already.

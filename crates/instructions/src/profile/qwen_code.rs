@@ -100,7 +100,7 @@ pub static QWEN_CODE: Profile = Profile {
     }),
     white_space: WhiteSpace::Trimmed,
     order: ChainOrder::ByName,
-    same_file: SameFile::UsedOnce,
+    same_file: SameFile::OncePerRealPath,
     rendering: Rendering::Forms(&[BlockForm {
         role: BlockRole::System,
         start: "",
