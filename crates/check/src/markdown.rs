@@ -90,7 +90,8 @@ impl Markdown {
         markdown.spans.truncate(MAX_PIECES);
         markdown.links.truncate(MAX_PIECES);
         markdown.blocks.truncate(MAX_PIECES);
-        markdown.headings = (0..markdown.lines.len()).filter(|line| markdown.lines[*line].starts_with('#')).collect();
+        markdown.headings =
+            (0..markdown.lines.len()).filter(|line| markdown.lines[*line].starts_with('#')).collect();
         markdown
     }
 

@@ -297,7 +297,6 @@ impl<'a> Chain<'a> {
 
     /// Considers a file of the user's own; true when it hides those after it.
     fn consider_home(&mut self, path: &Path, found: Found, blank: Blank) -> bool {
-        let profile = self.request.settings.profile;
         if let Found::File { content, .. } = &found
             && blank == Blank::FallsThrough
             && self.is_blank(content)
