@@ -56,6 +56,35 @@ async fn a_second_connection_gets_the_text_so_far_and_every_piece_after_it() {
 }
 
 #[tokio::test]
+async fn every_watcher_gets_every_piece_whenever_they_came() {
+    let mut stage = Stage::chat().await;
+    let text: String = (0..60).map(|word| format!("word {word} ")).collect();
+    let answer = Answer::text(&text).in_deltas(60).drip(Duration::from_millis(1));
+    let (answer, release) = answer.held_after_events(30);
+    stage.model.answer(answer);
+    let turn = stage.start("Tell me.").await;
+    let params = stage.with(json!({ "turn_id": turn }));
+    let reader = json!({ "name": "reader", "role": "reader", "workspace_id": stage.workspace });
+    let secret = stage.socket.ok("token/create", reader).await["secret"].as_str().unwrap().to_owned();
+    let mut watchers = Vec::new();
+    for secret in [None, Some(&secret), None] {
+        let mut socket = match secret {
+            Some(secret) => Socket::connect(&stage.gateway, secret).await,
+            None => Socket::owner(&stage.gateway).await,
+        };
+        socket.ok("events/subscribe", stage.with(json!({}))).await;
+        let watched = socket.ok("turn/watch", &params).await;
+        watchers.push((socket, watched));
+    }
+    // One of them leaves, which the others do not notice.
+    drop(watchers.remove(0));
+    release.now();
+    for (socket, watched) in &mut watchers {
+        assert_eq!(follow(socket, watched).await, text);
+    }
+}
+
+#[tokio::test]
 async fn whoever_watches_twice_or_asked_is_told_once() {
     let mut stage = Stage::chat().await;
     let (text, answer, release) = halved(40);
