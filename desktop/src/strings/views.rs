@@ -6,7 +6,6 @@ pub const NO_WORKSPACE: &str = "Open a workspace first.";
 pub const OPEN: &str = "Open";
 
 pub mod history {
-    pub const TITLE: &str = "History";
     pub const EMPTY: &str =
         "Nothing was saved here yet. What you type in the editor becomes the first revision.";
     pub const OLDER: &str = "Load older revisions";
@@ -17,6 +16,10 @@ pub mod history {
     pub const BASE_TIP: &str = "Show the difference from this version to the selected one";
     pub const SAME: &str = "Both versions have the same text.";
     pub const BEFORE_FIRST: &str = "nothing";
+
+    pub fn title(place: &str) -> String {
+        format!("History of {place}")
+    }
 
     pub fn restore(version: u64) -> String {
         format!("Restore version {version}")

@@ -14,8 +14,8 @@ use super::parts::{self, Loaded};
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
 
-const FILE_WIDTH: f32 = 260.;
-const AGENT_WIDTH: f32 = 130.;
+const FILE_WIDTH: f32 = 220.;
+const AGENT_WIDTH: f32 = 112.;
 
 pub struct CompareView {
     session: Entity<Session>,
@@ -226,6 +226,7 @@ impl Render for CompareView {
             .on_click(cx.listener(|this, _, _, cx| this.load(cx)));
         v_flex()
             .id("compare")
+            .text_sm()
             .track_focus(&self.focus)
             .size_full()
             .child(

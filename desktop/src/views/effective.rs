@@ -208,6 +208,7 @@ impl Render for EffectiveView {
         };
         v_flex()
             .id("effective")
+            .text_sm()
             .track_focus(&self.focus)
             .size_full()
             .child(parts::heading(strings::effective::TITLE, cx))

@@ -428,8 +428,10 @@ impl Render for HistoryView {
                         .child(self.comparison(cx))
                 }
             };
+        let title = strings::history::title(&self.session.read(cx).path_of(&self.scope));
         v_flex()
             .id("history")
+            .text_sm()
             .track_focus(&self.focus)
             .on_key_down(cx.listener(
                 |this, event: &KeyDownEvent, _, cx| match event.keystroke.key.as_str() {
@@ -439,7 +441,7 @@ impl Render for HistoryView {
                 },
             ))
             .size_full()
-            .child(parts::heading(strings::history::TITLE, cx))
+            .child(parts::heading(title, cx))
             .child(content)
     }
 }

@@ -12,14 +12,14 @@ use crate::strings::views as strings;
 
 /// Something that is asked of the gateway.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Loaded<T> {
+pub(super) enum Loaded<T> {
     Loading,
     Ready(T),
     Failed(String),
 }
 
 impl<T> Loaded<T> {
-    pub fn ready(&self) -> Option<&T> {
+    pub(super) fn ready(&self) -> Option<&T> {
         match self {
             Self::Ready(value) => Some(value),
             Self::Loading | Self::Failed(_) => None,
@@ -39,14 +39,15 @@ impl<T, E: std::fmt::Display> From<Result<T, E>> for Loaded<T> {
 /// The heading of a view, and what can be done there.
 pub(super) fn heading(title: impl Into<SharedString>, cx: &App) -> Div {
     let title: SharedString = title.into();
-    h_flex()
-        .w_full()
-        .flex_none()
-        .p_2()
-        .gap_2()
-        .border_b_1()
-        .border_color(cx.theme().border)
-        .child(div().flex_1().font_weight(gpui_kit::FontWeight::SEMIBOLD).child(title))
+    h_flex().w_full().flex_none().p_2().gap_2().border_b_1().border_color(cx.theme().border).child(
+        div()
+            .flex_1()
+            .min_w_0()
+            .overflow_hidden()
+            .whitespace_nowrap()
+            .font_weight(gpui_kit::FontWeight::SEMIBOLD)
+            .child(title),
+    )
 }
 
 /// Words that are part of the state of a view; assistive technology, and tests, read them.

@@ -302,6 +302,7 @@ impl Render for PromptView {
         let text = tab("text", strings::prompt::TEXT, strings::prompt::TEXT_TIP, Shows::Text);
         v_flex()
             .id("prompt")
+            .text_sm()
             .track_focus(&self.focus)
             .size_full()
             .child(parts::heading(strings::prompt::TITLE, cx).child(sections).child(text))

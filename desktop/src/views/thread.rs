@@ -9,7 +9,7 @@ use client::{ClientError, Failure, TurnRequest, WatchedTurn};
 use gpui_kit::component::input::{InputEvent, TextareaState};
 use gpui_kit::prelude::*;
 use gpui_kit::{
-    App, Context, Entity, FocusHandle, Focusable, ScrollHandle, SharedString, Subscription, Task, Window,
+    App, Context, Entity, FocusHandle, Focusable, ScrollHandle, SharedString, Subscription, Task, Window, px,
 };
 use protocol::method::{
     ThreadGet, ThreadGetParams, TurnApprove, TurnApproveParams, TurnCancel, TurnGet, TurnGetParams, TurnList,
@@ -21,6 +21,9 @@ use protocol::{HowDecided, Thread, ThreadId, Turn, TurnApproval, TurnId, Workspa
 use super::parts::Loaded;
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
+
+/// Pixels from the end of a thread that count as its end.
+const NEAR_END: f32 = 80.;
 
 /// Turns that are loaded at once.
 const PAGE: u32 = 20;
@@ -205,8 +208,17 @@ impl ThreadView {
         self.turns.insert(at, WatchedTurn::of(turn));
     }
 
+    /// Whoever reads the end of the thread goes on reading the end of it.
+    fn follow_end(&self) {
+        let below = self.scroll.max_offset().y + self.scroll.offset().y;
+        if below <= px(NEAR_END) {
+            self.scroll.scroll_to_bottom();
+        }
+    }
+
     /// Asks for whatever the turns want, and sees to it that they are woken.
     fn drive(&mut self, cx: &mut Context<Self>) {
+        self.follow_end();
         let Some(workspace_id) = self.workspace_id(cx) else { return };
         let now = cx.background_executor().now();
         let wanted: Vec<(TurnId, TurnRequest)> =

@@ -3,12 +3,15 @@
 use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::{ActiveTheme as _, Sizable as _, h_flex, v_flex};
 use gpui_kit::prelude::*;
-use gpui_kit::{Context, SharedString, div};
+use gpui_kit::{Context, SharedString, div, px};
 use protocol::{TurnApproval, TurnId};
 
 use super::super::parts;
 use super::ThreadView;
 use crate::strings::views as strings;
+
+/// A longer difference scrolls, so that the answers stay in sight.
+const DIFFERENCE_HEIGHT: f32 = 320.;
 
 impl ThreadView {
     /// Draws a question. Nothing of the difference is left out: what is approved is exactly what runs.
@@ -23,7 +26,7 @@ impl ThreadView {
         let mut facts = vec![strings::thread::asks(&request.tool, &request.rule)];
         facts.extend(request.paths.iter().cloned());
         facts.extend(request.new_file.then(|| strings::thread::NEW_FILE.to_owned()));
-        facts.extend(request.replaces_lines.map(strings::thread::replaces));
+        facts.extend(request.replaces_lines.filter(|lines| *lines > 0).map(strings::thread::replaces));
         let body = match &request.diff {
             Some(diff) => diff.clone(),
             None => serde_json::to_string_pretty(&request.arguments).unwrap_or_default(),
@@ -35,6 +38,8 @@ impl ThreadView {
             )
         };
         v_flex()
+            .flex_none()
+            .m_2()
             .p_3()
             .gap_2()
             .border_1()
@@ -43,7 +48,14 @@ impl ThreadView {
             .children(facts.into_iter().enumerate().map(|(line, fact)| {
                 parts::words(SharedString::from(format!("question-{index}-{line}")), parts::visible(&fact))
             }))
-            .child(div().w_full().child(parts::code(("difference", index), &body, cx)))
+            .child(
+                div()
+                    .id(("difference-scroll", index))
+                    .w_full()
+                    .max_h(px(DIFFERENCE_HEIGHT))
+                    .overflow_y_scroll()
+                    .child(parts::code(("difference", index), &body, cx)),
+            )
             .child(
                 h_flex()
                     .gap_2()

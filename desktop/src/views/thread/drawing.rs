@@ -209,14 +209,16 @@ impl Render for ThreadView {
                 .min_h_0()
                 .overflow_y_scroll()
                 .track_scroll(&self.scroll)
-                .child(v_flex().p_4().gap_4().children(earlier).children(turns).children(questions))
+                .child(v_flex().p_4().gap_4().children(earlier).children(turns))
                 .into_any_element()
         };
         v_flex()
             .id("thread")
+            .text_sm()
             .size_full()
             .child(heading)
             .child(div().flex_1().min_h_0().flex().flex_col().child(conversation))
+            .children(questions)
             .child(self.composer(cx))
     }
 }

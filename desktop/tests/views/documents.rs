@@ -1,0 +1,130 @@
+//! History and effective documents.
+
+use desktop::Subject;
+use desktop::views::effective::Standing;
+use desktop::views::{EffectiveView, HistoryView};
+use gpui_kit::prelude::*;
+use gpui_kit::test::TestWindowExt as _;
+use gpui_kit::{Focusable as _, TestAppContext};
+use protocol::method::{DocumentArchive, DocumentArchiveParams, FolderCreate, FolderCreateParams};
+use protocol::{RevisionReason, Version};
+
+use crate::stage::Stage;
+
+#[gpui_kit::test]
+fn a_revision_is_compared_and_restored(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    for text in ["one\n", "one\ntwo\n", "one\nthree\n"] {
+        stage.save(None, text);
+    }
+    let opened =
+        stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
+    opened.until(cx, |view| view.shown() == Some((Some(Version(2)), Version(3))));
+    assert_eq!(opened.words(cx, "compared").unwrap(), "From version 2 to version 3");
+    // Any two: from the first to the last.
+    opened.click(cx, ("base", 1_usize));
+    opened.until(cx, |view| view.shown() == Some((Some(Version(1)), Version(3))));
+    // Keys lead through the list; the first has nothing before it.
+    cx.update_window(opened.window, |_, window, cx| {
+        opened.view.read(cx).focus_handle(cx).focus(window, cx);
+        window.render_frame(cx);
+        window.press("down", cx);
+    })
+    .unwrap();
+    opened.until(cx, |view| view.shown() == Some((Some(Version(1)), Version(2))));
+    opened.click(cx, ("revision", 1_usize));
+    opened.until(cx, |view| view.shown() == Some((None, Version(1))));
+    opened.click(cx, "restore");
+    opened.until(cx, |view| view.revisions().len() == 4 && view.message().is_some());
+    assert_eq!(opened.words(cx, "message").unwrap(), "Version 1 is current again, as version 4.");
+    let newest = opened.view.read_with(cx, |view, _| view.revisions()[0].clone());
+    assert_eq!((newest.save_reason, newest.restored_from), (RevisionReason::Restore, Some(Version(1))));
+}
+
+#[gpui_kit::test]
+fn a_restore_over_a_version_that_was_not_seen_is_refused(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    stage.save(None, "one\n");
+    stage.save(None, "two\n");
+    let opened =
+        stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
+    opened.until(cx, |view| view.shown().is_some());
+    opened.click(cx, ("revision", 1_usize));
+    // Somebody saves, and the view has not heard of it when restore is clicked.
+    stage.save(None, "three\n");
+    opened.click(cx, "restore");
+    opened.until(cx, |view| view.message().is_some());
+    let message = opened.words(cx, "message").unwrap();
+    // It may have heard of it in the same moment; then the restore is on top of what it shows.
+    if message.starts_with("Somebody saved version 3") {
+        opened.until(cx, |view| view.revisions().len() == 3);
+    } else {
+        opened.until(cx, |view| view.revisions().len() == 4);
+    }
+}
+
+#[gpui_kit::test]
+fn an_archived_document_comes_back_from_its_history(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    stage.save(None, "one\n");
+    let params = DocumentArchiveParams {
+        workspace_id: stage.workspace_id.clone(),
+        folder_id: None,
+        expected_version: None,
+    };
+    assert!(stage.call::<DocumentArchive>(&params).archived);
+    let opened =
+        stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
+    opened.until(cx, |view| view.revisions().len() == 2);
+    opened.click(cx, ("revision", 1_usize));
+    opened.until(cx, |view| view.shown() == Some((None, Version(1))));
+    opened.click(cx, "restore");
+    opened.until(cx, |view| view.revisions().len() == 3);
+}
+
+#[gpui_kit::test]
+fn a_scope_without_a_past_says_so(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    let opened =
+        stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
+    let view = opened.view.clone();
+    crate::stage::until(cx, |cx| view.read(cx).is_loaded());
+    assert!(opened.words(cx, "placeholder").unwrap().starts_with("Nothing was saved here yet."));
+}
+
+#[gpui_kit::test]
+fn the_nearest_document_counts_and_hides_the_others(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    let folder = |parent, name: &str| {
+        let params = FolderCreateParams {
+            workspace_id: stage.workspace_id.clone(),
+            parent_folder_id: parent,
+            name: name.to_owned(),
+        };
+        stage.call::<FolderCreate>(&params).folder.id
+    };
+    let services = folder(None, "services");
+    let api = folder(Some(services.clone()), "api");
+    stage.save(None, "Root rules.\n");
+    stage.save(Some(&services), "Service rules.\n");
+    stage.save(Some(&api), " \n");
+    let opened = stage.open(cx, |session, window, cx| {
+        let subject = Subject::Scope(Some(api.clone()));
+        cx.new(|cx| EffectiveView::new(session, subject, window, cx))
+    });
+    opened.until(cx, |view| view.effective().is_some());
+    let standings: Vec<Standing> = opened.view.read_with(cx, |view, _| {
+        view.effective().unwrap().candidates.iter().map(|candidate| candidate.standing).collect()
+    });
+    assert_eq!(standings, [Standing::Draft, Standing::Counts, Standing::Hidden]);
+    assert_eq!(opened.words(cx, "from").unwrap(), "It is inherited from services.");
+    assert!(opened.words(cx, ("candidate", 2_usize)).unwrap().contains("hidden by the nearer one"));
+    assert_eq!(opened.words(cx, "text").unwrap(), "Service rules.\n");
+    // It follows what others do.
+    stage.save(Some(&api), "API rules.\n");
+    opened.until(cx, |view| {
+        let resolved = view.effective().and_then(|effective| effective.resolved.as_ref());
+        resolved.is_some_and(|resolved| !resolved.inherited)
+    });
+    assert_eq!(opened.words(cx, "from").unwrap(), "It is this place's own document.");
+}

@@ -1,0 +1,168 @@
+//! A gateway with a scripted model, and windows on it.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use client::Client;
+use desktop::{Gateway, Places, Session};
+use gateway_process::{GatewayProcess, Launch};
+use gpui_kit::prelude::*;
+use gpui_kit::test::TestWindowExt as _;
+use gpui_kit::{
+    AnyWindowHandle, App, Bounds, Entity, Render, TestAppContext, Window, WindowBounds, WindowOptions, px,
+    size,
+};
+use protocol::method::{
+    DocumentSave, DocumentSaveParams, ThreadCreate, ThreadCreateParams, WorkspaceCreate,
+    WorkspaceCreateParams,
+};
+use protocol::{Document, FolderId, Method, ThreadId, ThreadMode, Version, WorkspaceId};
+use scripted_model::{ScriptedModel, Wire};
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) struct Stage {
+    pub(crate) model: ScriptedModel,
+    pub(crate) gateway: GatewayProcess,
+    client: Client,
+    pub(crate) workspace_id: WorkspaceId,
+    /// The directory that the workspace's threads work in.
+    pub(crate) root: tempfile::TempDir,
+    state: tempfile::TempDir,
+    // Last, because the others need it to end.
+    runtime: tokio::runtime::Runtime,
+}
+
+/// The `foreword` program of the other workspace, which has to be built before.
+fn program() -> PathBuf {
+    let program = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/debug/foreword"));
+    assert!(program.exists(), "build it first: cargo build -p foreword");
+    program
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let model = runtime.block_on(ScriptedModel::start()).unwrap();
+        let configuration = format!(
+            "[model]\ndefault = 'anthropic/scripted'\n[providers.anthropic]\nbase_url = '{}'\n",
+            model.base_url(Wire::Anthropic),
+        );
+        let mut launch = Launch { configuration, ..Launch::new(program()) };
+        launch.variables.push(("ANTHROPIC_API_KEY", "key".into()));
+        let gateway = GatewayProcess::start(launch).unwrap();
+        let client = runtime.block_on(Client::connect(&gateway.target())).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let params = WorkspaceCreateParams {
+            name: "workspace".to_owned(),
+            root_path: Some(root.path().canonicalize().unwrap().to_str().unwrap().to_owned()),
+            agents: None,
+        };
+        let workspace = runtime.block_on(client.call::<WorkspaceCreate>(&params)).unwrap().workspace;
+        let state = tempfile::tempdir().unwrap();
+        Self { model, gateway, client, workspace_id: workspace.id, root, state, runtime }
+    }
+
+    /// Calls a method as somebody else would.
+    pub(crate) fn call<M: Method>(&self, params: &M::Params) -> M::Result {
+        self.runtime.block_on(self.client.call::<M>(params)).unwrap()
+    }
+
+    pub(crate) fn save(&self, folder_id: Option<&FolderId>, content: &str) -> Document {
+        let params = DocumentSaveParams {
+            workspace_id: self.workspace_id.clone(),
+            folder_id: folder_id.cloned(),
+            content: content.to_owned(),
+            expected_version: None::<Version>,
+            save_reason: None,
+            message: None,
+        };
+        self.call::<DocumentSave>(&params).doc
+    }
+
+    pub(crate) fn thread(&self, title: &str, mode: ThreadMode, folder_id: Option<&FolderId>) -> ThreadId {
+        let params = ThreadCreateParams {
+            workspace_id: self.workspace_id.clone(),
+            folder_id: folder_id.cloned(),
+            title: title.to_owned(),
+            mode,
+        };
+        self.call::<ThreadCreate>(&params).thread.id
+    }
+
+    /// A window with nothing but one view, once its session knows the workspace.
+    pub(crate) fn open<V: Render>(
+        &self,
+        cx: &mut TestAppContext,
+        build: impl FnOnce(Entity<Session>, &mut Window, &mut App) -> Entity<V>,
+    ) -> Opened<V> {
+        cx.executor().allow_parking();
+        cx.update(desktop::init);
+        let (gateway, incoming) = Gateway::start().unwrap();
+        gateway.connect(self.gateway.target());
+        let client::Target::Local { data } = self.gateway.target() else { panic!() };
+        let places = Places { data, state: self.state.path().to_owned() };
+        let session = cx.update(|cx| cx.new(|cx| Session::new(gateway, incoming, places, cx)));
+        until(cx, |cx| session.read(cx).workspace_id().is_some());
+        let (window, view) = cx.update(|cx| {
+            let bounds = Bounds { origin: Default::default(), size: size(px(1200.), px(900.)) };
+            let window_bounds = Some(WindowBounds::Windowed(bounds));
+            let options = WindowOptions { window_bounds, ..WindowOptions::default() };
+            gpui_kit::open_window(options, cx, |window, cx| build(session.clone(), window, cx)).unwrap()
+        });
+        Opened { window, view, session }
+    }
+}
+
+/// A window on the stage.
+pub(crate) struct Opened<V> {
+    pub(crate) window: AnyWindowHandle,
+    pub(crate) view: Entity<V>,
+    #[expect(dead_code, reason = "the view works with it for as long as the window is open")]
+    session: Entity<Session>,
+}
+
+impl<V: Render> Opened<V> {
+    /// Waits until something is true of the view.
+    pub(crate) fn until(&self, cx: &mut TestAppContext, is_true: impl Fn(&V) -> bool) {
+        until(cx, |cx| is_true(self.view.read(cx)));
+    }
+
+    pub(crate) fn click(&self, cx: &mut TestAppContext, id: impl Into<gpui_kit::ElementId>) {
+        let id = id.into();
+        cx.update_window(self.window, |_, window, cx| {
+            window.render_frame(cx);
+            window.click(id, cx);
+        })
+        .unwrap();
+    }
+
+    /// What an element says, if it is drawn.
+    pub(crate) fn words(
+        &self,
+        cx: &mut TestAppContext,
+        id: impl Into<gpui_kit::ElementId>,
+    ) -> Option<String> {
+        let id = id.into();
+        cx.update_window(self.window, |_, window, cx| {
+            window.render_frame(cx);
+            window.try_find(id).and_then(|element| element.label().map(str::to_owned))
+        })
+        .unwrap()
+    }
+}
+
+/// Waits for something that other threads bring about.
+pub(crate) fn until(cx: &mut TestAppContext, is_true: impl Fn(&App) -> bool) {
+    let begun = Instant::now();
+    loop {
+        cx.run_until_parked();
+        if cx.update(|cx| is_true(cx)) {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "it has not happened");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

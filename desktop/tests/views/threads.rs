@@ -1,0 +1,153 @@
+//! A thread: asked, streamed, decided about, stopped.
+
+use desktop::views::ThreadView;
+use gpui_kit::TestAppContext;
+use gpui_kit::prelude::*;
+use gpui_kit::test::TestWindowExt as _;
+use protocol::{ThreadId, ThreadMode, TurnStatus};
+use scripted_model::{Answer, Release};
+use serde_json::json;
+
+use crate::stage::{Opened, Stage};
+
+fn open(stage: &Stage, thread: &ThreadId, cx: &mut TestAppContext) -> Opened<ThreadView> {
+    let thread = thread.clone();
+    stage.open(cx, |session, window, cx| cx.new(|cx| ThreadView::new(session, thread, window, cx)))
+}
+
+fn say(opened: &Opened<ThreadView>, text: &str, cx: &mut TestAppContext) {
+    cx.update_window(opened.window, |_, window, cx| {
+        let input = opened.view.read(cx).input().clone();
+        input.update(cx, |input, cx| input.set_value(text.to_owned(), window, cx));
+        window.render_frame(cx);
+        window.click("send", cx);
+    })
+    .unwrap();
+}
+
+/// An answer of which one half is said, and the other when the test lets it.
+fn halved() -> (String, Answer, Release) {
+    let words: Vec<String> = (0..40).map(|word| format!("word {word}")).collect();
+    let text = words.join(" ");
+    let (answer, release) = Answer::text(&text).in_deltas(40).held_after_events(20);
+    (text, answer, release)
+}
+
+fn status(view: &ThreadView) -> Option<TurnStatus> {
+    view.turns().last().and_then(|turn| turn.turn()).map(|turn| turn.status)
+}
+
+fn live(view: &ThreadView) -> &str {
+    view.turns().last().map_or("", |turn| turn.live_text())
+}
+
+#[gpui_kit::test]
+fn a_message_is_sent_and_its_answer_streams_to_every_window(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    let thread = stage.thread("talk", ThreadMode::Chat, None);
+    let opened = open(&stage, &thread, cx);
+    let (text, answer, release) = halved();
+    stage.model.answer(answer);
+    assert!(opened.words(cx, "placeholder").unwrap().starts_with("Nothing was asked here yet."));
+    say(&opened, "Tell me.", cx);
+    opened.until(cx, |view| status(view) == Some(TurnStatus::Running) && live(view).starts_with("word 0"));
+    assert!(opened.words(cx, "item-0-1").unwrap().starts_with("word 0"));
+    // Somebody else opens the thread while it is being answered.
+    let other = open(&stage, &thread, cx);
+    other.until(cx, |view| live(view).starts_with("word 0"));
+    release.now();
+    for window in [&opened, &other] {
+        window.until(cx, |view| status(view) == Some(TurnStatus::Completed));
+        assert_eq!(window.words(cx, "item-0-0").unwrap(), "Tell me.");
+        assert_eq!(window.words(cx, "item-0-1").unwrap(), text);
+        assert_eq!(window.words(cx, ("turn", 0_usize)).unwrap(), "Turn 1: completed");
+    }
+    let left = opened.view.read_with(cx, |view, cx| view.input().read(cx).value());
+    assert_eq!(left, "", "what was sent is no longer in the field");
+}
+
+#[gpui_kit::test]
+fn a_call_is_shown_whole_and_runs_when_it_is_allowed(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    std::fs::write(stage.root.path().join("a.txt"), "old\n").unwrap();
+    let thread = stage.thread("work", ThreadMode::Agent, None);
+    let opened = open(&stage, &thread, cx);
+    let arguments = json!({ "path": "a.txt", "content": "new\u{202e}\n" }).to_string();
+    stage.model.answer(Answer::text("I write.").tool_call("call_1", "write_file", &arguments));
+    stage.model.answer(Answer::text("Done."));
+    say(&opened, "Write.", cx);
+    opened.until(cx, |view| view.waiting().len() == 1);
+    let difference = opened.words(cx, ("difference", 0_usize)).unwrap();
+    assert!(difference.contains("-old") && difference.contains("+new⟨U+202E⟩"), "{difference}");
+    assert_eq!(std::fs::read_to_string(stage.root.path().join("a.txt")).unwrap(), "old\n");
+    opened.click(cx, ("allow", 0_usize));
+    opened.until(cx, |view| status(view) == Some(TurnStatus::Completed));
+    assert_eq!(std::fs::read_to_string(stage.root.path().join("a.txt")).unwrap(), "new\u{202e}\n");
+    assert_eq!(opened.words(cx, "item-0-2").unwrap(), "⚙ write_file (done)");
+}
+
+#[gpui_kit::test]
+fn a_call_that_is_denied_does_not_run(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    let thread = stage.thread("work", ThreadMode::Agent, None);
+    let opened = open(&stage, &thread, cx);
+    let arguments = json!({ "path": "a.txt", "content": "new" }).to_string();
+    stage.model.answer(Answer::text("I write.").tool_call("call_1", "write_file", &arguments));
+    stage.model.answer(Answer::text("Well."));
+    say(&opened, "Write.", cx);
+    opened.until(cx, |view| view.waiting().len() == 1);
+    opened.click(cx, ("deny", 0_usize));
+    opened.until(cx, |view| status(view) == Some(TurnStatus::Completed));
+    assert!(!stage.root.path().join("a.txt").exists());
+}
+
+#[gpui_kit::test]
+fn a_running_turn_is_stopped(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    let thread = stage.thread("talk", ThreadMode::Chat, None);
+    let opened = open(&stage, &thread, cx);
+    let (_, answer, _held) = halved();
+    stage.model.answer(answer);
+    say(&opened, "Tell me.", cx);
+    opened.until(cx, |view| live(view).starts_with("word 0"));
+    opened.click(cx, "cancel");
+    opened.until(cx, |view| status(view) == Some(TurnStatus::Cancelled));
+    assert!(opened.words(cx, "cancel").is_none(), "there is nothing to stop any more");
+}
+
+#[gpui_kit::test]
+fn what_the_model_is_reminded_of_is_shown(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    std::fs::create_dir_all(stage.root.path().join("sub")).unwrap();
+    std::fs::create_dir(stage.root.path().join(".git")).unwrap();
+    std::fs::write(stage.root.path().join("sub/AGENTS.md"), "Sub rules.\n").unwrap();
+    std::fs::write(stage.root.path().join("sub/a.txt"), "text\n").unwrap();
+    let thread = stage.thread("work", ThreadMode::Agent, None);
+    let opened = open(&stage, &thread, cx);
+    let arguments = json!({ "path": "sub/a.txt" }).to_string();
+    stage.model.answer(Answer::text("I read.").tool_call("call_1", "read_file", &arguments));
+    stage.model.answer(Answer::text("Done."));
+    say(&opened, "Read.", cx);
+    opened.until(cx, |view| status(view) == Some(TurnStatus::Completed));
+    let reminder = opened.words(cx, "item-0-3").unwrap();
+    assert!(reminder.contains("agents.resolve.paths") && reminder.contains("Sub rules."), "{reminder}");
+    assert_eq!(opened.words(cx, "item-0-4").unwrap(), "Done.");
+}
+
+#[gpui_kit::test]
+fn delegated_work_is_listed_with_its_thread(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    let thread = stage.thread("work", ThreadMode::Agent, None);
+    let opened = open(&stage, &thread, cx);
+    let arguments = json!({ "goal": "Count the files." }).to_string();
+    stage.model.answer(Answer::text("Somebody counts.").tool_call("call_1", "delegate", &arguments));
+    stage.model.answer(Answer::text("Three."));
+    stage.model.answer(Answer::text("There are three."));
+    say(&opened, "How many files are there?", cx);
+    opened.until(cx, |view| status(view) == Some(TurnStatus::Completed));
+    let children = |view: &ThreadView| view.turns().last().map_or(0, |turn| turn.children().len());
+    opened.until(cx, |view| children(view) == 1);
+    let child = opened.words(cx, "child-0-0").unwrap();
+    assert!(child.contains("Count the files."), "{child}");
+    assert!(opened.words(cx, "open-child-0-0").is_some());
+}
