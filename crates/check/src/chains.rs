@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use instructions::profile::RootOverride;
 use instructions::{
-    AgentsConfig, Cache, Decision, Diagnostic, DiagnosticCode, FOREWORD, FileSettings, Outcome, Profile,
-    ProjectBounds, Request, Resolution,
+    AgentsConfig, Cache, Decision, Diagnostic, DiagnosticCode, FOREWORD, FileSettings, LinkBounds, Outcome,
+    Profile, ProjectBounds, Request, Resolution,
 };
 
 /// What an agent reads in a directory.
@@ -133,6 +133,7 @@ fn settings(agent: &'static Profile, root: &Path, config: &AgentsConfig) -> File
     }
     if agent.root_override == RootOverride::Ignored {
         settings.bounds = ProjectBounds::Workspace(root.to_owned());
+        settings.links = LinkBounds::OfAgent;
     }
     settings
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use compare::{Names, Tree, effective, grouped};
-use instructions::{FileSettings, PROFILES, Profile, ProjectBounds, Relation};
+use instructions::{FileSettings, LinkBounds, PROFILES, Profile, ProjectBounds, Relation};
 
 /// What one agent loses in one repository.
 #[derive(Default)]
@@ -69,7 +69,7 @@ fn row(repository: &Path, agents: &[&'static Profile], repeating: &mut Repeating
     let mut row = format!("| {name} | {} | {} |", files.len(), counted.len());
     for profile in agents {
         let bounds = ProjectBounds::Workspace(repository.to_owned());
-        let settings = FileSettings { bounds, ..FileSettings::of(profile) };
+        let settings = FileSettings { bounds, links: LinkBounds::OfAgent, ..FileSettings::of(profile) };
         let effective = effective(&tree, &settings)?;
         let mut losses = Losses::default();
         for index in &counted {

@@ -19,6 +19,7 @@ mod opencode;
 mod pi;
 mod qwen_code;
 mod rules;
+mod same;
 mod zed;
 
 use std::borrow::Cow;
@@ -42,6 +43,7 @@ pub use opencode::OPENCODE;
 pub use pi::PI;
 pub use qwen_code::QWEN_CODE;
 pub use rules::{GlobMatching, RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder};
+pub use same::{SameFile, SameText};
 pub use zed::ZED;
 
 use crate::reminder::ResumeLines;
@@ -429,28 +431,6 @@ pub enum UnsafeText {
     MadeHarmless,
     /// They are reported.
     Reported,
-}
-
-/// What happens to a file that is reached twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SameFile {
-    /// The second is a duplicate.
-    UsedOnce,
-    /// Used once by its path without links; two names of one file that are no links are two files.
-    OncePerRealPath,
-    /// Both are used.
-    UsedTwice,
-    /// Both are used where they have different paths.
-    OncePerPath,
-}
-
-/// What happens to a text that another file had already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SameText {
-    /// Both are used.
-    UsedTwice,
-    /// The second is a duplicate.
-    UsedOnce,
 }
 
 /// When a known file counts as changed.

@@ -63,6 +63,8 @@ pub enum LinkBounds {
     /// As far as the agent follows them, but never out of a workspace's directory.
     #[default]
     OfProfile,
+    /// As far as the agent follows them, out of a workspace's directory, too: whoever asks may read this machine.
+    OfAgent,
     /// Not out of the root: the project has chosen the profile, and may not choose what is read outside of it.
     Root,
 }
@@ -156,7 +158,7 @@ impl FileSettings {
         if self.profile.links == Links::InsideRoot || self.links == LinkBounds::Root {
             return Some(root);
         }
-        self.bounds.workspace()
+        self.bounds.workspace().filter(|_| self.links == LinkBounds::OfProfile)
     }
 
     /// Whether files are read that others name with `@`, as far as the profile does that.
