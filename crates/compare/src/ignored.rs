@@ -93,7 +93,7 @@ fn split(pattern: &str) -> Option<(PathBuf, Reach, &str)> {
     let is_literal = |part: &&str| !part.contains(['*', '?', '[', '\\']);
     let parts: Vec<&str> = before.split('/').filter(|part| !part.is_empty()).collect();
     let literal: PathBuf = parts.iter().take_while(|part| is_literal(part)).collect();
-    let is_exact = parts.iter().all(|part| is_literal(part)) && last != "**";
+    let is_exact = parts.iter().all(is_literal) && last != "**";
     Some((literal, if is_exact { Reach::Here } else { Reach::Below }, last))
 }
 
