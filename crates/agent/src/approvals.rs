@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protocol::{HowDecided, Timestamp, TurnApproval, TurnId, WorkspaceId};
-use store::{Store, StoreError, Wake};
+use store::{Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 use tools::{ApprovalRequest, Approvals, Decision};
 
@@ -64,7 +64,7 @@ impl TurnApprovals {
             let woken = async {
                 loop {
                     match wakes.recv().await {
-                        Ok(Wake::Workspace(workspace_id)) if workspace_id != self.workspace_id => {}
+                        Ok(wake) if wake.workspace_id().is_some_and(|id| *id != self.workspace_id) => {}
                         Ok(_) | Err(RecvError::Lagged(_)) => return,
                         // The store is being closed, and the turn with it.
                         Err(RecvError::Closed) => std::future::pending().await,

@@ -334,7 +334,7 @@ impl ParentTurn {
         let costs =
             CountWithParent { child: held.running.clone(), parent: self.running.clone(), _token: token };
         let task = agent.running.tasks.spawn(async move {
-            held.run(None).await;
+            held.run(None, None).await;
             drop((ended, costs));
         });
         Ok(Child { turn_id, task })

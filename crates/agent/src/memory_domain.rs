@@ -90,7 +90,8 @@ struct RecallHook(Arc<MemoryDomain>);
 impl Hook for RecallHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
-        if !Policy::of(&self.0.settings, turn.input.as_deref()).recall {
+        // Most turns have nothing to recall, and that is known from their start.
+        if turn.has_memories == Some(false) || !Policy::of(&self.0.settings, turn.input.as_deref()).recall {
             return Ok(Vec::new());
         }
         let message = QueryTerms::of(turn.input.as_deref().unwrap_or_default());

@@ -57,7 +57,11 @@ impl ToolSource for MemoryTools {
                 owner: round.actor.clone().filter(|_| !round.is_bound),
                 thread_id: Some(round.thread_id.clone()),
             };
-            match self.domain.store.has_memories(&view).await {
+            let has_memories = match round.has_memories {
+                Some(known) => Ok(known),
+                None => self.domain.store.has_memories(&view).await,
+            };
+            match has_memories {
                 Ok(false) => Toolbox::new(),
                 Ok(true) => self.toolbox.clone(),
                 Err(error) => {

@@ -9,6 +9,7 @@ use prompt::CompiledPrompt;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, Message, SystemParts};
+use store::TurnStart;
 use tokens::Counter;
 use tools::{Caller, RoundContext, ToolContext, ToolLimits};
 
@@ -56,7 +57,10 @@ impl HeldTurn {
     pub(crate) async fn plan(&self) -> Result<TurnPlan, AgentError> {
         let agent = &self.agent;
         // The prompt and the history are not made from each other: what waits for the disk waits at the same time.
-        let prepared = agent.prepare_for(&self.subject, self.first_tools());
+        let prepared = async {
+            let start = agent.turn_start(&self.subject).await?;
+            agent.prepare_for(&self.subject, &start, self.first_tools(&start)).await
+        };
         let ((mut prepared, tools), stored) = tokio::try_join!(prepared, self.stored_history())?;
         self.set_hook_context(prepared.context.as_ref().clone());
         let mut session = agent.open_session(&self.subject, prepared.session.clone());
@@ -101,9 +105,9 @@ impl HeldTurn {
         request
     }
 
-    async fn first_tools(&self) -> Result<RoundTools, AgentError> {
-        let context = self.tool_context().await?;
-        self.agent.first_tools(&self.subject, context, self.stored.id.clone(), self.delegation()).await
+    async fn first_tools(&self, start: &TurnStart) -> Result<RoundTools, AgentError> {
+        let (context, turn_id) = (self.tool_context().await?, self.stored.id.clone());
+        Ok(self.agent.first_tools(&self.subject, start, context, turn_id, self.delegation()).await)
     }
 
     /// Tokens that are left for earlier turns.

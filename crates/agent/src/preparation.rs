@@ -16,7 +16,7 @@ use prompt::{
 };
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptSource};
 use protocol::{ThreadId, ThreadMode, TurnId, Version, WorkspaceId};
-use store::Store;
+use store::{MemoryView, Store, TurnStart};
 use tokens::Counter;
 use tools::{Permission, ShellTools, ToolContext, ToolSource};
 
@@ -174,9 +174,34 @@ impl Agent {
         Box::pin(async move {
             let subject = self.load(request).await?;
             let delegation = self.described_delegation(&subject);
-            let tools =
-                self.first_tools(&subject, ToolContext::without_directory(), TurnId::new(), delegation);
-            Ok(self.prepare_for(&subject, tools).await?.0)
+            let start = self.turn_start(&subject).await?;
+            let tools = self.described_tools(&subject, &start, delegation);
+            Ok(self.prepare_for(&subject, &start, tools).await?.0)
+        })
+    }
+
+    /// The tools of a first round that nobody will run.
+    pub(crate) async fn described_tools(
+        &self,
+        subject: &Subject,
+        start: &TurnStart,
+        delegation: Option<Arc<dyn ToolSource>>,
+    ) -> Result<RoundTools, AgentError> {
+        let context = ToolContext::without_directory();
+        Ok(self.first_tools(subject, start, context, TurnId::new(), delegation).await)
+    }
+
+    /// What the store knows that a turn starts from. To be asked when the turn is written: until then another may end, and
+    /// leave something else.
+    pub(crate) async fn turn_start(&self, subject: &Subject) -> Result<TurnStart, AgentError> {
+        let (workspace_id, thread_id) = (&subject.workspace.id, &subject.thread.id);
+        let own = subject.request.actor.clone().filter(|_| subject.request.reach == Reach::Everything);
+        let view =
+            MemoryView { workspace_id: workspace_id.clone(), owner: own, thread_id: Some(thread_id.clone()) };
+        let start = self.store.turn_start(workspace_id, thread_id, &view).await?;
+        Ok(match subject.start {
+            SessionStart::Thread => start,
+            SessionStart::Fresh => TurnStart { session: None, requested_tools: Vec::new(), ..start },
         })
     }
 
@@ -184,13 +209,14 @@ impl Agent {
     pub(crate) async fn prepare_for(
         &self,
         subject: &Subject,
+        start: &TurnStart,
         tools: impl Future<Output = Result<RoundTools, AgentError>>,
     ) -> Result<(Prepared, RoundTools), AgentError> {
         let session = match &subject.instructions {
-            Some(directory) => Some(self.session(subject, directory).await?),
+            Some(directory) => Some(self.session(start, directory).await?),
             None => None,
         };
-        let mut turn = subject.turn_context();
+        let mut turn = TurnContext { has_memories: Some(start.has_memories), ..subject.turn_context() };
         if let Some(prepared) = &session {
             turn.touched_paths = prepared.session.touched.iter().cloned().collect();
         }
@@ -229,13 +255,10 @@ impl Agent {
     /// The thread's own session, or the one it would start with.
     async fn session(
         &self,
-        subject: &Subject,
+        start: &TurnStart,
         directory: &WorkingDirectory,
     ) -> Result<PreparedSession, AgentError> {
-        // Read here and not with the thread: until the turn is written, another may end and save a later one.
-        if subject.start == SessionStart::Thread
-            && let Some(stored) = self.thread_session(&subject.workspace.id, &subject.thread.id).await?
-        {
+        if let Some(stored) = start.session.clone() {
             let mut session = stored.state;
             // What older versions of this program did not keep is kept from now on.
             if session.initial.cwd.is_none() {

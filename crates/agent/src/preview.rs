@@ -73,9 +73,9 @@ impl Agent {
         Box::pin(async move {
             let subject = Subject { start, ..self.load(request).await? };
             let delegation = self.described_delegation(&subject);
-            let tools =
-                self.first_tools(&subject, ToolContext::without_directory(), TurnId::new(), delegation);
-            let (prepared, tools) = self.prepare_for(&subject, tools).await?;
+            let known = self.turn_start(&subject).await?;
+            let tools = self.described_tools(&subject, &known, delegation);
+            let (prepared, tools) = self.prepare_for(&subject, &known, tools).await?;
             let history = match start {
                 SessionStart::Thread => {
                     self.history_so_far(&subject.workspace.id, &subject.thread.id).await?
@@ -173,6 +173,7 @@ pub fn directory_preview<'a>(
             is_bound: false,
             chosen_domains: Vec::new(),
             input: None,
+            has_memories: None,
             round: 1,
         };
         tools.refresh(&round).await;

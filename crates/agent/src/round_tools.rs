@@ -13,13 +13,13 @@ use protocol::prompt::{
     HiddenTools, PromptDiagnostic, PromptDiagnosticCode, RoundNote, RoundRequest, RoundTool, ToolChoice,
 };
 use protocol::{ContentHash, ThreadMode, ToolCall, ToolSpec, TurnId};
+use store::TurnStart;
 use tools::{
     Needs, REQUEST_TOOLS, RequestTools, RequestedTools, RoundContext, Router, ToolContext, ToolSource,
     Toolbox, ToolboxError,
 };
 
-use crate::error::AgentError;
-use crate::preparation::{Agent, SessionStart};
+use crate::preparation::Agent;
 use crate::subject::Subject;
 use crate::task::blocking;
 
@@ -176,6 +176,10 @@ impl RoundTools {
 
     /// Protects files that instruct the model, whatever they are called.
     pub(crate) async fn protect(&self, paths: Vec<PathBuf>) {
+        // Where nothing can be written nothing has to be protected, and a disk need not be asked.
+        if paths.is_empty() || !self.context.has_directory() {
+            return;
+        }
         let context = self.context.clone();
         blocking(move || context.protect(paths)).await;
     }
@@ -251,21 +255,19 @@ impl Agent {
     pub(crate) async fn first_tools(
         &self,
         subject: &Subject,
+        start: &TurnStart,
         context: ToolContext,
         turn_id: TurnId,
         delegation: Option<Arc<dyn ToolSource>>,
-    ) -> Result<RoundTools, AgentError> {
+    ) -> RoundTools {
         let sources: Vec<_> = self.sources.iter().cloned().chain(delegation).collect();
         let hides_some = sources.iter().any(|source| source.hidden_domain().is_some());
-        let requested = if hides_some && subject.start == SessionStart::Thread {
-            self.store.requested_tools(&subject.workspace.id, &subject.thread.id).await?
-        } else {
-            Vec::new()
-        };
+        let requested = if hides_some { start.requested_tools.clone() } else { Vec::new() };
         let mut tools = RoundTools::new(sources, context, requested);
         tools.allowed.clone_from(&subject.limits.tools);
-        tools.refresh(&subject.round_context(turn_id, 1)).await;
-        Ok(tools)
+        let has_memories = Some(start.has_memories);
+        tools.refresh(&RoundContext { has_memories, ..subject.round_context(turn_id, 1) }).await;
+        tools
     }
 }
 
@@ -340,6 +342,7 @@ mod tests {
             is_bound: false,
             chosen_domains: Vec::new(),
             input: None,
+            has_memories: None,
             round,
         }
     }

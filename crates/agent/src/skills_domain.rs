@@ -82,6 +82,12 @@ impl SkillsDomain {
         let domain = Arc::clone(self);
         blocking(move || domain.activate(&place)).await
     }
+
+    /// The section of a prompt. The texts of skills are read from the disk too.
+    async fn section(self: &Arc<Self>, place: SkillPlace) -> Option<PromptSection> {
+        let domain = Arc::clone(self);
+        blocking(move || section(&domain.activate(&place))).await
+    }
 }
 
 /// Where a turn works, what its thread has touched, and which skills it names.
@@ -125,9 +131,7 @@ struct SkillsHook(Arc<SkillsDomain>);
 
 impl Hook for SkillsHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let activation = self.0.activation(SkillPlace::of_turn(&context.turn)).await;
-        // The texts of skills are read from the disk.
-        let section = blocking(move || section(&activation)).await;
+        let section = self.0.section(SkillPlace::of_turn(&context.turn)).await;
         Ok(section.into_iter().map(Into::into).collect())
     }
 }
@@ -138,8 +142,7 @@ pub(crate) async fn contributed(
     root: Option<PathBuf>,
     cwd: PathBuf,
 ) -> Option<ContributedSection> {
-    let activation = domain.activation(SkillPlace::at(root, Some(cwd))).await;
-    let section = blocking(move || section(&activation)).await?;
+    let section = domain.section(SkillPlace::at(root, Some(cwd))).await?;
     Some(ContributedSection {
         hook_id: SKILLS_HOOK.to_owned(),
         subscription_id: SKILLS_HOOK.to_owned(),

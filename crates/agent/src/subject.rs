@@ -69,6 +69,7 @@ impl Subject {
             is_bound: self.request.reach == Reach::Workspace,
             chosen_domains: self.request.tool_domains.clone(),
             input: self.request.input.clone(),
+            has_memories: None,
             round,
         }
     }

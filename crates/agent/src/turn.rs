@@ -118,8 +118,8 @@ impl Agent {
             let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
             let ended = EndOnDrop { agent: Arc::clone(self), turn_id: turn.id.clone() };
             self.running.tasks.spawn(async move {
-                held.run(queued).await;
-                drop((ended, place));
+                held.run(queued, Some(place)).await;
+                drop(ended);
             });
             Ok(turn)
         })
@@ -323,7 +323,7 @@ impl Agent {
 
 impl HeldTurn {
     /// Runs the turn to its end, whatever that is; one that was queued is loaded again before.
-    pub(crate) async fn run(mut self, queued: Option<PromptRequest>) {
+    pub(crate) async fn run(mut self, queued: Option<PromptRequest>, place: Option<Place>) {
         let outcome = match self.unless_stopped(self.load_again(queued)).await {
             Ok(loaded) => {
                 if let Some(subject) = loaded {
@@ -335,6 +335,8 @@ impl HeldTurn {
             Err(outcome) => outcome,
         };
         self.settle_children().await;
+        // Whoever hears of the end may begin the next turn at once, and must find the place free.
+        drop(place);
         self.finish(&outcome).await;
         self.agent.records.release(self.id());
         let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };

@@ -12,7 +12,7 @@ use protocol::notification::ChangeOrigin;
 use protocol::{Sequence, WorkspaceId};
 use rpc::Frame;
 use serde_json::value::RawValue;
-use store::{Change, Store, StoreError};
+use store::{Change, LoggedChanges, Store, StoreError};
 use tokio::sync::{Notify, watch};
 
 use crate::metrics::Metrics;
@@ -66,6 +66,16 @@ impl Feeds {
             None => feeds.values().collect(),
         };
         for feed in woken.into_iter().filter_map(Weak::upgrade) {
+            feed.wake.notify_one();
+        }
+    }
+
+    /// Gives a workspace's feed what was just added to the log. Where something before it is missing, the feed reads.
+    pub(crate) fn logged(&self, logged: &LoggedChanges) {
+        let feed = self.lock().get(&logged.workspace_id).and_then(Weak::upgrade);
+        if let Some(feed) = feed
+            && !feed.go_on_with(&logged.changes)
+        {
             feed.wake.notify_one();
         }
     }
@@ -159,11 +169,30 @@ async fn keep_reading(store: Store, feed: Weak<Feed>) {
 }
 
 impl Feed {
+    /// Takes what the log has after the head; some of it may have come another way meanwhile.
     fn push(&self, changes: Vec<Change>) {
-        let Some(newest) = changes.last().map(|change| change.seq) else { return };
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.extend(changes.into_iter().map(serialise));
-        drop(recent);
+        let head = *self.head.borrow();
+        self.extend(&mut recent, changes.into_iter().filter(|change| change.seq > head));
+    }
+
+    /// Takes changes that follow the newest one it has; false when something between is missing.
+    fn go_on_with(&self, changes: &[Change]) -> bool {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let head = *self.head.borrow();
+        let new = changes.iter().skip_while(|change| change.seq <= head);
+        if new.clone().next().is_some_and(|first| first.seq.0 != head.0 + 1) {
+            return false;
+        }
+        self.extend(&mut recent, new.cloned());
+        true
+    }
+
+    /// The head moves while the changes are locked, so that nobody else adds the same.
+    fn extend(&self, recent: &mut Recent, changes: impl Iterator<Item = Change>) {
+        let sent: Vec<Sent> = changes.map(serialise).collect();
+        let Some(newest) = sent.last().map(|(seq, _)| *seq) else { return };
+        recent.extend(sent.into_iter());
         self.head.send_replace(newest);
     }
 
@@ -275,6 +304,20 @@ mod tests {
         feed.push(vec![change(10_001, &larger_than_all)]);
         assert!(feed.after(Sequence(10_000)).is_none(), "it comes from the log");
         assert_eq!(feed.after(Sequence(10_001)).unwrap(), []);
+    }
+
+    #[test]
+    fn what_was_just_logged_is_taken_without_a_gap_and_once() {
+        let feed = feed();
+        let seen = || -> Vec<u64> { feed.after(Sequence(0)).unwrap().iter().map(|(seq, _)| seq.0).collect() };
+        assert!(feed.go_on_with(&[change(1, "{}"), change(2, "{}")]));
+        assert!(!feed.go_on_with(&[change(4, "{}")]), "the third is missing, so the log is read");
+        assert_eq!(seen(), [1, 2]);
+        feed.push(vec![change(3, "{}"), change(4, "{}")]);
+        assert!(feed.go_on_with(&[change(3, "{}")]), "it came too late, and is there");
+        assert!(feed.go_on_with(&[change(4, "{}"), change(5, "{}")]));
+        feed.push(vec![change(5, "{}"), change(6, "{}")]);
+        assert_eq!((seen(), *feed.head.borrow()), (vec![1, 2, 3, 4, 5, 6], Sequence(6)));
     }
 
     #[test]

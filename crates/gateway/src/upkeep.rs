@@ -40,6 +40,10 @@ async fn listen_for_changes(shared: Arc<Shared>, tokens_changed: Arc<Notify>) {
                 shared.feeds.wake(Some(&workspace_id));
                 false
             }
+            Ok(Wake::Logged(logged)) => {
+                shared.feeds.logged(&logged);
+                false
+            }
             Ok(Wake::Tokens) => true,
             Ok(Wake::Everything) | Err(RecvError::Lagged(_)) => {
                 shared.feeds.wake(None);

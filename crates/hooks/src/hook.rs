@@ -42,6 +42,8 @@ pub struct TurnContext {
     pub is_bound: bool,
     /// What the user says.
     pub input: Option<String>,
+    /// Whether anything is remembered that the turn can see; none where nobody has looked.
+    pub has_memories: Option<bool>,
     /// What earlier phases of the turn contributed.
     pub earlier: Vec<Contributed>,
     /// The fingerprint of the whole prompt, once it is compiled.
@@ -67,6 +69,7 @@ impl TurnContext {
             actor: None,
             is_bound: true,
             input: None,
+            has_memories: None,
             earlier: Vec::new(),
             prompt_fingerprint: None,
             status: None,

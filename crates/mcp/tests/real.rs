@@ -86,6 +86,7 @@ impl Given {
             input: None,
             is_bound: false,
             chosen_domains: Vec::new(),
+            has_memories: None,
             round: 1,
         };
         let toolbox = source.offer(&round).await;

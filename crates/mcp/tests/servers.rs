@@ -124,6 +124,7 @@ fn round() -> RoundContext {
         input: None,
         is_bound: false,
         chosen_domains: Vec::new(),
+        has_memories: None,
         round: 1,
     }
 }

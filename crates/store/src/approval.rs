@@ -9,8 +9,8 @@ use protocol::{
 use crate::column::{enum_str, to_json, values};
 use crate::lease::{self, TurnHold};
 use crate::on::{Columns, On};
-use crate::turn_event::TurnEvent;
-use crate::write::WorkspaceWrite;
+use crate::turn_event::{TurnEvent, log_event};
+use crate::write::{TurnInLog, WorkspaceWrite};
 use crate::{Store, StoreError, audit, name, turn};
 
 /// The columns that [`read_approval`] reads.
@@ -202,7 +202,7 @@ async fn decide(
         tool: tool.clone(),
         decision: decision.clone(),
     };
-    write.turn_event(turn, event)?;
+    log_event(write, TurnInLog::from(turn), event)?;
     let (turn_id, allowed, how) = (turn.id.clone(), *allowed, *how);
     let event = AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, how, identity };
     // Nobody decides what expires; then it is the gateway that says no.

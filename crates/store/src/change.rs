@@ -1,5 +1,7 @@
 //! The change log: what happened in a workspace, in order.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use protocol::notification::ChangeOrigin;
 use protocol::{ErrorSubject, Sequence, WorkspaceId};
@@ -13,9 +15,30 @@ use crate::{Store, StoreError};
 pub enum Wake {
     /// This workspace's change log, or what was asked of its running turns.
     Workspace(WorkspaceId),
+    /// What this store itself has added to a workspace's change log.
+    Logged(Arc<LoggedChanges>),
     Tokens,
     /// Anything: notifications may have been lost.
     Everything,
+}
+
+impl Wake {
+    /// The workspace, where it is but one.
+    pub fn workspace_id(&self) -> Option<&WorkspaceId> {
+        match self {
+            Self::Workspace(workspace_id) => Some(workspace_id),
+            Self::Logged(logged) => Some(&logged.workspace_id),
+            Self::Tokens | Self::Everything => None,
+        }
+    }
+}
+
+/// Rows that were added to the change log together, and are committed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LoggedChanges {
+    pub workspace_id: WorkspaceId,
+    /// At least one, without a gap between them.
+    pub changes: Vec<Change>,
 }
 
 /// One row of the change log.

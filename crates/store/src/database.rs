@@ -182,6 +182,17 @@ impl Store {
         &self.inner.engine
     }
 
+    pub(crate) fn counter(&self) -> &Counter {
+        &self.inner.counter
+    }
+
+    pub(crate) fn postgres(&self) -> Option<&Postgres> {
+        match &self.inner.engine {
+            Engine::Sqlite(_) => None,
+            Engine::Postgres(postgres) => Some(postgres),
+        }
+    }
+
     pub(crate) fn is_postgres(&self) -> bool {
         matches!(self.inner.engine, Engine::Postgres(_))
     }

@@ -1,17 +1,19 @@
 //! Documents: versioned saves, restores and archives of a scope.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use protocol::document::TITLE;
 use protocol::limits::{MAX_DOCUMENT_BYTES, MAX_SAVE_MESSAGE_CHARACTERS};
 use protocol::method::{DocumentRestoreParams, DocumentSaveParams};
-use protocol::notification::{DocumentChanged, Notification as _, TreeChange};
+use protocol::notification::{ChangeOrigin, DocumentChanged, Notification as _, TreeChange};
 use protocol::text::{is_blank, normalise};
 use protocol::{
     ContentHash, Document, DocumentId, DocumentStatus, ErrorSubject, ResolvedDocument, RevisionReason,
     Sequence, Timestamp, Version,
 };
 
-use crate::change::Wake;
+use crate::change::{Change, LoggedChanges, Wake};
 use crate::column::{enum_str, to_json, values};
 use crate::on::{Columns, On};
 use crate::scope::in_scope;
@@ -158,7 +160,7 @@ impl Store {
 /// before `$8`, adds the revision and writes the log, whose JSON begins with that number.
 ///
 /// The document refers to the number so that the workspace is locked first, as everywhere. No row says that the
-/// document is another one by now.
+/// document is another one by now: people save at the same time, so that is no error in the server's log.
 const SAVE_AT_ONCE: &str = r#"
 WITH w AS (UPDATE workspace SET seq = seq + 1 WHERE id = $1 RETURNING seq),
 d AS (
@@ -234,12 +236,19 @@ impl Store {
                 &told,
                 &cause.message,
             ];
-            let saved: Option<Sequence> = on.one_by_key(SAVE_AT_ONCE, values, |mut row| row.next()).await?;
-            if saved.is_none() {
+            let saved = on.one_by_key(SAVE_AT_ONCE, values, |mut row| row.next()).await?;
+            let Some(seq): Option<Sequence> = saved else {
                 on.discard();
                 return Ok(None);
-            }
-            on.wake(Wake::Workspace(document.workspace_id.clone()));
+            };
+            let change = Change {
+                seq,
+                origin: ChangeOrigin { changed_at: document.updated_at, changed_by: actor },
+                method: DocumentChanged::NAME.to_owned(),
+                params: format!(r#"{{"seq":{seq}{told}"#),
+            };
+            let workspace_id = document.workspace_id.clone();
+            on.wake(Wake::Logged(Arc::new(LoggedChanges { workspace_id, changes: vec![change] })));
             Ok(Some(Saved { document, changed: true }))
         })
         .await

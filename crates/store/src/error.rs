@@ -154,6 +154,11 @@ impl StoreError {
         self.sql_state().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001" | "55P03" | "23505"))
     }
 
+    /// Whether something is there already that there can be only one of.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.sql_state().as_deref() == Some("23505")
+    }
+
     /// PostgreSQL's code of what it refused.
     pub(crate) fn sql_state(&self) -> Option<Cow<'_, str>> {
         let (StoreError::Database(cause) | StoreError::Unavailable(cause)) = self else { return None };

@@ -7,7 +7,7 @@ use protocol::hook::HookRun;
 use protocol::{ErrorSubject, HookRunId, Timestamp, TurnId, WorkspaceId};
 
 use crate::column::{self, to_json, values};
-use crate::on::{MAX_ROWS, On, numbered};
+use crate::on::{MAX_ROWS, On, Statement, inserts, numbered};
 use crate::retention::OldRows;
 use crate::{Store, StoreError, name, turn};
 
@@ -27,7 +27,7 @@ impl Store {
             let rows = prepare(runs.to_vec())?;
             self.write(async move |on: &mut On<'_>| {
                 check_owners(on, &rows).await?;
-                insert(on, &rows).await
+                on.execute_all(insert(&rows)).await
             })
             .await
         })
@@ -98,7 +98,7 @@ fn check(run: &HookRun) -> Result<(), StoreError> {
     name::check_text("subscription_id", &run.subscription_id)
 }
 
-pub(crate) async fn insert(on: &mut On<'_>, rows: &[HookRunRow]) -> Result<(), StoreError> {
+pub(crate) fn insert(rows: &[HookRunRow]) -> Vec<Statement<'_>> {
     const INSERT: &str = "INSERT INTO hook_run (id, workspace_id, thread_id, turn_id, package_id, hook_id,
         subscription_id, phase, status, started_at, duration_us, record) VALUES";
     let mut columns: Vec<column::Value<'_>> = Vec::with_capacity(rows.len() * 12);
@@ -118,7 +118,7 @@ pub(crate) async fn insert(on: &mut On<'_>, rows: &[HookRunRow]) -> Result<(), S
             record,
         ]);
     }
-    on.insert(INSERT, 12, &columns, "").await
+    inserts(INSERT, 12, &columns, "")
 }
 
 /// Refuses workspaces, threads and turns that are not there, or are of another workspace.

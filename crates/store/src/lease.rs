@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 
 use crate::column::values;
-use crate::on::{Columns, On};
+use crate::on::{Columns, On, Statement};
 use crate::turn::{EndGuard, EndTurn, FinishTurn, TurnEnd, read_turn, turn_columns};
 use crate::write::WorkspaceWrite;
 use crate::{Store, StoreError};
@@ -231,6 +231,21 @@ pub(crate) async fn lock_turn_of_locked(
         Some(turn) => Ok(turn),
         None => Err(on.missing(workspace_id, ErrorSubject::Turn, turn_id).await),
     }
+}
+
+/// A running turn that `owner` runs, as the subject of a larger statement.
+pub(crate) fn held_subject<'a>(
+    workspace_id: &'a WorkspaceId,
+    turn_id: &'a TurnId,
+    owner: &'a str,
+) -> Statement<'a> {
+    const HELD: &str = concat!(
+        "SELECT ",
+        turn_columns!(),
+        " FROM turn WHERE id = $1 AND workspace_id = $2 AND turn.status = 'running' AND lease_owner = $3
+            AND (SELECT seq FROM taken) > 0 FOR NO KEY UPDATE"
+    );
+    Statement { sql: HELD.into(), values: values![turn_id, workspace_id, owner].to_vec() }
 }
 
 /// Refuses a turn that has ended, or that another runs.

@@ -14,6 +14,7 @@
 )]
 
 mod approval;
+mod at_once;
 mod audit;
 mod backup;
 mod change;
@@ -67,7 +68,7 @@ mod write;
 pub use approval::ApprovalAnswer;
 pub use audit::AuditFilter;
 pub use backup::{RestoredTokens, SqliteReport, check_sqlite, copy_backup, copy_sqlite, sqlite_files_beside};
-pub use change::{Change, Wake};
+pub use change::{Change, LoggedChanges, Wake};
 pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};
 pub use delegation::NewChildThread;
@@ -82,7 +83,7 @@ pub use memory_search::{Recallable, WordMatch};
 pub use moved_out::{Moved, MovedOut};
 pub use postgres_report::{PostgresReport, ask_postgres};
 pub use prompt_text::PromptText;
-pub use round::{BeginRound, StoredHistory, TurnSubject};
+pub use round::{BeginRound, StoredHistory, TurnStart, TurnSubject};
 pub use scope::Scope;
 pub use stop::UnansweredTurn;
 pub use thread_context::ThreadContext;

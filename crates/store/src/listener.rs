@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use protocol::WorkspaceId;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use sqlx::{Executor as _, PgPool};
 use tokio::sync::broadcast;
@@ -21,7 +20,7 @@ pub(crate) const CHANGE: &str = "foreword_change";
 const TOKEN: &str = "foreword_token";
 
 /// Turns notifications into wakes for as long as the store lives.
-pub(crate) async fn listen(options: PgConnectOptions, wakes: broadcast::Sender<Wake>) {
+pub(crate) async fn listen(options: PgConnectOptions, own: String, wakes: broadcast::Sender<Wake>) {
     // A connection of its own, which the driver takes only from a pool of its own.
     let pool = PgPoolOptions::new()
         .max_connections(1)
@@ -30,14 +29,14 @@ pub(crate) async fn listen(options: PgConnectOptions, wakes: broadcast::Sender<W
         .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
         .connect_lazy_with(options);
     loop {
-        if let Err(error) = listen_once(&pool, &wakes).await {
+        if let Err(error) = listen_once(&pool, &own, &wakes).await {
             tracing::warn!(%error, "lost the notifications of the database; trying again");
         }
         tokio::time::sleep(RETRY_AFTER).await;
     }
 }
 
-async fn listen_once(pool: &PgPool, wakes: &broadcast::Sender<Wake>) -> Result<(), sqlx::Error> {
+async fn listen_once(pool: &PgPool, own: &str, wakes: &broadcast::Sender<Wake>) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen_all([CHANGE, TOKEN]).await?;
     let _ = wakes.send(Wake::Everything);
@@ -53,11 +52,12 @@ async fn listen_once(pool: &PgPool, wakes: &broadcast::Sender<Wake>) -> Result<(
         };
         // `None` says that the connection was lost, so notifications may have been too.
         let Some(notification) = received else { return Ok(()) };
+        let said = notification.payload();
+        let (origin, workspace_id) = said.split_once(' ').unwrap_or(("", said));
         let wake = match notification.channel() {
-            CHANGE => match notification.payload().parse::<WorkspaceId>() {
-                Ok(workspace_id) => Wake::Workspace(workspace_id),
-                Err(_) => Wake::Everything,
-            },
+            // Whoever wrote it was woken when it was committed.
+            CHANGE if origin == own => continue,
+            CHANGE => workspace_id.parse().map_or(Wake::Everything, Wake::Workspace),
             _ => Wake::Tokens,
         };
         let _ = wakes.send(wake);

@@ -4,10 +4,10 @@ use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 
 use protocol::prompt::{PromptManifest, RoundManifest};
-use protocol::{TurnId, WorkspaceId};
+use protocol::{Timestamp, TurnId, WorkspaceId};
 
 use crate::column::{from_json, to_json, values};
-use crate::on::{Columns, On};
+use crate::on::{Columns, On, Statement};
 use crate::{Store, StoreError, name, turn};
 
 /// A manifest as its column has it. Most rounds of a turn have the manifest of an earlier one, and only say so.
@@ -100,6 +100,26 @@ pub(crate) async fn insert(
     turn_id: &TurnId,
     row: &ManifestRow,
 ) -> Result<Inserted, StoreError> {
+    let Statement { sql, values } = insert_statement(workspace_id, turn_id, row, on.now());
+    if on.execute(sql, &values).await? == 1 {
+        return Ok(Inserted::New);
+    }
+    if find(on, workspace_id, turn_id).await?.contains(&row.manifest) {
+        return Ok(Inserted::Before);
+    }
+    Err(StoreError::InvalidState(format!(
+        "round {} of turn `{turn_id}` has another manifest already",
+        row.manifest.round
+    )))
+}
+
+/// Writes a row, or none where the round has one.
+pub(crate) fn insert_statement<'a>(
+    workspace_id: &'a WorkspaceId,
+    turn_id: &'a TurnId,
+    row: &'a ManifestRow,
+    now: Timestamp,
+) -> Statement<'a> {
     const INSERT: &str = "INSERT INTO prompt_manifest (workspace_id, turn_id, round, manifest, fingerprint,
             created_at)
         VALUES ($1, $2, $3, coalesce((SELECT '{\"same_as_round\":' || min(p.round) || '}' FROM prompt_manifest p
@@ -108,12 +128,6 @@ pub(crate) async fn insert(
         ON CONFLICT (turn_id, round) DO NOTHING";
     let RoundManifest { round, manifest } = &row.manifest;
     let fingerprint = &manifest.fingerprints.full;
-    let values = values![workspace_id, turn_id, *round, &row.text, fingerprint, on.now()];
-    if on.execute(INSERT, values).await? == 1 {
-        return Ok(Inserted::New);
-    }
-    if find(on, workspace_id, turn_id).await?.contains(&row.manifest) {
-        return Ok(Inserted::Before);
-    }
-    Err(StoreError::InvalidState(format!("round {round} of turn `{turn_id}` has another manifest already")))
+    let values = values![workspace_id, turn_id, *round, &row.text, fingerprint, now].to_vec();
+    Statement { sql: INSERT.into(), values }
 }

@@ -62,10 +62,6 @@ impl Store {
             let filter = MemoryFilter { category: Some(always.to_owned()), limit, ..MemoryFilter::default() };
             let (view, thread_id, terms) = (view.clone(), thread_id.clone(), terms.clone());
             self.read(async move |on: &mut On<'_>| {
-                // Most have nothing remembered, and pay for one statement.
-                if !memory_item::is_any(on, &view).await? {
-                    return Ok(Recallable::default());
-                }
                 let now = on.now();
                 let mut always = memory_item::list(on, &view, &filter, now).await?;
                 let mut found = Vec::new();

@@ -122,6 +122,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "m0019_announcements",
+        both: "",
+        sqlite: "",
+        postgres: include_str!("migration/m0019_announcements.postgres.sql"),
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

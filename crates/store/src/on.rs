@@ -14,10 +14,10 @@ use serde::de::DeserializeOwned;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::{Arguments as _, AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
 
+use crate::StoreError;
 use crate::change::Wake;
 use crate::clock::DatabaseClock;
 use crate::column::{FromColumn, Value, from_json};
-use crate::{StoreError, listener};
 
 /// A connection on which a job runs, inside of a transaction unless the job reads with one statement only.
 ///
@@ -174,8 +174,7 @@ impl<'c> On<'c> {
         Ok(self.all(sql, values, read).await?.pop())
     }
 
-    /// Inserts rows of `columns` values each, in as many statements as their number needs. The text before the rows
-    /// ends with `VALUES`; the one after them may say what happens to a row that is there already.
+    /// Inserts rows of `columns` values each, as [`inserts`] says.
     pub(crate) async fn insert(
         &mut self,
         before: &str,
@@ -183,38 +182,50 @@ impl<'c> On<'c> {
         values: &[Value<'_>],
         after: &str,
     ) -> Result<(), StoreError> {
-        for batch in values.chunks(columns * MAX_ROWS) {
-            let rows =
-                (0..batch.len() / columns).map(|row| format!("({})", numbered(row * columns + 1, columns)));
-            let sql = format!("{before} {} {after}", rows.collect::<Vec<_>>().join(", "));
-            self.execute(sql, batch).await?;
+        self.execute_all(inserts(before, columns, values, after)).await
+    }
+
+    /// Runs statements one after another.
+    pub(crate) async fn execute_all(&mut self, statements: Vec<Statement<'_>>) -> Result<(), StoreError> {
+        for Statement { sql, values } in statements {
+            self.execute(sql, &values).await?;
         }
         Ok(())
     }
 
-    /// Wakes whoever follows the workspace once the transaction is committed. A row of the change log wakes other
-    /// gateways by itself; without one, `pg_notify` does.
+    /// Wakes whoever follows the workspace, at other gateways too, once the transaction is committed.
     pub(crate) fn wake(&mut self, wake: Wake) {
         self.left.wakes.push(wake);
-    }
-
-    /// The same for what the change log does not tell of.
-    pub(crate) async fn wake_everywhere(
-        &mut self,
-        workspace_id: &protocol::WorkspaceId,
-    ) -> Result<(), StoreError> {
-        if self.is_postgres() {
-            let values = [Value::from(listener::CHANGE), Value::from(workspace_id)];
-            self.execute("SELECT pg_notify($1, $2)", &values).await?;
-        }
-        self.wake(Wake::Workspace(workspace_id.clone()));
-        Ok(())
     }
 
     fn count(&mut self, values: &[Value<'_>]) {
         self.left.statements += 1;
         self.left.bytes += values.iter().map(Value::bytes).sum::<usize>();
     }
+}
+
+/// A statement and its values.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement<'a> {
+    pub(crate) sql: Cow<'static, str>,
+    pub(crate) values: Vec<Value<'a>>,
+}
+
+/// Inserts rows of `columns` values each, in as many statements as their number needs. The text before the rows ends with
+/// `VALUES`; the one after them may say what happens to a row that is there already.
+pub(crate) fn inserts<'a>(
+    before: &str,
+    columns: usize,
+    values: &[Value<'a>],
+    after: &str,
+) -> Vec<Statement<'a>> {
+    let batches = values.chunks(columns * MAX_ROWS).map(|batch| {
+        let rows =
+            (0..batch.len() / columns).map(|row| format!("({})", numbered(row * columns + 1, columns)));
+        let sql = format!("{before} {} {after}", rows.collect::<Vec<_>>().join(", "));
+        Statement { sql: sql.into(), values: batch.to_vec() }
+    });
+    batches.collect()
 }
 
 /// Rows of one statement; their values stay below what either database takes.

@@ -18,8 +18,10 @@ use crate::on::{Connection, Left, On};
 use crate::workspace_writers::WorkspaceWriters;
 use crate::{StoreError, listener, migration};
 
+mod announcements;
 mod pool;
 
+use announcements::{Announcements, announce};
 pub(crate) use pool::SESSION;
 use pool::{Borrowed, Pool};
 
@@ -31,6 +33,8 @@ const ASK_TIME_EVERY: Duration = Duration::from_secs(10);
 /// How long a transaction, or a read, may take from its first statement to its last, and how long a writer waits for its
 /// turn. A server that is frozen, or cut off without a word, says nothing by itself for a quarter of an hour.
 const WORK_TIME: Duration = Duration::from_secs(30);
+/// How long other gateways are still told of the last changes when a store is closed.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How often a transaction that deadlocked or could not be serialised is run in all.
 const ATTEMPTS: u32 = 4;
 /// All reads of such a transaction see the moment of the first.
@@ -42,7 +46,8 @@ pub(crate) struct Postgres {
     workspace_writers: WorkspaceWriters,
     pub(crate) clock: Arc<DatabaseClock>,
     wakes: broadcast::Sender<Wake>,
-    background: [AbortOnDropHandle<()>; 2],
+    announcements: Arc<Announcements>,
+    background: [AbortOnDropHandle<()>; 3],
 }
 
 impl Postgres {
@@ -60,8 +65,11 @@ impl Postgres {
         connection.give_back();
         let (time, at) = ask_time(&pool).await?;
         let clock = Arc::new(DatabaseClock::new(time, at));
+        let announcements = Arc::new(Announcements::new());
+        let listening = listener::listen(pool.options().clone(), announcements.origin(), wakes.clone());
         let background = [
-            AbortOnDropHandle::new(tokio::spawn(listener::listen(pool.options().clone(), wakes.clone()))),
+            AbortOnDropHandle::new(tokio::spawn(listening)),
+            AbortOnDropHandle::new(tokio::spawn(announce(pool.clone(), Arc::clone(&announcements)))),
             AbortOnDropHandle::new(tokio::spawn(follow_clock(pool.clone(), Arc::clone(&clock)))),
         ];
         Ok(Self {
@@ -70,6 +78,7 @@ impl Postgres {
             workspace_writers: WorkspaceWriters::default(),
             clock,
             wakes,
+            announcements,
             background,
         })
     }
@@ -77,6 +86,11 @@ impl Postgres {
     /// The time of the database's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Whether nobody of this gateway writes to a workspace.
+    pub(crate) fn is_quiet(&self, workspace_id: &WorkspaceId) -> bool {
+        self.workspace_writers.is_quiet(workspace_id)
     }
 
     /// A place among the writers of a workspace.
@@ -106,6 +120,55 @@ impl Postgres {
         }
     }
 
+    /// Runs a change that is one statement, and so a transaction of its own.
+    pub(crate) async fn write_alone<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
+    where
+        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Clone,
+    {
+        let mut attempt = 1;
+        loop {
+            let writer = in_time(WORK_TIME, self.writers.acquire()).await?;
+            let mut connection = self.acquire().await?;
+            let work = run_job(&mut connection, counter, &self.clock, change.clone());
+            let done = in_time(WORK_TIME, async {
+                let (outcome, left) = work.await;
+                outcome.map(|value| (value, left))
+            });
+            let outcome = match done.await {
+                // What the server refused is over with its answer, and there is nothing to roll back.
+                Ok(Err(error)) if error.sql_state().is_some() => {
+                    connection.give_back();
+                    Err(error)
+                }
+                done => leave(connection, done),
+            };
+            drop(writer);
+            match outcome {
+                // What is taken already will be at the second try too.
+                Err(error) if error.is_retryable() && !error.is_taken() && attempt < ATTEMPTS => {
+                    tracing::debug!(%error, attempt, "a statement is run again");
+                    attempt += 1;
+                }
+                Err(error) => return Err(error),
+                Ok((value, left)) => {
+                    self.tell(left.wakes);
+                    return Ok(value);
+                }
+            }
+        }
+    }
+
+    /// Wakes whoever follows what was committed, here and at other gateways.
+    fn tell(&self, wakes: Vec<Wake>) {
+        for wake in wakes {
+            if let Some(workspace_id) = wake.workspace_id() {
+                self.announcements.add(workspace_id.clone());
+            }
+            // Nobody listening is fine: the log is there for whoever comes later.
+            let _ = self.wakes.send(wake);
+        }
+    }
+
     async fn write_once<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
     where
         F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError>,
@@ -125,10 +188,7 @@ impl Postgres {
         if left.discarded {
             return Ok(value);
         }
-        for wake in left.wakes {
-            // Nobody listening is fine: the log is there for whoever comes later.
-            let _ = self.wakes.send(wake);
-        }
+        self.tell(left.wakes);
         Ok(value)
     }
 
@@ -162,6 +222,8 @@ impl Postgres {
     }
 
     pub(crate) async fn close(&self) {
+        // Who does not hear it now looks by itself, a few seconds later.
+        let _ = tokio::time::timeout(LAST_WORDS, self.announcements.send(&self.pool)).await;
         self.background.iter().for_each(|task| task.abort());
         self.pool.close().await;
     }

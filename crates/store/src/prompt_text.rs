@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use protocol::{ContentHash, Timestamp, WorkspaceId};
 
 use crate::column::{Value, values};
-use crate::on::{MAX_ROWS, On, numbered};
+use crate::on::{MAX_ROWS, On, Statement, inserts, numbered};
 use crate::retention::OldRows;
 use crate::{Store, StoreError, name};
 
@@ -112,23 +112,22 @@ pub(crate) fn in_order(texts: &[PromptText]) -> Result<BTreeMap<ContentHash, Str
 }
 
 /// Keeps texts, or marks those as used whose last use was more than an hour ago.
-pub(crate) async fn put(
-    on: &mut On<'_>,
-    workspace_id: &WorkspaceId,
-    texts: &BTreeMap<ContentHash, String>,
-) -> Result<(), StoreError> {
+pub(crate) fn put<'a>(
+    workspace_id: &'a WorkspaceId,
+    texts: &'a BTreeMap<ContentHash, String>,
+    now: Timestamp,
+) -> Vec<Statement<'a>> {
     const INSERT: &str =
         "INSERT INTO prompt_text (workspace_id, sha256, content, chars, last_used_at) VALUES";
     // Compared with the new mark, which is bound: a time in the text would make every statement a new one.
     const USED: &str = "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at
         WHERE prompt_text.last_used_at < excluded.last_used_at - 3600000";
-    let now = on.now();
     let mut rows: Vec<Value<'_>> = Vec::with_capacity(texts.len() * 5);
     for (sha256, content) in texts {
         let characters = content.chars().count() as u64;
         rows.extend_from_slice(values![workspace_id, sha256, content, characters, now]);
     }
-    on.insert(INSERT, 5, &rows, USED).await
+    inserts(INSERT, 5, &rows, USED)
 }
 
 fn check(text: &PromptText) -> Result<(), StoreError> {

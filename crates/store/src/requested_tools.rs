@@ -1,10 +1,10 @@
 //! The hidden tools that threads have asked for.
 
 use futures_util::future::BoxFuture;
-use protocol::{ThreadId, WorkspaceId};
+use protocol::{ThreadId, Timestamp, WorkspaceId};
 
 use crate::column::values;
-use crate::on::{Columns, On};
+use crate::on::{Columns, On, Statement};
 use crate::{Store, StoreError};
 
 impl Store {
@@ -27,6 +27,17 @@ impl Store {
     }
 }
 
+macro_rules! write_names {
+    ($thread:literal) => {
+        concat!(
+            "INSERT INTO requested_tools (thread_id, workspace_id, names, updated_at) VALUES (",
+            $thread,
+            ", $1, $2, $3)
+            ON CONFLICT (thread_id) DO UPDATE SET names = excluded.names, updated_at = excluded.updated_at"
+        )
+    };
+}
+
 /// Replaces what a thread has asked for. Whoever writes runs the thread's turn, so nobody else does.
 pub(crate) async fn write(
     on: &mut On<'_>,
@@ -34,10 +45,17 @@ pub(crate) async fn write(
     thread_id: &ThreadId,
     names: &str,
 ) -> Result<(), StoreError> {
-    const WRITE: &str = "INSERT INTO requested_tools (thread_id, workspace_id, names, updated_at)
-        VALUES ($1, $2, $3, $4)
-        ON CONFLICT (thread_id) DO UPDATE SET names = excluded.names, updated_at = excluded.updated_at";
     let now = on.now();
-    on.execute(WRITE, values![thread_id, workspace_id, names, now]).await?;
+    on.execute(write_names!("$4"), values![workspace_id, names, now, thread_id]).await?;
     Ok(())
+}
+
+/// The same as a part of a larger statement, whose `subject` has the thread.
+pub(crate) fn write_of_subject<'a>(
+    workspace_id: &'a WorkspaceId,
+    names: &'a str,
+    now: Timestamp,
+) -> Statement<'a> {
+    let sql = write_names!("(SELECT thread_id FROM subject)");
+    Statement { sql: sql.into(), values: values![workspace_id, names, now].to_vec() }
 }

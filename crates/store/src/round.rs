@@ -4,22 +4,32 @@
 //! The start is written by [`Store::create_turn`], before it is answered; the round's proof by [`Store::begin_round`],
 //! before a model is asked; the answer with the end, by [`Store::finish_turn`].
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use protocol::hook::HookRun;
 use protocol::message::TurnItem;
 use protocol::prompt::RoundManifest;
-use protocol::{ErrorSubject, Thread, ThreadId, TurnId, Workspace, WorkspaceId};
+use protocol::{
+    ContentHash, ErrorSubject, Thread, ThreadId, ThreadSession, Turn, TurnId, Workspace, WorkspaceId,
+};
 
-use crate::column::values;
-use crate::manifest::Inserted;
+use crate::at_once::{AtOnce, ToldBy};
+use crate::column::{Value, values};
+use crate::hook_run::HookRunRow;
+use crate::manifest::{Inserted, ManifestRow};
+use crate::memory_item::{MemoryView, is_visible};
 use crate::on::{Columns, On};
 use crate::prompt_text::PromptText;
 use crate::thread::{read_thread, thread_columns};
-use crate::thread_context::{self, ThreadContext};
-use crate::turn_event::TurnEvent;
-use crate::turn_item::{RangePart, StoredItem, TurnRange};
+use crate::thread_context::ThreadContext;
+use crate::turn_event::{self, TurnEvent};
+use crate::turn_item::{NewItems, StoredItem, item_columns, read_item};
 use crate::workspace::{read_workspace, workspace_columns};
-use crate::{Store, StoreError, hook_run, manifest, memory_use, prompt_text, turn_item};
+use crate::{
+    Store, StoreError, hook_run, lease, manifest, memory_use, prompt_text, session, thread_context, turn_item,
+};
 
 /// What a turn is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +46,24 @@ pub struct StoredHistory {
     pub context: Option<ThreadContext>,
     /// The items of the newest completed turns that are not, each with the ordinal of its turn, in order.
     pub items: Vec<(u64, StoredItem)>,
+}
+
+/// What a turn starts from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnStart {
+    /// None before the thread's first turn.
+    pub session: Option<ThreadSession>,
+    /// The hidden tools that the thread has asked for, in the order in which it did.
+    pub requested_tools: Vec<String>,
+    /// Whether anything is remembered that the turn can see.
+    pub has_memories: bool,
+}
+
+fn read_start(mut row: Columns<'_>) -> Result<TurnStart, StoreError> {
+    let requested_tools = row.optional_json("requested tools")?.unwrap_or_default();
+    let has_memories = row.next()?;
+    let session = if row.is_null()? { None } else { Some(session::read_session(&mut row)?) };
+    Ok(TurnStart { session, requested_tools, has_memories })
 }
 
 /// What is kept of a round before a model is asked.
@@ -93,13 +121,64 @@ impl Store {
         max_turns: u64,
     ) -> BoxFuture<'a, Result<StoredHistory, StoreError>> {
         Box::pin(async move {
+            // The context is the first row, and has no turn; so all of it is of one moment, in one statement.
+            const HISTORY: &str = concat!(
+                "SELECT CAST(0 AS BIGINT), thread_id, through, updated_at, summary, CAST(version AS TEXT)
+                    FROM thread_context WHERE thread_id = $2 AND workspace_id = $1
+                UNION ALL
+                SELECT turn.ordinal, ",
+                item_columns!(),
+                " FROM (SELECT id, ordinal FROM turn
+                    WHERE workspace_id = $1 AND thread_id = $2 AND status = 'completed' AND ordinal < $3
+                        AND ordinal > coalesce((SELECT through FROM thread_context
+                            WHERE thread_id = $2 AND workspace_id = $1), 0)
+                    ORDER BY ordinal DESC LIMIT $4) turn
+                JOIN turn_item ON turn_item.turn_id = turn.id
+                ORDER BY 1, 3"
+            );
             let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read_snapshot(async move |on: &mut On<'_>| {
-                let context = thread_context::find(on, &workspace_id, &thread_id).await?;
-                let after = context.as_ref().map_or(0, |context| context.through);
-                let range = TurnRange { after, before, part: RangePart::Newest(max_turns) };
-                let items = turn_item::completed_items(on, &workspace_id, &thread_id, range).await?;
+            self.read(async move |on: &mut On<'_>| {
+                let (mut context, mut items) = (None, Vec::new());
+                on.each(HISTORY, values![&workspace_id, &thread_id, before, max_turns], |row| {
+                    let mut row = row.columns();
+                    match row.next::<u64>()? {
+                        0 => context = Some(thread_context::read_first_row(&mut row)?),
+                        ordinal => items.extend(read_item(&mut row)?.map(|item| (ordinal, item))),
+                    }
+                    Ok(())
+                })
+                .await?;
                 Ok(StoredHistory { context, items })
+            })
+            .await
+        })
+    }
+
+    /// What a turn that was begun starts from; `view` says whose memory counts.
+    pub fn turn_start<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+        view: &'a MemoryView,
+    ) -> BoxFuture<'a, Result<TurnStart, StoreError>> {
+        Box::pin(async move {
+            const START: &str = concat!(
+                "SELECT r.names, CAST(CASE WHEN EXISTS (SELECT 1 FROM memory_item m WHERE m.status = 'active'
+                        AND (m.expires_at IS NULL OR m.expires_at > $1) AND ",
+                is_visible!(),
+                ") THEN 1 ELSE 0 END AS BIGINT), s.thread_id, s.version, s.updated_at, s.state
+                FROM thread t LEFT JOIN requested_tools r ON r.thread_id = t.id
+                LEFT JOIN session s ON s.thread_id = t.id
+                WHERE t.id = $5 AND t.workspace_id = $2"
+            );
+            let (workspace_id, thread_id, view) = (workspace_id.clone(), thread_id.clone(), view.clone());
+            self.read(async move |on: &mut On<'_>| {
+                let [workspace, owner, thread] = view.values();
+                let values = [Value::from(on.now()), workspace, owner, thread, Value::from(&thread_id)];
+                match on.one_by_key(START, &values, read_start).await? {
+                    Some(start) => Ok(start),
+                    None => Err(on.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await),
+                }
             })
             .await
         })
@@ -122,22 +201,70 @@ impl Store {
                     return Err(StoreError::invalid("hook_runs", format!("must belong to turn `{turn_id}`")));
                 }
             }
-            let (hook_runs, items) = (hook_run::prepare(hook_runs)?, turn_item::prepare(&items)?);
-            let uses = memory_use::of_manifest(&manifest.manifest);
-            let (manifest, texts) = (manifest::prepare(manifest)?, prompt_text::in_order(&texts)?);
             let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            let uses = memory_use::of_manifest(&manifest.manifest);
+            let round = Arc::new(RoundRows {
+                hook_runs: hook_run::prepare(hook_runs)?,
+                items: turn_item::prepare(&items)?,
+                manifest: manifest::prepare(manifest)?,
+                texts: prompt_text::in_order(&texts)?,
+            });
+            // What uses memory locks it before it is known what can be written.
+            if uses.is_empty() && round.items.are_plain() && !events.is_empty() && self.is_postgres() {
+                let (workspace, turn) = (workspace.clone(), turn.clone());
+                let (round, owner, events) = (Arc::clone(&round), owner.to_owned(), events.clone());
+                let begun = self.write_at_once(workspace_id, async move |on: &mut On<'_>| {
+                    round.write_at_once(on, (&workspace, &turn, &owner), events).await
+                });
+                if begun.await?.is_some() {
+                    return Ok(());
+                }
+            }
             self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
-                if manifest::insert(on, &workspace, &turn, &manifest).await? == Inserted::Before {
+                if manifest::insert(on, &workspace, &turn, &round.manifest).await? == Inserted::Before {
                     on.discard();
                     return Ok(());
                 }
-                prompt_text::put(on, &workspace, &texts).await?;
-                hook_run::insert(on, &hook_runs).await?;
-                turn_item::insert(on, &workspace, &turn, &items).await?;
+                let now = on.now();
+                on.execute_all(prompt_text::put(&workspace, &round.texts, now)).await?;
+                on.execute_all(hook_run::insert(&round.hook_runs)).await?;
+                turn_item::insert(on, &workspace, &turn, &round.items).await?;
                 // Last, because what was forgotten meanwhile is taken out of all that is there by now.
                 memory_use::record(on, &workspace, &turn, &uses).await
             })
             .await
         })
+    }
+}
+
+/// What a round begins with, as it is written.
+struct RoundRows {
+    hook_runs: Vec<HookRunRow>,
+    items: NewItems,
+    manifest: ManifestRow,
+    texts: BTreeMap<ContentHash, String>,
+}
+
+impl RoundRows {
+    async fn write_at_once(
+        &self,
+        on: &mut On<'_>,
+        (workspace_id, turn_id, owner): (&WorkspaceId, &TurnId, &str),
+        events: Vec<TurnEvent>,
+    ) -> Result<Option<Turn>, StoreError> {
+        let (now, told) = (on.now(), turn_event::told(workspace_id, turn_id, events)?);
+        let mut others = prompt_text::put(workspace_id, &self.texts, now);
+        others.extend(hook_run::insert(&self.hook_runs));
+        others.extend(turn_item::inserts(workspace_id, turn_id, &self.items, now));
+        let change = AtOnce {
+            workspace_id,
+            now,
+            turn: lease::held_subject(workspace_id, turn_id, owner),
+            certain: vec![manifest::insert_statement(workspace_id, turn_id, &self.manifest, now)],
+            others,
+            told: &told,
+            told_by: ToldBy::Beginner,
+        };
+        change.run(on).await
     }
 }

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use protocol::{Session, ThreadId, ThreadSession, Timestamp, Version, WorkspaceId};
 
 use crate::column::{to_json, values};
-use crate::on::{Columns, On};
+use crate::on::{Columns, On, Statement};
 use crate::{Store, StoreError, thread};
 
 impl Store {
@@ -49,6 +49,24 @@ impl Store {
     }
 }
 
+/// Inserts the first session of a thread, or replaces the version that it is based on; `$1` to `$4` are the text, the new
+/// version, the time, and the workspace or the version that is replaced.
+macro_rules! write_session {
+    (first, $thread:literal) => {
+        concat!(
+            "INSERT INTO session (thread_id, workspace_id, state, version, updated_at) VALUES (",
+            $thread,
+            ", $4, $1, $2, $3) ON CONFLICT (thread_id) DO NOTHING"
+        )
+    };
+    (next, $thread:literal) => {
+        concat!(
+            "UPDATE session SET state = $1, version = $2, updated_at = $3 WHERE version = $4 AND thread_id = ",
+            $thread
+        )
+    };
+}
+
 /// Writes a session's text over the version that it is based on.
 pub(crate) async fn write(
     on: &mut On<'_>,
@@ -57,20 +75,35 @@ pub(crate) async fn write(
     text: &str,
     expected: Version,
 ) -> Result<(Version, Timestamp), StoreError> {
-    const INSERT: &str = "INSERT INTO session (thread_id, workspace_id, state, version, updated_at)
-        VALUES ($1, $2, $3, $4, $5) ON CONFLICT (thread_id) DO NOTHING";
-    const REPLACE: &str = "UPDATE session SET state = $1, version = $2, updated_at = $3
-        WHERE thread_id = $4 AND version = $5";
     let (version, updated_at) = (expected.next(), on.now());
     let written = if expected == Version(0) {
-        on.execute(INSERT, values![thread_id, workspace_id, text, version, updated_at]).await?
+        let values = values![text, version, updated_at, workspace_id, thread_id];
+        on.execute(write_session!(first, "$5"), values).await?
     } else {
-        on.execute(REPLACE, values![text, version, updated_at, thread_id, expected]).await?
+        let values = values![text, version, updated_at, expected, thread_id];
+        on.execute(write_session!(next, "$5"), values).await?
     };
     if written == 1 {
         Ok((version, updated_at))
     } else {
         Err(StoreError::SessionChanged { thread_id: thread_id.clone(), expected })
+    }
+}
+
+/// The same as a part of a larger statement, whose `subject` has the thread; it writes one row or none.
+pub(crate) fn write_of_subject<'a>(
+    workspace_id: &'a WorkspaceId,
+    text: &'a str,
+    expected: Version,
+    now: Timestamp,
+) -> Statement<'a> {
+    let version = expected.next();
+    if expected == Version(0) {
+        let sql = write_session!(first, "(SELECT thread_id FROM subject)");
+        Statement { sql: sql.into(), values: values![text, version, now, workspace_id].to_vec() }
+    } else {
+        let sql = write_session!(next, "(SELECT thread_id FROM subject)");
+        Statement { sql: sql.into(), values: values![text, version, now, expected].to_vec() }
     }
 }
 
@@ -83,7 +116,7 @@ pub(crate) async fn find(
     on.one_by_key(select, values![thread_id, workspace_id], |mut row| read_session(&mut row)).await
 }
 
-fn read_session(row: &mut Columns<'_>) -> Result<ThreadSession, StoreError> {
+pub(crate) fn read_session(row: &mut Columns<'_>) -> Result<ThreadSession, StoreError> {
     let (thread_id, version, updated_at) = (row.next()?, row.next()?, row.next()?);
     let text: String = row.next()?;
     // Not as any other JSON: a session says which format it has, and one of another is refused by name.

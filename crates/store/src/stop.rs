@@ -3,6 +3,7 @@
 use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Turn, TurnId, TurnStatus, WorkspaceId};
 
+use crate::change::Wake;
 use crate::column::values;
 use crate::on::On;
 use crate::turn::{read_turn, turn_columns};
@@ -37,7 +38,7 @@ impl Store {
                     }
                     let stop = "UPDATE turn SET stop_requested_at = $1, stop_requested_by = $2 WHERE id = $3";
                     on.execute(stop, values![on.now(), &stopped_by, &id]).await?;
-                    on.wake_everywhere(&workspace_id).await?;
+                    on.wake(Wake::Workspace(workspace_id));
                     Ok((turn, true))
                 })
                 .await?;

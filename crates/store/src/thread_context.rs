@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
 
 use crate::column::values;
-use crate::on::On;
+use crate::on::{Columns, On};
 use crate::{Store, StoreError, name, thread};
 
 /// A thread's context as it is stored.
@@ -67,21 +67,10 @@ impl Store {
     }
 }
 
-pub(crate) async fn find(
-    on: &mut On<'_>,
-    workspace_id: &WorkspaceId,
-    thread_id: &ThreadId,
-) -> Result<Option<ThreadContext>, StoreError> {
-    let select = "SELECT thread_id, through, summary, version, updated_at FROM thread_context
-        WHERE thread_id = $1 AND workspace_id = $2";
-    on.one_by_key(select, values![thread_id, workspace_id], |mut row| {
-        Ok(ThreadContext {
-            thread_id: row.next()?,
-            through: row.next()?,
-            summary: row.next()?,
-            version: row.next()?,
-            updated_at: row.next()?,
-        })
-    })
-    .await
+/// A context as the first row of a history has it.
+pub(crate) fn read_first_row(row: &mut Columns<'_>) -> Result<ThreadContext, StoreError> {
+    let (thread_id, through, updated_at, summary) = (row.next()?, row.next()?, row.next()?, row.next()?);
+    let version: String = row.next()?;
+    let version = version.parse().map_err(|error| StoreError::unreadable("version of a context", error))?;
+    Ok(ThreadContext { thread_id, through, summary, version: Version(version), updated_at })
 }

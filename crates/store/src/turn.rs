@@ -9,14 +9,14 @@ use protocol::{
     Version, WorkspaceId,
 };
 
-use crate::column::{enum_str, to_json, values};
+use crate::column::{Value, enum_str, to_json, values};
 use crate::lease::{self, Lease};
 use crate::on::{Columns, On};
 use crate::requested_tools;
 use crate::session;
-use crate::turn_event::TurnEvent;
+use crate::turn_event::{TurnEvent, log_event};
 use crate::turn_item;
-use crate::write::WorkspaceWrite;
+use crate::write::{Log as _, TurnInLog, WorkspaceWrite};
 use crate::{Store, StoreError, name, thread};
 
 /// The columns that [`read_turn`] reads.
@@ -163,12 +163,22 @@ impl Store {
             name::check("lease_owner", &lease.owner)?;
             let workspace_id = start.workspace_id.clone();
             let max_running = max_running.unwrap_or(u64::MAX);
+            // Where others write, somebody has likely taken a number before this one gets the lock.
+            if self.postgres().is_some_and(|postgres| postgres.is_quiet(&workspace_id)) {
+                let (start, lease, actor) = (start.clone(), lease.clone(), actor.clone());
+                let begun = self.write_at_once(&workspace_id, async move |on: &mut On<'_>| {
+                    at_once::begin(on, &start, &lease, &actor, max_running).await
+                });
+                if let Some(turn) = begun.await? {
+                    return Ok(turn);
+                }
+            }
             self.write_workspace(
                 &workspace_id,
                 actor.name.clone().as_deref(),
                 async move |write: &mut WorkspaceWrite<'_, '_>| {
                     let turn = write.insert_turn(&start, &lease, &actor, max_running).await?;
-                    write.turn_changed(&turn)?;
+                    write.turn_changed(TurnInLog::from(&turn), turn.status)?;
                     Ok(turn)
                 },
             )
@@ -189,6 +199,17 @@ impl Store {
             let items = turn_item::prepare(&finish.items)?;
             let end = EndTurn::new(finish)?;
             let (turn_id, owner) = (turn_id.clone(), owner.to_owned());
+            if self.is_postgres() && items.are_plain() {
+                let (workspace, turn_id, owner) = (workspace_id.clone(), turn_id.clone(), owner.clone());
+                let (items, end, actor) = (items.clone(), end.clone(), actor.map(str::to_owned));
+                let ended = self.write_at_once(workspace_id, async move |on: &mut On<'_>| {
+                    let turn = (&workspace, &turn_id, owner.as_str());
+                    at_once::end(on, turn, &end, &items, actor.as_deref()).await
+                });
+                if let Some(turn) = ended.await? {
+                    return Ok(turn);
+                }
+            }
             self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
                 if let Some(turn) = write.end_turn(&turn_id, &end, &EndGuard::Owner(owner.clone())).await? {
                     turn_item::insert(write.on, &write.workspace_id, &turn_id, &items).await?;
@@ -325,6 +346,88 @@ pub(crate) enum EndGuard {
     LeasedBeyond(Timestamp),
 }
 
+/// Inserts the next turn of a thread, unless one of it runs or too many of the workspace do.
+macro_rules! insert_turn {
+    ($from:literal, $and:literal) => {
+        concat!(
+            "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd, lease_owner,
+                lease_expires_at, created_at, created_by, token_id, parent_turn_id)
+            SELECT $1, $2, t.id, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = t.id), 'running',
+                $4, $5, $6, $7, $8, $9, $10, $12, $13
+            FROM thread t",
+            $from,
+            " WHERE t.id = $3 AND t.workspace_id = $2 AND t.archived_at IS NULL
+                AND (SELECT count(*) FROM turn WHERE workspace_id = $2 AND turn.status = 'running'
+                    AND turn.parent_turn_id IS NULL) < $11",
+            $and,
+            " ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
+            RETURNING ",
+            turn_columns!()
+        )
+    };
+}
+
+fn new_turn<'a>(
+    id: &'a TurnId,
+    start: &'a TurnStartParams,
+    lease: &'a Lease,
+    actor: &'a TurnActor,
+    now: Timestamp,
+    max_running: u64,
+) -> Vec<Value<'a>> {
+    values![
+        id,
+        &start.workspace_id,
+        &start.thread_id,
+        &start.input,
+        &start.model,
+        &start.cwd,
+        &lease.owner,
+        lease.expires_at,
+        now,
+        &actor.name,
+        max_running,
+        actor.token_id.as_ref(),
+        actor.parent_turn_id.as_ref(),
+    ]
+    .to_vec()
+}
+
+/// Ends a running turn for which a guard holds.
+macro_rules! end_turn {
+    ($and:literal) => {
+        concat!(
+            "UPDATE turn SET status = $1, error = $2, usage = $3, lease_expires_at = NULL, finished_at = $4
+            WHERE id = $5 AND workspace_id = $6 AND turn.status = 'running'
+                AND (lease_owner = $7 OR lease_expires_at <= $8 OR lease_expires_at > $9)",
+            $and,
+            " RETURNING ",
+            turn_columns!()
+        )
+    };
+}
+
+mod at_once;
+
+impl EndTurn {
+    fn values<'a>(
+        &'a self,
+        status: &'a str,
+        usage: &'a Option<String>,
+        now: Timestamp,
+        (workspace_id, turn_id): (&'a WorkspaceId, &'a TurnId),
+        guard: &'a EndGuard,
+    ) -> Vec<Value<'a>> {
+        let (owner, expired_at, leased_beyond) = match guard {
+            EndGuard::Owner(owner) => (Some(owner.as_str()), None, None),
+            EndGuard::ExpiredAt(now) => (None, Some(*now), None),
+            EndGuard::LeasedBeyond(latest) => (None, None, Some(*latest)),
+        };
+        values![status, &self.error, usage, now, turn_id, workspace_id, owner, expired_at, leased_beyond]
+            .to_vec()
+    }
+}
+
 impl WorkspaceWrite<'_, '_> {
     async fn insert_turn(
         &mut self,
@@ -333,35 +436,10 @@ impl WorkspaceWrite<'_, '_> {
         actor: &TurnActor,
         max_running: u64,
     ) -> Result<Turn, StoreError> {
-        const INSERT: &str = concat!(
-            "INSERT INTO turn (id, workspace_id, thread_id, ordinal, status, input, model, cwd, lease_owner,
-                lease_expires_at, created_at, created_by, token_id, parent_turn_id)
-            SELECT $1, $2, t.id, (SELECT coalesce(max(ordinal), 0) + 1 FROM turn WHERE thread_id = t.id), 'running',
-                $4, $5, $6, $7, $8, $9, $10, $12, $13
-            FROM thread t WHERE t.id = $3 AND t.workspace_id = $2 AND t.archived_at IS NULL
-                AND (SELECT count(*) FROM turn WHERE workspace_id = $2 AND turn.status = 'running'
-                    AND turn.parent_turn_id IS NULL) < $11
-            ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
-            RETURNING ",
-            turn_columns!()
-        );
         let id = TurnId::new();
-        let values = values![
-            &id,
-            &self.workspace_id,
-            &start.thread_id,
-            &start.input,
-            &start.model,
-            &start.cwd,
-            &lease.owner,
-            lease.expires_at,
-            self.now,
-            &self.actor,
-            max_running,
-            actor.token_id.as_ref(),
-            actor.parent_turn_id.as_ref(),
-        ];
-        if let Some(turn) = self.on.one_by_key(INSERT, values, |mut row| read_turn(&mut row)).await? {
+        let values = new_turn(&id, start, lease, actor, self.now, max_running);
+        let inserted = self.on.one_by_key(insert_turn!("", ""), &values, |mut row| read_turn(&mut row));
+        if let Some(turn) = inserted.await? {
             return Ok(turn);
         }
         self.live_thread(&start.thread_id).await?;
@@ -379,36 +457,14 @@ impl WorkspaceWrite<'_, '_> {
         end: &EndTurn,
         guard: &EndGuard,
     ) -> Result<Option<Turn>, StoreError> {
-        const END: &str = concat!(
-            "UPDATE turn SET status = $1, error = $2, usage = $3, lease_expires_at = NULL, finished_at = $4
-            WHERE id = $5 AND workspace_id = $6 AND turn.status = 'running'
-                AND (lease_owner = $7 OR lease_expires_at <= $8 OR lease_expires_at > $9)
-            RETURNING ",
-            turn_columns!()
-        );
-        let (owner, expired_at, leased_beyond) = match guard {
-            EndGuard::Owner(owner) => (Some(owner.as_str()), None, None),
-            EndGuard::ExpiredAt(now) => (None, Some(*now), None),
-            EndGuard::LeasedBeyond(latest) => (None, None, Some(*latest)),
-        };
         let status = enum_str(end.finish.end.status());
         // Whoever ran it cannot say any more what it has cost; its rounds can.
         let usage = match (guard, &end.usage) {
             (EndGuard::Owner(_), usage) | (_, usage @ Some(_)) => usage.clone(),
             _ => self.rounds_usage(turn_id).await?.as_ref().map(to_json).transpose()?,
         };
-        let values = values![
-            &status,
-            &end.error,
-            &usage,
-            self.now,
-            turn_id,
-            &self.workspace_id,
-            owner,
-            expired_at,
-            leased_beyond
-        ];
-        let ended = self.on.one_by_key(END, values, |mut row| read_turn(&mut row)).await?;
+        let values = end.values(&status, &usage, self.now, (&self.workspace_id, turn_id), guard);
+        let ended = self.on.one_by_key(end_turn!(""), &values, |mut row| read_turn(&mut row)).await?;
         let Some(turn) = ended else { return Ok(None) };
         if let (Some((_, expected)), Some(text)) = (end.finish.end.session(), &end.session) {
             session::write(self.on, &self.workspace_id, &turn.thread_id, text, *expected).await?;
@@ -417,9 +473,9 @@ impl WorkspaceWrite<'_, '_> {
             requested_tools::write(self.on, &self.workspace_id, &turn.thread_id, names).await?;
         }
         for event in &end.finish.events {
-            self.turn_event(&turn, event.clone())?;
+            log_event(self, TurnInLog::from(&turn), event.clone())?;
         }
-        self.turn_changed(&turn)?;
+        self.turn_changed(TurnInLog::from(&turn), turn.status)?;
         Ok(Some(turn))
     }
 

@@ -5,10 +5,11 @@ use protocol::notification::{
     ContextCompressed, ContextCompressing, TurnApprovalDecided, TurnApprovalRequested, TurnManifestKept,
     TurnToolFinished, TurnToolStarted,
 };
-use protocol::{ApprovalDecision, ContentHash, Turn, TurnId, WorkspaceId};
+use protocol::{ApprovalDecision, ContentHash, TurnId, WorkspaceId};
 
+use crate::at_once::Told;
 use crate::on::On;
-use crate::write::WorkspaceWrite;
+use crate::write::{Log, TurnInLog, WorkspaceWrite};
 use crate::{Store, StoreError, lease};
 
 /// Something that happened in a running turn, for the change log.
@@ -99,7 +100,7 @@ impl Store {
             write.actor.clone_from(&turn.created_by);
             let value = change(write.on).await?;
             for event in events {
-                write.turn_event(&turn, event)?;
+                log_event(&mut write, TurnInLog::from(&turn), event)?;
             }
             write.finish().await?;
             Ok(value)
@@ -108,66 +109,75 @@ impl Store {
     }
 }
 
-impl WorkspaceWrite<'_, '_> {
-    pub(crate) fn turn_event(&mut self, turn: &Turn, event: TurnEvent) -> Result<(), StoreError> {
-        let workspace_id = self.workspace_id.clone();
-        let (thread_id, turn_id) = (turn.thread_id.clone(), turn.id.clone());
-        match event {
-            TurnEvent::ManifestKept { round } => {
-                self.log(|seq| TurnManifestKept { seq, workspace_id, thread_id, turn_id, round })
-            }
-            TurnEvent::ToolStarted { call_id, tool } => {
-                self.log(|seq| TurnToolStarted { seq, workspace_id, thread_id, turn_id, call_id, tool })
-            }
-            TurnEvent::ToolFinished { call_id, tool, is_error, reminders, effects } => {
-                self.log(|seq| TurnToolFinished {
-                    seq,
-                    workspace_id,
-                    thread_id,
-                    turn_id,
-                    call_id,
-                    tool,
-                    is_error,
-                    reminders,
-                    effects,
-                })
-            }
-            TurnEvent::ApprovalRequested { call_id, tool, digest, new_file, replaces_lines } => {
-                self.log(|seq| TurnApprovalRequested {
-                    seq,
-                    workspace_id,
-                    thread_id,
-                    turn_id,
-                    call_id,
-                    tool,
-                    digest,
-                    new_file,
-                    replaces_lines,
-                })
-            }
-            TurnEvent::ApprovalDecided { call_id, tool, decision } => self.log(|seq| TurnApprovalDecided {
+/// What happened in a turn whose thread is not known yet.
+pub(crate) fn told(
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+    events: Vec<TurnEvent>,
+) -> Result<Told, StoreError> {
+    let mut told = Told::new();
+    let turn = TurnInLog {
+        workspace_id: workspace_id.clone(),
+        thread_id: told.thread_id.clone(),
+        turn_id: turn_id.clone(),
+        parent_turn_id: None,
+    };
+    for event in events {
+        log_event(&mut told, turn.clone(), event)?;
+    }
+    Ok(told)
+}
+
+/// Logs what happened in a turn.
+pub(crate) fn log_event(log: &mut impl Log, turn: TurnInLog, event: TurnEvent) -> Result<(), StoreError> {
+    let TurnInLog { workspace_id, thread_id, turn_id, .. } = turn;
+    match event {
+        TurnEvent::ManifestKept { round } => {
+            log.log(|seq| TurnManifestKept { seq, workspace_id, thread_id, turn_id, round })
+        }
+        TurnEvent::ToolStarted { call_id, tool } => {
+            log.log(|seq| TurnToolStarted { seq, workspace_id, thread_id, turn_id, call_id, tool })
+        }
+        TurnEvent::ToolFinished { call_id, tool, is_error, reminders, effects } => {
+            log.log(|seq| TurnToolFinished {
                 seq,
                 workspace_id,
                 thread_id,
                 turn_id,
                 call_id,
                 tool,
-                decision,
-            }),
-            TurnEvent::ContextCompressing => {
-                self.log(|seq| ContextCompressing { seq, workspace_id, thread_id, turn_id })
-            }
-            TurnEvent::ContextCompressed { through, summarised, missing_after } => {
-                self.log(|seq| ContextCompressed {
-                    seq,
-                    workspace_id,
-                    thread_id,
-                    turn_id,
-                    through,
-                    summarised,
-                    missing_after,
-                })
-            }
+                is_error,
+                reminders,
+                effects,
+            })
         }
+        TurnEvent::ApprovalRequested { call_id, tool, digest, new_file, replaces_lines } => {
+            log.log(|seq| TurnApprovalRequested {
+                seq,
+                workspace_id,
+                thread_id,
+                turn_id,
+                call_id,
+                tool,
+                digest,
+                new_file,
+                replaces_lines,
+            })
+        }
+        TurnEvent::ApprovalDecided { call_id, tool, decision } => log.log(|seq| TurnApprovalDecided {
+            seq,
+            workspace_id,
+            thread_id,
+            turn_id,
+            call_id,
+            tool,
+            decision,
+        }),
+        TurnEvent::ContextCompressing => {
+            log.log(|seq| ContextCompressing { seq, workspace_id, thread_id, turn_id })
+        }
+        TurnEvent::ContextCompressed { through, summarised, missing_after } => log.log(|seq| {
+            ContextCompressed { seq, workspace_id, thread_id, turn_id, through, summarised, missing_after }
+        }),
     }
 }

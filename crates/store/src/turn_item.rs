@@ -4,11 +4,12 @@ use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
 use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
 
+use crate::at_once::{AtOnce, ToldBy};
 use crate::column::{to_json, values};
 use crate::memory_use::{self, Uses};
-use crate::on::{Columns, MAX_ROWS, On, numbered};
-use crate::turn_event::TurnEvent;
-use crate::{Store, StoreError, turn};
+use crate::on::{Columns, MAX_ROWS, On, Statement, numbered};
+use crate::turn_event::{self, TurnEvent};
+use crate::{Store, StoreError, lease, turn};
 
 const MESSAGE: &str = "message";
 const CONTEXT: &str = "context";
@@ -21,8 +22,10 @@ macro_rules! item_columns {
     };
 }
 
+pub(crate) use item_columns;
+
 /// None is an item of a kind that this version does not know: a later one may have been here, and has kept it.
-fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, StoreError> {
+pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, StoreError> {
     let (turn_id, ordinal, created_at) = (row.next()?, row.next()?, row.next()?);
     let item = match row.next::<String>()?.as_str() {
         MESSAGE => TurnItem::Message(row.json("message")?),
@@ -74,6 +77,26 @@ impl Store {
         Box::pin(async move {
             let rows = prepare(items)?;
             let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            if rows.are_plain() && !events.is_empty() && self.is_postgres() {
+                let (workspace, turn, owner) = (workspace.clone(), turn.clone(), owner.to_owned());
+                let (rows, events) = (rows.clone(), events.clone());
+                let added = self.write_at_once(workspace_id, async move |on: &mut On<'_>| {
+                    let (now, told) = (on.now(), turn_event::told(&workspace, &turn, events)?);
+                    let change = AtOnce {
+                        workspace_id: &workspace,
+                        now,
+                        turn: lease::held_subject(&workspace, &turn, &owner),
+                        certain: Vec::new(),
+                        others: inserts(&workspace, &turn, &rows, now),
+                        told: &told,
+                        told_by: ToldBy::Beginner,
+                    };
+                    change.run(on).await
+                });
+                if added.await?.is_some() {
+                    return Ok(());
+                }
+            }
             self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
                 insert(on, &workspace, &turn, &rows).await
             })
@@ -194,8 +217,19 @@ pub(crate) async fn insert(
     turn_id: &TurnId,
     items: &NewItems,
 ) -> Result<(), StoreError> {
-    let created_at = on.now();
-    for batch in items.rows.chunks(MAX_ROWS) {
+    let statements = inserts(workspace_id, turn_id, items, on.now());
+    on.execute_all(statements).await?;
+    memory_use::record(on, workspace_id, turn_id, &items.uses).await
+}
+
+/// The same without what of memory they carried. The second statement counts from where the first one ended.
+pub(crate) fn inserts<'a>(
+    workspace_id: &'a WorkspaceId,
+    turn_id: &'a TurnId,
+    items: &'a NewItems,
+    created_at: Timestamp,
+) -> Vec<Statement<'a>> {
+    let batches = items.rows.chunks(MAX_ROWS).map(|batch| {
         let mut values = values![workspace_id, turn_id, created_at].to_vec();
         for (number, row) in (1_u64..).zip(batch) {
             values.extend_from_slice(values![&row.id, number, row.kind, &row.content]);
@@ -208,7 +242,14 @@ pub(crate) async fn insert(
                 (SELECT coalesce(max(ordinal), 0) AS ordinal FROM turn_item WHERE turn_id = $2) last",
             rows.collect::<Vec<_>>().join(", ")
         );
-        on.execute(insert, &values).await?;
+        Statement { sql: insert.into(), values }
+    });
+    batches.collect()
+}
+
+impl NewItems {
+    /// Whether they are written in one statement, with nothing that depends on what is there.
+    pub(crate) fn are_plain(&self) -> bool {
+        self.rows.len() <= MAX_ROWS && self.uses.is_empty()
     }
-    memory_use::record(on, workspace_id, turn_id, &items.uses).await
 }

@@ -17,6 +17,13 @@ pub(crate) struct WorkspaceWriters {
 }
 
 impl WorkspaceWriters {
+    /// Whether nobody writes to a workspace.
+    pub(crate) fn is_quiet(&self, workspace_id: &WorkspaceId) -> bool {
+        let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let permits = workspaces.get(workspace_id).and_then(Weak::upgrade);
+        permits.is_none_or(|permits| permits.available_permits() == WRITERS_OF_A_WORKSPACE)
+    }
+
     /// The semaphore of a workspace; it is fair.
     pub(crate) fn of(&self, workspace_id: &WorkspaceId) -> Arc<Semaphore> {
         let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);

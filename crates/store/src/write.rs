@@ -1,15 +1,17 @@
 //! A change of one workspace: locked, logged and committed as one.
 
+use std::sync::Arc;
+
 use protocol::notification::{
-    DocumentChanged, Notification, TreeChange, TreeChanged, TurnCancelled, TurnCompleted, TurnFailed,
-    TurnStarted,
+    ChangeOrigin, DocumentChanged, Notification, TreeChange, TreeChanged, TurnCancelled, TurnCompleted,
+    TurnFailed, TurnStarted,
 };
 use protocol::{
-    AuditEvent, DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, Turn, TurnStatus,
-    WorkspaceId,
+    AuditEvent, DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, Turn, TurnId,
+    TurnStatus, WorkspaceId,
 };
 
-use crate::change::Wake;
+use crate::change::{Change, LoggedChanges, Wake};
 use crate::column::{Value, to_json, values};
 use crate::on::On;
 use crate::{Store, StoreError, audit};
@@ -35,6 +37,54 @@ struct Logged {
     seq: Sequence,
     method: &'static str,
     params: String,
+}
+
+/// Where it is said what changes.
+pub(crate) trait Log {
+    /// Logs under the next number.
+    fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError>;
+
+    /// Logs that a turn of a thread has come to a status.
+    fn turn_changed(&mut self, turn: TurnInLog, status: TurnStatus) -> Result<(), StoreError> {
+        let TurnInLog { workspace_id, thread_id, turn_id, parent_turn_id } = turn;
+        match status {
+            TurnStatus::Running => {
+                self.log(|seq| TurnStarted { seq, workspace_id, thread_id, turn_id, parent_turn_id })
+            }
+            TurnStatus::Completed => self.log(|seq| TurnCompleted { seq, workspace_id, thread_id, turn_id }),
+            TurnStatus::Failed => self.log(|seq| TurnFailed { seq, workspace_id, thread_id, turn_id }),
+            TurnStatus::Cancelled => self.log(|seq| TurnCancelled { seq, workspace_id, thread_id, turn_id }),
+        }
+    }
+}
+
+/// Which turn something is told of.
+#[derive(Clone)]
+pub(crate) struct TurnInLog {
+    pub(crate) workspace_id: WorkspaceId,
+    pub(crate) thread_id: ThreadId,
+    pub(crate) turn_id: TurnId,
+    pub(crate) parent_turn_id: Option<TurnId>,
+}
+
+impl From<&Turn> for TurnInLog {
+    fn from(turn: &Turn) -> Self {
+        Self {
+            workspace_id: turn.workspace_id.clone(),
+            thread_id: turn.thread_id.clone(),
+            turn_id: turn.id.clone(),
+            parent_turn_id: turn.parent_turn_id.clone(),
+        }
+    }
+}
+
+impl Log for WorkspaceWrite<'_, '_> {
+    fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError> {
+        let seq = Sequence(self.taken.0 + self.changes.len() as u64);
+        let params = to_json(&notification(seq))?;
+        self.changes.push(Logged { seq, method: N::NAME, params });
+        Ok(())
+    }
 }
 
 impl Store {
@@ -109,32 +159,6 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         self.log(|seq| TreeChanged { seq, workspace_id, reason, folder_id, thread_id })
     }
 
-    /// Logs that a turn has come to a status.
-    pub(crate) fn turn_changed(&mut self, turn: &Turn) -> Result<(), StoreError> {
-        let workspace_id = self.workspace_id.clone();
-        let (thread_id, turn_id) = (turn.thread_id.clone(), turn.id.clone());
-        match turn.status {
-            TurnStatus::Running => {
-                let parent_turn_id = turn.parent_turn_id.clone();
-                self.log(|seq| TurnStarted { seq, workspace_id, thread_id, turn_id, parent_turn_id })
-            }
-            TurnStatus::Completed => self.log(|seq| TurnCompleted { seq, workspace_id, thread_id, turn_id }),
-            TurnStatus::Failed => self.log(|seq| TurnFailed { seq, workspace_id, thread_id, turn_id }),
-            TurnStatus::Cancelled => self.log(|seq| TurnCancelled { seq, workspace_id, thread_id, turn_id }),
-        }
-    }
-
-    /// Logs under the next number.
-    pub(crate) fn log<N: Notification>(
-        &mut self,
-        notification: impl FnOnce(Sequence) -> N,
-    ) -> Result<(), StoreError> {
-        let seq = Sequence(self.taken.0 + self.changes.len() as u64);
-        let params = to_json(&notification(seq))?;
-        self.changes.push(Logged { seq, method: N::NAME, params });
-        Ok(())
-    }
-
     /// Writes the log, and lets whoever follows the workspace be woken.
     pub(crate) async fn finish(self) -> Result<(), StoreError> {
         let Some(newest) = self.changes.last().map(|change| change.seq) else {
@@ -158,7 +182,15 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         }
         let insert = "INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params) VALUES";
         self.on.insert(insert, 6, &rows, "").await?;
-        self.on.wake(Wake::Workspace(self.workspace_id));
+        let origin = ChangeOrigin { changed_at: self.now, changed_by: self.actor };
+        let changes = self.changes.into_iter().map(|Logged { seq, method, params }| Change {
+            seq,
+            origin: origin.clone(),
+            method: method.to_owned(),
+            params,
+        });
+        let (workspace_id, changes) = (self.workspace_id, changes.collect());
+        self.on.wake(Wake::Logged(Arc::new(LoggedChanges { workspace_id, changes })));
         Ok(())
     }
 }

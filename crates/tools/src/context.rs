@@ -250,6 +250,11 @@ impl ToolContext {
         self.root.as_ref().map(|root| root.real())
     }
 
+    /// Whether paths can be used at all.
+    pub fn has_directory(&self) -> bool {
+        self.root.is_some()
+    }
+
     /// Whether the root's path still leads to what was opened.
     pub(crate) fn is_in_place(&self) -> bool {
         self.root.as_ref().is_none_or(|root| root.is_in_place())

@@ -32,6 +32,8 @@ pub struct RoundContext {
     pub chosen_domains: Vec<String>,
     /// What the user says in it.
     pub input: Option<String>,
+    /// Whether anything is remembered that the turn can see; none where nobody has looked in this round.
+    pub has_memories: Option<bool>,
     /// Which time the model is asked in this turn, from 1.
     pub round: u32,
 }

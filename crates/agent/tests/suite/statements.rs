@@ -9,9 +9,8 @@ use store::Database;
 
 use crate::conversation::Conversation;
 
-/// Statements and commits of a chat turn of one round whose prompt is known. Two of them ask whether anything is
-/// remembered, for the prompt and for the tools, and one which hidden tools the thread has asked for.
-const MAX_STATEMENTS: u64 = 21;
+/// Statements and commits of a chat turn of one round whose prompt is known.
+const MAX_STATEMENTS: u64 = 18;
 const MAX_TRANSACTIONS: u64 = 3;
 
 #[tokio::test]

@@ -11,9 +11,13 @@ use crate::params::text;
 
 const LONG_ENOUGH: Duration = Duration::from_secs(20);
 
-/// Waits for one wake among others.
+/// Waits for one wake among others. One that says what was logged is one of its workspace.
 pub(crate) async fn heard(wakes: &mut Receiver<Wake>, expected: &Wake) {
-    let listening = async { while wakes.recv().await.unwrap() != *expected {} };
+    let is_expected = |wake: Wake| match wake.workspace_id() {
+        Some(workspace_id) => Some(workspace_id) == expected.workspace_id(),
+        None => wake == *expected,
+    };
+    let listening = async { while !is_expected(wakes.recv().await.unwrap()) {} };
     assert!(tokio::time::timeout(LONG_ENOUGH, listening).await.is_ok(), "{expected:?} was not heard");
 }
 

@@ -1,0 +1,91 @@
+//! Beginning and ending a turn in one statement.
+
+use protocol::method::TurnStartParams;
+use protocol::{Turn, TurnId, TurnStatus, WorkspaceId};
+
+use super::{EndGuard, EndTurn, TurnActor, new_turn};
+use crate::at_once::{AtOnce, Told, ToldBy};
+use crate::column::enum_str;
+use crate::lease::Lease;
+use crate::on::{On, Statement};
+use crate::turn_event::log_event;
+use crate::turn_item::{self, NewItems};
+use crate::write::{Log as _, TurnInLog};
+use crate::{StoreError, requested_tools, session};
+
+/// Begins a turn in one statement. What it counts is what there was before it waited for the workspace's lock; so it
+/// refuses itself if somebody else has taken a number since.
+pub(super) async fn begin(
+    on: &mut On<'_>,
+    start: &TurnStartParams,
+    lease: &Lease,
+    actor: &TurnActor,
+    max_running: u64,
+) -> Result<Option<Turn>, StoreError> {
+    const INSERT: &str = insert_turn!(
+        ", taken, (SELECT seq FROM workspace WHERE id = $2) seen",
+        " AND taken.seq = seen.seq + 1"
+    );
+    let (id, now, mut told) = (TurnId::new(), on.now(), Told::new());
+    let turn = TurnInLog {
+        workspace_id: start.workspace_id.clone(),
+        thread_id: told.thread_id.clone(),
+        turn_id: id.clone(),
+        parent_turn_id: actor.parent_turn_id.clone(),
+    };
+    told.turn_changed(turn, TurnStatus::Running)?;
+    let values = new_turn(&id, start, lease, actor, now, max_running);
+    let change = AtOnce {
+        workspace_id: &start.workspace_id,
+        now,
+        turn: Statement { sql: INSERT.into(), values },
+        certain: Vec::new(),
+        others: Vec::new(),
+        told: &told,
+        told_by: ToldBy::Actor(actor.name.as_deref()),
+    };
+    change.run(on).await
+}
+
+/// Ends a turn that its owner runs, in one statement.
+pub(super) async fn end(
+    on: &mut On<'_>,
+    (workspace_id, turn_id, owner): (&WorkspaceId, &TurnId, &str),
+    ending: &EndTurn,
+    items: &NewItems,
+    actor: Option<&str>,
+) -> Result<Option<Turn>, StoreError> {
+    let (now, mut told) = (on.now(), Told::new());
+    let turn = TurnInLog {
+        workspace_id: workspace_id.clone(),
+        thread_id: told.thread_id.clone(),
+        turn_id: turn_id.clone(),
+        parent_turn_id: None,
+    };
+    for event in &ending.finish.events {
+        log_event(&mut told, turn.clone(), event.clone())?;
+    }
+    let status = ending.finish.end.status();
+    told.turn_changed(turn, status)?;
+    let word = enum_str(status);
+    let guard = EndGuard::Owner(owner.to_owned());
+    let mut certain = Vec::new();
+    if let (Some((_, expected)), Some(text)) = (ending.finish.end.session(), &ending.session) {
+        certain.push(session::write_of_subject(workspace_id, text, *expected, now));
+    }
+    let mut others = turn_item::inserts(workspace_id, turn_id, items, now);
+    if let (TurnStatus::Completed, Some(names)) = (status, &ending.requested_tools) {
+        others.push(requested_tools::write_of_subject(workspace_id, names, now));
+    }
+    let values = ending.values(&word, &ending.usage, now, (workspace_id, turn_id), &guard);
+    let change = AtOnce {
+        workspace_id,
+        now,
+        turn: Statement { sql: end_turn!(" AND (SELECT seq FROM taken) > 0").into(), values },
+        certain,
+        others,
+        told: &told,
+        told_by: ToldBy::Actor(actor),
+    };
+    change.run(on).await
+}
