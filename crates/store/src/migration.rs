@@ -128,6 +128,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: include_str!("migration/m0019_announcements.postgres.sql"),
     },
+    Migration {
+        name: "m0020_tree",
+        both: include_str!("migration/m0020_tree.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

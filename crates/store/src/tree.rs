@@ -17,8 +17,9 @@ const FOLDERS: &str = "SELECT id, parent_folder_id, name, created_at, updated_at
 const THREADS: &str =
     "SELECT id, title, mode, created_at, updated_at, parent_thread_id, parent_turn_id FROM thread
     WHERE workspace_id = $1 AND archived_at IS NULL ORDER BY id";
-const PLACEMENTS: &str = "SELECT p.thread_id, p.folder_id FROM thread_placement p
-    JOIN thread t ON p.thread_id = t.id WHERE p.workspace_id = $1 AND t.archived_at IS NULL ORDER BY p.thread_id";
+// Archived threads are few, so what is not wanted is looked for, and nothing is looked up for what is.
+const PLACEMENTS: &str = "SELECT thread_id, folder_id FROM thread_placement WHERE workspace_id = $1
+    AND thread_id NOT IN (SELECT id FROM thread WHERE workspace_id = $1 AND archived_at > 0) ORDER BY thread_id";
 const DOCUMENTS: &str = "SELECT id, folder_id, status, content_sha256, version, char_count, updated_at
     FROM thread_agents_doc WHERE workspace_id = $1 AND status IN ('draft', 'active') ORDER BY id";
 
@@ -76,11 +77,12 @@ impl Store {
     /// The threads of one folder, or of the root, a page at a time.
     pub fn threads_in(&self, page: ThreadListParams) -> BoxFuture<'_, Result<ThreadListResult, StoreError>> {
         Box::pin(async move {
+            // From the folder's placements, which are in order, and not from all threads of the workspace.
             const OF_FOLDER: &str =
                 "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
-            t.parent_turn_id FROM thread_placement p JOIN thread t ON t.id = p.thread_id
-            WHERE p.folder_id = $2 AND t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $3
-            ORDER BY t.id LIMIT $4";
+            t.parent_turn_id FROM thread_placement p CROSS JOIN thread t
+            WHERE p.folder_id = $2 AND p.thread_id > $3 AND t.id = p.thread_id
+            AND t.workspace_id = $1 AND t.archived_at IS NULL ORDER BY p.thread_id LIMIT $4";
             const OF_ROOT: &str =
                 "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
             t.parent_turn_id FROM thread t
@@ -216,15 +218,17 @@ async fn threads_in(
     );
     let mut rows = on.all(placed, values![workspace_id, place, depth(part), shown], read).await?;
     if place.is_none() {
+        // Those of the root may be all there are, of which few are shown: an index counts them, and finds the first.
         let loose = format!(
-            "SELECT {SUMMARY}, place, number, total FROM (
-                SELECT {SUMMARY}, place, {NUMBERED} FROM (
-                    SELECT {OF_THREAD}, CAST(NULL AS TEXT) AS place
-                    FROM thread t WHERE t.workspace_id = $1 AND t.archived_at IS NULL
-                    AND t.is_placed = 0) AS threads) AS numbered
-            WHERE number <= $2 ORDER BY id"
+            "SELECT {OF_THREAD}, CAST(NULL AS TEXT), CAST(1 AS BIGINT),
+                (SELECT count(*) FROM thread c WHERE c.workspace_id = $1 AND c.archived_at IS NULL AND c.is_placed = 0)
+            FROM thread t WHERE t.workspace_id = $1 AND t.archived_at IS NULL AND t.is_placed = 0
+            ORDER BY t.id LIMIT $2"
         );
-        rows.extend(on.all(loose, values![workspace_id, shown], read).await?);
+        let of_root = on.all(loose, values![workspace_id, shown], read).await?;
+        let numbered =
+            (1..).zip(of_root).map(|(number, (thread, place, _, total))| (thread, place, number, total));
+        rows.extend(numbered);
         rows.sort_by(|(a, ..), (b, ..)| a.id.cmp(&b.id));
     }
     let (mut threads, mut placements) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));

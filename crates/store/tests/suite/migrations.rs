@@ -195,7 +195,7 @@ fn what_the_version_before_wrote_can_be_read(engine: Engine) {
         let tools = ["m0014_requested_tools"];
         let memory = ["m0015_memory", "m0016_memory_use", "m0017_jobs"];
         let delegation = ["m0018_delegation"];
-        let speed = ["m0019_announcements"];
+        let speed = ["m0019_announcements", "m0020_tree"];
         assert_eq!(applied, [&known[..], &later, &last, &tools, &memory, &delegation, &speed].concat());
         connection.close().await;
     });
