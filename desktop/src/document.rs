@@ -44,6 +44,8 @@ pub struct DocumentEditor {
     show_inherited: bool,
     find: FindBar,
     was_connected: bool,
+    /// Counts the times that answers were given up.
+    answers: u64,
     timer: Option<Task<()>>,
     _subscriptions: Vec<Subscription>,
 }
@@ -103,11 +105,12 @@ impl DocumentEditor {
             show_inherited: true,
             find: FindBar::new(window, cx),
             was_connected,
+            answers: 0,
             timer: None,
             _subscriptions: subscriptions,
         };
         if !was_connected {
-            this.editing.disconnected();
+            this.lose_answers();
         }
         this.load_inherited(cx);
         this.proceed(window, cx);
@@ -178,14 +181,14 @@ impl DocumentEditor {
                         self.editing.reconnected(cx.background_executor().now());
                         self.load_inherited(cx);
                     } else {
-                        self.editing.disconnected();
+                        self.lose_answers();
                     }
                     self.proceed(window, cx);
                 }
             }
             SessionEvent::Reload => {
                 // What is at the gateway has to be looked at again, as after a lost connection.
-                self.editing.disconnected();
+                self.lose_answers();
                 self.editing.reconnected(cx.background_executor().now());
                 self.load_inherited(cx);
                 self.proceed(window, cx);
@@ -206,6 +209,12 @@ impl DocumentEditor {
             }
             _ => {}
         }
+    }
+
+    /// Answers that are still to come are those of requests that `Editing` has given up.
+    fn lose_answers(&mut self) {
+        self.answers += 1;
+        self.editing.disconnected();
     }
 
     /// After every input: drafts are kept or forgotten, requests sent, the clock set, the text shown.
@@ -266,9 +275,13 @@ impl DocumentEditor {
             message: None,
         };
         let call = self.session.read(cx).gateway().call::<DocumentSave>(params);
+        let answers = self.answers;
         cx.spawn_in(window, async move |this, cx| {
             let answer = call.await;
             this.update_in(cx, |this, window, cx| {
+                if this.answers != answers {
+                    return;
+                }
                 let now = cx.background_executor().now();
                 match answer {
                     Ok(result) => this.editing.saved(&result.doc, now),
@@ -289,9 +302,13 @@ impl DocumentEditor {
         let params =
             DocumentScopeParams { workspace_id: self.workspace_id.clone(), folder_id: self.scope.clone() };
         let call = self.session.read(cx).gateway().call::<DocumentGet>(params);
+        let answers = self.answers;
         cx.spawn_in(window, async move |this, cx| {
             let answer = call.await;
             this.update_in(cx, |this, window, cx| {
+                if this.answers != answers {
+                    return;
+                }
                 let now = cx.background_executor().now();
                 match answer {
                     Ok(result) => this.editing.fetched(result.explicit.as_ref(), now),
@@ -307,6 +324,12 @@ impl DocumentEditor {
     fn save_now(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let now = cx.background_executor().now();
         self.editing.save(now);
+        self.proceed(window, cx);
+    }
+
+    fn retry(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+        let now = cx.background_executor().now();
+        self.editing.retry(now);
         self.proceed(window, cx);
     }
 

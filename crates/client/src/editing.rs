@@ -2,7 +2,8 @@
 //!
 //! Pure: it holds no connection, reads no clock and draws nothing. Whoever owns it feeds it what the user typed, what the
 //! gateway answered and announced, and what time it is; [`Editing::poll`] says what to send next. At most one request is
-//! under way, so answers cannot overtake each other.
+//! under way. [`Editing::disconnected`] gives up its answer: whoever owns this drops one that comes later all the same,
+//! because another request may be under way by then.
 //!
 //! Three texts matter: the *base* is what the gateway last confirmed and the user's text grew from, the *text* is what the
 //! user sees, and the *remote* is what the gateway has instead of the base. Nothing typed is lost: the text changes only by
@@ -161,7 +162,8 @@ pub struct Editing {
     /// A merge with marks was taken, and they may still be in the text.
     is_merging: bool,
     under_way: Option<UnderWay>,
-    /// A save whose answer was lost with the connection: it may have happened or not.
+    /// A save whose answer was lost: it may have happened or not, or still be about to. So it stays until a save is answered,
+    /// or its text turns up.
     unconfirmed: Option<String>,
     announced: Option<Announced>,
     due: Option<Due>,
@@ -307,6 +309,14 @@ impl Editing {
         }
     }
 
+    /// The user asks for another try of what failed. Unlike [`save`](Self::save) it leaves a text with marks of a merge alone.
+    pub fn retry(&mut self, now: Instant) {
+        self.problem = None;
+        if self.has_unsaved() {
+            self.due = Some(Due { at: now, reason: SaveReason::Manual });
+        }
+    }
+
     /// What to ask the gateway for now.
     pub fn poll(&mut self, now: Instant) -> Option<EditingRequest> {
         if self.is_offline || self.under_way.is_some() {
@@ -347,8 +357,10 @@ impl Editing {
 
     /// The gateway saved.
     pub fn saved(&mut self, document: &Document, now: Instant) {
-        let Some(UnderWay::Save { text }) = self.under_way.take() else { return };
+        let is_save = |under_way: &mut UnderWay| matches!(under_way, UnderWay::Save { .. });
+        let Some(UnderWay::Save { text }) = self.under_way.take_if(is_save) else { return };
         self.problem = None;
+        self.unconfirmed = None;
         self.base = Known::of(Some(document));
         if self.text == text {
             // The gateway may have normalised line ends; what the user has not touched since follows it.
@@ -389,7 +401,12 @@ impl Editing {
                 self.announced = Some(Announced::Anything);
                 Attempt::Fetch
             }
-            Some(UnderWay::Save { .. }) => {
+            Some(UnderWay::Save { text }) => {
+                if failure.is_outcome_unknown {
+                    // The next save would be a conflict with our own text if this one happened.
+                    self.unconfirmed = Some(text);
+                    self.announced = Some(Announced::Anything);
+                }
                 self.due.get_or_insert(Due { at: now, reason: SaveReason::Autosave });
                 Attempt::Save
             }
@@ -435,17 +452,19 @@ impl Editing {
 
     /// Holds what the gateway has against the base and the user's text.
     fn compare(&mut self, remote: Known, now: Instant) {
-        let unconfirmed = self.unconfirmed.take();
         let has_unsaved = self.has_unsaved();
-        if unconfirmed.is_some_and(|sent| remote.exists() && normalise(&sent) == remote.text) {
+        let is_sent = |sent: &mut String| remote.exists() && normalise(sent) == remote.text;
+        if self.unconfirmed.take_if(is_sent).is_some() {
             // The save whose answer was lost did happen; what was typed since grew from it.
             self.base = remote;
+            self.problem = None;
             self.remote = None;
         } else if !has_unsaved || normalise(&self.text) == remote.text && remote.exists() {
             self.replace_text(remote.text.clone());
             self.base = remote;
             self.remote = None;
             self.is_merging = false;
+            self.unconfirmed = None;
         } else if remote.text == self.base.text && remote.exists() == self.base.exists() {
             self.base = remote;
             self.remote = None;

@@ -11,6 +11,8 @@ pub struct Failure {
     pub message: String,
     /// Whether another try may succeed without anybody doing anything.
     pub is_transient: bool,
+    /// Whether what was asked for may have been done all the same.
+    pub is_outcome_unknown: bool,
 }
 
 impl From<&ClientError> for Failure {
@@ -19,7 +21,11 @@ impl From<&ClientError> for Failure {
             ClientError::Refused(error) => error.data.as_ref().and_then(|data| data.hint.as_deref()),
             _ => None,
         };
-        Self { message: with_hint(error.to_string(), hint), is_transient: error.is_transient() }
+        Self {
+            message: with_hint(error.to_string(), hint),
+            is_transient: error.is_transient(),
+            is_outcome_unknown: matches!(error, ClientError::Lost),
+        }
     }
 }
 
@@ -35,6 +41,7 @@ mod tests {
         let error = ErrorObject::with(ErrorKind::Forbidden, "no", |data| data.hint = Some("ask".to_owned()));
         let failure = Failure::from(&ClientError::Refused(error));
         assert_eq!((failure.message.as_str(), failure.is_transient), ("no\nhint: ask", false));
-        assert!(Failure::from(&ClientError::Lost).is_transient);
+        let lost = Failure::from(&ClientError::Lost);
+        assert!(lost.is_transient && lost.is_outcome_unknown);
     }
 }

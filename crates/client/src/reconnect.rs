@@ -246,7 +246,7 @@ impl Connection {
         if self.connected_at.take().is_some_and(|since| now.duration_since(since) >= backoff::LONGEST_PAUSE) {
             self.failures = 0;
         }
-        self.give_up(Failure { message: message.into(), is_transient: true }, now);
+        self.give_up(Failure { message: message.into(), is_transient: true, is_outcome_unknown: false }, now);
     }
 
     fn give_up(&mut self, failure: Failure, now: Instant) {

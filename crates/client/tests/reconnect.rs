@@ -17,7 +17,7 @@ fn instance(name: &str) -> InstanceId {
 }
 
 fn failure(is_transient: bool) -> Failure {
-    Failure { message: "no".to_owned(), is_transient }
+    Failure { message: "no".to_owned(), is_transient, is_outcome_unknown: false }
 }
 
 /// A connection that was just made.

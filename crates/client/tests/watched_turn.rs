@@ -209,11 +209,17 @@ fn failures_are_tried_again_or_shown() {
     let now = Instant::now();
     let mut turn = WatchedTurn::new("t".parse().unwrap());
     turn.poll(now).unwrap();
-    turn.request_failed(Failure { message: "busy".to_owned(), is_transient: true }, now);
+    turn.request_failed(
+        Failure { message: "busy".to_owned(), is_transient: true, is_outcome_unknown: false },
+        now,
+    );
     assert_eq!((turn.problem(), turn.clone().poll(now)), (Some("busy"), None));
     let later = turn.wake_at().unwrap();
     assert_eq!(turn.poll(later), Some(TurnRequest::Watch));
-    turn.request_failed(Failure { message: "no such turn".to_owned(), is_transient: false }, later);
+    turn.request_failed(
+        Failure { message: "no such turn".to_owned(), is_transient: false, is_outcome_unknown: false },
+        later,
+    );
     assert_eq!((turn.wake_at(), turn.clone().poll(later)), (None, None));
     turn.disconnected();
     turn.reconnected();

@@ -68,7 +68,7 @@ impl DocumentEditor {
                         .xsmall()
                         .outline()
                         .label(words::RETRY)
-                        .on_click(cx.listener(|this, _, window, cx| this.save_now(window, cx))),
+                        .on_click(cx.listener(|this, _, window, cx| this.retry(window, cx))),
                 )
             })
             .when_some(self.draft_problem.clone(), |this, problem| {

@@ -24,11 +24,10 @@ impl Editing {
         Some(given_up)
     }
 
-    /// Ends a conflict with the user's text, which replaces what the gateway has.
+    /// Ends a conflict with the user's text, which replaces what the gateway has, once no marks of a merge are in it.
     pub fn overwrite_remote(&mut self, now: Instant) {
         if let Some(remote) = self.remote.take() {
             self.base = remote;
-            self.is_merging = false;
             self.due = Some(Due { at: now, reason: SaveReason::Manual });
         }
     }
@@ -37,7 +36,8 @@ impl Editing {
     pub fn take_merge(&mut self, now: Instant) {
         let (Some(merged), Some(remote)) = (self.merged(), self.remote.take()) else { return };
         self.base = remote;
-        self.is_merging = matches!(merged, Merged::Marked(_));
+        // A clean merge leaves the marks of one before it in the text.
+        self.is_merging |= matches!(merged, Merged::Marked(_));
         let (Merged::Clean(text) | Merged::Marked(text)) = merged;
         self.replace_text(text);
         self.due = self.has_unsaved().then_some(Due { at: now, reason: SaveReason::Manual });

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use client::{AUTOSAVE_AFTER, Editing, EditingRequest, EditingStatus, Merged};
+use client::{AUTOSAVE_AFTER, Editing, EditingRequest, EditingStatus, Failure, Merged};
 use protocol::{Document, Version};
 
 use crate::model::document;
@@ -163,4 +163,52 @@ fn a_change_announced_while_the_document_is_fetched_is_fetched_again() {
     assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
     editing.fetched(Some(&document(5, "c")), start);
     assert_eq!((editing.poll(start), editing.text()), (None, "c"));
+}
+
+#[test]
+fn a_clean_merge_does_not_save_the_marks_of_one_before_it() {
+    let (mut editing, now) = conflict("A\nb\nc\nd\ne\n", Some(&document(4, "a, too\nb\nc\nd\ne\n")));
+    editing.take_merge(now);
+    assert_eq!(editing.status(), EditingStatus::Unmerged);
+    // Somebody saves elsewhere in the document.
+    let theirs = document(5, "a, too\nb\nc\nd\nE\n");
+    editing.remote_changed(Some(&theirs.summary()));
+    editing.poll(now).unwrap();
+    editing.fetched(Some(&theirs), now);
+    assert!(matches!(editing.merged(), Some(Merged::Clean(_))), "{:?}", editing.merged());
+    editing.take_merge(now);
+    assert_eq!((editing.status(), editing.poll(now)), (EditingStatus::Unmerged, None));
+    // Another try of something that failed is not the wish to save them either, and neither is overwriting.
+    editing.retry(now);
+    assert_eq!(editing.poll(now), None);
+    editing.edit("A\nb\nc\nd\nE\n", now);
+    editing.retry(now);
+    assert_eq!(next_save(&mut editing, now), Some(("A\nb\nc\nd\nE\n".to_owned(), Version(5))));
+}
+
+#[test]
+fn a_save_whose_answer_was_lost_is_no_conflict_with_oneself() {
+    for comes_late in [false, true] {
+        let now = Instant::now();
+        let mut editing = Editing::new(Some(&document(3, "a")));
+        editing.edit("b", now);
+        editing.save(now);
+        editing.poll(now).unwrap();
+        let lost = Failure { message: "lost".to_owned(), is_transient: true, is_outcome_unknown: true };
+        editing.failed(lost, now);
+        editing.edit("b and more", now);
+        assert_eq!(editing.poll(now), Some(EditingRequest::Fetch), "first it is asked what is there");
+        if comes_late {
+            // It is committed only after this answer.
+            editing.fetched(Some(&document(3, "a")), now);
+            editing.retry(now);
+            editing.poll(now).unwrap();
+            editing.conflicted(Some(&document(4, "b")), now);
+        } else {
+            editing.fetched(Some(&document(4, "b")), now);
+        }
+        assert_eq!((editing.status(), editing.version()), (EditingStatus::Unsaved, Version(4)));
+        editing.retry(now);
+        assert_eq!(next_save(&mut editing, now), Some(("b and more".to_owned(), Version(4))));
+    }
 }

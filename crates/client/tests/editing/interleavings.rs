@@ -186,7 +186,10 @@ impl World {
             Some(Answered::Conflict(current)) => editor.editing.conflicted(current.as_deref(), now),
             Some(Answered::Fetched(document)) => editor.editing.fetched(document.as_ref(), now),
             Some(Answered::Failed(is_transient)) => {
-                editor.editing.failed(Failure { message: "no".to_owned(), is_transient }, now);
+                editor.editing.failed(
+                    Failure { message: "no".to_owned(), is_transient, is_outcome_unknown: false },
+                    now,
+                );
             }
             None => {}
         }

@@ -15,7 +15,7 @@ fn save(content: &str, expected_version: u64, reason: SaveReason) -> Option<Edit
 }
 
 fn failure(is_transient: bool) -> Failure {
-    Failure { message: "no".to_owned(), is_transient }
+    Failure { message: "no".to_owned(), is_transient, is_outcome_unknown: false }
 }
 
 #[test]
