@@ -106,8 +106,6 @@ fn decoded(text: &str) -> Option<OsString> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "an address that cannot be read fails its test")]
-
     use super::*;
 
     #[test]

@@ -213,8 +213,8 @@ fn directory(workspace: &Workspace, path: Option<&Path>) -> Result<Option<String
         return path.map(text).transpose();
     };
     let path = normalise(path, Path::new(root));
-    let inside = path.ancestors().take_while(|above| above.starts_with(root));
-    let nearest = inside.into_iter().find(|above| above.is_dir()).unwrap_or(&path);
+    let mut inside = path.ancestors().take_while(|above| above.starts_with(root));
+    let nearest = inside.find(|above| above.is_dir()).unwrap_or(&path);
     text(nearest).map(Some)
 }
 
