@@ -25,7 +25,8 @@ const CHECKS: &[Check] = &[
         name: "formatting",
         run: |_| {
             run_command(cargo().args(["fmt", "--all", "--check"]))?;
-            // Not a member of the workspace.
+            // Not members of the workspace.
+            run_command(cargo().args(["fmt", "--manifest-path", "desktop/Cargo.toml", "--check"]))?;
             passed(run_command(cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])))
         },
     },

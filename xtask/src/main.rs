@@ -10,6 +10,7 @@ mod bench;
 mod book;
 mod check;
 mod deny;
+mod desktop;
 mod dist;
 mod failure;
 mod fuzz;
@@ -51,6 +52,9 @@ struct Arguments {
 enum Task {
     /// Run all tests on both databases; installs or names what is missing
     Test {
+        /// Test the native application instead, in windows without a screen
+        #[arg(long)]
+        desktop: bool,
         /// Passed on to nextest (or `cargo test`), such as a part of a test's name; doc tests run only without
         #[arg(last = true)]
         arguments: Vec<OsString>,
@@ -132,6 +136,8 @@ enum Task {
         #[arg(long, value_name = "FILE", conflicts_with = "profile")]
         program: Option<PathBuf>,
     },
+    /// Draw the pictures of the native application in the docs anew
+    Pictures,
     /// Make a site of the pages with mdBook, and look at its links
     Book,
     /// Build the command from nothing and print what that cost and how large it is; takes minutes
@@ -147,7 +153,8 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
-        Task::Test { arguments } => test::run(&arguments),
+        Task::Test { desktop: true, arguments } => desktop::run(root(), &arguments),
+        Task::Test { desktop: false, arguments } => test::run(&arguments),
         Task::Bench { name, arguments } => bench::run(&name, &arguments),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Simulate { turns, seed } => simulate::run(turns, seed),
@@ -163,6 +170,7 @@ fn main() -> ExitCode {
         Task::Gate { record: false } => gate::run(root(), Gate::Check),
         Task::Dist { program: Some(program), .. } => dist::run(root(), Program::Built(program)),
         Task::Dist { profile, program: None } => dist::run(root(), Program::Install { profile }),
+        Task::Pictures => desktop::draw_pictures(root()),
         Task::Book => book::run(root()),
         Task::Size { profile } => size::run(&profile),
         Task::Check => check::run(root()),

@@ -26,6 +26,10 @@ enum Found {
     Command(&'static [&'static str]),
     /// The command is on `PATH`, or in `bin` of one of this directory's versions.
     CommandOrVersion { command: &'static str, versions: &'static str },
+    /// pkg-config knows it.
+    Library(&'static str),
+    /// A file in one of these directories has this in its name.
+    File { directories: &'static [&'static str], part: &'static str },
 }
 
 /// Where it comes from.
@@ -127,6 +131,65 @@ const OF_FUZZING: &[Prerequisite] = &[Prerequisite {
     necessity: Necessity::Required,
 }];
 
+/// Where fonts are, one folder for each family.
+const FONTS: &[&str] = &["/usr/share/fonts/truetype", "/usr/share/fonts/opentype"];
+
+/// For the native application: its libraries, a graphics driver that needs no card, fonts, and a screen in memory.
+const OF_DESKTOP: &[Prerequisite] = &[
+    of_desktop("pkg-config", "finding libraries", Found::Command(&["pkg-config"]), "pkg-config"),
+    of_desktop("XCB", "windows on X11", Found::Library("xcb"), "libxcb1-dev"),
+    of_desktop("xkbcommon", "the keyboard", Found::Library("xkbcommon"), "libxkbcommon-dev"),
+    of_desktop(
+        "xkbcommon-x11",
+        "the keyboard on X11",
+        Found::Library("xkbcommon-x11"),
+        "libxkbcommon-x11-dev",
+    ),
+    of_desktop("fontconfig", "finding fonts", Found::Library("fontconfig"), "libfontconfig-dev"),
+    of_desktop("FreeType", "drawing text", Found::Library("freetype2"), "libfreetype-dev"),
+    of_desktop("Wayland", "windows on Wayland", Found::Library("wayland-client"), "libwayland-dev"),
+    of_desktop(
+        "a Vulkan loader",
+        "drawing windows",
+        Found::File {
+            directories: &[
+                "/usr/lib/x86_64-linux-gnu",
+                "/usr/lib/aarch64-linux-gnu",
+                "/usr/lib64",
+                "/usr/lib",
+            ],
+            part: "libvulkan.so.1",
+        },
+        "libvulkan1",
+    ),
+    of_desktop(
+        "a Vulkan driver",
+        "drawing windows without a graphics card",
+        Found::File { directories: &["/usr/share/vulkan/icd.d"], part: ".json" },
+        "mesa-vulkan-drivers",
+    ),
+    of_desktop("a font", "text", Found::File { directories: FONTS, part: "dejavu" }, "fonts-dejavu"),
+    of_desktop(
+        "a font of Chinese, Japanese and Korean",
+        "text in those scripts",
+        Found::File { directories: FONTS, part: "noto" },
+        "fonts-noto-cjk",
+    ),
+    of_desktop("Xvfb", "real windows without a screen", Found::Command(&["Xvfb"]), "xvfb"),
+    of_desktop("xdotool", "typing into real windows", Found::Command(&["xdotool"]), "xdotool"),
+    of_desktop("xclip", "reading what real windows show", Found::Command(&["xclip"]), "xclip"),
+];
+
+const fn of_desktop(
+    name: &'static str,
+    needed_for: &'static str,
+    found_as: Found,
+    package: &'static str,
+) -> Prerequisite {
+    let comes_with = Source::DebianPackage(package);
+    Prerequisite { name, needed_for, found_as, comes_with, necessity: Necessity::Required }
+}
+
 /// Makes sure that the tests have what they need: installs it where that is wanted, else says how to get it.
 pub(crate) fn ensure() -> Result<()> {
     ensure_all(PREREQUISITES)
@@ -135,6 +198,11 @@ pub(crate) fn ensure() -> Result<()> {
 /// The same for the fuzz targets.
 pub(crate) fn ensure_for_fuzzing() -> Result<()> {
     ensure_all(OF_FUZZING)
+}
+
+/// The same for the native application.
+pub(crate) fn ensure_for_desktop() -> Result<()> {
+    ensure_all(OF_DESKTOP)
 }
 
 fn ensure_all(prerequisites: &'static [Prerequisite]) -> Result<()> {
@@ -210,6 +278,13 @@ impl Prerequisite {
             Found::CommandOrVersion { command, versions } => {
                 find_on_path(command).is_some() || has_version(Path::new(versions), command)
             }
+            Found::Library(name) => {
+                let asked = Command::new("pkg-config").args(["--exists", name]).status();
+                asked.is_ok_and(|status| status.success())
+            }
+            Found::File { directories, part } => {
+                directories.iter().any(|directory| has_file(directory, part))
+            }
         }
     }
 
@@ -225,6 +300,12 @@ impl Prerequisite {
 fn has_version(directory: &Path, command: &str) -> bool {
     let Ok(versions) = fs::read_dir(directory) else { return false };
     versions.flatten().any(|version| is_executable(&version.path().join("bin").join(command)))
+}
+
+/// Whether something in a directory has this in its name.
+fn has_file(directory: &str, part: &str) -> bool {
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| entry.file_name().to_string_lossy().contains(part))
 }
 
 /// Debian's installer, where this program may use it.
@@ -285,7 +366,7 @@ mod tests {
 
     #[test]
     fn everything_required_can_be_installed_with_one_command() {
-        for prerequisite in PREREQUISITES.iter().chain(OF_FUZZING) {
+        for prerequisite in PREREQUISITES.iter().chain(OF_FUZZING).chain(OF_DESKTOP) {
             if matches!(prerequisite.necessity, Necessity::Required) {
                 assert!(prerequisite.debian_package().is_some(), "{}", prerequisite.name);
             }

@@ -123,7 +123,7 @@ const SYNCHRONOUS: &[&str] = &[
 const ASYNC_RUNTIME: &str = "tokio";
 
 /// Directories whose Rust files are ours.
-const SOURCES: &[&str] = &["crates", "examples", "fuzz", "xtask"];
+const SOURCES: &[&str] = &["crates", "desktop/src", "desktop/tests", "examples", "fuzz", "xtask"];
 /// A file that is longer has more than one idea.
 const MAX_LINES: usize = 600;
 

@@ -57,6 +57,7 @@ pages! {
     concepts "docs/concepts.md"
     configuration "docs/configuration.md"
     delegation "docs/delegation.md"
+    desktop "docs/desktop.md"
     files "docs/files.md"
     guide "docs/guide.md"
     how_to "docs/how-to.md"
