@@ -48,7 +48,8 @@ impl Tool {
         print_status(format!("installing {} into {}", self.name, tools.display()));
         let build = tools.join("build");
         let mut command = cargo();
-        // Unoptimised, because it is built for longer than it runs.
+        // Unoptimised and without debug information, because it is built for longer than it runs.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0");
         command.args(["install", "--locked", "--debug", "--root"]).arg(tools).arg("--target-dir").arg(&build);
         command.args(self.how).args(["--version", self.version, self.name]);
         run_at_most(&mut command, INSTALL_TIME)?;
