@@ -1,0 +1,125 @@
+//! The `foreword` command: parse, call, print.
+//!
+//! A library of one function, so that it is compiled while the crates that it uses still are; a program would wait for them.
+
+mod arguments;
+mod command;
+mod completion;
+mod config;
+mod confirm;
+mod context;
+mod editor;
+mod expiry;
+mod failure;
+mod files;
+mod output;
+mod place;
+mod progress;
+mod proxy;
+mod signals;
+mod terminal;
+mod words;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::FromArgMatches as _;
+use tracing_subscriber::EnvFilter;
+
+use crate::arguments::{Arguments, Command, command_line};
+use crate::config::variable::LOG_VARIABLE;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::output::Output;
+
+/// Runs the command with the arguments of this process.
+pub fn main() -> ExitCode {
+    // Before there is a second thread, or a line of any log.
+    if let Some(exit) = sandbox::run_if_asked() {
+        return exit;
+    }
+    completion::answer_if_asked();
+    // Whatever the matches hold, clap has checked it against the same definition.
+    let matches = command_line().try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && is_hook(std::env::args_os()) => {
+            let _ = error.print();
+            return Exit::CheckFailed.into();
+        }
+        Err(error) => error.exit(),
+    };
+    let is_hook = matches!(arguments.command, Command::Hook(_));
+    arguments.globals.color.apply();
+    let output = Output::new(arguments.globals.format);
+    match run(arguments, output) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output.failure(&failure);
+            // An agent takes any other code for more than a hook that cannot run.
+            if is_hook { Exit::CheckFailed.into() } else { failure.exit.into() }
+        }
+    }
+}
+
+/// Whether a command line that clap does not take asks for `foreword hook`.
+fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
+    const WITH_VALUE: &[&str] = &["--config", "--home", "--data", "--format", "--color"];
+    let mut words = words.skip(1);
+    while let Some(word) = words.next() {
+        if WITH_VALUE.iter().any(|flag| word == *flag) {
+            words.next();
+        } else if !word.to_string_lossy().starts_with('-') {
+            return word == "hook";
+        }
+    }
+    false
+}
+
+fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
+    start_log(arguments.globals.verbose, output);
+    let context = match Context::new(&arguments, output) {
+        // What is wrong with the configuration is what it was asked.
+        Err(failure) if !matches!(arguments.command, Command::Doctor) => return Err(failure),
+        context => context,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::caused_by(Exit::Failed, "could not start", error))?;
+    let exit = runtime.block_on(async {
+        match context {
+            Ok(context) => command::run(arguments.command, context).await,
+            Err(failure) => {
+                let directories = context::find_directories(&arguments.globals).ok();
+                command::doctor::without_configuration(output, directories.as_ref(), &failure).await
+            }
+        }
+    });
+    // A read of standard input that never ends must not keep the command alive.
+    runtime.shutdown_background();
+    exit
+}
+
+/// The log goes to standard error: warnings, with `-v` more, or what `FOREWORD_LOG` says.
+fn start_log(verbose: u8, output: Output) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let default = || EnvFilter::new(format!("{level},sqlx=warn"));
+    let filter = match std::env::var(LOG_VARIABLE) {
+        Ok(wanted) if !wanted.is_empty() => EnvFilter::try_new(&wanted).unwrap_or_else(|error| {
+            let message = format!("environment variable `{LOG_VARIABLE}` has no effect: {error}");
+            output.warning(&message, Some("give a level, such as `info`, or `gateway=debug`"));
+            default()
+        }),
+        _ => default(),
+    };
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never)
+        .try_init();
+}
