@@ -120,8 +120,7 @@ impl Store {
                 Some(document) => {
                     let scope = Scope::folder(write.workspace_id.clone(), folder_id);
                     let text = Text::new(&document.content)?;
-                    let saved = write.put(&scope, None, text, None, &RevisionReason::Restore.into()).await?;
-                    Some(saved.document)
+                    Some(write.put(&scope, None, text, None, &RevisionReason::Restore.into()).await?)
                 }
                 None => None,
             };

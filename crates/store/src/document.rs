@@ -48,15 +48,6 @@ pub(crate) fn read_document(mut row: Columns<'_>) -> Result<Document, StoreError
     })
 }
 
-/// What a save led to. A client is told of warnings besides, which the gateway's settings decide, and not of `changed`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
-    /// The document as it now is.
-    pub document: Document,
-    /// Whether anything changed; identical text changes nothing.
-    pub changed: bool,
-}
-
 /// A scope's own document, and the one effective there.
 type OwnAndEffective = (Option<Document>, Option<ResolvedDocument>);
 
@@ -78,12 +69,12 @@ impl Store {
         })
     }
 
-    /// Saves a scope's document.
+    /// Saves a scope's document, and answers with it as it now is: identical text changes nothing.
     pub fn save_document<'a>(
         &'a self,
         save: DocumentSaveParams,
         actor: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Saved, StoreError>> {
+    ) -> BoxFuture<'a, Result<Document, StoreError>> {
         Box::pin(async move {
             let text = Text::new(&save.content)?;
             let DocumentSaveParams {
@@ -110,7 +101,7 @@ impl Store {
         &'a self,
         restore: DocumentRestoreParams,
         actor: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Saved, StoreError>> {
+    ) -> BoxFuture<'a, Result<Document, StoreError>> {
         Box::pin(async move {
             let DocumentRestoreParams { workspace_id, folder_id, version, expected_version, message } =
                 restore;
@@ -187,7 +178,7 @@ impl Store {
         expected: Option<Version>,
         cause: &Cause,
         actor: Option<&str>,
-    ) -> Result<Option<Saved>, StoreError> {
+    ) -> Result<Option<Document>, StoreError> {
         let read = scope.clone();
         let live = self.read(async move |on: &mut On<'_>| match &read.folder_id {
             None => find_live(on, &read).await,
@@ -198,7 +189,7 @@ impl Store {
         });
         let Some(live) = live.await? else { return Ok(None) };
         if live.content_sha256 == text.sha256 {
-            return Ok(Some(Saved { document: live, changed: false }));
+            return Ok(Some(live));
         }
         check_version(expected, Some(&live))?;
         if live.status != text.status {
@@ -249,7 +240,7 @@ impl Store {
             };
             let workspace_id = document.workspace_id.clone();
             on.wake(Wake::Logged(Arc::new(LoggedChanges { workspace_id, changes: vec![change] })));
-            Ok(Some(Saved { document, changed: true }))
+            Ok(Some(document))
         })
         .await
     }
@@ -374,11 +365,11 @@ impl WorkspaceWrite<'_, '_> {
         text: Text,
         expected: Option<Version>,
         cause: &Cause,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<Document, StoreError> {
         if let Some(document) = &live
             && document.content_sha256 == text.sha256
         {
-            return Ok(Saved { document: document.clone(), changed: false });
+            return Ok(document.clone());
         }
         check_version(expected, live.as_ref())?;
         let status_before = live.as_ref().map(|document| document.status);
@@ -393,7 +384,7 @@ impl WorkspaceWrite<'_, '_> {
         if status_before != Some(document.status) {
             self.tree_changed(TreeChange::AgentsDoc, scope.folder_id.clone(), None)?;
         }
-        Ok(Saved { document, changed: true })
+        Ok(document)
     }
 
     async fn insert(&mut self, scope: &Scope, text: Text) -> Result<Document, StoreError> {

@@ -73,7 +73,6 @@ pub use counter::Statements;
 pub use database::{Database, InvalidDatabase, Store};
 pub use delegation::NewChildThread;
 pub use deleted_folder::RestoredFolder;
-pub use document::Saved;
 pub use error::{Cause, StoreError};
 pub use job::{ClaimedJob, JobFailure, JobRetries, NewJob};
 pub use lease::{Lease, TurnHold};

@@ -27,10 +27,10 @@ pub(crate) async fn save(
     context: Context,
     params: DocumentSaveParams,
 ) -> Result<DocumentSaveResult, ErrorObject> {
-    let saved =
+    let doc =
         context.shared.store.save_document(params, Some(context.peer.author())).await.map_err(from_store)?;
     let carried = context.shared.settings.agent.prompt.budgets.agents_md;
-    Ok(DocumentSaveResult { warnings: warnings(&saved.document, carried), doc: saved.document })
+    Ok(DocumentSaveResult { warnings: warnings(&doc, carried), doc })
 }
 
 pub(crate) async fn archive(
@@ -88,8 +88,8 @@ pub(crate) async fn restore(
     context: Context,
     params: DocumentRestoreParams,
 ) -> Result<DocumentRestoreResult, ErrorObject> {
-    let saved = context.shared.store.restore_document(params, context.actor()).await.map_err(from_store)?;
-    Ok(DocumentRestoreResult { doc: saved.document })
+    let doc = context.shared.store.restore_document(params, context.actor()).await.map_err(from_store)?;
+    Ok(DocumentRestoreResult { doc })
 }
 
 /// What somebody who saved this should know.

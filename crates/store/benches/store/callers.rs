@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use measure::{Effort, Samples, Table, show_count, show_ratio, show_time};
+use protocol::Version;
 use store::{Scope, Store};
 use workload::ACTOR;
 
@@ -95,11 +96,12 @@ async fn many(store: &Store, scopes: &[Scope], time: Duration) -> anyhow::Result
     for scope in scopes {
         let (store, scope) = (store.clone(), scope.clone());
         callers.spawn(async move {
-            let mut times = Vec::new();
+            let (mut times, mut newest) = (Vec::new(), Version(0));
             while begun.elapsed() < time {
                 let save = Instant::now();
                 let text = workload::save(scope.clone(), begun.elapsed().as_nanos() as u64 | 1);
-                anyhow::ensure!(store.save_document(text, Some(ACTOR)).await?.changed);
+                let saved = store.save_document(text, Some(ACTOR)).await?;
+                anyhow::ensure!(std::mem::replace(&mut newest, saved.version) < saved.version);
                 times.push(save.elapsed());
             }
             Ok(times)

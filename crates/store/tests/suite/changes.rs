@@ -111,7 +111,7 @@ both_databases!(a_restore_is_told_like_a_save, async |given| {
     let seq = given.seq().await;
     let restored = given.store.restore_document(older(&given.root(), Version(1)), None).await.unwrap();
     let (change, _) = document_change(given, seq).await;
-    assert_eq!(change.summary, Some(restored.document.summary()));
+    assert_eq!(change.summary, Some(restored.summary()));
     assert!(change.effective_changed);
 });
 

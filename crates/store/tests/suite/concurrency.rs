@@ -13,7 +13,7 @@ use crate::params::text;
 
 async fn save_over(store: Store, scope: Scope, content: String, version: u64) -> Result<u64, StoreError> {
     let save = DocumentSaveParams { expected_version: Some(Version(version)), ..text(&scope, &content) };
-    store.save_document(save, None).await.map(|saved| saved.document.version.0)
+    store.save_document(save, None).await.map(|saved| saved.version.0)
 }
 
 both_databases!(of_two_writers_for_one_version_exactly_one_wins_a_thousand_times, async |given| {
@@ -108,7 +108,7 @@ async fn autosave(store: Store, scope: Scope, author: u64, saves: u64) -> Vec<(u
             };
             match store.save_document(save, None).await {
                 Ok(saved) => {
-                    version = saved.document.version.0;
+                    version = saved.version.0;
                     acknowledged.push((version, content));
                     break;
                 }

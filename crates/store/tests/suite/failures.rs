@@ -246,7 +246,7 @@ fn a_postgres_that_goes_away_and_comes_back_needs_no_reopening() {
 
         cluster.start_again().unwrap();
         let saved = store.save_document(text(&root, "after"), None).await.unwrap();
-        assert_eq!(saved.document.version, Version(2));
+        assert_eq!(saved.version, Version(2));
         heard(&mut wakes, &Wake::Everything).await;
         store.save_document(text(&root, "later"), None).await.unwrap();
         heard(&mut wakes, &Wake::Workspace(root.workspace_id.clone())).await;

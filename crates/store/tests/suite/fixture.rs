@@ -20,8 +20,8 @@ use protocol::{
 use serde_json::json;
 use sqlx::Connection as _;
 use store::{
-    BeginRound, Database, FinishTurn, Lease, PromptText, Saved, Scope, Store, StoreError, StoredItem,
-    ThreadContext, TurnEnd, TurnEvent,
+    BeginRound, Database, FinishTurn, Lease, PromptText, Scope, Store, StoreError, StoredItem, ThreadContext,
+    TurnEnd, TurnEvent,
 };
 use test_postgres::{TestDatabase, test_database};
 use tokio::runtime::Runtime;
@@ -265,7 +265,7 @@ impl Fixture {
 
     /// Saves whatever is there before.
     pub(crate) async fn save(&self, scope: &Scope, content: &str) -> Document {
-        self.store.save_document(text(scope, content), None).await.unwrap().document
+        self.store.save_document(text(scope, content), None).await.unwrap()
     }
 
     /// Saves only over one version.
@@ -274,7 +274,7 @@ impl Fixture {
         scope: &Scope,
         content: &str,
         version: u64,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<Document, StoreError> {
         let save = DocumentSaveParams { expected_version: Some(Version(version)), ..text(scope, content) };
         self.store.save_document(save, None).await
     }

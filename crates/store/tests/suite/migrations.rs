@@ -282,7 +282,7 @@ async fn assert_all_of_it(store: &Store) {
         expected_version: Some(Version(2)),
         ..crate::params::text(&root, "from now on")
     };
-    assert_eq!(store.save_document(save, None).await.unwrap().document.version, Version(3));
+    assert_eq!(store.save_document(save, None).await.unwrap().version, Version(3));
 }
 
 #[test]
