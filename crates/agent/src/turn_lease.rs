@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use protocol::{Timestamp, TurnId, WorkspaceId};
 use store::StoreError;
 use tokio::time::Instant;
-use tools::RunGate;
+use tools::{GateClosed, RunGate};
 
 use crate::preparation::Agent;
 use crate::turn::LEASE;
@@ -60,13 +60,13 @@ impl TurnLease {
 /// A gateway that was frozen wakes up in the middle of whatever it did: before it runs anything, it makes sure that
 /// nobody has ended the turn meanwhile.
 impl RunGate for TurnLease {
-    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+    fn check(&self) -> BoxFuture<'_, Result<(), GateClosed>> {
         Box::pin(async {
             let renewed = *self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
             if renewed.is_fresh() {
                 return Ok(());
             }
-            self.renew().await.map_err(|error| format!("the turn may have ended meanwhile: {error}"))
+            self.renew().await.map_err(|error| GateClosed(error.into()))
         })
     }
 }
@@ -125,7 +125,7 @@ mod tests {
             end_elsewhere(&lease).await;
             make_old(&mut lease.renewed.lock().unwrap());
             let refused = lease.check().await.unwrap_err();
-            assert!(refused.starts_with("the turn may have ended meanwhile: "), "{refused}");
+            assert!(refused.to_string().starts_with("the turn may have ended meanwhile: "), "{refused}");
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) struct Rank<'a> {
 
 /// An order of hooks, given as indices.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct HookOrder {
     /// All, one after another: the order of merging.
     pub(crate) sequence: Vec<usize>,
     /// Positions in the sequence, grouped by when they may run: none waits for another of its batch.
@@ -22,7 +22,7 @@ pub(crate) struct Order {
 /// Orders hooks: first what `edges` demand (each pair is "before, after"), then priority, highest first, then id.
 ///
 /// Fails with the hooks of a circle, of which each is before the next and the last is the first again.
-pub(crate) fn order(ranks: &[Rank<'_>], edges: &[(usize, usize)]) -> Result<Order, Vec<usize>> {
+pub(crate) fn order(ranks: &[Rank<'_>], edges: &[(usize, usize)]) -> Result<HookOrder, Vec<usize>> {
     let mut waiting = vec![0_usize; ranks.len()];
     let mut followers = vec![Vec::new(); ranks.len()];
     for &(before, after) in edges {
@@ -32,7 +32,7 @@ pub(crate) fn order(ranks: &[Rank<'_>], edges: &[(usize, usize)]) -> Result<Orde
     let key = |index: usize| (ranks[index].priority, Reverse(ranks[index].id), index);
     let mut ready: BinaryHeap<_> = (0..ranks.len()).filter(|&index| waiting[index] == 0).map(key).collect();
     let mut batch_of = vec![0_usize; ranks.len()];
-    let mut order = Order::default();
+    let mut order = HookOrder::default();
     while let Some((_, _, index)) = ready.pop() {
         let batch = batch_of[index];
         if order.batches.len() <= batch {

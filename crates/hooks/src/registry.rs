@@ -8,7 +8,7 @@ use protocol::hook::{Execution, FailurePolicy, Phase, Visibility};
 use strum::VariantArray as _;
 
 use crate::admission::{Admitted, admit};
-use crate::order::{Order, Rank, order};
+use crate::order::{HookOrder, Rank, order};
 use crate::{Capabilities, HookPackage, HookSubscription, MAX_TIMEOUT, RegistrationError};
 
 /// The longest id, in bytes.
@@ -160,10 +160,11 @@ fn plan(phase: Phase, all: &[Arc<RegisteredHook>]) -> Result<Plan, RegistrationE
         .iter()
         .map(|entry| Rank { priority: entry.subscription.priority, id: &entry.subscription.id })
         .collect();
-    let Order { sequence, batches } = order(&ranks, &edges).map_err(|circle| RegistrationError::Cycle {
-        phase,
-        cycle: circle.into_iter().map(|index| entries[index].subscription.id.clone()).collect(),
-    })?;
+    let HookOrder { sequence, batches } =
+        order(&ranks, &edges).map_err(|circle| RegistrationError::Cycle {
+            phase,
+            cycle: circle.into_iter().map(|index| entries[index].subscription.id.clone()).collect(),
+        })?;
     for (before, after) in edges {
         if entries[before].subscription.execution == Execution::Background {
             return Err(RegistrationError::AfterBackground {

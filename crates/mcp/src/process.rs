@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use protocol::SandboxLevel;
-use sandbox::{Directory, Ended, Guarded, HEARTBEAT, Limits, Probe, Program, Report, Request};
+use sandbox::{CommandRequest, Directory, Ended, Guarded, HEARTBEAT, Probe, Program, Report, ResourceLimits};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -180,7 +180,7 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
         Directory::look(path).map_err(|error| format!("its directory {}: {error}", path.display()))
     };
     let real = cwd.canonicalize().map_err(|error| format!("its directory {}: {error}", cwd.display()))?;
-    let request = Request {
+    let request = CommandRequest {
         level,
         root: at(&real)?,
         cwd: at(&real)?,
@@ -191,7 +191,7 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
         protected: Vec::new(),
         environment: environment(settings, secrets, level),
         text: command(settings, &input, &output),
-        limits: Limits { time: LONGEST, ..Limits::default() },
+        limits: ResourceLimits { time: LONGEST, ..ResourceLimits::default() },
     };
     let (guarded, printed) = Guarded::start(&ground.program, &request).map_err(|error| error.to_string())?;
     let report = guarded.report().map_err(failed)?;

@@ -18,7 +18,7 @@ pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules, session_end
     let minimum = rules.minimum_tokens as usize * BYTES_PER_TOKEN;
     let sizes = Sizes::of(body, session_end);
     // The most valuable first, for rules that allow fewer.
-    let places = [Place::Stable, Place::Session, Place::LastMessage, Place::Opening]
+    let places = [Breakpoint::Stable, Breakpoint::Session, Breakpoint::LastMessage, Breakpoint::Opening]
         .map(|place| (place, sizes.until(place)));
     let mut left = rules.breakpoints;
     for (place, size) in places {
@@ -83,7 +83,7 @@ impl SessionEnd {
 
 /// Where a part ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Breakpoint {
     Stable,
     Session,
     Opening,
@@ -110,11 +110,11 @@ impl Sizes {
         Self { stable, session, all: system + size(body.get("messages")) }
     }
 
-    fn until(&self, place: Place) -> usize {
+    fn until(&self, place: Breakpoint) -> usize {
         match place {
-            Place::Stable => self.stable,
-            Place::Session => self.session,
-            Place::Opening | Place::LastMessage => self.all,
+            Breakpoint::Stable => self.stable,
+            Breakpoint::Session => self.session,
+            Breakpoint::Opening | Breakpoint::LastMessage => self.all,
         }
     }
 }
@@ -122,19 +122,19 @@ impl Sizes {
 /// The block to mark, unless there is none or it would be marked twice.
 fn block(
     body: &mut Map<String, Value>,
-    place: Place,
+    place: Breakpoint,
     session_end: SessionEnd,
 ) -> Option<&mut Map<String, Value>> {
     let index = match place {
         // Tools precede the system text, so its first block ends both.
-        Place::Stable if body.contains_key("system") => {
+        Breakpoint::Stable if body.contains_key("system") => {
             return body.get_mut("system")?.as_array_mut()?.first_mut()?.as_object_mut();
         }
-        Place::Stable => return body.get_mut("tools")?.as_array_mut()?.last_mut()?.as_object_mut(),
-        Place::Session if session_end == SessionEnd::FirstMessage => 0,
-        Place::Session => return body.get_mut("system")?.as_array_mut()?.get_mut(1)?.as_object_mut(),
-        Place::LastMessage => body.get("messages")?.as_array()?.len().checked_sub(1)?,
-        Place::Opening => opening(body.get("messages")?.as_array()?)?,
+        Breakpoint::Stable => return body.get_mut("tools")?.as_array_mut()?.last_mut()?.as_object_mut(),
+        Breakpoint::Session if session_end == SessionEnd::FirstMessage => 0,
+        Breakpoint::Session => return body.get_mut("system")?.as_array_mut()?.get_mut(1)?.as_object_mut(),
+        Breakpoint::LastMessage => body.get("messages")?.as_array()?.len().checked_sub(1)?,
+        Breakpoint::Opening => opening(body.get("messages")?.as_array()?)?,
     };
     let content =
         body.get_mut("messages")?.as_array_mut()?.get_mut(index)?.get_mut("content")?.as_array_mut()?;

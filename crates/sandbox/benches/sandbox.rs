@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
 use measure::{Arguments, Comparison, Effort, Machine, Rounds};
-use sandbox::{Directory, Ended, Guarded, Limits, Program, Report, Request, SandboxLevel};
+use sandbox::{CommandRequest, Directory, Ended, Guarded, Program, Report, ResourceLimits, SandboxLevel};
 
 /// Who commands run as when the benchmark is run by root, which they must not: nobody.
 const OTHER_USER: u32 = 65_534;
@@ -57,7 +57,7 @@ fn plain(root: &Path) -> anyhow::Result<()> {
 
 fn run(level: SandboxLevel, root: &Path) -> anyhow::Result<()> {
     let directory = Directory::look(root)?;
-    let request = Request {
+    let request = CommandRequest {
         level,
         cwd: directory.clone(),
         root: directory,
@@ -68,7 +68,7 @@ fn run(level: SandboxLevel, root: &Path) -> anyhow::Result<()> {
         protected: Vec::new(),
         environment: Vec::new(),
         text: "true".to_owned(),
-        limits: Limits::default(),
+        limits: ResourceLimits::default(),
     };
     let (guarded, mut output) = Guarded::start(&Program::this(), &request).context("start a guard")?;
     let mut said = String::new();

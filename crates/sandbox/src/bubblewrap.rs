@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Request;
+use crate::CommandRequest;
 use crate::helper::{Network, Task};
 use crate::launch::Launch;
 use crate::mounts::{HELPER_PATH, HOME, Mount, TEMPORARY, mounts, within};
@@ -33,12 +33,12 @@ const ALONE: &[&str] = &[
     "--as-pid-1",
 ];
 
-pub(crate) fn launch(request: &Request) -> io::Result<Launch> {
+pub(crate) fn launch(request: &CommandRequest) -> io::Result<Launch> {
     launch_task(request, &Task::shell(request, Network::Own))
 }
 
 /// The same for the helper's other work.
-pub(crate) fn launch_task(request: &Request, task: &Task) -> io::Result<Launch> {
+pub(crate) fn launch_task(request: &CommandRequest, task: &Task) -> io::Result<Launch> {
     let mut arguments: Vec<OsString> = ALONE.iter().map(OsString::from).collect();
     let within = within(request);
     let task = task.mounted(pins(request, &within)?);
@@ -62,7 +62,7 @@ pub(crate) fn launch_task(request: &Request, task: &Task) -> io::Result<Launch> 
 
 /// What the helper makes sure of inside. Bubblewrap follows links in what it mounts and in where it mounts it, and another
 /// command of the same workspace may put one there at any moment.
-fn pins(request: &Request, within: &[Mount]) -> io::Result<Vec<Pin>> {
+fn pins(request: &CommandRequest, within: &[Mount]) -> io::Result<Vec<Pin>> {
     let mut pins = Vec::new();
     for mount in within {
         pins.extend(match mount {

@@ -17,7 +17,7 @@ use crate::helper::{Network, Task};
 use crate::launch::Launch;
 use crate::program::HELPER;
 use crate::system_directories::SYSTEM;
-use crate::{Directory, Request};
+use crate::{CommandRequest, Directory};
 
 /// What the kernel must know: without it, a command could end its own guard, and any other process of the user.
 const REQUIRED: ABI = ABI::V6;
@@ -36,7 +36,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn of(request: &Request) -> Self {
+    pub(crate) fn of(request: &CommandRequest) -> Self {
         let names = |paths: &[PathBuf]| paths.iter().map(|path| path.clone().into()).collect();
         let mut writable: Vec<OsString> = names(&request.writable);
         writable.push(request.temporary.clone().into());
@@ -44,12 +44,12 @@ impl Reach {
     }
 }
 
-pub(crate) fn launch(request: &Request) -> io::Result<Launch> {
+pub(crate) fn launch(request: &CommandRequest) -> io::Result<Launch> {
     launch_task(request, &Task::shell(request, Network::None))
 }
 
 /// The same for the helper's other work.
-pub(crate) fn launch_task(request: &Request, task: &Task) -> io::Result<Launch> {
+pub(crate) fn launch_task(request: &CommandRequest, task: &Task) -> io::Result<Launch> {
     let mut environment = request.environment.clone();
     let temporary = || request.temporary.clone().into();
     // A home that cannot be read is worse than an empty one: git, for one, gives up.

@@ -29,7 +29,7 @@ const MAX_SAID_BYTES: usize = 16 << 10;
 
 /// The whole life of a guard.
 pub(crate) fn run() -> ExitCode {
-    let report = match heard().and_then(|launch| guard(&launch)) {
+    let report = match read_launch().and_then(|launch| guard(&launch)) {
         Ok(report) => report,
         Err(error) => Report::NotStarted(error.to_string()),
     };
@@ -40,7 +40,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 /// The one line that a guard is told. What follows it are signs of life.
-fn heard() -> io::Result<Launch> {
+fn read_launch() -> io::Result<Launch> {
     let mut line = Vec::new();
     let mut input = io::stdin().lock();
     let read = io::BufRead::read_until(&mut input, b'\n', &mut line)?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::launch::Launch;
 use crate::program::GUARD;
-use crate::{Program, Request};
+use crate::{CommandRequest, Program};
 
 /// How long a guard whose pipe was closed is waited for where nobody else can wait. It takes a few milliseconds, unless
 /// the machine is very busy; what is left then is left to a thread.
@@ -62,7 +62,7 @@ pub enum StartError {
 
 impl Guarded {
     /// Starts a command, and returns the pipe that its output comes from. Blocks until the guard has heard what to do.
-    pub fn start(program: &Program, request: &Request) -> Result<(Self, PipeReader), StartError> {
+    pub fn start(program: &Program, request: &CommandRequest) -> Result<(Self, PipeReader), StartError> {
         if let Some(contradiction) = request.contradiction() {
             return Err(StartError::Contradiction(contradiction));
         }

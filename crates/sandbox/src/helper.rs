@@ -20,7 +20,7 @@ use crate::launch::SHELL;
 use crate::limits::tasks_of_user;
 use crate::pin::Pin;
 use crate::self_test::SelfTest;
-use crate::{Directory, Limits, Request, seccomp};
+use crate::{CommandRequest, Directory, ResourceLimits, seccomp};
 
 /// Tells the helper what to do, in as many variables as that takes. Removed before the command begins.
 const VARIABLE: &str = "FOREWORD_SANDBOX_TASK";
@@ -30,7 +30,7 @@ const MAX_VARIABLE_BYTES: usize = 100_000;
 /// What the helper is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Task {
-    limits: Limits,
+    limits: ResourceLimits,
     network: Network,
     /// What must be where the paths say.
     root: Directory,
@@ -62,15 +62,15 @@ enum Work {
 }
 
 impl Task {
-    pub(crate) fn shell(request: &Request, network: Network) -> Self {
+    pub(crate) fn shell(request: &CommandRequest, network: Network) -> Self {
         Self::new(request, network, Work::Shell(request.text.clone()))
     }
 
-    pub(crate) fn self_test(request: &Request, network: Network, test: SelfTest) -> Self {
+    pub(crate) fn self_test(request: &CommandRequest, network: Network, test: SelfTest) -> Self {
         Self::new(request, network, Work::SelfTest(test))
     }
 
-    fn new(request: &Request, network: Network, work: Work) -> Self {
+    fn new(request: &CommandRequest, network: Network, work: Work) -> Self {
         let (root, cwd) = (request.root.clone(), request.cwd.clone());
         Self { limits: request.limits, network, root, cwd, pins: Vec::new(), reach: None, work }
     }

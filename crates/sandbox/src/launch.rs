@@ -1,4 +1,4 @@
-//! What a guard is told to start: a [`Request`](crate::Request) made into one program.
+//! What a guard is told to start: a [`CommandRequest`](crate::CommandRequest) made into one program.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use protocol::SandboxLevel;
 use serde::{Deserialize, Serialize};
 
-use crate::Request;
+use crate::CommandRequest;
 
 /// What a guard is told, as one line of JSON: arguments of a process are public.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub(crate) struct Launch {
 pub(crate) const SHELL: &str = "/bin/sh";
 
 impl Launch {
-    pub(crate) fn of(request: &Request) -> io::Result<Self> {
+    pub(crate) fn of(request: &CommandRequest) -> io::Result<Self> {
         match request.level {
             SandboxLevel::Off => Ok(Self::plain(request)),
             #[cfg(target_os = "linux")]
@@ -40,7 +40,7 @@ impl Launch {
         }
     }
 
-    fn plain(request: &Request) -> Self {
+    fn plain(request: &CommandRequest) -> Self {
         let mut environment = request.environment.clone();
         environment.push(("TMPDIR".into(), request.temporary.clone().into()));
         Self {

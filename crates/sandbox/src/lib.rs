@@ -10,7 +10,7 @@
 //! gateway ── pipe ──▶ guard ──▶ sh -c …                                                 off
 //! ```
 //!
-//! A [`Request`] says what a command may reach; which level a machine can give is not believed but tried, once, by a
+//! A [`CommandRequest`] says what a command may reach; which level a machine can give is not believed but tried, once, by a
 //! [`Probe`] that attacks its own sandbox. A program that uses this room calls [`run_if_asked`] before anything else.
 
 mod directory;
@@ -42,11 +42,11 @@ mod self_test;
 
 pub use directory::Directory;
 pub use guarded::{Ended, Guarded, Report, StartError};
-pub use limits::Limits;
-pub use probe::{Probe, Unavailable};
+pub use limits::ResourceLimits;
+pub use probe::{NoSandbox, Probe, Unavailable};
 pub use program::{Program, run_if_asked};
 pub use protocol::SandboxLevel;
-pub use request::Request;
+pub use request::CommandRequest;
 
 /// How often a gateway tells a guard that it is alive.
 pub const HEARTBEAT: std::time::Duration = std::time::Duration::from_secs(1);

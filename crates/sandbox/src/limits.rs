@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How much a command may use. All but the time and the temporary files are limits of each of its processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// How long it may take.
     pub time: Duration,
     /// Processes and threads: of its own where it is isolated, else beside those that its user has already.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub temporary_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ResourceLimits {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(120),
@@ -35,7 +35,7 @@ impl Default for Limits {
 }
 
 #[cfg(target_os = "linux")]
-impl Limits {
+impl ResourceLimits {
     /// Limits this process and what it becomes. `others` are tasks of the same user that count, too.
     pub(crate) fn apply(&self, others: u64) -> std::io::Result<()> {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::Request;
+use crate::CommandRequest;
 #[cfg(target_os = "macos")]
 use crate::launch::{Launch, SHELL};
 use crate::system_directories::MACOS;
@@ -17,7 +17,7 @@ const PROGRAM: &str = "/usr/bin/sandbox-exec";
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 #[cfg(target_os = "macos")]
-pub(crate) fn launch(request: &Request) -> Launch {
+pub(crate) fn launch(request: &CommandRequest) -> Launch {
     let mut environment = request.environment.clone();
     let temporary = || OsString::from(request.temporary.clone());
     environment.extend([("HOME".into(), temporary()), ("TMPDIR".into(), temporary())]);
@@ -50,7 +50,7 @@ pub(crate) fn attempt() -> Result<(), String> {
 }
 
 /// What is not allowed is refused; of rules that contradict each other, the last one counts.
-fn profile(request: &Request) -> String {
+fn profile(request: &CommandRequest) -> String {
     let mut rules = vec!["(version 1)".to_owned(), "(deny default)".to_owned()];
     let mut rule = |action: &str, operations: &str, kind: &str, path: &Path| {
         rules.push(format!("({action} {operations} ({kind} {}))", quoted(path)));
@@ -94,13 +94,13 @@ fn quoted(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Directory, Limits, SandboxLevel};
+    use crate::{Directory, ResourceLimits, SandboxLevel};
 
     #[test]
     fn what_is_protected_or_hidden_comes_after_what_allows_it() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        let request = Request {
+        let request = CommandRequest {
             level: SandboxLevel::Confined,
             root: Directory::look(&root).unwrap(),
             cwd: Directory::look(&root).unwrap(),
@@ -111,7 +111,7 @@ mod tests {
             protected: vec![root.join("a/AGENTS.md")],
             environment: Vec::new(),
             text: String::new(),
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
         };
         let profile = profile(&request);
         let position = |text: String| profile.find(&text).unwrap_or_else(|| panic!("{text}\n{profile}"));

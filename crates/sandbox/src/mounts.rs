@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::Request;
+use crate::CommandRequest;
 use crate::system_directories::{Mounted, SYSTEM, seen_at};
 
 /// One thing that a command sees.
@@ -59,7 +59,7 @@ pub(crate) const HOME: &str = "/tmp/home";
 const SHARED_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Everything that a command sees, with what is different [`within`] it.
-pub(crate) fn mounts(request: &Request, helper: &Path, within: Vec<Mount>) -> Vec<Mount> {
+pub(crate) fn mounts(request: &CommandRequest, helper: &Path, within: Vec<Mount>) -> Vec<Mount> {
     let system = SYSTEM.iter().filter_map(|row| {
         let path = PathBuf::from(row.path);
         match row.mounted {
@@ -96,7 +96,7 @@ pub(crate) fn mounts(request: &Request, helper: &Path, within: Vec<Mount>) -> Ve
 }
 
 /// What is hidden or read-only inside of what was mounted.
-pub(crate) fn within(request: &Request) -> Vec<Mount> {
+pub(crate) fn within(request: &CommandRequest) -> Vec<Mount> {
     let root = request.root.path();
     let hidden = hidden(request, &root);
     let hidden_at: Vec<&Path> = hidden.iter().filter_map(Mount::hidden_at).collect();
@@ -108,7 +108,7 @@ pub(crate) fn within(request: &Request) -> Vec<Mount> {
     let mut on_the_way: BTreeSet<&Path> = BTreeSet::new();
     for base in request.writable.iter().chain([&root]) {
         for path in hidden_at.iter().copied().chain(protected.iter().map(|path| path.as_path())) {
-            let above = Request::between(base, path);
+            let above = CommandRequest::between(base, path);
             on_the_way.extend(
                 above.filter(|directory| !protected.iter().any(|above| directory.starts_with(above))),
             );
@@ -122,7 +122,7 @@ pub(crate) fn within(request: &Request) -> Vec<Mount> {
 }
 
 /// What is hidden, wherever it could be seen. Only what is there is: for anything else, a mount point would have to be made.
-fn hidden(request: &Request, root: &Path) -> Vec<Mount> {
+fn hidden(request: &CommandRequest, root: &Path) -> Vec<Mount> {
     let named: Vec<&Path> = request.readable.iter().chain(&request.writable).map(PathBuf::as_path).collect();
     let mut mounts: Vec<Mount> = Vec::new();
     for real in request.hidden.iter().filter(|path| path.exists()) {
@@ -165,10 +165,10 @@ impl Mount {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Directory, Limits, SandboxLevel};
+    use crate::{Directory, ResourceLimits, SandboxLevel};
 
-    fn request(root: &Path) -> Request {
-        Request {
+    fn request(root: &Path) -> CommandRequest {
+        CommandRequest {
             level: SandboxLevel::Isolated,
             root: Directory::look(root).unwrap(),
             cwd: Directory::look(root).unwrap(),
@@ -179,7 +179,7 @@ mod tests {
             protected: Vec::new(),
             environment: Vec::new(),
             text: String::new(),
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
         }
     }
 
@@ -217,7 +217,7 @@ mod tests {
         let root = directory.path().canonicalize().unwrap();
         let mounts = mounts(&request(&root), Path::new("/helper"), Vec::new());
         let position = |mount: &Mount| mounts.iter().position(|other| other == mount).unwrap();
-        let bytes = Limits::default().temporary_bytes;
+        let bytes = ResourceLimits::default().temporary_bytes;
         let temporary = position(&Mount::Temporary { at: TEMPORARY.into(), bytes });
         let written = position(&Mount::Write(root));
         assert!(temporary < written && written < position(&Mount::Seal("/dev".into())));

@@ -1,5 +1,6 @@
 //! Finds out which level this machine can give, by trying.
 
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use protocol::SandboxLevel;
@@ -20,6 +21,17 @@ pub struct Unavailable {
     pub level: SandboxLevel,
     /// Why, and what to do about it.
     pub reason: String,
+}
+
+/// No level is as strong as was asked for: those that would be, each with the reason why it is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct NoSandbox(pub Vec<Unavailable>);
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "not `{}`: {}", self.level.name(), self.reason)
+    }
 }
 
 impl Probe {
@@ -60,15 +72,12 @@ impl Probe {
 
     /// The level for whoever accepts no weaker one than this, or why there is none. Whoever accepts `off` gets that:
     /// otherwise there would be no way to have it.
-    pub fn choose(&self, weakest: SandboxLevel) -> Result<SandboxLevel, String> {
+    pub fn choose(&self, weakest: SandboxLevel) -> Result<SandboxLevel, NoSandbox> {
         if weakest == SandboxLevel::Off || self.best <= weakest {
             return Ok(if weakest == SandboxLevel::Off { weakest } else { self.best });
         }
-        let reasons = self.unavailable.iter().filter(|unavailable| unavailable.level <= weakest);
-        let reasons: Vec<String> = reasons
-            .map(|Unavailable { level, reason }| format!("not `{}`: {reason}", level.name()))
-            .collect();
-        Err(reasons.join("; "))
+        let unavailable = self.unavailable.iter().filter(|unavailable| unavailable.level <= weakest);
+        Err(NoSandbox(unavailable.cloned().collect()))
     }
 }
 
@@ -95,7 +104,7 @@ mod linux {
     use super::{Program, SandboxLevel};
     use crate::helper::{Network, Task};
     use crate::self_test::SelfTest;
-    use crate::{Directory, Guarded, Limits, Report, Request, bubblewrap, confinement};
+    use crate::{CommandRequest, Directory, Guarded, Report, ResourceLimits, bubblewrap, confinement};
 
     /// How long a try may take.
     const TIME: Duration = Duration::from_secs(10);
@@ -146,7 +155,7 @@ mod linux {
         let tcp = TcpListener::bind("127.0.0.1:0")?;
         let unix = path.join("socket");
         let _unix_listener = UnixListener::bind(&unix)?;
-        let request = Request {
+        let request = CommandRequest {
             level,
             root: Directory::look(&root)?,
             cwd: Directory::look(&root)?,
@@ -157,7 +166,7 @@ mod linux {
             protected: Vec::new(),
             environment: Vec::new(),
             text: String::new(),
-            limits: Limits { time: TIME, ..Limits::default() },
+            limits: ResourceLimits { time: TIME, ..ResourceLimits::default() },
         };
         let hidden = hidden.join("secret");
         let test = SelfTest { level, tcp: tcp.local_addr()?, unix, outside: outside.clone(), hidden, root };
@@ -219,13 +228,14 @@ mod tests {
     fn a_weaker_level_is_never_taken_unasked() {
         use SandboxLevel::{Confined, Isolated, Off};
         let confined = probe(Confined, &[(Isolated, "no bubblewrap")]);
-        assert_eq!(confined.choose(Isolated), Err("not `isolated`: no bubblewrap".to_owned()));
+        let refused = |probe: &Probe, weakest| probe.choose(weakest).unwrap_err().to_string();
+        assert_eq!(refused(&confined, Isolated), "not `isolated`: no bubblewrap");
         assert_eq!(confined.choose(Confined), Ok(Confined));
         assert_eq!(confined.choose(Off), Ok(Off));
         let none = probe(Off, &[(Isolated, "no bubblewrap"), (Confined, "no Landlock")]);
-        assert_eq!(none.choose(Isolated), Err("not `isolated`: no bubblewrap".to_owned()));
+        assert_eq!(refused(&none, Isolated), "not `isolated`: no bubblewrap");
         let both = "not `isolated`: no bubblewrap; not `confined`: no Landlock";
-        assert_eq!(none.choose(Confined), Err(both.to_owned()));
+        assert_eq!(refused(&none, Confined), both);
         let all = probe(Isolated, &[]);
         assert_eq!([all.choose(Isolated), all.choose(Confined)], [Ok(Isolated), Ok(Isolated)]);
     }

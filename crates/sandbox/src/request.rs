@@ -7,11 +7,11 @@ use protocol::SandboxLevel;
 use serde::{Deserialize, Serialize};
 
 use crate::system_directories::SYSTEM;
-use crate::{Directory, Limits};
+use crate::{Directory, ResourceLimits};
 
 /// A command, and what it may reach. Every path is absolute and without links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct CommandRequest {
     /// How far it is kept apart. What a machine cannot give fails, and never falls to less.
     pub level: SandboxLevel,
     /// The directory it works on: read and written.
@@ -33,10 +33,10 @@ pub struct Request {
     /// The command, for `sh -c`.
     pub text: String,
     /// How much it may use.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
 }
 
-impl Request {
+impl CommandRequest {
     /// Why this cannot be held to at its level, whatever the machine can do.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.level == SandboxLevel::Off {
@@ -83,8 +83,8 @@ impl Request {
 mod tests {
     use super::*;
 
-    fn request(level: SandboxLevel, root: &Path, hidden: &str) -> Request {
-        Request {
+    fn request(level: SandboxLevel, root: &Path, hidden: &str) -> CommandRequest {
+        CommandRequest {
             level,
             root: Directory::look(root).unwrap(),
             cwd: Directory::look(root).unwrap(),
@@ -95,7 +95,7 @@ mod tests {
             protected: Vec::new(),
             environment: Vec::new(),
             text: String::new(),
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
         }
     }
 

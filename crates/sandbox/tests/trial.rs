@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use sandbox::{Directory, Ended, Limits, Report, Request, SandboxLevel};
+use sandbox::{CommandRequest, Directory, Ended, Report, ResourceLimits, SandboxLevel};
 use serde::Deserialize;
 use test_sandbox::OTHER_USER;
 
@@ -21,7 +21,7 @@ pub(crate) struct Trial {
     program: PathBuf,
     pub(crate) hidden: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ResourceLimits,
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Who commands run as when the tests run as root.
     pub(crate) user: u32,
@@ -43,7 +43,7 @@ impl Trial {
         let program = path.join("trial");
         let built = test_sandbox::guard_program().unwrap();
         fs::hard_link(&built, &program).or_else(|_| fs::copy(&built, &program).map(|_| ())).unwrap();
-        let limits = Limits { time: Duration::from_secs(30), ..Limits::default() };
+        let limits = ResourceLimits { time: Duration::from_secs(30), ..ResourceLimits::default() };
         let (hidden, protected, environment) = (Vec::new(), Vec::new(), passed());
         let user = OTHER_USER;
         let trial = Self { directory, program, hidden, protected, limits, environment, user };
@@ -84,9 +84,9 @@ impl Trial {
         self.environment.push((name.into(), value.into()));
     }
 
-    pub(crate) fn request(&self, level: SandboxLevel, text: &str) -> Request {
+    pub(crate) fn request(&self, level: SandboxLevel, text: &str) -> CommandRequest {
         let root = Directory::look(&self.path("root")).unwrap();
-        Request {
+        CommandRequest {
             level,
             cwd: root.clone(),
             root,
@@ -102,7 +102,7 @@ impl Trial {
     }
 
     /// The program that runs a request, as whom it may.
-    pub(crate) fn command(&self, request: &Request) -> Command {
+    pub(crate) fn command(&self, request: &CommandRequest) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(serde_json::to_string(request).unwrap()).stdin(Stdio::null());
         if rustix::process::geteuid().is_root() {
@@ -112,12 +112,12 @@ impl Trial {
     }
 
     /// What the program says, also when it cannot start the command.
-    pub(crate) fn try_run(&self, request: &Request) -> Result<Answer, String> {
+    pub(crate) fn try_run(&self, request: &CommandRequest) -> Result<Answer, String> {
         answer(&mut self.command(request))
     }
 
     /// The same with something that is done when the guard is started, and before it does anything.
-    pub(crate) fn run_with_guard(&self, request: &Request, first: &str) -> Result<Answer, String> {
+    pub(crate) fn run_with_guard(&self, request: &CommandRequest, first: &str) -> Result<Answer, String> {
         let guard = self.path("guard");
         let program = self.program.display();
         fs::write(&guard, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{first}\nexec {program} \"$@\"\n"))

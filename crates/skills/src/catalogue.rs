@@ -13,7 +13,7 @@ use crate::discovery::skill_folders;
 use crate::folder::{Folder, SKILL_FILE};
 use crate::front_matter::{self, Problem};
 use crate::limits::{MAX_DESCRIPTION_CHARS, MAX_ENTRIES, MAX_FILE_BYTES, MAX_SKILLS};
-use crate::place::{Origin, Place, places};
+use crate::place::{Origin, SkillDirectory, places};
 use crate::skill::{Skill, Standing};
 use crate::trust::comparison::compare;
 use crate::trust::file::{TrustError, TrustFile};
@@ -173,7 +173,7 @@ impl<'a> Resolution<'a> {
         }
     }
 
-    fn look_in(&mut self, place: &Place, bounds: &Bounds<'_>) {
+    fn look_in(&mut self, place: &SkillDirectory, bounds: &Bounds<'_>) {
         let root = self.request.root.filter(|_| place.origin == Origin::Project);
         let opened = match root {
             None => Folder::open(&place.directory, bounds).map(|folder| (folder, None)),
@@ -210,7 +210,7 @@ impl<'a> Resolution<'a> {
         }
     }
 
-    fn skill(&mut self, place: &Place, path: PathBuf, opened: Result<Folder<'_>, Errno>) -> Skill {
+    fn skill(&mut self, place: &SkillDirectory, path: PathBuf, opened: Result<Folder<'_>, Errno>) -> Skill {
         let mut skill = Skill {
             slug: shown_name(&path),
             description: String::new(),

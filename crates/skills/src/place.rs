@@ -21,7 +21,7 @@ pub enum Origin {
 
 /// A directory whose folders are skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SkillDirectory {
     pub(crate) directory: PathBuf,
     pub(crate) origin: Origin,
     /// What the globs of its skills count from.
@@ -29,11 +29,11 @@ pub(crate) struct Place {
 }
 
 /// The places of a request. Of two at the root ours comes first; the user's own are behind the project's.
-pub(crate) fn places(request: &Request<'_>) -> Vec<Place> {
+pub(crate) fn places(request: &Request<'_>) -> Vec<SkillDirectory> {
     let mut places = Vec::new();
     if let Some(root) = request.root {
         let cwd = request.cwd.filter(|cwd| cwd.starts_with(root)).unwrap_or(root);
-        let in_project = |directory: &Path, name: &str| Place {
+        let in_project = |directory: &Path, name: &str| SkillDirectory {
             directory: directory.join(name).join(SKILLS),
             origin: Origin::Project,
             base: Some(directory.to_owned()),
@@ -46,7 +46,7 @@ pub(crate) fn places(request: &Request<'_>) -> Vec<Place> {
         }
     }
     let own = [request.home.join(SKILLS)].into_iter().chain(request.folders.iter().cloned());
-    places.extend(own.map(|directory| Place {
+    places.extend(own.map(|directory| SkillDirectory {
         directory,
         origin: Origin::User,
         base: request.root.map(Path::to_owned),

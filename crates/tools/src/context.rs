@@ -12,11 +12,12 @@ use rustix::fs::Stat;
 use tokio_util::sync::CancellationToken;
 
 use crate::permission::{AnyApprovals, Nobody};
-use crate::place::{Place, Root};
+use crate::place::{Location, Root};
 use crate::protection::{self, HOME_FILES};
 use crate::work::Work;
 use crate::{
-    Approvals, FileError, Permission, Permissions, RunGate, ToolCall, ToolLimits, UntoldCall, UntoldEffects,
+    Approvals, FileError, GateClosed, Permission, Permissions, RunGate, ToolCall, ToolLimits, UntoldCall,
+    UntoldEffects,
 };
 
 /// Where calls run and what they may do; cheap to clone.
@@ -97,7 +98,7 @@ impl ToolContext {
             Root::open(root).map_err(|source| ContextError::Unusable { path: root.to_owned(), source })?,
         );
         let inside = opened.relative(cwd).and_then(|relative| opened.find(relative, cwd).ok());
-        let Some(inside) = inside.filter(Place::is_directory) else {
+        let Some(inside) = inside.filter(Location::is_directory) else {
             return Err(ContextError::OutsideRoot { cwd: cwd.to_owned(), root: root.to_owned() });
         };
         let (cwd, real_cwd) = (cwd.to_owned(), inside.real());
@@ -296,8 +297,8 @@ impl ToolContext {
         given.unwrap_or_else(|| real.to_owned())
     }
 
-    /// Why a call may not run any more, if so.
-    pub(crate) async fn check_gate(&self) -> Result<(), String> {
+    /// Whether a call may still run.
+    pub(crate) async fn check_gate(&self) -> Result<(), GateClosed> {
         match &self.gate {
             Some(gate) => gate.check().await,
             None => Ok(()),
@@ -334,7 +335,7 @@ impl ToolContext {
     }
 
     /// Follows a path as a call has it.
-    pub(crate) fn find(&self, path: &Path) -> Result<Place, FileError> {
+    pub(crate) fn find(&self, path: &Path) -> Result<Location, FileError> {
         if path.as_os_str().is_empty() {
             return Err(FileError::BadPath("empty"));
         }
@@ -369,13 +370,13 @@ impl ToolContext {
     }
 
     /// The root itself, as a place.
-    pub(crate) fn whole(&self) -> Result<Place, FileError> {
+    pub(crate) fn whole(&self) -> Result<Location, FileError> {
         let root = self.root.as_ref().ok_or(FileError::NoDirectory)?;
         root.find(Path::new(""), root.real())
     }
 
     /// Why a place is read-only to tools; `None` if it is not.
-    pub(crate) fn protection(&self, place: &Place) -> Option<String> {
+    pub(crate) fn protection(&self, place: &Location) -> Option<String> {
         let real = place.real();
         if let Some(home) = &self.home
             && let Ok(below) = real.strip_prefix(home.real())
@@ -386,7 +387,7 @@ impl ToolContext {
     }
 
     /// The rule for a place that is one of the model's identity; `None` for all others.
-    pub(crate) fn identity_rule(&self, place: &Place) -> Option<(Permission, String)> {
+    pub(crate) fn identity_rule(&self, place: &Location) -> Option<(Permission, String)> {
         let home = self.home.as_ref()?;
         let real = place.real();
         let name = real.strip_prefix(home.real()).ok().filter(|below| is_home_file(below))?.display();
@@ -414,7 +415,7 @@ impl ToolContext {
     /// the state of the file.
     pub(crate) fn replace(
         &self,
-        place: &Place,
+        place: &Location,
         content: &[u8],
         known: Option<&Stat>,
         work: &Work,

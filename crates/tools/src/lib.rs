@@ -73,7 +73,7 @@ pub(crate) use error::FileError;
 pub use limits::ToolLimits;
 pub use list_dir::ListDir;
 pub use output::ToolOutput;
-pub use permission::{Approvals, Decision, Nobody, Permission, Permissions, RunGate};
+pub use permission::{Approvals, Decision, GateClosed, Nobody, Permission, Permissions, RunGate};
 pub use protocol::{ApprovalRequest, ToolCall, ToolSpec};
 pub use read_file::ReadFile;
 pub use request_tools::{REQUEST_TOOLS, RequestTools, RequestedTools};

@@ -81,9 +81,14 @@ impl Approvals for Nobody {
 
 /// Is asked before every call that was allowed, however long that took.
 pub trait RunGate: Send + Sync + 'static {
-    /// Why nothing may run any more, if so.
-    fn check(&self) -> BoxFuture<'_, Result<(), String>>;
+    /// Whether calls may still run.
+    fn check(&self) -> BoxFuture<'_, Result<(), GateClosed>>;
 }
+
+/// Nothing runs any more: the turn may be another's by now.
+#[derive(Debug, thiserror::Error)]
+#[error("the turn may have ended meanwhile: {0}")]
+pub struct GateClosed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// [`Approvals`] in a form that can be kept.
 pub(crate) trait AnyApprovals: Send + Sync + 'static {

@@ -59,12 +59,12 @@ impl Root {
     }
 
     /// Follows a relative path. `shown` is what errors call it.
-    pub(crate) fn find(self: &Arc<Self>, relative: &Path, shown: &Path) -> Result<Place, FileError> {
+    pub(crate) fn find(self: &Arc<Self>, relative: &Path, shown: &Path) -> Result<Location, FileError> {
         if !self.is_in_place() {
             return Err(FileError::RootMoved { root: self.real.clone() });
         }
         match beneath::follow(self.descriptor(), &[&self.given, &self.real], relative) {
-            Ok(followed) => Ok(Place { root: self.clone(), shown: shown.to_owned(), followed }),
+            Ok(followed) => Ok(Location { root: self.clone(), shown: shown.to_owned(), followed }),
             Err(Errno::XDEV) => Err(FileError::Outside { path: shown.to_owned(), root: self.real.clone() }),
             Err(errno) => Err(FileError::of(errno, shown)),
         }
@@ -73,14 +73,14 @@ impl Root {
 
 /// What a path leads to, all links followed.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     root: Arc<Root>,
     /// What errors call it.
     shown: PathBuf,
     followed: Followed,
 }
 
-impl Place {
+impl Location {
     /// Its path, without links.
     pub(crate) fn real(&self) -> PathBuf {
         // To join nothing would add a slash, which `pwd` then shows.

@@ -13,15 +13,15 @@ use std::time::Duration;
 use instructions::Reminder;
 use protocol::SandboxLevel;
 use protocol::error::with_hint;
-use sandbox::{Ended, Limits, Probe, Program};
+use sandbox::{Ended, NoSandbox, Probe, Program, ResourceLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Arguments, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
-use process::{Order, Outcome};
-use watch::{Baselines, Watch};
+use process::{Outcome, ShellCommand};
+use watch::{Baselines, ProtectedFiles};
 
 /// How commands are run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct ShellSettings {
     /// How long a command may ask for.
     pub longest_timeout: Duration,
     /// How much it may use besides.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
     /// What guards commands: a program that calls [`sandbox::run_if_asked`], as this one should.
     pub program: Program,
 }
@@ -53,7 +53,7 @@ impl Default for ShellSettings {
             writable: Vec::new(),
             timeout: Duration::from_secs(120),
             longest_timeout: Duration::from_secs(1_800),
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
             program: Program::this(),
         }
     }
@@ -61,7 +61,7 @@ impl Default for ShellSettings {
 
 impl ShellSettings {
     /// The level at which commands run on this machine, or why none do. The first to ask waits while it is tried.
-    pub fn level(&self) -> Result<SandboxLevel, String> {
+    pub fn level(&self) -> Result<SandboxLevel, NoSandbox> {
         match self.sandbox {
             SandboxLevel::Off => Ok(SandboxLevel::Off),
             weakest => Probe::of_system(&self.program).choose(weakest),
@@ -73,7 +73,7 @@ impl ShellSettings {
 #[derive(Debug, Clone)]
 pub struct Shell {
     settings: ShellSettings,
-    level: Result<SandboxLevel, String>,
+    level: Result<SandboxLevel, NoSandbox>,
     /// What protected files were before the commands that run now.
     baselines: Arc<Baselines>,
 }
@@ -107,8 +107,8 @@ impl Shell {
             Err(reason) => return self.without_sandbox(&parameters.command, reason),
         };
         let timeout = parameters.timeout_seconds.map_or(self.settings.timeout, Duration::from_secs);
-        let watch = Watch::begin(context, level, &self.baselines).await;
-        let order = Order { level, text: parameters.command, timeout, protected: watch.mounts() };
+        let watch = ProtectedFiles::begin(context, level, &self.baselines).await;
+        let order = ShellCommand { level, text: parameters.command, timeout, protected: watch.mounts() };
         let ran = process::run(context, &self.settings, order, stop).await;
         let changes = watch.end().await;
         let mut output = match ran {
@@ -129,7 +129,7 @@ impl Shell {
         output
     }
 
-    fn without_sandbox(&self, command: &str, reason: &str) -> ToolOutput {
+    fn without_sandbox(&self, command: &str, reason: &NoSandbox) -> ToolOutput {
         let shown: String = command.chars().take(200).collect();
         let weakest = self.settings.sandbox.name();
         let text = with_hint(
@@ -259,7 +259,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let context = ToolContext::open(directory.path(), directory.path()).unwrap();
         let context = context.with_approvals(std::sync::Arc::new(Unasked));
-        let level = Err("bubblewrap is not installed".to_owned());
+        let reason = "bubblewrap is not installed".to_owned();
+        let level = Err(NoSandbox(vec![sandbox::Unavailable { level: SandboxLevel::Isolated, reason }]));
         let shell = Shell { settings: ShellSettings::default(), level, baselines: Arc::default() };
         let mut toolbox = Toolbox::new();
         toolbox.add(shell).unwrap();
@@ -267,7 +268,7 @@ mod tests {
         let call = ToolCall { id: "1".into(), name: "shell".into(), arguments };
         let output = Router::all(&toolbox, context).call(call).await;
         let text = "the command did not run: no sandbox of this machine is as strong as the settings ask \
-                    (bubblewrap is not installed)";
+                    (not `isolated`: bubblewrap is not installed)";
         assert!(output.is_error && output.text.starts_with(text), "{}", output.text);
         let [Reminder::PermissionDecision { call, rule, .. }] = &output.reminders[..] else {
             panic!("{output:?}")
@@ -284,7 +285,7 @@ mod tests {
         }
         let shell = Shell::new(ShellSettings::default());
         let reason = shell.level.clone().unwrap_err();
-        assert!(reason.starts_with("not `isolated`: the gateway runs as root"), "{reason}");
+        assert!(reason.to_string().starts_with("not `isolated`: the gateway runs as root"), "{reason}");
         assert_eq!(shell.sandbox(), None);
         let off = ShellSettings { sandbox: SandboxLevel::Off, ..ShellSettings::default() };
         assert_eq!(Shell::new(off).sandbox(), Some(SandboxLevel::Off));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::place::Place;
+use crate::place::Location;
 use crate::queue;
 use crate::restoration::{looks_shown, restored};
 use crate::work::{self, Work};
@@ -61,7 +61,7 @@ fn write(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<
 
 /// The content with what the file has in the place of what a model was shown. A file that cannot be read, or is too large
 /// to be edited, was not shown whole.
-fn meant<'a>(context: &ToolContext, place: &Place, content: &'a str) -> Cow<'a, str> {
+fn meant<'a>(context: &ToolContext, place: &Location, content: &'a str) -> Cow<'a, str> {
     if !looks_shown(content) || !place.exists() {
         return Cow::Borrowed(content);
     }

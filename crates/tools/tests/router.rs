@@ -226,8 +226,8 @@ async fn garbage_is_answered() {
 struct Closed;
 
 impl tools::RunGate for Closed {
-    fn check(&self) -> futures_util::future::BoxFuture<'_, Result<(), String>> {
-        Box::pin(async { Err("the turn may have ended meanwhile".to_owned()) })
+    fn check(&self) -> futures_util::future::BoxFuture<'_, Result<(), tools::GateClosed>> {
+        Box::pin(async { Err(tools::GateClosed("another gateway has it".into())) })
     }
 }
 
@@ -239,7 +239,7 @@ async fn a_call_that_was_allowed_too_late_does_not_run() {
         .approvals(&answers);
     bench.context = bench.context.with_gate(std::sync::Arc::new(Closed));
     let error = bench.error("write_file", serde_json::json!({ "path": "new", "content": "x" })).await;
-    assert_eq!(error, "this call did not run: the turn may have ended meanwhile");
+    assert_eq!(error, "this call did not run: the turn may have ended meanwhile: another gateway has it");
     assert_eq!(answers.asked().len(), 1);
     assert!(!bench.path("new").exists());
 }

@@ -5,7 +5,7 @@ use super::providers;
 use crate::failure::Failure;
 
 /// A number that must not be above another.
-struct Order {
+struct UpperBound {
     key: &'static str,
     other: &'static str,
     relation: Relation,
@@ -16,13 +16,13 @@ enum Relation {
     AtMost,
 }
 
-const ORDERS: &[Order] = &[
-    Order {
+const UPPER_BOUNDS: &[UpperBound] = &[
+    UpperBound {
         key: "turns.response_reserve_tokens",
         other: "turns.max_context_tokens",
         relation: Relation::Below,
     },
-    Order {
+    UpperBound {
         key: "shell.timeout_seconds",
         other: "shell.longest_timeout_seconds",
         relation: Relation::AtMost,
@@ -30,7 +30,7 @@ const ORDERS: &[Order] = &[
 ];
 
 pub(super) fn check(layers: &Layers) -> Result<(), Failure> {
-    for order in ORDERS {
+    for order in UPPER_BOUNDS {
         order.check(layers)?;
     }
     providers::check(layers)?;
@@ -52,9 +52,9 @@ fn check_servers(layers: &Layers) -> Result<(), Failure> {
     Ok(())
 }
 
-impl Order {
+impl UpperBound {
     fn check(&self, layers: &Layers) -> Result<(), Failure> {
-        let Order { key, other, relation } = self;
+        let UpperBound { key, other, relation } = self;
         let (Some(number), Some(limit)) = (layers.number(key), layers.number(other)) else { return Ok(()) };
         let (fits, relation) = match relation {
             Relation::Below => (number < limit, "below"),

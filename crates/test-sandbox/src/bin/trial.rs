@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
-use sandbox::{Guarded, HEARTBEAT, Probe, Program, Request};
+use sandbox::{CommandRequest, Guarded, HEARTBEAT, Probe, Program};
 
 fn main() -> ExitCode {
     if let Some(exit) = sandbox::run_if_asked() {
@@ -29,7 +29,7 @@ fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
         let reasons: Vec<&str> = probe.unavailable().iter().map(|level| level.reason.as_str()).collect();
         return Ok(serde_json::json!({ "best": probe.best(), "reasons": reasons }));
     };
-    let request: Request = serde_json::from_str(&request)?;
+    let request: CommandRequest = serde_json::from_str(&request)?;
     let cancel = std::env::args_os().nth(2).filter(|file| !file.is_empty());
     let program = std::env::args_os().nth(3).map_or_else(Program::this, Program::at);
     let (mut guarded, mut output) = Guarded::start(&program, &request)?;

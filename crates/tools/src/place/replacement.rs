@@ -10,7 +10,7 @@ use instructions::beneath::{directory_flags, file_type, type_name};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::Place;
+use super::Location;
 use crate::FileError;
 use crate::work::Work;
 
@@ -21,7 +21,7 @@ const WRITABLE: rustix::fs::RawMode = 0o222;
 /// Names tried for the file beside it.
 const TRIES: usize = 16;
 
-impl Place {
+impl Location {
     /// Writes a file here. An existing one keeps its mode, and its owner where the system allows it.
     ///
     /// With `known`, only if that is still the state of the file.

@@ -17,7 +17,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::lines::Found;
 use crate::FileError;
-use crate::place::{Place, Root, read_flags};
+use crate::place::{Location, Root, read_flags};
 use crate::work::Work;
 
 /// Files that say what is not worth a look.
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
     /// Searches a directory and what is below it.
     pub(super) fn directory(
         &mut self,
-        start: &Place,
+        start: &Location,
         globs: &Override,
         found: &mut Found<'_>,
     ) -> Result<(), FileError> {

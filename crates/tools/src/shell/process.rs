@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use protocol::SandboxLevel;
-use sandbox::{Directory, Ended, Guarded, HEARTBEAT, Limits, Report, Request};
+use sandbox::{CommandRequest, Directory, Ended, Guarded, HEARTBEAT, Report, ResourceLimits};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::time::Instant;
@@ -28,7 +28,7 @@ pub(super) struct Outcome {
 }
 
 /// What is to be run.
-pub(super) struct Order {
+pub(super) struct ShellCommand {
     pub(super) level: SandboxLevel,
     pub(super) text: String,
     pub(super) timeout: Duration,
@@ -48,7 +48,7 @@ struct Started {
 pub(super) async fn run(
     context: &ToolContext,
     settings: &ShellSettings,
-    order: Order,
+    order: ShellCommand,
     stop: CancellationToken,
 ) -> Result<Outcome, FileError> {
     if stop.is_cancelled() {
@@ -129,7 +129,7 @@ async fn listen(
     Some(said)
 }
 
-fn start(context: &ToolContext, settings: &ShellSettings, order: Order) -> Result<Started, FileError> {
+fn start(context: &ToolContext, settings: &ShellSettings, order: ShellCommand) -> Result<Started, FileError> {
     let failed = FileError::NotRun;
     if order.text.contains('\0') {
         return Err(failed(io::Error::other("it contains a NUL character")));
@@ -140,7 +140,7 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: Order) -> Resul
     let private = std::fs::Permissions::from_mode(0o700);
     let temporary =
         tempfile::Builder::new().prefix("foreword-").permissions(private).tempdir().map_err(failed)?;
-    let request = Request {
+    let request = CommandRequest {
         level: order.level,
         cwd: Directory::of(&cwd.real(), cwd.open_directory()?).map_err(failed)?,
         root: Directory::of(&root.real(), root.open_directory()?).map_err(failed)?,
@@ -151,7 +151,7 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: Order) -> Resul
         protected: order.protected,
         environment: environment::variables(settings, order.level),
         text: order.text,
-        limits: Limits { time: order.timeout, ..settings.limits },
+        limits: ResourceLimits { time: order.timeout, ..settings.limits },
     };
     let (guarded, output) =
         Guarded::start(&settings.program, &request).map_err(|error| failed(io::Error::other(error)))?;

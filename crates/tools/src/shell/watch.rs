@@ -39,14 +39,14 @@ impl Guarding {
 }
 
 /// The protected files of a workspace before a command.
-pub(super) struct Watch {
+pub(super) struct ProtectedFiles {
     context: ToolContext,
     guarding: Guarding,
     baselines: Arc<Baselines>,
     baseline: Arc<Baseline>,
 }
 
-impl Watch {
+impl ProtectedFiles {
     /// Looks at the workspace, directories near the root first.
     pub(super) async fn begin(
         context: &ToolContext,
@@ -116,7 +116,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ProtectedFiles {
     fn drop(&mut self) {
         self.baselines.end(&self.baseline);
     }

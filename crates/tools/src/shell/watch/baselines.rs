@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::snapshot::{Difference, Snapshot, Stamp, look_at};
+use super::snapshot::{Difference, FileStamp, Snapshot, look_at};
 use crate::ToolContext;
 
 /// The baselines of all commands that run now.
@@ -96,7 +96,7 @@ impl Baseline {
         lock(&self.snapshot).as_mut().unwrap().forget_below(directory);
     }
 
-    pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
+    pub(super) fn stamp(&self, path: &Path) -> Option<FileStamp> {
         lock(&self.snapshot).as_ref()?.entries.get(path)?.stamp
     }
 }

@@ -13,7 +13,7 @@ use protocol::FileChange;
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 
 use super::Guarding;
-use super::undo::{Kept, Room};
+use super::undo::{EarlierState, UndoBudget};
 use crate::{FileError, ToolContext};
 
 /// Directories whose content is named by its digest, or is as good as that.
@@ -23,7 +23,7 @@ const ENTRIES_A_LOOK: usize = 1_024;
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     inode: u64,
     mode: u64,
     size: u64,
@@ -32,7 +32,7 @@ pub(super) struct Stamp {
     changed: (i64, u64),
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(stat: &Stat) -> Self {
         Self {
             inode: wide(stat.st_ino),
@@ -62,13 +62,13 @@ pub(super) struct Snapshot {
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     /// None for a directory, of which only matters that it is there: what is in it has entries of its own.
-    pub(super) stamp: Option<Stamp>,
-    pub(super) kept: Option<Arc<Kept>>,
+    pub(super) stamp: Option<FileStamp>,
+    pub(super) kept: Option<Arc<EarlierState>>,
     pub(super) is_mounted: bool,
 }
 
 /// A file that is different, and what it was.
-pub(super) type Difference = (PathBuf, FileChange, Option<Arc<Kept>>);
+pub(super) type Difference = (PathBuf, FileChange, Option<Arc<EarlierState>>);
 
 impl Snapshot {
     /// Whether it is known what was at a path, also when nothing was. What was not listed is not, and neither is what is
@@ -119,7 +119,7 @@ impl Snapshot {
 /// What a walk is for.
 enum Purpose {
     /// Before a command: it chooses what is mounted, of which so many more may be, and remembers what is not.
-    Baseline { guarding: Guarding, mounts_left: usize, room: Room },
+    Baseline { guarding: Guarding, mounts_left: usize, room: UndoBudget },
     /// After it, when these are mounted.
     Comparison { mounted: BTreeSet<PathBuf> },
 }
@@ -127,7 +127,7 @@ enum Purpose {
 /// Looks at a workspace before a command, directories near the root first.
 pub(super) fn before(context: &ToolContext, guarding: Guarding) -> Snapshot {
     let mounts_left = if guarding == Guarding::Mounts { context.limits().mounts } else { 0 };
-    walk(context, Purpose::Baseline { guarding, mounts_left, room: Room::default() })
+    walk(context, Purpose::Baseline { guarding, mounts_left, room: UndoBudget::default() })
 }
 
 /// Looks at it after the command, and not into what was mounted then.
@@ -220,7 +220,7 @@ impl Walk<'_> {
                 }
                 Purpose::Comparison { mounted } => is_mounted = mounted.contains(&path),
             }
-            let stamp = (!is_directory).then(|| Stamp::of(&stat));
+            let stamp = (!is_directory).then(|| FileStamp::of(&stat));
             self.snapshot.entries.insert(path.clone(), Entry { stamp, kept, is_mounted });
         }
         if is_directory && !is_mounted && !PASSED_OVER.iter().any(|passed| path.ends_with(passed)) {
@@ -235,8 +235,8 @@ fn open(context: &ToolContext, below: &Path) -> Result<OwnedFd, FileError> {
 }
 
 /// What is at a path now: none when nothing is, and no stamp for a directory.
-pub(super) fn look_at(context: &ToolContext, path: &Path) -> Option<Option<Stamp>> {
+pub(super) fn look_at(context: &ToolContext, path: &Path) -> Option<Option<FileStamp>> {
     let directory = open(context, path.parent()?).ok()?;
     let stat = rustix::fs::statat(&directory, path.file_name()?, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some((file_type(&stat) != FileType::Directory).then(|| Stamp::of(&stat)))
+    Some((file_type(&stat) != FileType::Directory).then(|| FileStamp::of(&stat)))
 }

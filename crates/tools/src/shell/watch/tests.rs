@@ -40,8 +40,8 @@ impl Workspace {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    async fn begin(&self, level: SandboxLevel) -> Watch {
-        Watch::begin(&self.context, level, &self.baselines).await
+    async fn begin(&self, level: SandboxLevel) -> ProtectedFiles {
+        ProtectedFiles::begin(&self.context, level, &self.baselines).await
     }
 
     /// The same files as a workspace of its own that begins further down.
@@ -102,7 +102,8 @@ async fn commands_of_workspaces_one_inside_the_other_share_what_was_there_before
     let outer = workspace.begin(SandboxLevel::Confined).await;
     fs::write(workspace.path("sub/AGENTS.md"), "evil").unwrap();
     fs::write(workspace.path("sub/AGENTS.override.md"), "evil").unwrap();
-    let inner = Watch::begin(&workspace.below("sub"), SandboxLevel::Confined, &workspace.baselines).await;
+    let inner =
+        ProtectedFiles::begin(&workspace.below("sub"), SandboxLevel::Confined, &workspace.baselines).await;
     fs::write(workspace.path("sub/b/AGENTS.md"), "evil").unwrap();
     assert_eq!(told(&outer.end().await).len(), 3);
     assert_eq!(told(&inner.end().await), []);

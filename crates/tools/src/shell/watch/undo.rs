@@ -34,7 +34,7 @@ const PRIVATE: u32 = 0o700;
 
 /// What a protected file was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum EarlierState {
     File {
         content: Vec<u8>,
         mode: RawMode,
@@ -45,28 +45,28 @@ pub(super) enum Kept {
 }
 
 /// How much may still be remembered.
-pub(super) struct Room(u64);
+pub(super) struct UndoBudget(u64);
 
-impl Default for Room {
+impl Default for UndoBudget {
     fn default() -> Self {
         Self(MAX_BYTES)
     }
 }
 
-impl Room {
+impl UndoBudget {
     /// Remembers a file, if it can be put back and is not too large.
-    pub(super) fn keep(&mut self, directory: &OwnedFd, path: &Path, stat: &Stat) -> Option<Kept> {
+    pub(super) fn keep(&mut self, directory: &OwnedFd, path: &Path, stat: &Stat) -> Option<EarlierState> {
         let name = path.file_name().filter(|_| is_restorable(path))?;
         match file_type(stat) {
             FileType::RegularFile => {
                 let content = read(directory, name, MAX_FILE_BYTES.min(self.0))?;
                 self.0 -= content.len() as u64;
-                Some(Kept::File { content, mode: stat.st_mode & 0o7777 })
+                Some(EarlierState::File { content, mode: stat.st_mode & 0o7777 })
             }
-            FileType::Symlink => Some(Kept::Link(read_link(directory, name)?)),
+            FileType::Symlink => Some(EarlierState::Link(read_link(directory, name)?)),
             // Not a repository: most of what was in it would not come back.
             FileType::Directory if !name.eq_ignore_ascii_case(REPOSITORY) => {
-                Some(Kept::Directory(stat.st_mode & 0o7777))
+                Some(EarlierState::Directory(stat.st_mode & 0o7777))
             }
             _ => None,
         }
@@ -107,14 +107,14 @@ impl<'a> Undo<'a> {
     }
 
     /// Puts a file back; false when it stays as the command left it.
-    pub(super) fn undo(&mut self, path: &Path, change: FileChange, kept: Option<&Kept>) -> bool {
+    pub(super) fn undo(&mut self, path: &Path, change: FileChange, kept: Option<&EarlierState>) -> bool {
         if !is_restorable(path) || (change != FileChange::New && kept.is_none()) {
             return false;
         }
         self.try_undo(path, change, kept).unwrap_or(false)
     }
 
-    fn try_undo(&mut self, path: &Path, change: FileChange, kept: Option<&Kept>) -> Option<bool> {
+    fn try_undo(&mut self, path: &Path, change: FileChange, kept: Option<&EarlierState>) -> Option<bool> {
         let name = path.file_name()?;
         let directory = self.holder(path.parent()?)?;
         if change != FileChange::Removed && !self.move_aside(&directory, path, name) {
@@ -214,11 +214,13 @@ fn directory_flags() -> OFlags {
 }
 
 /// Makes a file as it was.
-fn restore(directory: &OwnedFd, name: &OsStr, kept: &Kept) -> std::io::Result<()> {
+fn restore(directory: &OwnedFd, name: &OsStr, kept: &EarlierState) -> std::io::Result<()> {
     match kept {
-        Kept::Link(target) => Ok(rustix::fs::symlinkat(target, directory, name)?),
-        Kept::Directory(mode) => Ok(rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(*mode))?),
-        Kept::File { content, mode } => {
+        EarlierState::Link(target) => Ok(rustix::fs::symlinkat(target, directory, name)?),
+        EarlierState::Directory(mode) => {
+            Ok(rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(*mode))?)
+        }
+        EarlierState::File { content, mode } => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let opened = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o600))?;
             let mut file = File::from(opened);
