@@ -134,6 +134,7 @@ async fn answer(
 }
 
 /// The session that a request belongs to. Somebody else's is none.
+#[expect(clippy::result_large_err, reason = "the error is the answer itself, and is sent at once")]
 fn session(state: &AppState, actor: &Actor, headers: &HeaderMap) -> Result<Arc<McpSession>, Response> {
     let Some(id) = headers.get(SESSION) else {
         let message = "the request has no `Mcp-Session-Id`; `initialize` begins a session";
@@ -146,6 +147,7 @@ fn session(state: &AppState, actor: &Actor, headers: &HeaderMap) -> Result<Arc<M
     })
 }
 
+#[expect(clippy::result_large_err, reason = "the error is the answer itself, and is sent at once")]
 fn check_version(headers: &HeaderMap) -> Result<(), Response> {
     let Some(version) = headers.get(VERSION) else { return Ok(()) };
     if VERSIONS.iter().any(|known| version == known) {
