@@ -37,6 +37,9 @@ impl Field {
     }
 }
 
+/// What happens at a yes; whether the question is answered by it.
+type Answer = Rc<dyn Fn(&mut Window, &mut App) -> bool>;
+
 /// Asks for texts; `then` gets them trimmed when the user says yes.
 pub fn texts(
     title: impl Into<SharedString>,
@@ -57,7 +60,7 @@ pub fn texts(
         })
         .collect();
     let inputs = Rc::new(inputs);
-    let answer: Rc<dyn Fn(&mut Window, &mut App) -> bool> = Rc::new({
+    let answer: Answer = Rc::new({
         let inputs = Rc::clone(&inputs);
         move |window, cx| {
             let texts: Vec<String> =
