@@ -1,9 +1,11 @@
 //! Background jobs: what hooks ask to be done after a turn, by whichever gateway comes first.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use hooks::{BackgroundJob, Contributed, Contribution, Retries};
+use hooks::{BackgroundJob, Contributed, Contribution, JobContext, Retries};
 use protocol::{TurnId, WorkspaceId};
 use store::{ClaimedJob, JobFailure, JobRetries, NewJob, NewMemory};
 
@@ -52,6 +54,11 @@ impl Agent {
     ) {
         for contributed in contributions {
             let Some(job) = new_job(workspace_id, turn_id, contributed) else { continue };
+            if !self.job_kinds().contains(&job.kind) {
+                let (kind, hook) = (&job.kind, &contributed.hook_id);
+                tracing::error!(kind, hook, turn = %turn_id, "a job is not kept, because nobody does any of its kind");
+                continue;
+            }
             match self.store.add_job(job).await {
                 Ok(()) => self.jobs_added.notify_one(),
                 Err(error) => {
@@ -70,7 +77,8 @@ impl Agent {
     pub fn run_due_jobs(&self) -> BoxFuture<'_, Result<usize, AgentError>> {
         Box::pin(async move {
             let mut done = 0;
-            while let Some(job) = self.store.claim_job(&self.node, LEASE).await? {
+            let kinds = self.job_kinds();
+            while let Some(job) = self.store.claim_job(&self.node, LEASE, &kinds).await? {
                 let worked = match tokio::time::timeout(TIME, self.work_on(&job)).await {
                     Ok(worked) => worked,
                     Err(_) => Err(format!("it took longer than {TIME:?}")),
@@ -94,10 +102,30 @@ impl Agent {
         })
     }
 
+    /// The kinds of jobs that are done here: our own, and those of packages.
+    fn job_kinds(&self) -> Vec<String> {
+        let of_packages = self.runtime.registry().job_kinds();
+        [memory_extraction::KIND].into_iter().chain(of_packages).map(str::to_owned).collect()
+    }
+
     async fn work_on(&self, job: &ClaimedJob) -> Result<JobDone, String> {
-        match job.kind.as_str() {
-            memory_extraction::KIND => self.extract(job).await.map_err(|error| error.to_string()),
-            kind => Err(format!("this version of foreword knows no job `{kind}`")),
+        if job.kind == memory_extraction::KIND {
+            return self.extract(job).await.map_err(|error| error.to_string());
+        }
+        let told = JobContext {
+            workspace_id: job.workspace_id.clone(),
+            turn_id: job.turn_id.clone(),
+            kind: job.kind.clone(),
+            payload: job.payload.clone(),
+            attempt: job.attempt,
+        };
+        let Some(doing) = self.runtime.registry().start_job(told) else {
+            return Err(format!("nobody does jobs of the kind `{}`", job.kind));
+        };
+        match AssertUnwindSafe(doing).catch_unwind().await {
+            Ok(Ok(())) => Ok(JobDone { memories: Vec::new(), actor: None }),
+            Ok(Err(failure)) => Err(hooks::preview(failure.message())),
+            Err(_) => Err("it panicked".to_owned()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
@@ -39,6 +40,10 @@ pub(crate) struct ChildLimits {
     pub(crate) tools: Option<Arc<BTreeSet<String>>>,
     /// How often its model is asked at most; none: as the settings say.
     pub(crate) max_rounds: Option<u32>,
+    /// Whether the user wants nothing of it remembered.
+    pub(crate) is_off_the_record: bool,
+    /// How many pieces of work were given out in the turn that a person began, by whomever.
+    given_out: Arc<AtomicUsize>,
 }
 
 impl ChildLimits {
@@ -130,6 +135,10 @@ enum Refusal {
     NoRounds,
     #[error("nothing can be delegated here")]
     NoParent,
+    #[error(
+        "{limit} pieces of work were given out since the user asked, counting those of other agents; no more are"
+    )]
+    TooMany { limit: usize },
     #[error("the work was not begun: {0}")]
     NotBegun(#[from] AgentError),
 }
@@ -143,6 +152,7 @@ impl Hint for Refusal {
             }
             Self::NotBegun(error) => error.hint(),
             Self::NoGoal => Some("say what to do, what is known, and what to answer with".into()),
+            Self::TooMany { .. } => Some("do the rest yourself, or say what is left to do".into()),
             Self::NoRounds | Self::NoParent => None,
         }
     }
@@ -229,7 +239,7 @@ impl HeldTurn {
             actor: self.actor.clone(),
             reach: subject.request.reach,
             depth: subject.depth,
-            limits: subject.limits.clone(),
+            limits: ChildLimits { is_off_the_record: subject.is_off_the_record(), ..subject.limits.clone() },
             running: self.running.clone(),
             offered: self.offered.clone(),
             places: Semaphore::new(settings.max_parallel.clamp(1, Semaphore::MAX_PERMITS)),
@@ -257,6 +267,10 @@ impl ParentTurn {
             return Err(Refusal::NoRounds);
         }
         let limits = self.limits_for(&parameters)?;
+        let limit = self.agent.settings.delegation.max_given_out;
+        if limits.given_out.fetch_add(1, Ordering::Relaxed) >= limit {
+            return Err(Refusal::TooMany { limit });
+        }
         // Nobody closes it, so that it is always given.
         let _place = self.places.acquire().await;
         let stop = self.running.stop.child_token();
@@ -271,17 +285,17 @@ impl ParentTurn {
 
     /// What the child may do: what is asked for, as far as this turn may do it itself.
     fn limits_for(&self, parameters: &Parameters) -> Result<ChildLimits, Refusal> {
-        let own = &self.limits;
-        let max_rounds = [own.max_rounds, parameters.max_rounds].into_iter().flatten().min();
+        let max_rounds = [self.limits.max_rounds, parameters.max_rounds].into_iter().flatten().min();
+        let own = ChildLimits { max_rounds, ..self.limits.clone() };
         let Some(wanted) = &parameters.tools else {
-            return Ok(ChildLimits { tools: own.tools.clone(), max_rounds });
+            return Ok(own);
         };
         let names = self.offered.names();
         if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
             let name = unknown.chars().take(100).collect();
             return Err(Refusal::UnknownTool { name, names: names.join(", ") });
         }
-        Ok(ChildLimits { tools: Some(Arc::new(wanted.iter().cloned().collect())), max_rounds })
+        Ok(ChildLimits { tools: Some(Arc::new(wanted.iter().cloned().collect())), ..own })
     }
 
     /// Writes the child's thread and turn, and lets it work.
@@ -296,7 +310,11 @@ impl ParentTurn {
         let cwd = parameters.cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
         let cwd = cwd.to_string_lossy().into_owned();
         // Before anything is written: what cannot be worked in leaves no thread behind.
-        agent.directory(&self.workspace, Some(&cwd)).await?;
+        let found = agent.directory(&self.workspace, Some(&cwd)).await?;
+        if let Some(path) = found.map(|found| found.cwd).filter(|path| !path.is_dir()) {
+            let source = std::io::Error::from(std::io::ErrorKind::NotADirectory);
+            return Err(AgentError::Directory { path, source });
+        }
         let model = agent.turn_model(parent.model.as_deref())?;
         agent.check_tokens(&parent.workspace_id).await?;
         let new = NewChildThread {

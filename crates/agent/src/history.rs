@@ -14,6 +14,7 @@ use store::{RangePart, StoredHistory, StoredItem, TurnEvent, TurnRange};
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::preparation::Agent;
+use crate::private_memory::hide_memory_of_others;
 use crate::summary::Summary;
 use crate::turn_message::{self, message_tokens, sent_tokens};
 
@@ -24,6 +25,8 @@ const MAX_ENTRIES: usize = 200;
 const MAX_TURNS_READ: u64 = MAX_ENTRIES as u64 + 1;
 /// Turns that are read at once to be summarised, where more than can be sent have piled up.
 const BACKLOG_PAGE: u64 = 500;
+/// How often summaries are made that somebody who forgets something makes worthless.
+const MAX_TRIES: usize = 3;
 /// With less room than this a summary would say nothing, and what it replaces would be lost.
 const MIN_SUMMARY_BUDGET: usize = 2_000;
 
@@ -77,6 +80,16 @@ impl PastTurn {
     fn entry_count(&self) -> usize {
         1 + usize::from(turn_message::answer(&self.entries).is_some())
     }
+}
+
+/// How far summarising got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Done,
+    /// The rest is for the next turn.
+    Partly,
+    /// What was summarised has changed meanwhile.
+    Outdated,
 }
 
 /// Why there are too many earlier turns.
@@ -163,7 +176,8 @@ impl HeldTurn {
     /// What is stored of earlier turns, as far as it could be sent.
     pub(crate) async fn stored_history(&self) -> Result<History, AgentError> {
         let stored = &self.stored;
-        self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal).await
+        let reader = self.subject.memory_owner();
+        self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal, reader).await
     }
 
     /// What is sent of earlier turns, in at most `budget` tokens; what does not fit is summarised.
@@ -173,12 +187,8 @@ impl HeldTurn {
         budget: usize,
         reason: CompactionReason,
     ) -> Result<History, AgentError> {
-        let excess = Excess {
-            entries: history.entry_count() > MAX_ENTRIES,
-            tokens: self.agent.history_tokens(&history) >= budget * share::FULL / 100,
-        };
-        if reason == CompactionReason::TooLong || excess.entries || excess.tokens {
-            let count = history.to_summarise(budget, excess, reason);
+        let count = self.agent.to_summarise(&history, budget, reason);
+        if count > 0 {
             self.compress(&mut history, count, budget, reason).await?;
         }
         Ok(history)
@@ -192,19 +202,38 @@ impl HeldTurn {
         budget: usize,
         reason: CompactionReason,
     ) -> Result<(), AgentError> {
-        if count == 0 {
-            return Ok(());
-        }
         self.log(TurnEvent::ContextCompressing).await?;
         self.before_compaction().await?;
-        let sent = history.turns.len();
-        let summarised = match self.summarise_oldest(history, count, budget).await {
-            Ok(done) => done,
-            // Another gateway has the turn, or nothing can be written: that is no summariser's fault.
-            Err(error @ (AgentError::LeaseLost | AgentError::Store(_))) => return Err(error),
-            Err(error) => {
-                tracing::warn!(%error, turn = %self.id(), "earlier turns could not be summarised");
-                false
+        let mut count = count;
+        let mut tries = 0;
+        let (sent, summarised) = loop {
+            let sent = history.turns.len();
+            let made = match self.summarise_oldest(history, count, budget).await {
+                Ok(made) => made,
+                // Another gateway has the turn, or nothing can be written: that is no summariser's fault.
+                Err(error @ (AgentError::LeaseLost | AgentError::Store(_))) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, turn = %self.id(), "earlier turns could not be summarised");
+                    break (sent, false);
+                }
+            };
+            tries += 1;
+            match made {
+                Progress::Done => break (sent, true),
+                Progress::Partly => break (sent, false),
+                Progress::Outdated => {
+                    let usage = history.usage;
+                    *history = History { usage, ..self.stored_history().await? };
+                    count = self.agent.to_summarise(history, budget, reason);
+                    if count == 0 {
+                        break (sent, true);
+                    }
+                    if tries == MAX_TRIES {
+                        break (history.turns.len(), false);
+                    }
+                    // Whoever is no longer the holder of the turn hears so here, and asks no model again.
+                    self.log(TurnEvent::ContextCompressing).await?;
+                }
             }
         };
         if !summarised {
@@ -223,50 +252,61 @@ impl HeldTurn {
         self.log(TurnEvent::ContextCompressed { through, summarised, missing_after }).await
     }
 
-    /// Puts a summary in the place of the oldest turns; false when it takes more requests than one turn may make. What was
+    /// Puts a summary in the place of the oldest turns, as far as that takes no more requests than one turn may make. What was
     /// summarised by then stays so.
     async fn summarise_oldest(
         &self,
         history: &mut History,
         count: usize,
         budget: usize,
-    ) -> Result<bool, AgentError> {
+    ) -> Result<Progress, AgentError> {
         if budget < MIN_SUMMARY_BUDGET {
             return Err(AgentError::TooLong { tokens: MIN_SUMMARY_BUDGET, room: budget });
         }
-        if history.turns.len() as u64 >= MAX_TURNS_READ && !self.summarise_backlog(history, budget).await? {
-            return Ok(false);
+        if history.turns.len() as u64 >= MAX_TURNS_READ {
+            let progress = self.summarise_backlog(history, budget).await?;
+            if progress != Progress::Done {
+                return Ok(progress);
+            }
         }
-        let oldest: Vec<PastTurn> = history.turns[..count].to_vec();
-        let covered = self.summarise(history, &oldest, budget).await?;
+        let mut oldest: Vec<PastTurn> = history.turns[..count].to_vec();
+        // A summary is sent to whoever has the next turn.
+        oldest.iter_mut().for_each(|turn| hide_memory_of_others(&mut turn.entries, None));
+        let Some(covered) = self.summarise(history, &oldest, budget).await? else {
+            return Ok(Progress::Outdated);
+        };
         history.leave_out(covered);
-        Ok(covered == count)
+        Ok(if covered == count { Progress::Done } else { Progress::Partly })
     }
 
     /// Summarises what lies before the turns that were read: summaries have failed for a long time.
-    async fn summarise_backlog(&self, history: &mut History, budget: usize) -> Result<bool, AgentError> {
+    async fn summarise_backlog(&self, history: &mut History, budget: usize) -> Result<Progress, AgentError> {
         let before = history.turns.first().map_or(self.stored.ordinal, |turn| turn.ordinal);
         loop {
             let range = TurnRange { after: history.through, before, part: RangePart::Oldest(BACKLOG_PAGE) };
             let page = self.agent.completed_turns(&self.stored, range).await?;
             let is_last = (page.len() as u64) < BACKLOG_PAGE;
-            if !page.is_empty() && self.summarise(history, &page, budget).await? < page.len() {
-                return Ok(false);
+            if !page.is_empty() {
+                match self.summarise(history, &page, budget).await? {
+                    None => return Ok(Progress::Outdated),
+                    Some(covered) if covered < page.len() => return Ok(Progress::Partly),
+                    Some(_) => {}
+                }
             }
             if is_last {
-                return Ok(true);
+                return Ok(Progress::Done);
             }
         }
     }
 
     /// Makes the next summary from the last one and some turns after it, and stores it; the result is how many of them it
-    /// covers.
+    /// covers. None says that what it was made from has changed meanwhile, and that nothing was stored.
     async fn summarise(
         &self,
         history: &mut History,
         turns: &[PastTurn],
         budget: usize,
-    ) -> Result<usize, AgentError> {
+    ) -> Result<Option<usize>, AgentError> {
         let max_tokens = (budget * share::SUMMARY / 100).max(1);
         let summariser = &self.model.summariser;
         let made = summariser.summarise(history.summary.as_deref(), turns, max_tokens).await;
@@ -283,11 +323,12 @@ impl HeldTurn {
                 history.version,
             )
             .await?;
-        // Only one turn of a thread runs, so who saved in between has taken this gateway for dead.
-        history.version = saved.ok_or(AgentError::LeaseLost)?.version;
+        // Only one turn of a thread runs: something was forgotten, or another gateway has taken this one for dead.
+        let Some(saved) = saved else { return Ok(None) };
+        history.version = saved.version;
         history.summary = Some(text);
         history.through = through;
-        Ok(covered)
+        Ok(Some(covered))
     }
 }
 
@@ -315,18 +356,20 @@ impl Agent {
         &self,
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
+        reader: Option<&str>,
     ) -> Result<History, AgentError> {
         /// After every turn there is; databases count with signed numbers.
         const NEXT: u64 = i64::MAX as u64;
-        self.stored_history(workspace_id, thread_id, NEXT).await
+        self.stored_history(workspace_id, thread_id, NEXT, reader).await
     }
 
-    /// What is stored of the turns before an ordinal, as far as it could be sent.
+    /// What is stored of the turns before an ordinal, as far as it could be sent in a turn of somebody's.
     async fn stored_history(
         &self,
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
         before: u64,
+        reader: Option<&str>,
     ) -> Result<History, AgentError> {
         let StoredHistory { context, items } =
             self.store.stored_history(workspace_id, thread_id, before, MAX_TURNS_READ).await?;
@@ -334,7 +377,7 @@ impl Agent {
             through: context.as_ref().map_or(0, |context| context.through),
             version: context.as_ref().map_or(Version(0), |context| context.version),
             summary: context.and_then(|context| context.summary),
-            turns: self.past_turns(items),
+            turns: self.past_turns(items, reader),
             missing_after: None,
             usage: TokenUsage::default(),
         })
@@ -345,28 +388,41 @@ impl Agent {
         preface + history.turn_tokens()
     }
 
-    /// Completed turns of a turn's thread, oldest first.
+    /// How many of the oldest turns a summary should replace; none while they fit.
+    fn to_summarise(&self, history: &History, budget: usize, reason: CompactionReason) -> usize {
+        let excess = Excess {
+            entries: history.entry_count() > MAX_ENTRIES,
+            tokens: self.history_tokens(history) >= budget * share::FULL / 100,
+        };
+        if reason == CompactionReason::TooLong || excess.entries || excess.tokens {
+            history.to_summarise(budget, excess, reason)
+        } else {
+            0
+        }
+    }
+
+    /// Completed turns of a turn's thread, oldest first, without anybody's own memory.
     pub(crate) async fn completed_turns(
         &self,
         turn: &Turn,
         range: TurnRange,
     ) -> Result<Vec<PastTurn>, AgentError> {
         let items = self.store.completed_items(&turn.workspace_id, &turn.thread_id, range).await?;
-        Ok(self.past_turns(items))
+        Ok(self.past_turns(items, None))
     }
 
-    fn past_turns(&self, items: Vec<(u64, StoredItem)>) -> Vec<PastTurn> {
+    fn past_turns(&self, items: Vec<(u64, StoredItem)>, reader: Option<&str>) -> Vec<PastTurn> {
         let mut turns: Vec<PastTurn> = Vec::new();
         for (ordinal, item) in items {
             let (TurnItem::Message(entry), turn_id) = (item.item, item.turn_id) else { continue };
-            let tokens = sent_tokens(&self.counter, &entry);
             match turns.last_mut().filter(|turn| turn.ordinal == ordinal) {
-                Some(turn) => {
-                    turn.entries.push(entry);
-                    turn.tokens += tokens;
-                }
-                None => turns.push(PastTurn { id: turn_id, ordinal, entries: vec![entry], tokens }),
+                Some(turn) => turn.entries.push(entry),
+                None => turns.push(PastTurn { id: turn_id, ordinal, entries: vec![entry], tokens: 0 }),
             }
+        }
+        for turn in &mut turns {
+            hide_memory_of_others(&mut turn.entries, reader);
+            turn.tokens = turn.entries.iter().map(|entry| sent_tokens(&self.counter, entry)).sum();
         }
         turns
     }

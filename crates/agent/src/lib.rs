@@ -26,6 +26,7 @@ mod ownership;
 mod plan;
 mod preparation;
 mod preview;
+mod private_memory;
 mod queue;
 mod records;
 mod retelling;
@@ -56,6 +57,7 @@ pub use manifests::Pruned;
 pub use memory_domain::MEMORY_HOOK;
 pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest, Reach, SessionStart};
 pub use preview::{Preview, directory_preview};
+pub use private_memory::{hide_notes_of_others, memory_of_another};
 pub use settings::{
     AgentSettings, Clock, DelegationSettings, PromptSettings, RetentionSettings, TurnLimits, TurnSettings,
     WhenBusy,

@@ -12,6 +12,7 @@ use store::{BeginRound, PromptText, TurnEvent};
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
+use crate::private_memory::is_hidden;
 use crate::settings::AgentSettings;
 use crate::task::blocking;
 use crate::undone_files;
@@ -117,16 +118,23 @@ impl Agent {
         })
     }
 
-    /// Which section first differs between two prompts, and what that costs. Texts that are not kept may be given.
+    /// Which section first differs between two prompts, and what that costs. Texts that are not kept may be given; texts that
+    /// are not for the reader are as if they were not kept.
     pub fn blame<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
         before: &'a PromptManifest,
         after: &'a PromptManifest,
         given: Option<&'a CompiledPrompt>,
+        reader: Option<&'a str>,
     ) -> BoxFuture<'a, Result<PromptBlame, AgentError>> {
         Box::pin(async move {
             let mut texts = self.texts(workspace_id, &[before, after]).await?;
+            for section in before.sections.iter().chain(&after.sections) {
+                if section.sources.iter().any(|source| is_hidden(source.owner.as_deref(), reader)) {
+                    texts.remove(&section.sha256);
+                }
+            }
             for section in given.iter().flat_map(|compiled| &compiled.sections) {
                 texts.insert(section.sha256.clone(), section.text.to_string());
             }

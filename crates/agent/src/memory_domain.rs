@@ -9,8 +9,8 @@ use hooks::{
 };
 use memory::{MAX_RECALLED, MemorySettings, Policy, QueryTerms, best, recall_text};
 use prompt::MEMORY_RECALL;
-use protocol::MEMORY_SOURCE;
 use protocol::prompt::{PromptSource, PromptSourceKind};
+use protocol::{MEMORY_SOURCE, MemoryItemId, MemoryScope};
 use serde_json::json;
 use store::{MemoryView, Recallable, Store};
 
@@ -78,7 +78,7 @@ struct PolicyHook(Arc<MemoryDomain>);
 
 impl Hook for PolicyHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let Policy { recall, remember } = Policy::of(&self.0.settings, context.turn.input.as_deref());
+        let Policy { recall, remember } = Policy::of(&self.0.settings, context.turn.is_off_the_record);
         let value = json!({ "recall": recall, "remember": remember });
         Ok(vec![hooks::Policy { key: POLICY.to_owned(), value }.into()])
     }
@@ -91,7 +91,7 @@ impl Hook for RecallHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
         // Most turns have nothing to recall, and that is known from their start.
-        if turn.has_memories == Some(false) || !Policy::of(&self.0.settings, turn.input.as_deref()).recall {
+        if turn.has_memories == Some(false) || !Policy::of(&self.0.settings, turn.is_off_the_record).recall {
             return Ok(Vec::new());
         }
         let message = QueryTerms::of(turn.input.as_deref().unwrap_or_default());
@@ -106,12 +106,15 @@ impl Hook for RecallHook {
         let Some(recall) = recall_text(&items) else { return Ok(Vec::new()) };
         let mut section = PromptSection::new(MEMORY_SOURCE, MEMORY_RECALL, "Memory Recall", recall.text);
         section.priority = PRIORITY;
+        let is_own =
+            |id: &MemoryItemId| items.iter().any(|item| item.id == *id && item.scope == MemoryScope::User);
         // Without a digest: of a short text it would say too much once the text is forgotten.
         section.sources = recall
             .items
             .iter()
             .map(|id| PromptSource {
                 id: Some(id.to_string()),
+                owner: turn.actor.clone().filter(|_| is_own(id)),
                 ..PromptSource::new(PromptSourceKind::Other(MEMORY_SOURCE.to_owned()), None)
             })
             .collect();

@@ -8,7 +8,7 @@ use hooks::{
     Retries, Visibility,
 };
 use memory::{EXTRACTION_REQUEST, Extracted, Policy, exchange, extracted};
-use protocol::TurnStatus;
+use protocol::{Audience, TurnStatus};
 use provider::{ChatRequest, Message, ModelName, SystemParts};
 use serde_json::json;
 use store::{ClaimedJob, MemoryPlace, NewMemory};
@@ -44,8 +44,10 @@ struct ExtractHook(Arc<MemoryDomain>);
 impl Hook for ExtractHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
-        let policy = Policy::of(&self.0.settings, turn.input.as_deref());
-        let is_wanted = policy.remember && turn.status == Some(TurnStatus::Completed);
+        let policy = Policy::of(&self.0.settings, turn.is_off_the_record);
+        // What a model says to another one is nobody's word: it may have read it anywhere.
+        let is_persons = turn.audience == Audience::Main;
+        let is_wanted = policy.remember && is_persons && turn.status == Some(TurnStatus::Completed);
         let job = is_wanted.then(|| BackgroundJob { kind: KIND.to_owned(), payload: json!({}) }.into());
         Ok(job.into_iter().collect())
     }

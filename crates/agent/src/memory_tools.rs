@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use memory::{Policy, QueryTerms};
+use memory::{MemorySettings, Policy, QueryTerms};
 use protocol::limits::DEFAULT_MEMORY_SEARCH;
 use protocol::{CallEffects, MemoryItem, MemoryItemId, MemoryScope, ToolSpec};
 use schemars::JsonSchema;
@@ -22,21 +22,33 @@ const NO_CALLER: &str = "memory cannot be used here: it is not known whose turn 
 
 /// Offers the tools of memory, in chats too.
 pub(crate) struct MemoryTools {
-    domain: Arc<MemoryDomain>,
+    settings: MemorySettings,
     toolbox: Toolbox,
 }
 
+/// What a tool looks into; none in a preview, in which nothing is called.
+type Memory = Option<Arc<MemoryDomain>>;
+
 impl MemoryTools {
     pub(crate) fn new(domain: Arc<MemoryDomain>) -> Self {
+        Self::with(domain.settings, Some(domain))
+    }
+
+    /// For a preview without a database.
+    pub(crate) fn described(settings: MemorySettings) -> Self {
+        Self::with(settings, None)
+    }
+
+    fn with(settings: MemorySettings, memory: Memory) -> Self {
         let mut toolbox = Toolbox::new();
         let added = toolbox
-            .add(SearchMemory(Arc::clone(&domain)))
-            .and_then(|()| toolbox.add(ListMemory(Arc::clone(&domain))))
-            .and_then(|()| toolbox.add(GetMemory(Arc::clone(&domain))))
-            .and_then(|()| toolbox.add(Remember(Arc::clone(&domain))))
-            .and_then(|()| toolbox.add(Forget(Arc::clone(&domain))));
+            .add(SearchMemory(memory.clone()))
+            .and_then(|()| toolbox.add(ListMemory(memory.clone())))
+            .and_then(|()| toolbox.add(GetMemory(memory.clone())))
+            .and_then(|()| toolbox.add(Remember(memory.clone())))
+            .and_then(|()| toolbox.add(Forget(memory)));
         debug_assert!(added.is_ok(), "our own tools have names and schemas");
-        Self { domain, toolbox }
+        Self { settings, toolbox }
     }
 }
 
@@ -45,58 +57,45 @@ impl ToolSource for MemoryTools {
         "memory"
     }
 
-    /// Hidden, they are listed where something is remembered: a prompt that nobody wants to remember anything in does not
-    /// pay for the list.
-    fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
-        Box::pin(async move {
-            if !self.domain.settings.hidden {
-                return self.toolbox.clone();
-            }
-            let view = MemoryView {
-                workspace_id: round.workspace_id.clone(),
-                owner: round.actor.clone().filter(|_| !round.is_bound),
-                thread_id: Some(round.thread_id.clone()),
-            };
-            let has_memories = match round.has_memories {
-                Some(known) => Ok(known),
-                None => self.domain.store.has_memories(&view).await,
-            };
-            match has_memories {
-                Ok(false) => Toolbox::new(),
-                Ok(true) => self.toolbox.clone(),
-                Err(error) => {
-                    // A list that changes costs the cached prefix; whether the database answers is for the call to find out.
-                    tracing::warn!(%error, turn = %round.turn_id, "whether something is remembered is not known");
-                    self.toolbox.clone()
-                }
-            }
-        })
+    fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        Box::pin(async { self.toolbox.clone() })
     }
 
     fn hidden_domain(&self) -> Option<&str> {
-        self.domain.settings.hidden.then_some("memory")
+        self.settings.hidden.then_some("memory")
     }
 
     fn refusal(&self, round: &RoundContext, tool: &str) -> Option<String> {
-        let is_refused =
-            tool == REMEMBER && !Policy::of(&self.domain.settings, round.input.as_deref()).remember;
+        let is_refused = tool == REMEMBER && !Policy::of(&self.settings, round.is_off_the_record).remember;
         is_refused.then(|| "the user asked not to remember anything of this turn".to_owned())
     }
 }
 
-/// What whoever started the turn can see from it.
-fn view(caller: &Caller, context: &ToolContext) -> MemoryView {
-    MemoryView {
+/// What a call has before it: memory as far as whoever started the turn can see it.
+struct Seen<'a> {
+    domain: &'a MemoryDomain,
+    caller: &'a Caller,
+    view: MemoryView,
+}
+
+fn seen<'a>(memory: &'a Memory, context: &'a ToolContext) -> Option<Seen<'a>> {
+    let (domain, caller) = (memory.as_deref()?, context.caller()?);
+    let view = MemoryView {
         workspace_id: caller.workspace_id.clone(),
         owner: caller.actor.clone().filter(|_| !context.is_bound()),
         thread_id: Some(caller.thread_id.clone()),
-    }
+    };
+    Some(Seen { domain, caller, view })
 }
 
-/// An answer that carries items, and says so: forgetting one of them finds it.
-fn answer(text: String, items: &[MemoryItem]) -> ToolOutput {
+/// An answer that carries items, and says so: forgetting one of them finds it, and what is somebody's own is not sent again in
+/// turns of others.
+fn answer(view: &MemoryView, text: String, items: &[MemoryItem]) -> ToolOutput {
     let memory = items.iter().map(|item| item.id.clone()).collect();
-    ToolOutput { effects: CallEffects { memory, ..CallEffects::default() }, ..ToolOutput::text(text) }
+    let has_own = items.iter().any(|item| item.scope == MemoryScope::User);
+    let memory_owner = view.owner.clone().filter(|_| has_own);
+    let effects = CallEffects { memory, memory_owner, ..CallEffects::default() };
+    ToolOutput { effects, ..ToolOutput::text(text) }
 }
 
 fn failed(error: &StoreError) -> ToolOutput {
@@ -112,7 +111,7 @@ fn shown(items: &[MemoryItem]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-struct SearchMemory(Arc<MemoryDomain>);
+struct SearchMemory(Memory);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -141,12 +140,14 @@ impl Tool for SearchMemory {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(caller) = context.caller() else { return ToolOutput::error(NO_CALLER) };
-        let (view, terms) = (view(caller, &context), QueryTerms::of(&query));
+        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
+            return ToolOutput::error(NO_CALLER);
+        };
+        let terms = QueryTerms::of(&query);
         let limit = u64::from(limit.unwrap_or(DEFAULT_MEMORY_SEARCH).min(MAX_ITEMS));
-        match self.0.search(&view, &terms, limit).await {
+        match domain.search(&view, &terms, limit).await {
             Ok(items) if items.is_empty() => ToolOutput::text("nothing remembered has these words"),
-            Ok(items) => answer(shown(&items), &items),
+            Ok(items) => answer(&view, shown(&items), &items),
             Err(error) => failed(&error),
         }
     }
@@ -168,7 +169,7 @@ impl MemoryDomain {
     }
 }
 
-struct ListMemory(Arc<MemoryDomain>);
+struct ListMemory(Memory);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -199,17 +200,19 @@ impl Tool for ListMemory {
             Ok(before) => before,
             Err(unknown) => return *unknown,
         };
-        let Some(caller) = context.caller() else { return ToolOutput::error(NO_CALLER) };
+        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
+            return ToolOutput::error(NO_CALLER);
+        };
         let filter = MemoryFilter { category, before, limit: MAX_ITEMS.into(), ..MemoryFilter::default() };
-        match self.0.store.memories(&view(caller, &context), filter).await {
+        match domain.store.memories(&view, filter).await {
             Ok(items) if items.is_empty() => ToolOutput::text("nothing is remembered"),
-            Ok(items) => answer(shown(&items), &items),
+            Ok(items) => answer(&view, shown(&items), &items),
             Err(error) => failed(&error),
         }
     }
 }
 
-struct GetMemory(Arc<MemoryDomain>);
+struct GetMemory(Memory);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -235,10 +238,12 @@ impl Tool for GetMemory {
             Ok(Err(unknown)) => return *unknown,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(caller) = context.caller() else { return ToolOutput::error(NO_CALLER) };
-        match self.0.store.memory(&view(caller, &context), &id).await {
+        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
+            return ToolOutput::error(NO_CALLER);
+        };
+        match domain.store.memory(&view, &id).await {
             Ok(item) if item.text.is_none() => ToolOutput::error("this was forgotten, and its text is gone"),
-            Ok(item) => answer(shown(std::slice::from_ref(&item)), std::slice::from_ref(&item)),
+            Ok(item) => answer(&view, shown(std::slice::from_ref(&item)), std::slice::from_ref(&item)),
             Err(error) => failed(&error),
         }
     }
@@ -251,7 +256,7 @@ fn item_id(id: &str) -> Result<MemoryItemId, Box<ToolOutput>> {
     id.parse().map_err(unknown)
 }
 
-struct Remember(Arc<MemoryDomain>);
+struct Remember(Memory);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -283,8 +288,10 @@ impl Tool for Remember {
             Ok(supersedes) => supersedes,
             Err(unknown) => return *unknown,
         };
-        let Some(caller) = context.caller() else { return ToolOutput::error(NO_CALLER) };
-        let (view, workspace_id) = (view(caller, &context), caller.workspace_id.clone());
+        let Some(Seen { domain, caller, view }) = seen(&self.0, &context) else {
+            return ToolOutput::error(NO_CALLER);
+        };
+        let workspace_id = caller.workspace_id.clone();
         let place = match (scope.unwrap_or_default(), view.owner.clone()) {
             (MemoryScope::User, Some(owner)) => MemoryPlace::User(owner),
             (MemoryScope::User, None) => {
@@ -298,20 +305,21 @@ impl Tool for Remember {
         };
         let source_turn = Some(caller.turn_id.clone());
         let new = NewMemory { place, category, text, source_turn, expires_at: None, supersedes };
-        match self.0.store.add_memory(&view, new, caller.actor.as_deref()).await {
+        match domain.store.add_memory(&view, new, caller.actor.as_deref()).await {
             Ok(added) if added.was_there => {
                 let text = format!("this was remembered already, as {}", added.item.id);
-                answer(text, std::slice::from_ref(&added.item))
+                answer(&view, text, std::slice::from_ref(&added.item))
             }
             Ok(added) => {
-                answer(format!("remembered as {}", added.item.id), std::slice::from_ref(&added.item))
+                let text = format!("remembered as {}", added.item.id);
+                answer(&view, text, std::slice::from_ref(&added.item))
             }
             Err(error) => failed(&error),
         }
     }
 }
 
-struct Forget(Arc<MemoryDomain>);
+struct Forget(Memory);
 
 impl Tool for Forget {
     fn spec(&self) -> ToolSpec {
@@ -328,8 +336,10 @@ impl Tool for Forget {
             Ok(Err(unknown)) => return *unknown,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(caller) = context.caller() else { return ToolOutput::error(NO_CALLER) };
-        match self.0.store.forget_memory(&view(caller, &context), &id, caller.actor.as_deref()).await {
+        let Some(Seen { domain, caller, view }) = seen(&self.0, &context) else {
+            return ToolOutput::error(NO_CALLER);
+        };
+        match domain.store.forget_memory(&view, &id, caller.actor.as_deref()).await {
             Ok(_) => ToolOutput::text("forgotten; what you have said of it in this conversation stays"),
             Err(error) => failed(&error),
         }

@@ -157,6 +157,7 @@ impl HeldTurn {
             thread_id: self.stored.thread_id.clone(),
             turn_id: self.stored.id.clone(),
             actor: self.subject.request.actor.clone(),
+            skills: self.subject.request.skills.clone(),
         };
         let context = match self.subject.request.reach {
             Reach::Everything => context,

@@ -12,12 +12,13 @@ use protocol::preview::{FrozenStart, PromptSizes, ToolSize};
 use protocol::prompt::ToolChoice;
 use protocol::{ThreadId, ThreadMode, ToolSpec, TurnId, Version, WorkspaceId};
 use tokens::Counter;
-use tools::{RoundContext, ToolContext};
+use tools::{RoundContext, RoundPurpose, ToolContext};
 
 use crate::delegation::{DELEGATE, DelegationTools};
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
 use crate::history::History;
+use crate::memory_tools::MemoryTools;
 use crate::plan::tool_tokens;
 use crate::preparation::{
     Agent, PreparedSession, PromptRequest, SessionFiles, SessionStart, add_files, compile, configured_input,
@@ -78,7 +79,8 @@ impl Agent {
             let (prepared, tools) = self.prepare_for(&subject, &known, tools).await?;
             let history = match start {
                 SessionStart::Thread => {
-                    self.history_so_far(&subject.workspace.id, &subject.thread.id).await?
+                    let owner = subject.memory_owner();
+                    self.history_so_far(&subject.workspace.id, &subject.thread.id, owner).await?
                 }
                 SessionStart::Fresh => History::default(),
             };
@@ -160,6 +162,9 @@ pub fn directory_preview<'a>(
         }
         let of_sources = settings.clone();
         let mut sources = blocking(move || own_sources(&of_sources, skills, None)).await;
+        if settings.memory.enabled {
+            sources.push(Arc::new(MemoryTools::described(settings.memory)));
+        }
         sources.extend(delegates.then(|| DelegationTools::described(&settings.delegation)));
         let mut tools = RoundTools::new(sources, ToolContext::without_directory(), Vec::new());
         let round = RoundContext {
@@ -175,6 +180,8 @@ pub fn directory_preview<'a>(
             input: None,
             has_memories: None,
             round: 1,
+            purpose: RoundPurpose::Preview,
+            is_off_the_record: false,
         };
         tools.refresh(&round).await;
         input.hidden_domains = tools.hidden_domains();

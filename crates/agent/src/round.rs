@@ -399,5 +399,5 @@ fn continuation(unfinished: &[ToolCall]) -> MessageNote {
 }
 
 fn note(id: &str, text: String) -> MessageNote {
-    MessageNote { id: id.to_owned(), text }
+    MessageNote::new(id, text)
 }

@@ -110,7 +110,7 @@ impl RoundTools {
                 !refused.iter().any(is_it)
             };
             let own = source.last.filtered(is_own);
-            problems.extend(source.source.problems());
+            problems.extend(source.source.problems(round));
             // A delegated turn with a list of its own has all of that, and nothing to ask for.
             let Some(domain) = source.source.hidden_domain().filter(|_| self.allowed.is_none()) else {
                 toolbox.extend(own.filtered(|spec| source.refusal(round, &spec.name).is_none()));
@@ -344,6 +344,8 @@ mod tests {
             input: None,
             has_memories: None,
             round,
+            purpose: tools::RoundPurpose::Turn,
+            is_off_the_record: false,
         }
     }
 

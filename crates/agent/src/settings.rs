@@ -74,11 +74,14 @@ pub struct DelegationSettings {
     pub max_depth: u32,
     /// How many children of one turn work at the same time; others wait.
     pub max_parallel: usize,
+    /// How many pieces of work are given out for one turn of a person, by its agent and by those that work for it: an agent
+    /// that gives all its work to others, which do the same, would go on for ever.
+    pub max_given_out: usize,
 }
 
 impl Default for DelegationSettings {
     fn default() -> Self {
-        Self { enabled: true, hidden: false, max_depth: 2, max_parallel: 4 }
+        Self { enabled: true, hidden: false, max_depth: 2, max_parallel: 4, max_given_out: 100 }
     }
 }
 

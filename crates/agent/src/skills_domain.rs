@@ -13,7 +13,7 @@ use prompt::{ContributedSection, SKILLS_RUNTIME};
 use protocol::prompt::{
     PromptDiagnostic, PromptDiagnosticCode, PromptLeftOut, PromptSource, PromptSourceKind, PromptTruncation,
 };
-use protocol::{SkillSummary, ToolSpec};
+use protocol::{SkillReason, SkillSummary, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use skills::{Activation, Cache, MAX_SKILLS, Request, Situation, SkillSettings};
@@ -295,7 +295,9 @@ impl Tool for ReadSkill {
         };
         let root = context.root().map(Path::to_owned);
         let cwd = root.is_some().then(|| context.cwd().to_owned());
-        let activation = self.domain.activation(SkillPlace::at(root, cwd)).await;
+        let selected = context.caller().map(|caller| caller.skills.clone()).unwrap_or_default();
+        let place = SkillPlace { selected, ..SkillPlace::at(root, cwd) };
+        let activation = self.domain.activation(place).await;
         blocking(move || read(&activation, &slug, file.as_deref())).await
     }
 }
@@ -312,6 +314,15 @@ fn read(activation: &Activation, slug: &str, file: Option<&str>) -> ToolOutput {
             },
         });
     };
+    // One that waits for a path may have become active by what this turn has touched.
+    let is_unnamed = activation
+        .outcomes()
+        .any(|(found, _, reason)| std::ptr::eq(found, skill) && reason == SkillReason::NotImplicit);
+    if is_unnamed {
+        return ToolOutput::error(format!(
+            "the skill `{slug}` is used only in turns that name it, and this one does not"
+        ));
+    }
     match skill.read(file.unwrap_or("SKILL.md")) {
         Ok(text) => ToolOutput::text(text),
         Err(error) => ToolOutput::error(error.to_string()),

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use hooks::TurnContext;
+use memory::asks_not_to_remember;
 use protocol::{Audience, Thread, TurnId, Workspace};
 
 use store::TurnSubject;
-use tools::RoundContext;
+use tools::{RoundContext, RoundPurpose};
 
 use crate::delegation::ChildLimits;
 use crate::directory::WorkingDirectory;
@@ -47,6 +48,7 @@ impl Subject {
             actor: self.request.actor.clone(),
             is_bound: self.request.reach != Reach::Everything,
             input: self.request.input.clone(),
+            is_off_the_record: self.is_off_the_record(),
             skills: self.request.skills.clone(),
             audience: audience(&self.thread),
             inherits_document: self.thread.inherits_document,
@@ -56,6 +58,16 @@ impl Subject {
 }
 
 impl Subject {
+    /// Whose own memory its turn may use: a name alone does not say who somebody is that is bound to a workspace.
+    pub(crate) fn memory_owner(&self) -> Option<&str> {
+        self.request.actor.as_deref().filter(|_| self.request.reach == Reach::Everything)
+    }
+
+    /// Whether the user wants nothing of the turn remembered: they say so, or said so where its work was given out.
+    pub(crate) fn is_off_the_record(&self) -> bool {
+        self.limits.is_off_the_record || self.request.input.as_deref().is_some_and(asks_not_to_remember)
+    }
+
     /// What sources of tools are told about a round.
     pub(crate) fn round_context(&self, turn_id: TurnId, round: u32) -> RoundContext {
         RoundContext {
@@ -71,6 +83,9 @@ impl Subject {
             input: self.request.input.clone(),
             has_memories: None,
             round,
+            // Whoever looks at the next turn has none yet.
+            is_off_the_record: self.is_off_the_record(),
+            purpose: if self.request.turn_id.is_some() { RoundPurpose::Turn } else { RoundPurpose::Preview },
         }
     }
 }

@@ -45,7 +45,12 @@ pub(crate) fn unsaid<'a>(
 pub(crate) fn turn_sections(compiled: &CompiledPrompt) -> Vec<MessageNote> {
     let sections = compiled.manifest.sections.iter().zip(&compiled.sections);
     let of_turn = sections.filter(|(section, _)| section.stability == Stability::Turn);
-    of_turn.map(|(_, text)| MessageNote { id: text.id.clone(), text: text.text.to_string() }).collect()
+    of_turn
+        .map(|(section, text)| {
+            let owner = section.sources.iter().find_map(|source| source.owner.clone());
+            MessageNote { owner, ..MessageNote::new(&text.id, &*text.text) }
+        })
+        .collect()
 }
 
 /// Says in a turn's manifest which sections of the turn its messages do not repeat.

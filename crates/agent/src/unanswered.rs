@@ -12,6 +12,7 @@ use protocol::{ToolCall, Turn, TurnApproval, TurnErrorKind, TurnStatus};
 use store::UnansweredTurn;
 use tools::{Access, Needs};
 
+use crate::delegation::DELEGATE;
 use crate::error::AgentError;
 use crate::held_turn::HeldTurn;
 use crate::history::History;
@@ -49,17 +50,7 @@ impl HeldTurn {
         let (mut sentences, mut half_done) = (Vec::new(), HalfDone::Nothing);
         let mut is_gap = false;
         for (index, unanswered) in found.iter().enumerate() {
-            let items = store.turn_items(&stored.workspace_id, &unanswered.turn.id).await?;
-            let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
-            let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
-            let approvals = store.approvals(&stored.workspace_id, &unanswered.turn.id).await?;
-            let mut done = Done::default();
-            for call in &calls {
-                if let Some(fate) = Fate::of(call, &entries, &approvals) {
-                    done.add(call, fate, tools.needs(call));
-                }
-            }
-            let done = self.named_from_here(&unanswered.turn, done).await;
+            let (calls, done) = self.done_by(&unanswered.turn, tools).await?;
             if !done.is_nothing() {
                 half_done = HalfDone::Something;
             } else if index >= MAX_TURNS {
@@ -71,14 +62,39 @@ impl HeldTurn {
                 _ if is_gap => "An earlier one",
                 _ => "The one before that",
             };
-            sentences.push(describe(name, unanswered, calls.len(), &done));
+            sentences.push(describe(name, unanswered, calls, &done));
         }
         let text = || prompt::notes::unanswered_turns(&sentences.join("\n"), half_done);
-        Ok((!sentences.is_empty()).then(|| MessageNote { id: NOTE.to_owned(), text: text() }))
+        Ok((!sentences.is_empty()).then(|| MessageNote::new(NOTE, text())))
     }
 }
 
 impl HeldTurn {
+    /// How many tools a turn called, and what came of that: also by those that it gave work to, and by theirs.
+    async fn done_by(&self, turn: &Turn, tools: &RoundTools) -> Result<(usize, Done), AgentError> {
+        let store = &self.agent.store;
+        let (mut own_calls, mut all) = (None, Done::default());
+        let mut open = vec![turn.clone()];
+        while let Some(turn) = open.pop() {
+            let items = store.turn_items(&turn.workspace_id, &turn.id).await?;
+            let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
+            let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
+            let approvals = store.approvals(&turn.workspace_id, &turn.id).await?;
+            let mut done = Done::default();
+            for call in &calls {
+                if let Some(fate) = Fate::of(call, &entries, &approvals) {
+                    done.add(call, fate, tools.needs(call));
+                }
+            }
+            all.merge(self.named_from_here(&turn, done).await);
+            own_calls.get_or_insert(calls.len());
+            if calls.iter().any(|call| call.name == DELEGATE) {
+                open.extend(store.delegated_turns(&turn.workspace_id, &turn.id).await?);
+            }
+        }
+        Ok((own_calls.unwrap_or(0), all))
+    }
+
     /// Names the files of another turn so that the names are right in this one, and each file has one: a path counts from its
     /// own turn's directory, and can be written in many ways.
     async fn named_from_here(&self, other: &Turn, done: Done) -> Done {
@@ -223,6 +239,14 @@ impl Done {
         let written = touches.iter().filter(|touch| touch.access == Access::Write);
         let files = if fate == Fate::Succeeded { &mut self.changed } else { &mut self.perhaps };
         files.extend(written.map(|touch| touch.path.clone()));
+    }
+
+    /// Adds what somebody else has done.
+    fn merge(&mut self, mut other: Self) {
+        self.changed.append(&mut other.changed);
+        self.perhaps.append(&mut other.perhaps);
+        self.perhaps.retain(|path| !self.changed.contains(path));
+        self.others.append(&mut other.others);
     }
 
     fn is_nothing(&self) -> bool {

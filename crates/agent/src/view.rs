@@ -9,18 +9,41 @@ use protocol::{MessageRole, Timestamp, TurnApproval, TurnId, TurnStatus, Workspa
 
 use crate::error::AgentError;
 use crate::preparation::Agent;
+use crate::private_memory::hide_memory_of_others;
 use crate::turn_message::{answer, joint_after, messages};
 
 impl Agent {
-    /// Shows the whole of a turn as it is now.
+    /// Shows the whole of a turn as it is now, to ourselves.
     pub fn turn_view<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<TurnGetResult, AgentError>> {
+        self.turn_view_hiding(workspace_id, turn_id, |_| {})
+    }
+
+    /// The same for somebody: without what others have remembered for themselves.
+    pub fn turn_view_for<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        reader: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<TurnGetResult, AgentError>> {
+        self.turn_view_hiding(workspace_id, turn_id, move |entries| hide_memory_of_others(entries, reader))
+    }
+
+    fn turn_view_hiding<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        hide: impl FnOnce(&mut [TurnMessage]) + Send + 'a,
+    ) -> BoxFuture<'a, Result<TurnGetResult, AgentError>> {
         Box::pin(async move {
             let mut turn = self.store.turn(workspace_id, turn_id).await?;
-            let entries = messages(self.store.turn_items(workspace_id, turn_id).await?);
+            let kept = messages(self.store.turn_items(workspace_id, turn_id).await?);
+            let (mut entries, times): (Vec<TurnMessage>, Vec<Timestamp>) = kept.into_iter().unzip();
+            hide(&mut entries);
+            let entries: Vec<(TurnMessage, Timestamp)> = entries.into_iter().zip(times).collect();
             turn.answer = answer(entries.iter().map(|(entry, _)| entry));
             let last = entries.last().map(|(entry, _)| entry.message.text());
             // What is just being stored must not be shown twice.

@@ -108,7 +108,7 @@ fn start_log(verbose: u8, output: Output) {
         1 => "info",
         _ => "debug",
     };
-    let default = || EnvFilter::new(format!("{level},sqlx=warn"));
+    let default = || EnvFilter::new(format!("{level},sqlx=warn,rmcp=off"));
     let filter = match std::env::var(LOG_VARIABLE) {
         Ok(wanted) if !wanted.is_empty() => EnvFilter::try_new(&wanted).unwrap_or_else(|error| {
             let message = format!("environment variable `{LOG_VARIABLE}` has no effect: {error}");

@@ -29,6 +29,9 @@ mod kill_nine;
 mod load;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod mcp_servers;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod pages;
 #[cfg(target_os = "linux")]
 #[cfg(test)]

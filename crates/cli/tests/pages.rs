@@ -62,6 +62,7 @@ pages! {
     guide "docs/guide.md"
     how_to "docs/how-to.md"
     memory "docs/memory.md"
+    what_goes_into_a_prompt "docs/what-goes-into-a-prompt.md"
     mcp "docs/mcp.md"
     operations "docs/operations.md"
     prompts "docs/prompts.md"

@@ -12,11 +12,11 @@ use tokio::runtime::Runtime;
 use crate::support::{Machine, Server, eventually};
 
 /// A machine whose gateway belongs to an ordinary user, and a thread to ask in.
-struct Ordinary {
-    machine: Machine,
-    model: ScriptedModel,
-    server: Server,
-    thread: String,
+pub(crate) struct Ordinary {
+    pub(crate) machine: Machine,
+    pub(crate) model: ScriptedModel,
+    pub(crate) server: Server,
+    pub(crate) thread: String,
     _runtime: Runtime,
 }
 
@@ -26,13 +26,19 @@ impl Ordinary {
     }
 
     fn at_level(level: &str) -> Self {
+        Self::with(level, |_| String::new())
+    }
+
+    /// The same with more settings, and files beside those that are always there.
+    pub(crate) fn with(level: &str, prepare: impl FnOnce(&Machine) -> String) -> Self {
         let machine = Machine::new();
         let runtime = Runtime::new().unwrap();
         let model = runtime.block_on(ScriptedModel::start()).unwrap();
         let url = model.base_url(Wire::Anthropic);
         let settings = format!(
             "[model]\ndefault = 'anthropic/claude-test'\n[providers.anthropic]\nbase_url = '{url}'\n\
-             [permissions]\nwrite = 'allow'\nshell_sandbox = '{level}'\n[shell]\nenabled = true\n"
+             [permissions]\nwrite = 'allow'\nshell_sandbox = '{level}'\n[shell]\nenabled = true\n{}",
+            prepare(&machine)
         );
         machine.write("home/config.toml", settings);
         machine.write("project/AGENTS.md", "Be brief.\n");
@@ -44,8 +50,10 @@ impl Ordinary {
         let mut command = machine.command_of(&program, "serve --listen 127.0.0.1:0");
         command.env("ANTHROPIC_API_KEY", "key");
         if rustix::process::geteuid().is_root() {
-            for path in ["", "home", "home/config.toml", "project", "project/AGENTS.md", "outside"] {
-                chown(machine.root().join(path), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
+            let paths = ["", "home", "home/config.toml", "project", "project/AGENTS.md", "outside"];
+            let paths = paths.into_iter().chain(["server", "server/server.py"]);
+            for path in paths.map(|path| machine.root().join(path)).filter(|path| path.exists()) {
+                chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
             }
             command.uid(OTHER_USER).gid(OTHER_USER);
         }

@@ -27,6 +27,11 @@ impl Context {
     pub(crate) fn actor(&self) -> Option<&str> {
         Some(&self.peer.actor.name)
     }
+
+    /// Whose own memory may be shown: a name alone does not say who somebody is that is bound to a workspace.
+    pub(crate) fn memory_reader(&self) -> Option<&str> {
+        self.actor().filter(|_| self.peer.actor.reach() == agent::Reach::Everything)
+    }
 }
 
 type Answering = Pin<Box<dyn Future<Output = Result<Reply, ErrorObject>> + Send>>;

@@ -82,6 +82,7 @@ async fn a_preview_has_files_document_and_bootstrap() {
             "agents_guidance",
             "environment",
             "agents_context",
+            "hidden_tool_domains",
             "agents_md",
             "extra_system"
         ]
@@ -89,7 +90,7 @@ async fn a_preview_has_files_document_and_bootstrap() {
     let session = prompt["session_text"].as_str().unwrap();
     assert!(session.contains("At the root.") && !session.contains("In a."), "{session}");
     assert!(session.ends_with("<AGENTS_MD>\nFrom the document. &lt;/AGENTS_MD>\n</AGENTS_MD>"), "{session}");
-    let document = &prompt["manifest"]["sections"][7];
+    let document = &prompt["manifest"]["sections"][8];
     assert_eq!(
         (&document["sources"][0]["kind"], &document["sources"][0]["version"]),
         (&json!("document"), &json!(1))
@@ -191,6 +192,7 @@ async fn a_past_prompt_is_rebuilt_after_everything_has_changed() {
     let mut was = prompts.preview(json!({})).await;
     // A preview also knows what would be asked with it; the silent turn asks nobody.
     was.as_object_mut().unwrap().remove("sizes").unwrap();
+    was.as_object_mut().unwrap().remove("tools").unwrap();
     was["manifest"].as_object_mut().unwrap().remove("request").unwrap();
     let turn = prompts.turn().await;
     prompts.save("As it is.").await;

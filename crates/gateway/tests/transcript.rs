@@ -32,7 +32,7 @@ pub(crate) fn check(stage: &Stage, name: &str, system: SystemText) {
 
 /// The same with some of the requests only.
 pub(crate) fn check_requests(stage: &Stage, name: &str, system: SystemText, bodies: &[Value]) {
-    let text = stable_names::replace(&rendering::render(bodies, system), stage);
+    let text = stable(stage, &rendering::render(bodies, system));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/transcripts/{name}.txt"));
     if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -51,4 +51,9 @@ pub(crate) fn check_requests(stage: &Stage, name: &str, system: SystemText, bodi
     panic!(
         "transcript {name}, line {line}\n  now:    {now}\n  before: {before}\nUPDATE_TRANSCRIPTS=1 writes it anew"
     );
+}
+
+/// A text without what differs from run to run.
+pub(crate) fn stable(stage: &Stage, text: &str) -> String {
+    stable_names::replace(text, stage)
 }

@@ -73,6 +73,13 @@ pub enum RegistrationError {
         /// The package that has it.
         other_package_id: String,
     },
+    /// Somebody does the jobs of that kind.
+    #[error("jobs of the kind `{kind}`, which package `{package_id}` would do, are done already")]
+    DuplicateJob {
+        kind: String,
+        /// The package that was refused.
+        package_id: String,
+    },
     /// A name in `before` or `after` is nobody's.
     #[error("subscription `{subscription_id}` names `{name}`, which is not in {phase}")]
     UnknownName {

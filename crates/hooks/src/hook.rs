@@ -44,6 +44,8 @@ pub struct TurnContext {
     pub input: Option<String>,
     /// Whether anything is remembered that the turn can see; none where nobody has looked.
     pub has_memories: Option<bool>,
+    /// Whether the user wants nothing of it remembered.
+    pub is_off_the_record: bool,
     /// What earlier phases of the turn contributed.
     pub earlier: Vec<Contributed>,
     /// The fingerprint of the whole prompt, once it is compiled.
@@ -70,6 +72,7 @@ impl TurnContext {
             is_bound: true,
             input: None,
             has_memories: None,
+            is_off_the_record: false,
             earlier: Vec::new(),
             prompt_fingerprint: None,
             status: None,

@@ -46,6 +46,7 @@ mod background;
 mod contribution;
 mod error;
 mod hook;
+mod job;
 mod merge;
 mod order;
 mod preview;
@@ -61,6 +62,7 @@ pub use contribution::{
 };
 pub use error::{FailureCause, HookError, RegistrationError};
 pub use hook::{Hook, HookContext, HookFailure, HookResult, TurnContext};
+pub use job::{JobContext, JobWorker};
 pub use preview::{MAX_PREVIEW_CHARS, preview};
 /// The vocabulary of hooks, which the wire and the store share.
 pub use protocol::hook::{

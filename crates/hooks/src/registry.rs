@@ -4,12 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use protocol::hook::{Execution, FailurePolicy, Phase, Visibility};
 use strum::VariantArray as _;
 
 use crate::admission::{Admitted, admit};
+use crate::job::RegisteredJob;
 use crate::order::{HookOrder, Rank, order};
-use crate::{Capabilities, HookPackage, HookSubscription, MAX_TIMEOUT, RegistrationError};
+use crate::{
+    Capabilities, HookFailure, HookPackage, HookSubscription, JobContext, MAX_TIMEOUT, RegistrationError,
+};
 
 /// The longest id, in bytes.
 pub const MAX_ID_BYTES: usize = 128;
@@ -25,6 +29,7 @@ pub struct HookRegistry {
     packages: Vec<(String, String)>,
     entries: Vec<Arc<RegisteredHook>>,
     plans: [Plan; Phase::VARIANTS.len()],
+    jobs: Vec<RegisteredJob>,
 }
 
 /// A subscription that was found to be in order.
@@ -62,10 +67,17 @@ impl HookRegistry {
     ) -> Result<(), RegistrationError> {
         let mut names = self.packages.clone();
         let mut entries = self.entries.clone();
+        let mut jobs = self.jobs.clone();
         for package in packages {
             check_ids(&package)?;
             if names.iter().any(|(id, _)| *id == package.id) {
                 return Err(RegistrationError::DuplicatePackage(package.id));
+            }
+            for job in package.jobs {
+                if jobs.iter().any(|other| other.kind == job.kind) {
+                    return Err(RegistrationError::DuplicateJob { kind: job.kind, package_id: package.id });
+                }
+                jobs.push(job);
             }
             for subscription in package.subscriptions {
                 if let Some(other) = entries.iter().find(|entry| entry.subscription.id == subscription.id) {
@@ -83,7 +95,7 @@ impl HookRegistry {
         for &phase in Phase::VARIANTS {
             plans[phase as usize] = plan(phase, &entries)?;
         }
-        *self = Self { packages: names, entries, plans };
+        *self = Self { packages: names, entries, plans, jobs };
         Ok(())
     }
 
@@ -103,6 +115,17 @@ impl HookRegistry {
         found.map(|entry| entry.subscription.visibility)
     }
 
+    /// The kinds of jobs that somebody does.
+    pub fn job_kinds(&self) -> impl Iterator<Item = &str> {
+        self.jobs.iter().map(|job| job.kind.as_str())
+    }
+
+    /// Does a job; none where nobody does any of its kind.
+    pub fn start_job(&self, job: JobContext) -> Option<BoxFuture<'static, Result<(), HookFailure>>> {
+        let found = self.jobs.iter().find(|registered| registered.kind == job.kind)?;
+        Some(found.start(job))
+    }
+
     pub(crate) fn plan(&self, phase: Phase) -> &Plan {
         &self.plans[phase as usize]
     }
@@ -111,6 +134,7 @@ impl HookRegistry {
 fn check_ids(package: &HookPackage) -> Result<(), RegistrationError> {
     let subscriptions = package.subscriptions.iter();
     let ids = subscriptions.flat_map(|subscription| [&subscription.id, &subscription.hook_id]);
+    let ids = ids.chain(package.jobs.iter().map(|job| &job.kind));
     match [&package.id, &package.domain].into_iter().chain(ids).find(|id| !is_id(id)) {
         Some(id) => Err(RegistrationError::InvalidId {
             package_id: package.id.clone(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use protocol::hook::{ContributionKind, Execution, FailurePolicy, Phase, Visibility};
 
 use crate::hook::AnyHook;
+use crate::job::{JobWorker, RegisteredJob};
 use crate::{Budget, Capabilities, Contribution, Hook};
 
 /// The longest timeout a subscription may ask for; one without an end would be none.
@@ -183,12 +184,19 @@ pub struct HookPackage {
     pub(crate) id: String,
     pub(crate) domain: String,
     pub(crate) subscriptions: Vec<HookSubscription>,
+    pub(crate) jobs: Vec<RegisteredJob>,
 }
 
 impl HookPackage {
     /// A package without subscriptions.
     pub fn new(id: impl Into<String>, domain: impl Into<String>) -> Self {
-        Self { id: id.into(), domain: domain.into(), subscriptions: Vec::new() }
+        Self { id: id.into(), domain: domain.into(), subscriptions: Vec::new(), jobs: Vec::new() }
+    }
+
+    /// The same with somebody who does the jobs of a kind that its hooks contribute.
+    pub fn doing(mut self, kind: impl Into<String>, worker: impl JobWorker) -> Self {
+        self.jobs.push(RegisteredJob::new(kind, worker));
+        self
     }
 
     pub fn with(mut self, subscription: HookSubscription) -> Self {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hooks::{
-    ContributionKind, Execution, FailurePolicy, HookPackage, HookRegistry, HookSubscription, Phase,
-    PromptSection, RegistrationError,
+    ContributionKind, Execution, FailurePolicy, HookPackage, HookRegistry, HookSubscription, JobContext,
+    Phase, PromptSection, RegistrationError,
 };
 use protocol::Hint as _;
 
@@ -144,4 +144,18 @@ fn a_hook_id_names_all_subscriptions_of_the_hook() {
         [hook("many").id("many.1"), hook("many").id("many.2"), hook("z").before("many").before("many.1")];
     registry.register(package("a", many)).unwrap();
     assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["z", "many.1", "many.2"]);
+}
+
+#[test]
+fn jobs_of_a_kind_are_done_by_one() {
+    let package = |id: &str, kind: &str| HookPackage::new(id, id).doing(kind, async |_: JobContext| Ok(()));
+    let mut registry = HookRegistry::new();
+    registry.register(package("one", "note")).unwrap();
+    let refused = registry.register(package("two", "note")).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "jobs of the kind `note`, which package `two` would do, are done already"
+    );
+    assert!(registry.register(package("three", "a b")).is_err());
+    assert_eq!(registry.job_kinds().collect::<Vec<_>>(), ["note"]);
 }

@@ -16,7 +16,7 @@ use measure::{Arguments, Comparison, Machine, Rounds};
 use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
 use sandbox::Program;
 use serde_json::{Value, json};
-use tools::{Permission, RoundContext, Router, ToolCall, ToolContext};
+use tools::{Permission, RoundContext, RoundPurpose, Router, ToolCall, ToolContext};
 
 /// Calls in one measurement.
 const CALLS: usize = 100;
@@ -48,7 +48,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let source = servers.sources().remove(0);
     let round = round();
     let toolbox = source.offer(&round).await;
-    anyhow::ensure!(toolbox.specs().count() == 50, "50 tools are offered: {:?}", source.problems());
+    anyhow::ensure!(toolbox.specs().count() == 50, "50 tools are offered: {:?}", source.problems(&round()));
     let router = Router::all(&toolbox, ToolContext::without_directory());
     let bare = RefCell::new(Bare::start(&script)?);
 
@@ -91,6 +91,8 @@ fn round() -> RoundContext {
         chosen_domains: Vec::new(),
         has_memories: None,
         round: 1,
+        purpose: RoundPurpose::Turn,
+        is_off_the_record: false,
     }
 }
 

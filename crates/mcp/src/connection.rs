@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
-    Implementation, PaginatedRequestParams, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
+    CustomResult, Implementation, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
 };
-use rmcp::service::{NotificationContext, RunningService, serve_client};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, serve_client};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ClientHandler, Peer, RoleClient, ServiceError};
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
@@ -18,12 +19,15 @@ use crate::http;
 use crate::process::{self, End, Ground, Pipes, Process};
 use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
-use crate::watched::Watched;
+use crate::watched::{Allowance, CountedLines, Watched};
 
 /// Most bytes of one message of a server.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 8 << 20;
 /// Pages of a list that are read: a server could go on for ever.
 const MAX_PAGES: usize = 64;
+
+/// Problems of a list that are told: each tool may have one.
+const MAX_PROBLEMS: usize = 32;
 
 /// A server that runs and has introduced itself. Dropping it stops a server that we have started.
 pub(crate) struct Connection {
@@ -67,15 +71,19 @@ impl Connection {
     ) -> Result<Self, String> {
         if settings.command.is_some() {
             let (Pipes { reader, writer }, process) = process::start(settings, secrets, ground).await?;
+            let (end, allowance) = (process.end.clone(), Allowance::default());
+            // Counted as lines, because what is no message never gets further than that.
+            let reader = CountedLines::new(reader, allowance.clone(), end.clone());
             let transport =
                 AsyncRwTransport::new_client(reader, writer).with_max_line_length(MAX_MESSAGE_BYTES);
-            let end = process.end.clone();
+            let transport = Watched::counted(transport, end.clone(), allowance);
             Self::introduce(transport, end, Some(process), secrets).await
         } else {
             let (settings, secrets_of) = (settings.clone(), secrets.clone());
             // Reading the system's certificates takes a while, but the transport belongs to the runtime.
             let transport = http::transport(&settings, &secrets_of)?;
-            Self::introduce(transport, End::default(), None, secrets).await
+            let end = End::default();
+            Self::introduce(Watched::new(transport, end.clone()), end, None, secrets).await
         }
     }
 
@@ -85,13 +93,12 @@ impl Connection {
         process: Option<Process>,
         secrets: &Secrets,
     ) -> Result<Self, String> {
-        let transport = Watched::new(transport, end.clone());
         match serve_client(Listener::default(), transport).await {
             Ok(service) => Ok(Self { service, end, _process: process }),
             // Its own last words say more than that it has gone.
             Err(error) => Err(match process {
                 Some(_) if end.token.is_cancelled() => end.why(),
-                _ => secrets.mask(error.to_string()),
+                _ => secrets.mask(opening_reason(error)),
             }),
         }
     }
@@ -128,18 +135,81 @@ impl Connection {
     }
 }
 
-/// Everything that a server offers, as far as we go: one that has more says so in the second value.
-pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<(Vec<Tool>, bool), ServiceError> {
-    let (mut tools, mut cursor) = (Vec::new(), None);
+/// What a server offers, as far as we go.
+#[derive(Default)]
+pub(crate) struct Listed {
+    pub(crate) tools: Vec<Tool>,
+    /// What is not among them, and why.
+    pub(crate) problems: Vec<String>,
+}
+
+/// Everything that a server offers. One tool that is none costs no other.
+pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listed, ServiceError> {
+    let mut listed = Listed::default();
+    let mut cursor = None;
     for _ in 0..MAX_PAGES {
-        let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
-        tools.extend(page.tools);
-        cursor = page.next_cursor;
-        if cursor.is_none() || tools.len() > MAX_TOOLS {
+        let request = ListToolsRequest::with_param(PaginatedRequestParams::default().with_cursor(cursor));
+        cursor = match peer.send_request(ClientRequest::ListToolsRequest(request)).await? {
+            ServerResult::ListToolsResult(page) => {
+                listed.tools.extend(page.tools);
+                page.next_cursor
+            }
+            // Something in it is not as it should be.
+            ServerResult::CustomResult(CustomResult(page)) => {
+                let Some(tools) = page.get("tools").and_then(Value::as_array) else {
+                    return Err(ServiceError::UnexpectedResponse);
+                };
+                for tool in tools {
+                    match Tool::deserialize(tool) {
+                        Ok(tool) => listed.tools.push(tool),
+                        Err(error) => listed.problems.push(broken(tool, &error)),
+                    }
+                }
+                page.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => return Err(ServiceError::UnexpectedResponse),
+        };
+        if cursor.is_none() || listed.tools.len() > MAX_TOOLS {
             break;
         }
     }
-    let is_cut = cursor.is_some() || tools.len() > MAX_TOOLS;
-    tools.truncate(MAX_TOOLS);
-    Ok((tools, is_cut))
+    if listed.tools.len() > MAX_TOOLS {
+        listed.tools.truncate(MAX_TOOLS);
+        listed.problems.push(format!("it offers more than the {MAX_TOOLS} tools that are taken"));
+    } else if cursor.is_some() {
+        listed.problems.push(format!("its list has more than the {MAX_PAGES} pages that are read"));
+    }
+    listed.problems.truncate(MAX_PROBLEMS);
+    Ok(listed)
+}
+
+fn broken(tool: &Value, error: &serde_json::Error) -> String {
+    let name: String =
+        tool.get("name").and_then(Value::as_str).unwrap_or_default().chars().take(80).collect();
+    format!("the tool `{name}` is left out: {error}")
+}
+
+/// What the library puts before our own words.
+const PREFIX: &str = "unexpected server response: ";
+
+/// Why a server could not be asked, without the names of our types.
+pub(crate) fn reason(error: ServiceError) -> String {
+    match error {
+        ServiceError::TransportSend(failed) => words(&*failed.error),
+        other => other.to_string(),
+    }
+}
+
+fn words(error: &dyn std::error::Error) -> String {
+    let words = error.to_string();
+    words.strip_prefix(PREFIX).map(str::to_owned).unwrap_or(words)
+}
+
+fn opening_reason(error: ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => words(&*error.error),
+        // How it speaks to older servers is what counts for one that speaks neither way.
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => opening_reason(*fallback),
+        other => other.to_string(),
+    }
 }

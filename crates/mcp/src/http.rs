@@ -10,7 +10,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use secrecy::ExposeSecret as _;
 
-use crate::connection::MAX_MESSAGE_BYTES;
+use crate::http_client::BoundedClient;
 use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
 
@@ -21,7 +21,7 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 pub(crate) fn transport(
     settings: &ServerSettings,
     secrets: &Secrets,
-) -> Result<StreamableHttpClientTransport<Client>, String> {
+) -> Result<StreamableHttpClientTransport<BoundedClient>, String> {
     let address = settings.url.as_deref().unwrap_or_default();
     let url = Url::parse(address).map_err(|error| format!("its address cannot be used: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -40,10 +40,9 @@ pub(crate) fn transport(
         value.set_sensitive(true);
         headers.insert(header, value);
     }
-    let config = StreamableHttpClientTransportConfig::with_uri(address)
-        .custom_headers(headers)
-        .max_sse_event_size(MAX_MESSAGE_BYTES);
-    Ok(StreamableHttpClientTransport::with_client(client(&url)?, config))
+    let config = StreamableHttpClientTransportConfig::with_uri(address).custom_headers(headers);
+    let client = BoundedClient { client: client(&url)?, limit: settings.timeout };
+    Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
 /// As a provider's client is made: neither may choose a TLS library for the process, and neither knows the other.

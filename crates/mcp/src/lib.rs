@@ -13,6 +13,7 @@ mod content;
 mod definition;
 mod error;
 mod http;
+mod http_client;
 mod name;
 mod process;
 mod remembered;

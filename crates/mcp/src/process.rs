@@ -12,6 +12,7 @@ use protocol::SandboxLevel;
 use sandbox::{CommandRequest, Directory, Ended, Guarded, HEARTBEAT, Probe, Program, Report, ResourceLimits};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::secrets::Secrets;
@@ -23,6 +24,16 @@ const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "L
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Bytes of what a server prints that are kept, for whoever wants to know why it ended.
 const MAX_PRINTED: usize = 2_048;
+
+/// Between two looks at what a server prints: one that prints without end waits, and costs nothing.
+const BETWEEN_READS: Duration = Duration::from_millis(5);
+
+/// How the directories of servers begin; the number of the gateway's process follows.
+const PREFIX: &str = "foreword-mcp-";
+/// Whether what killed gateways have left was looked for.
+static SWEPT: std::sync::Once = std::sync::Once::new();
+/// Looks at what is left when it has ended: as much as a pipe holds.
+const LAST_READS: usize = 32;
 
 /// What servers run under, and what they cannot see where they are in a sandbox.
 #[derive(Debug, Clone)]
@@ -116,14 +127,14 @@ async fn keep(
     let (mut buffer, mut said_buffer) = (vec![0; 4_096], [0; 256]);
     let (mut said, mut last_words) = (Vec::new(), Vec::new());
     let (mut is_open, mut is_held) = (true, true);
+    let mut next_read = Instant::now();
     loop {
         tokio::select! {
-            read = printed.read(&mut buffer), if is_open => match read {
+            read = printed_after(next_read, &mut printed, &mut buffer), if is_open => match read {
                 Ok(0) | Err(_) => is_open = false,
                 Ok(length) => {
-                    last_words.extend_from_slice(&buffer[..length]);
-                    let excess = last_words.len().saturating_sub(MAX_PRINTED);
-                    last_words.drain(..excess);
+                    next_read = Instant::now() + BETWEEN_READS;
+                    keep_last(&mut last_words, &buffer[..length]);
                 }
             },
             read = report.read(&mut said_buffer) => match read {
@@ -135,6 +146,13 @@ async fn keep(
                 is_held = false;
                 guarded.release();
             }
+        }
+    }
+    // What it said last is there by now, and says why it has ended.
+    for _ in 0..LAST_READS {
+        match printed.try_read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(length) => keep_last(&mut last_words, &buffer[..length]),
         }
     }
     // A process may have left any number of files.
@@ -155,6 +173,18 @@ async fn keep(
     end.tell(if words.is_empty() { how } else { format!("{how}: {words}") });
 }
 
+fn keep_last(words: &mut Vec<u8>, more: &[u8]) {
+    words.extend_from_slice(more);
+    let excess = words.len().saturating_sub(MAX_PRINTED);
+    words.drain(..excess);
+}
+
+/// What is printed, once it may be read.
+async fn printed_after(at: Instant, printed: &mut pipe::Receiver, buffer: &mut [u8]) -> io::Result<usize> {
+    tokio::time::sleep_until(at).await;
+    printed.read(buffer).await
+}
+
 fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground) -> Result<Started, String> {
     let level = match settings.sandbox {
         None | Some(SandboxLevel::Off) => SandboxLevel::Off,
@@ -164,8 +194,10 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
     };
     let failed = |error: io::Error| error.to_string();
     let private = std::fs::Permissions::from_mode(0o700);
+    let prefix = format!("{PREFIX}{}-", std::process::id());
     let directory =
-        tempfile::Builder::new().prefix("foreword-mcp-").permissions(private).tempdir().map_err(failed)?;
+        tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir().map_err(failed)?;
+    SWEPT.call_once(|| remove_left_behind(directory.path()));
     let inside = directory.path().canonicalize().map_err(failed)?;
     let (work, ways, temporary) = (inside.join("work"), inside.join("pipes"), inside.join("tmp"));
     for part in [&work, &ways, &temporary] {
@@ -202,6 +234,26 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
         pipes: Pipes { reader, writer },
         directory,
     })
+}
+
+/// Removes the directories of gateways that were killed: they could not do it themselves. Beside one of our own, and only what
+/// belongs to the same user.
+fn remove_left_behind(own: &Path) {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = |path: &Path| path.symlink_metadata().map(|metadata| metadata.uid()).ok();
+    let (Some(place), user) = (own.parent(), owner(own)) else { return };
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some((id, _)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')) else { continue };
+        let is_gone = cfg!(target_os = "linux") && id.parse::<u32>().is_ok_and(|id| !is_running(id));
+        if is_gone && user.is_some() && owner(&entry.path()) == user {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_running(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// What the shell is told. What is printed besides goes where the guard has it.
@@ -252,6 +304,27 @@ fn make_pipe(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_killed_gateway_has_left_is_removed_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let make = |name: String| {
+            let path = place.path().join(name);
+            std::fs::create_dir_all(path.join("work")).unwrap();
+            path
+        };
+        // No process has a number as high as this.
+        let left = make(format!("{PREFIX}4194999-abc"));
+        let kept = [
+            make(format!("{PREFIX}{}-own", std::process::id())),
+            make(format!("{PREFIX}1-other")),
+            make(format!("{PREFIX}abc")),
+            make("another".to_owned()),
+        ];
+        remove_left_behind(&kept[0]);
+        assert!(!left.exists() || !cfg!(target_os = "linux"));
+        assert!(kept.iter().all(|path| path.exists()), "{kept:?}");
+    }
 
     #[test]
     fn a_shell_reads_the_words_back() {

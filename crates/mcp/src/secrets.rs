@@ -28,11 +28,20 @@ impl Secrets {
 
     /// A text of the server, without the values.
     pub(crate) fn mask(&self, text: String) -> String {
-        let mut values: Vec<&str> = self.0.values().map(|value| value.expose_secret()).collect();
+        let mut values: Vec<&str> = self.hidden().collect();
         // One may be a part of another.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        let hidden = values.into_iter().filter(|value| value.len() >= MIN_CHARS);
-        hidden.fold(text, |text, value| if text.contains(value) { text.replace(value, MASK) } else { text })
+        let values = values.into_iter();
+        values.fold(text, |text, value| if text.contains(value) { text.replace(value, MASK) } else { text })
+    }
+
+    /// Whether a text has one of the values.
+    pub(crate) fn are_in(&self, text: &str) -> bool {
+        self.hidden().any(|value| text.contains(value))
+    }
+
+    fn hidden(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(|value| value.expose_secret()).filter(|value| value.len() >= MIN_CHARS)
     }
 }
 

@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 use protocol::mcp::{McpServer, McpState, McpTransport};
 use protocol::{ContentHash, Hint as _};
 use rmcp::ServiceError;
-use rmcp::model::Tool;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use tools::{ToolOutput, Toolbox};
 
-use crate::connection::{Called, Connection, list};
+use crate::connection::{Called, Connection, Listed, list, reason};
 use crate::content;
-use crate::definition::{Definition, MAX_TOOLS};
+use crate::definition::Definition;
 use crate::error::ServerError;
 use crate::name::fitted;
 use crate::process::Ground;
@@ -100,19 +99,36 @@ impl Server {
         server
     }
 
-    /// Its tools. Only a server of which nothing is remembered is started and asked, and only if it is not failing.
+    /// Its tools. Only a server of which nothing is known is started and waited for, and only once: one that has failed is
+    /// tried again beside the turn.
     pub(crate) async fn offer(self: &Arc<Self>) -> Toolbox {
-        if self.state().remembered.is_none()
-            && let Err(error) = self.connected().await
-        {
+        let (is_known, has_failed) = {
+            let state = self.state();
+            (state.remembered.is_some(), state.health == Health::Failed)
+        };
+        if !is_known && has_failed {
+            let server = Arc::clone(self);
+            tokio::spawn(async move { drop(server.connected().await) });
+        } else if !is_known && let Err(error) = self.connected().await {
             tracing::debug!(server = self.name, %error, "an MCP server offers nothing");
         }
+        self.offered()
+    }
+
+    /// The tools that are known of it, for whoever only looks.
+    pub(crate) fn offered(&self) -> Toolbox {
         self.state().offered.clone()
     }
 
     /// What is wrong with what it offers.
     pub(crate) fn problems(&self) -> Vec<String> {
         let state = self.state();
+        if state.remembered.is_none() && state.starts == 0 {
+            return vec![format!(
+                "the MCP server `{}` was never asked what it offers; the next turn asks it",
+                self.name
+            )];
+        }
         let failure = state.remembered.is_none().then(|| state.last_failure.clone()).flatten();
         let failure = failure.map(|why| format!("the MCP server `{}` offers nothing: {why}", self.name));
         let about = |problem: &String| format!("the MCP server `{}`: {problem}", self.name);
@@ -194,7 +210,7 @@ impl Server {
                         let _ = tokio::time::timeout(BETWEEN_LISTS, connection.end().token.cancelled()).await;
                         connection.end().why()
                     }
-                    error => error.to_string(),
+                    error => reason(error),
                 };
                 Err(ServerError::Ended { server: server(), why: self.reason(why) })
             }
@@ -245,11 +261,11 @@ impl Server {
         let opening = async {
             let connection = Connection::open(&self.settings, &self.secrets, &self.ground).await?;
             let listed = list(&connection.peer()).await;
-            let (tools, is_cut) = listed.map_err(|error| match error {
+            let listed = listed.map_err(|error| match error {
                 ServiceError::TransportClosed => connection.end().why(),
-                error => format!("it could not say what it offers: {error}"),
+                error => format!("it could not say what it offers: {}", reason(error)),
             })?;
-            Ok::<_, String>((connection, tools, is_cut))
+            Ok::<_, String>((connection, listed))
         };
         let limit = self.settings.timeout;
         let opened = tokio::select! {
@@ -258,14 +274,14 @@ impl Server {
             }),
             () = self.shutdown.cancelled() => Err("the gateway shuts down".to_owned()),
         };
-        let (connection, tools, is_cut) = match opened {
+        let (connection, listed) = match opened {
             Ok(opened) => opened,
             Err(why) => {
                 let why = self.failed(why);
                 return Err(ServerError::NotStarted { server: self.name.clone(), why });
             }
         };
-        self.learn(&tools, is_cut).await;
+        self.learn(listed).await;
         {
             let mut state = self.state();
             (state.health, state.unanswered) = (Health::Running, 0);
@@ -299,14 +315,11 @@ impl Server {
     }
 
     /// Takes note of what it offers now.
-    async fn learn(&self, tools: &[Tool], is_cut: bool) {
-        let mut problems = Vec::new();
-        if is_cut {
-            problems.push(format!("it offers more than the {MAX_TOOLS} tools that are taken"));
-        }
+    async fn learn(&self, listed: Listed) {
+        let Listed { tools, mut problems } = listed;
         let mut definitions: Vec<Definition> = Vec::new();
         for tool in tools.iter().filter(|tool| self.is_wanted(&tool.name)) {
-            match Definition::new(tool) {
+            match Definition::new(tool, &self.secrets) {
                 Ok(definition) if definitions.iter().any(|known| known.name == definition.name) => {
                     problems.push(format!("it offers `{}` twice", definition.name));
                 }
@@ -426,7 +439,7 @@ async fn follow(server: Weak<Server>, connection: Weak<Connection>) {
         let Some(server) = server.upgrade() else { return };
         let listing = tokio::time::timeout(server.settings.timeout, list(&peer));
         match listing.await {
-            Ok(Ok((tools, is_cut))) => server.learn(&tools, is_cut).await,
+            Ok(Ok(listed)) => server.learn(listed).await,
             Ok(Err(error)) => tracing::debug!(server = server.name, %error, "an MCP server was not listed"),
             Err(_) => tracing::debug!(server = server.name, "an MCP server was not listed in time"),
         }

@@ -8,7 +8,7 @@ use futures_util::future::{BoxFuture, join_all};
 use protocol::WorkspaceId;
 use protocol::mcp::{McpServer, tool_domain};
 use secrecy::ExposeSecret as _;
-use tools::{RoundContext, ToolSource, Toolbox};
+use tools::{RoundContext, RoundPurpose, ToolSource, Toolbox};
 
 use crate::process::Ground;
 use crate::secrets::Secrets;
@@ -85,6 +85,16 @@ struct Source {
     domain: String,
 }
 
+impl Source {
+    /// Whether a turn may use the server.
+    fn is_for(&self, round: &RoundContext) -> bool {
+        match self.server.settings.workspaces {
+            None => !round.is_bound,
+            Some(_) => names(&self.server.settings, &round.workspace_id),
+        }
+    }
+}
+
 impl ToolSource for Source {
     fn name(&self) -> &str {
         &self.domain
@@ -93,15 +103,24 @@ impl ToolSource for Source {
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         let settings = &self.server.settings;
         let is_for_it = settings.workspaces.is_none() || names(settings, &round.workspace_id);
-        Box::pin(async move { if is_for_it { self.server.offer().await } else { Toolbox::new() } })
+        // Nothing is started for somebody who cannot use it or only looks, nor in the middle of a turn.
+        let may_start = round.purpose == RoundPurpose::Turn && round.round == 1 && self.is_for(round);
+        Box::pin(async move {
+            match (is_for_it, may_start) {
+                (false, _) => Toolbox::new(),
+                (true, true) => self.server.offer().await,
+                (true, false) => self.server.offered(),
+            }
+        })
     }
 
     fn offer_time(&self) -> Option<Duration> {
         Some(self.server.settings.timeout + MARGIN)
     }
 
-    fn problems(&self) -> Vec<String> {
-        self.server.problems()
+    fn problems(&self, round: &RoundContext) -> Vec<String> {
+        // What is wrong with a server is no business of turns that cannot have it.
+        if self.is_for(round) { self.server.problems() } else { Vec::new() }
     }
 
     fn hidden_domain(&self) -> Option<&str> {

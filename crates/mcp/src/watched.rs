@@ -1,9 +1,14 @@
 //! A transport that ends with its server, and that a flood ends.
 
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
 use rmcp::RoleClient;
-use rmcp::model::JsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::Instant;
 
 use crate::process::End;
@@ -12,17 +17,26 @@ use crate::process::End;
 const BURST: f64 = 2_000.0;
 /// How many more it may send each second.
 const PER_SECOND: f64 = 200.0;
+/// Why such a server is ended.
+const FLOOD: &str = "it sent more messages than anybody asked for";
 
 /// A transport whose end is known.
 pub(crate) struct Watched<T> {
     inner: T,
     end: End,
     allowance: Allowance,
+    /// Whether what arrives is counted before it gets here.
+    is_counted: bool,
 }
 
 impl<T> Watched<T> {
     pub(crate) fn new(inner: T, end: End) -> Self {
-        Self { inner, end, allowance: Allowance::new(Instant::now()) }
+        Self { inner, end, allowance: Allowance::default(), is_counted: false }
+    }
+
+    /// One whose messages somebody else takes from the allowance.
+    pub(crate) fn counted(inner: T, end: End, allowance: Allowance) -> Self {
+        Self { inner, end, allowance, is_counted: true }
     }
 }
 
@@ -33,6 +47,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        // Whatever is sent may be answered.
+        self.allowance.grant();
         self.inner.send(item)
     }
 
@@ -45,9 +61,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
             self.end.tell(String::new());
             return None;
         };
-        let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
-        if !is_answer && !self.allowance.take(Instant::now()) {
-            self.end.tell("it sent more messages than anybody asked for".to_owned());
+        if !self.is_counted && !self.allowance.take(Instant::now()) {
+            self.end.tell(FLOOD.to_owned());
             return None;
         }
         Some(message)
@@ -58,22 +73,66 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
     }
 }
 
-/// How many unasked messages are still taken.
-struct Allowance {
-    left: f64,
+/// What a server prints, as long as it is not too many lines.
+pub(crate) struct CountedLines<R> {
+    inner: R,
+    allowance: Allowance,
+    end: End,
+}
+
+impl<R> CountedLines<R> {
+    pub(crate) fn new(inner: R, allowance: Allowance, end: End) -> Self {
+        Self { inner, allowance, end }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for CountedLines<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
+        let lines = buffer.filled()[before..].iter().filter(|byte| **byte == b'\n').count();
+        let now = Instant::now();
+        if (0..lines).any(|_| !self.allowance.take(now)) {
+            self.end.tell(FLOOD.to_owned());
+            return Poll::Ready(Err(io::Error::other(FLOOD)));
+        }
+        polled
+    }
+}
+
+/// How many messages are still taken that nobody asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Allowance(Arc<Mutex<Left>>);
+
+#[derive(Debug)]
+struct Left {
+    messages: f64,
     at: Instant,
 }
 
+impl Default for Allowance {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Left { messages: BURST, at: Instant::now() })))
+    }
+}
+
 impl Allowance {
-    fn new(now: Instant) -> Self {
-        Self { left: BURST, at: now }
+    fn take(&self, now: Instant) -> bool {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = now.saturating_duration_since(left.at).as_secs_f64();
+        // What was granted for a question stays until it is used.
+        let refilled = left.messages + since * PER_SECOND;
+        left.messages = if left.messages > BURST { left.messages } else { refilled.min(BURST) } - 1.0;
+        left.at = now;
+        left.messages >= 0.0
     }
 
-    fn take(&mut self, now: Instant) -> bool {
-        let since = now.saturating_duration_since(self.at).as_secs_f64();
-        self.left = (self.left + since * PER_SECOND).min(BURST) - 1.0;
-        self.at = now;
-        self.left >= 0.0
+    fn grant(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).messages += 1.0;
     }
 }
 
@@ -85,10 +144,18 @@ mod tests {
 
     #[test]
     fn a_burst_is_taken_and_a_flood_is_not() {
-        let start = Instant::now();
-        let mut allowance = Allowance::new(start);
+        let start = Instant::now() + Duration::from_secs(60);
+        let allowance = Allowance::default();
         assert!((0..2_000).all(|_| allowance.take(start)));
         assert!(!allowance.take(start));
         assert!(allowance.take(start + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn what_was_asked_for_is_always_taken() {
+        let (now, allowance) = (Instant::now(), Allowance::default());
+        (0..10_000).for_each(|_| allowance.grant());
+        assert!((0..12_000).all(|_| allowance.take(now)));
+        assert!(!allowance.take(now));
     }
 }

@@ -14,7 +14,7 @@ use mcp::{McpSettings, ServerSettings, Servers};
 use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
 use sandbox::Program;
 use serde_json::{Value, json};
-use tools::{Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput, Toolbox};
+use tools::{Permission, RoundContext, RoundPurpose, Router, ToolCall, ToolContext, ToolOutput, Toolbox};
 
 /// Where they are installed, once for all later runs.
 fn cache() -> PathBuf {
@@ -88,9 +88,11 @@ impl Given {
             chosen_domains: Vec::new(),
             has_memories: None,
             round: 1,
+            purpose: RoundPurpose::Turn,
+            is_off_the_record: false,
         };
         let toolbox = source.offer(&round).await;
-        println!("{toolbox:?}\n{:?}", source.problems());
+        println!("{toolbox:?}\n{:?}", source.problems(&round));
         Self { _directory: directory, servers, toolbox }
     }
 

@@ -13,8 +13,8 @@ use protocol::{ApprovalRequest, ThreadId, ThreadMode, TurnId, WorkspaceId};
 use sandbox::Program;
 use serde_json::{Value, json};
 use tools::{
-    Approvals, Decision, Needs, Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput,
-    ToolSource, Toolbox,
+    Approvals, Decision, Needs, Permission, RoundContext, RoundPurpose, Router, ToolCall, ToolContext,
+    ToolOutput, ToolSource, Toolbox,
 };
 
 const SECRET: &str = "a-secret-of-nobody";
@@ -126,6 +126,8 @@ fn round() -> RoundContext {
         chosen_domains: Vec::new(),
         has_memories: None,
         round: 1,
+        purpose: RoundPurpose::Turn,
+        is_off_the_record: false,
     }
 }
 
@@ -184,7 +186,7 @@ async fn a_server_that_cannot_begin_offers_nothing_and_says_why() {
             settings.timeout = Duration::from_millis(if change == "dies" { 30_000 } else { 300 });
         });
         assert!(given.toolbox().await.is_empty(), "{change}");
-        let problems = given.source().problems();
+        let problems = given.source().problems(&round());
         let told = format!("the MCP server `odd` offers nothing: {why}");
         // A slow machine may not come so far as to be asked.
         assert_eq!(problems, [told], "{change}");
@@ -192,7 +194,7 @@ async fn a_server_that_cannot_begin_offers_nothing_and_says_why() {
     }
     let given = Given::with("plain", |settings| settings.command = Some("no-such-program".to_owned()));
     given.toolbox().await;
-    let problems = given.source().problems();
+    let problems = given.source().problems(&round());
     assert!(
         problems[0].contains("it ended with status 127") && problems[0].contains("no-such-program"),
         "{problems:?}"
@@ -251,12 +253,84 @@ async fn floods_noise_and_answers_to_nobody_are_survived() {
     let secret = given.call("secret").await;
     assert_eq!(secret.text, "it is [secret]");
     assert_eq!(given.starts(), 1);
-    let flooded = given.call("flood").await;
-    assert!(flooded.text.contains("more messages than anybody asked for"), "{}", flooded.text);
-    let echoed =
-        given.call_with("echo", json!({ "text": "still there" }), ToolContext::without_directory()).await;
-    assert_eq!(echoed.text, "still there");
-    assert_eq!(given.starts(), 2);
+    let shouted = given.call("shout").await;
+    assert_eq!(shouted.text, "shouted", "what it prints besides is read, if slowly");
+    for (flood, starts) in [("flood", 2), ("junk", 3), ("answers", 4)] {
+        let flooded = given.call(flood).await;
+        assert!(flooded.text.contains("more messages than anybody asked for"), "{flood}: {}", flooded.text);
+        // One that keeps failing is left alone for a while.
+        let echo = async |given: &Given| {
+            let text = json!({ "text": "still there" });
+            given.call_with("echo", text, ToolContext::without_directory()).await.text == "still there"
+        };
+        given.until("there again", echo).await;
+        assert_eq!(given.starts(), starts, "{flood}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_none_costs_no_other() {
+    let given = Given::new("liar");
+    assert_eq!(names(&given.toolbox().await), ["mcp__odd__fine"]);
+    let problems = given.source().problems(&round());
+    assert_eq!(problems.len(), 3, "{problems:#?}");
+    assert!(problems[0].contains("the tool `text` is left out"), "{problems:#?}");
+}
+
+#[tokio::test]
+async fn a_server_that_failed_is_tried_again_beside_the_turns() {
+    let given = Given::new("dies");
+    assert!(given.toolbox().await.is_empty());
+    assert_eq!(given.status().starts, 1);
+    // Nobody waits for it any more: it is tried in a task that has not even begun when this is answered.
+    assert!(given.toolbox().await.is_empty());
+    assert_eq!(given.status().starts, 1);
+    given.until("tried again", async |given| given.status().starts == 2).await;
+    // Nor is a server started in the middle of a turn.
+    let new = Given::new("plain");
+    let second = RoundContext { round: 2, ..round() };
+    assert!(new.source().offer(&second).await.is_empty());
+    assert_eq!(new.status().starts, 0);
+}
+
+/// Accepts connections, and answers every request with a body that does not end.
+async fn endless_http() -> (String, Arc<std::sync::atomic::AtomicU64>) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let sent = Arc::<std::sync::atomic::AtomicU64>::default();
+    let counted = Arc::clone(&sent);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let counted = Arc::clone(&counted);
+            tokio::spawn(async move {
+                let mut request = vec![0; 64 << 10];
+                let _ = socket.read(&mut request).await;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{";
+                let _ = socket.write_all(head.as_bytes()).await;
+                let blanks = vec![b' '; 1 << 20];
+                while socket.write_all(&blanks).await.is_ok() {
+                    counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    (address, sent)
+}
+
+#[tokio::test]
+async fn an_answer_over_http_without_an_end_is_given_up() {
+    let (address, sent) = endless_http().await;
+    let given = Given::with("plain", |settings| {
+        (settings.command, settings.url) = (None, Some(address));
+        settings.args.clear();
+    });
+    assert!(given.toolbox().await.is_empty());
+    let failure = given.status().failure.unwrap();
+    assert!(failure.contains("an answer of more than 8388608 bytes"), "{failure}");
+    assert!(!failure.contains("Transport") && !failure.contains("::"), "no names of our types: {failure}");
+    let mebibytes = sent.load(std::sync::atomic::Ordering::SeqCst);
+    assert!(mebibytes < 64, "{mebibytes} MiB were taken");
 }
 
 #[tokio::test]
@@ -285,7 +359,7 @@ async fn what_cannot_be_right_is_left_out_with_a_reason() {
     assert_eq!(offered[0], "mcp__odd__read_file");
     assert_eq!(offered.len(), 4, "{offered:?}");
     assert!(offered.iter().all(|name| name.len() <= 64), "{offered:?}");
-    let problems = given.source().problems();
+    let problems = given.source().problems(&round());
     for reason in [
         "it offers `read_file` twice",
         "the tool `many` is left out: the schema of its arguments has",
@@ -298,9 +372,9 @@ async fn what_cannot_be_right_is_left_out_with_a_reason() {
     let many = Given::new("many");
     assert_eq!(names(&many.toolbox().await).len(), 256);
     assert!(
-        many.source().problems()[0].contains("more than the 256 tools"),
+        many.source().problems(&round())[0].contains("more than the 256 tools"),
         "{:?}",
-        many.source().problems()
+        many.source().problems(&round())
     );
     let endless = Given::new("endless");
     assert_eq!(names(&endless.toolbox().await).len(), 64);
@@ -308,7 +382,7 @@ async fn what_cannot_be_right_is_left_out_with_a_reason() {
         settings.tools = Some(vec!["echo".to_owned(), "missing".to_owned()]);
     });
     assert_eq!(names(&some.toolbox().await), ["mcp__odd__echo"]);
-    assert!(some.source().problems()[0].contains("names `missing`, which it does not offer"));
+    assert!(some.source().problems(&round())[0].contains("names `missing`, which it does not offer"));
 }
 
 /// Decides every question in the same way, and remembers the rules.

@@ -13,10 +13,9 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The policy of a turn with this message. What a user says about this turn never deletes what is remembered.
-    pub fn of(settings: &MemorySettings, input: Option<&str>) -> Self {
-        let refused = input.is_some_and(asks_not_to_remember);
-        Self { recall: settings.enabled, remember: settings.enabled && !refused }
+    /// The policy of a turn, which may be one that the user does not want remembered. That never deletes what is remembered.
+    pub fn of(settings: &MemorySettings, is_off_the_record: bool) -> Self {
+        Self { recall: settings.enabled, remember: settings.enabled && !is_off_the_record }
     }
 }
 
@@ -112,9 +111,9 @@ mod tests {
     #[test]
     fn settings_and_phrases_narrow() {
         let on = MemorySettings::default();
-        assert_eq!(Policy::of(&on, Some("hello")), Policy { recall: true, remember: true });
-        assert_eq!(Policy::of(&on, Some("off the record")), Policy { recall: true, remember: false });
+        assert_eq!(Policy::of(&on, false), Policy { recall: true, remember: true });
+        assert_eq!(Policy::of(&on, true), Policy { recall: true, remember: false });
         let off = MemorySettings { enabled: false, ..on };
-        assert_eq!(Policy::of(&off, None), Policy { recall: false, remember: false });
+        assert_eq!(Policy::of(&off, false), Policy { recall: false, remember: false });
     }
 }

@@ -50,6 +50,7 @@ pub mod notification;
 pub mod number;
 pub mod preview;
 pub mod prompt;
+mod redaction;
 pub mod reference;
 pub mod round;
 pub mod sandbox;
@@ -80,6 +81,7 @@ pub use memory::{MEMORY_SOURCE, MemoryItem, MemoryRecord, MemoryRemoved, MemoryS
 pub use method::{Method, MethodSpec, Params};
 pub use nearest::{nearest, plausible, similar};
 pub use number::{Sequence, Version};
+pub use redaction::{Redacted, Redaction};
 pub use sandbox::{CallEffects, FileChange, ProtectedChange, SandboxLevel};
 pub use session::ThreadSession;
 pub use skill::{Skill, SkillFile, SkillOutcome, SkillReason, SkillSummary};

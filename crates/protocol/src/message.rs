@@ -183,6 +183,16 @@ pub struct MessageNote {
     pub id: String,
     /// The text, heading included.
     pub text: String,
+    /// Whose own memory is in it, if anybody's: turns of others are not sent it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+}
+
+impl MessageNote {
+    /// A note that is for everybody.
+    pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { id: id.into(), text: text.into(), owner: None }
+    }
 }
 
 /// A reminder, and where it stands.
@@ -279,7 +289,7 @@ mod tests {
     #[test]
     fn what_is_of_the_turn_alone_stands_last_in_its_opening() {
         let notes = ["## Memory\nitem", "## Extra\nnow"];
-        let notes = notes.map(|text| MessageNote { id: "note".to_owned(), text: text.to_owned() });
+        let notes = notes.map(|text| MessageNote::new("note", text));
         let sent = TurnMessage::opening("do it", Some(trimmed("x")), notes.to_vec()).as_sent();
         let texts: Vec<String> = sent
             .blocks

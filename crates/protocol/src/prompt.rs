@@ -139,12 +139,15 @@ pub struct PromptSource {
     /// SHA-256 of its text, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
+    /// Whose own it is, of what somebody has remembered for themselves: others are not shown the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 impl PromptSource {
     /// A source with nothing but a kind.
     pub fn new(kind: PromptSourceKind, sha256: impl Into<Option<ContentHash>>) -> Self {
-        Self { kind, path: None, id: None, version: None, sha256: sha256.into() }
+        Self { kind, path: None, id: None, version: None, sha256: sha256.into(), owner: None }
     }
 
     /// A file.

@@ -44,6 +44,9 @@ pub struct CallEffects {
     /// What is remembered and was part of the call or its result, so that forgetting it finds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<crate::MemoryItemId>,
+    /// Whose own memory some of that is, if anybody's: turns of others are not sent the call and its result again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_owner: Option<String>,
 }
 
 /// A protected file that a command changed.

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use instructions::file::Stamp;
 use rustix::io::Errno;
@@ -22,7 +22,12 @@ const MAX_KEPT_SKILLS: usize = 2 * MAX_SKILLS;
 pub struct Cache {
     /// The one that was made last is the last.
     catalogues: Mutex<VecDeque<(RequestKey, Arc<Catalogue>)>>,
+    /// What is being made, or was made last, also where it cannot be kept.
+    making: Mutex<VecDeque<(RequestKey, Arc<Making>)>>,
 }
+
+/// Locked while somebody makes a catalogue; then it has that one, and when it was begun.
+type Making = Mutex<Option<(Instant, Arc<Catalogue>)>>;
 
 impl Cache {
     /// An empty cache.
@@ -39,7 +44,38 @@ impl Cache {
         found.filter(|catalogue| catalogue.evidence.holds())
     }
 
-    pub(crate) fn keep(&self, request: &Request<'_>, catalogue: &Arc<Catalogue>) {
+    /// Makes a catalogue. Of those who want the same one at the same time, one makes it and the others wait: a project with
+    /// very many skills, which nobody has the time to wait for, is not read by all of them at once.
+    pub(crate) fn make(
+        &self,
+        request: &Request<'_>,
+        make: impl FnOnce() -> Arc<Catalogue>,
+    ) -> Arc<Catalogue> {
+        let asked = Instant::now();
+        let making = {
+            let mut all = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = all.iter().find(|(key, _)| key.is_for(request)).map(|(_, making)| Arc::clone(making));
+            known.unwrap_or_else(|| {
+                let making = Arc::<Making>::default();
+                all.push_back((RequestKey::of(request), Arc::clone(&making)));
+                if all.len() > MAX_CATALOGUES {
+                    all.pop_front();
+                }
+                making
+            })
+        };
+        let mut made = making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, catalogue)) = made.as_ref().filter(|(begun, _)| *begun >= asked) {
+            return Arc::clone(catalogue);
+        }
+        let begun = Instant::now();
+        let catalogue = make();
+        *made = Some((begun, Arc::clone(&catalogue)));
+        self.keep(request, &catalogue);
+        catalogue
+    }
+
+    fn keep(&self, request: &Request<'_>, catalogue: &Arc<Catalogue>) {
         let mut catalogues = self.catalogues.lock().unwrap_or_else(PoisonError::into_inner);
         catalogues.retain(|(key, _)| !key.is_for(request));
         if !catalogue.evidence.is_complete {

@@ -116,16 +116,26 @@ impl Catalogue {
     }
 }
 
+/// A path as a shell reads it back, because people paste it: a repository chooses the names of its folders.
+pub(crate) fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |character: char| character.is_alphanumeric() || "/._-+@%:,=".contains(character);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Finds the skills of a directory. With a cache, what has not changed is not read again.
 pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Arc<Catalogue> {
     if let Some(known) = cache.and_then(|cache| cache.get(request)) {
         return known;
     }
-    let catalogue = Arc::new(Resolution::new(request).finish());
-    if let Some(cache) = cache {
-        cache.keep(request, &catalogue);
+    let make = || Arc::new(Resolution::new(request).finish());
+    match cache {
+        Some(cache) => cache.make(request, make),
+        None => make(),
     }
-    catalogue
 }
 
 /// A catalogue in the making.
@@ -223,8 +233,11 @@ impl<'a> Resolution<'a> {
             base: place.base.clone(),
             root: self.request.root.filter(|_| place.origin == Origin::Project).map(Path::to_owned),
         };
-        if opened.is_err() {
-            self.evidence.unknown();
+        match &opened {
+            Ok(_) => {}
+            // A link to nothing: whatever is put there shows.
+            Err(Errno::NOENT) => self.evidence.nothing(&skill.folder),
+            Err(_) => self.evidence.unknown(),
         }
         let read = opened.map_err(unopened).and_then(|folder| {
             self.read(&folder, &mut skill)?;
@@ -298,7 +311,8 @@ impl<'a> Resolution<'a> {
         // To be told from another place with the same name, a folder is known by where it really is.
         let real = if trusted.is_empty() { None } else { skill.folder.canonicalize().ok() };
         let Some(pins) = real.and_then(|real| trusted.of(&real)).map(Arc::clone) else {
-            let message = format!("look at it and trust it with `foreword trust {}`", skill.folder.display());
+            let message =
+                format!("look at it and trust it with `foreword trust {}`", shell_word(&skill.folder));
             skill.standing = Standing::Untrusted(Problem::new(SkillReason::NeverTrusted, message));
             return;
         };

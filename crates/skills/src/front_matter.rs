@@ -5,7 +5,7 @@ use instructions::yaml_header::{self, globs};
 use protocol::SkillReason;
 use serde_json::{Map, Value};
 
-use crate::limits::MAX_SLUG_CHARS;
+use crate::limits::{MAX_FRONT_MATTER_BYTES, MAX_SLUG_CHARS};
 
 /// The front matter of a skill.
 #[derive(Debug)]
@@ -54,6 +54,12 @@ pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize)
         return Err(Problem::new(SkillReason::NoFrontMatter, message));
     };
     let bad = |message: String| Problem::new(SkillReason::BadFrontMatter, message);
+    let bytes = header.yaml.len();
+    if bytes > MAX_FRONT_MATTER_BYTES {
+        return Err(bad(format!(
+            "its front matter has {bytes} bytes; at most {MAX_FRONT_MATTER_BYTES} are taken"
+        )));
+    }
     let values = yaml_header::parse(header.yaml).map_err(|problem| {
         let line = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
         bad(format!("its front matter is no YAML: {line}{}", problem.message))

@@ -2,6 +2,8 @@
 
 /// Most bytes of a SKILL.md.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024;
+/// Most bytes of a front matter: reading YAML takes a while, and a repository may have thousands of skills.
+pub(crate) const MAX_FRONT_MATTER_BYTES: usize = 16 * 1024;
 /// Most bytes of a file that are given to a model at once.
 pub const MAX_READ_BYTES: usize = 64 * 1024;
 /// Most skills of all places together.

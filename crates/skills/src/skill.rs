@@ -8,6 +8,7 @@ use instructions::file::{Bounds, Content, Found};
 use protocol::{SkillOutcome, SkillReason, SkillSummary};
 use rustix::io::Errno;
 
+use crate::catalogue::shell_word;
 use crate::folder::{Folder, ReadError, SKILL_FILE};
 use crate::front_matter::{FrontMatter, Problem};
 use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES, MAX_SKILL_BYTES};
@@ -177,7 +178,7 @@ impl Skill {
             Standing::Invalid(problem) | Standing::Untrusted(problem) => Some(problem.message.clone()),
             Standing::Changed(changes) => {
                 let changes: Vec<String> = changes.iter().take(3).map(ToString::to_string).collect();
-                let folder = self.folder.display();
+                let folder = shell_word(&self.folder);
                 Some(format!("{}; see it with `foreword trust --diff {folder}`", changes.join(", ")))
             }
             Standing::Shadowed(by) => Some(format!("by {}", by.display())),

@@ -157,3 +157,36 @@ fn more_than_that_are_cut_and_it_says_so() {
     assert_eq!(catalogue.skills().len(), skills::MAX_SKILLS);
     assert!(catalogue.is_cut());
 }
+
+#[test]
+fn a_folders_name_runs_nothing_when_its_hint_is_pasted() {
+    let tree = Tree::new();
+    tree.skill("project/.agents/skills/a$(touch PWNED)b", "odd", "");
+    tree.skill("project/.agents/skills/it's", "quoted", "");
+    tree.skill("project/.agents/skills/plain", "plain", "");
+    let told: Vec<String> = tree
+        .activate(&Situation::default())
+        .summaries()
+        .into_iter()
+        .filter_map(|skill| skill.detail)
+        .collect();
+    assert!(
+        told[0].ends_with("skills/a$(touch PWNED)b'`") && told[0].contains("foreword trust '/"),
+        "{told:?}"
+    );
+    assert!(told[1].ends_with(r"skills/it'\''s'`"), "{told:?}");
+    assert!(told[2].ends_with("skills/plain`") && !told[2].contains('\''), "{told:?}");
+}
+
+#[test]
+fn a_front_matter_without_end_is_not_read() {
+    let tree = Tree::new();
+    let keys: String = (0..4_000).map(|number| format!("key_{number}: 1\n")).collect();
+    tree.write("home/skills/large/SKILL.md", format!("---\nname: large\ndescription: x\n{keys}---\n"));
+    let skill = tree.activate(&Situation::default()).summaries().remove(0);
+    let detail = skill.detail.unwrap();
+    assert!(
+        detail.starts_with("its front matter has ") && detail.ends_with("at most 16384 are taken"),
+        "{detail}"
+    );
+}

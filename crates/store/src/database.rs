@@ -208,6 +208,16 @@ impl Store {
         }
     }
 
+    /// Lets nothing of what was overwritten stay in SQLite's write-ahead log. What could not be emptied is overwritten sooner
+    /// or later.
+    pub(crate) async fn empty_log(&self) {
+        if let Engine::Sqlite(sqlite) = &self.inner.engine
+            && let Err(error) = sqlite.empty_log().await
+        {
+            tracing::warn!(%error, "the write-ahead log still has what was overwritten");
+        }
+    }
+
     /// Runs a change in a transaction, and answers when it is committed. An error leaves no trace.
     ///
     /// The change awaits nothing but its connection. It can be cloned because PostgreSQL may have to run it again.

@@ -6,10 +6,10 @@ use futures_util::future::BoxFuture;
 use protocol::{Timestamp, TurnId, WorkspaceId};
 use serde_json::Value as Json;
 
-use crate::column::{to_json, values};
+use crate::column::{Value, to_json, values};
 use crate::memory_change::{self, NewMemory};
 use crate::memory_item::MemoryView;
-use crate::on::{Columns, On};
+use crate::on::{Columns, On, numbered};
 use crate::retention::OldRows;
 use crate::{Store, StoreError, name};
 
@@ -57,7 +57,9 @@ pub enum JobFailure {
 
 const ENDED: OldRows = OldRows {
     delete: "DELETE FROM background_job WHERE id IN",
-    select: "SELECT id FROM background_job WHERE finished_at < $1",
+    // What nobody has begun for so long is of a kind that nobody knows any more.
+    select: "SELECT id FROM background_job
+        WHERE finished_at < $1 OR status = 'waiting' AND attempts = 0 AND created_at < $1",
     order: "id",
 };
 
@@ -85,18 +87,31 @@ impl Store {
         })
     }
 
-    /// Claims a job that is due, or that its gateway did not finish in time.
+    /// Claims a job of some kinds that is due, or that its gateway did not finish in time. Others are left to gateways that
+    /// know them.
     pub fn claim_job<'a>(
         &'a self,
         owner: &'a str,
         lease: Duration,
+        kinds: &'a [String],
     ) -> BoxFuture<'a, Result<Option<ClaimedJob>, StoreError>> {
         Box::pin(async move {
             // Read first: on most gateways there is never one.
-            const DUE: &str = "SELECT id FROM background_job WHERE status IN ('waiting', 'running') AND due_at <= $1 LIMIT 1";
+            const DUE: &str =
+                "SELECT id FROM background_job WHERE status IN ('waiting', 'running') AND due_at <= ";
+            if kinds.is_empty() {
+                return Ok(None);
+            }
             let now = self.now();
+            let kinds = kinds.to_vec();
+            let (known, select) =
+                (kinds.clone(), format!("{DUE}$1 AND kind IN ({})", numbered(2, kinds.len())));
             let due = async move |on: &mut On<'_>| {
-                Ok(on.one_by_key(DUE, values![now], |mut row| row.next::<String>()).await?.is_some())
+                let mut values = values![now].to_vec();
+                values.extend(known.iter().map(Value::from));
+                let found =
+                    on.one_by_key(format!("{select} LIMIT 1"), &values, |mut row| row.next::<String>());
+                Ok(found.await?.is_some())
             };
             if !self.read(due).await? {
                 return Ok(None);
@@ -104,14 +119,16 @@ impl Store {
             let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
             let claim = format!(
                 "UPDATE background_job SET status = 'running', owner = $1, attempts = attempts + 1, due_at = $2
-                WHERE id = (SELECT id FROM background_job WHERE status IN ('waiting', 'running') AND due_at <= $3
-                    ORDER BY due_at, id LIMIT 1{lock})
-                RETURNING id, workspace_id, turn_id, kind, payload, attempts"
+                WHERE id = ({DUE}$3 AND kind IN ({}) ORDER BY due_at, id LIMIT 1{lock})
+                RETURNING id, workspace_id, turn_id, kind, payload, attempts",
+                numbered(4, kinds.len())
             );
             let owner = owner.to_owned();
             self.write(async move |on: &mut On<'_>| {
                 let (now, until) = (on.now(), later(on.now(), lease));
-                on.one_by_key(claim, values![&owner, until, now], read_job).await
+                let mut values = values![&owner, until, now].to_vec();
+                values.extend(kinds.iter().map(Value::from));
+                on.one_by_key(claim, &values, read_job).await
             })
             .await
         })
@@ -185,7 +202,7 @@ impl Store {
         })
     }
 
-    /// Forgets the jobs that ended before a moment, and says how many.
+    /// Forgets the jobs that ended before a moment, or that nobody has begun since, and says how many.
     pub fn prune_jobs(&self, older_than: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move { self.prune(&ENDED, None, older_than).await })
     }

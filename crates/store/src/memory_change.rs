@@ -71,7 +71,11 @@ impl Store {
     ) -> BoxFuture<'a, Result<Forgotten, StoreError>> {
         Box::pin(async move {
             let (view, id, actor) = (view.clone(), id.clone(), actor.map(str::to_owned));
-            self.write(async move |on: &mut On<'_>| forget(on, &view, &id, actor.as_deref()).await).await
+            let forgotten = self
+                .write(async move |on: &mut On<'_>| forget(on, &view, &id, actor.as_deref()).await)
+                .await?;
+            self.empty_log().await;
+            Ok(forgotten)
         })
     }
 
@@ -151,7 +155,11 @@ pub(crate) async fn add(
     }
     let values = values![&scope, &sha256, owner, workspace_id, thread_id];
     let same = on.one_by_key(SAME, values, |mut row| row.next()).await?;
-    let id = same.ok_or_else(|| StoreError::database("an item of memory is there and is not"))?;
+    let id: MemoryItemId =
+        same.ok_or_else(|| StoreError::database("an item of memory is there and is not"))?;
+    if let Some(older) = new.supersedes.as_ref().filter(|older| **older != id) {
+        supersede(on, view, older, now).await?;
+    }
     let item = memory_item::find_or_missing(on, &seeing(view, &new.place), &id, now).await?;
     Ok(Added { item, was_there: true })
 }

@@ -202,27 +202,18 @@ pub(crate) async fn find_or_missing(
     }
 }
 
-/// Whether anything counts that somebody can see.
-pub(crate) async fn is_any(on: &mut On<'_>, view: &MemoryView) -> Result<bool, StoreError> {
-    const ANY: &str = concat!(
-        "SELECT m.number FROM memory_item m WHERE m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > $1)
-            AND ",
-        is_visible!(),
-        " LIMIT 1"
-    );
-    let [workspace, owner, thread] = view.values();
-    let values = [Value::from(on.now()), workspace, owner, thread];
-    Ok(on.one_by_key(ANY, &values, |mut row| row.next::<i64>()).await?.is_some())
-}
-
-/// The items that are in what a model reads of a thread already: recalled by turns that are sent again.
+/// The items that are in what a model reads of a thread already: recalled by turns that are sent again. What stood beside an
+/// item of somebody else's own is not sent again.
 pub(crate) async fn recalled(
     on: &mut On<'_>,
-    workspace_id: &WorkspaceId,
+    view: &MemoryView,
     thread_id: &ThreadId,
 ) -> Result<Vec<MemoryItemId>, StoreError> {
     const RECALLED: &str = "SELECT DISTINCT u.item_id FROM turn t JOIN memory_use u ON u.turn_id = t.id
         WHERE t.workspace_id = $1 AND t.thread_id = $2 AND t.status = 'completed' AND u.kind = 'section'
-            AND t.ordinal > coalesce((SELECT through FROM thread_context c WHERE c.thread_id = $2), 0)";
-    on.all(RECALLED, values![workspace_id, thread_id], |mut row| row.next()).await
+            AND t.ordinal > coalesce((SELECT through FROM thread_context c WHERE c.thread_id = $2), 0)
+            AND NOT EXISTS (SELECT 1 FROM memory_use beside JOIN memory_item m ON m.id = beside.item_id
+                WHERE beside.turn_id = u.turn_id AND beside.kind = 'section' AND beside.place = u.place
+                    AND m.scope = 'user' AND m.owner <> coalesce($3, ''))";
+    on.all(RECALLED, values![&view.workspace_id, thread_id, &view.owner], |mut row| row.next()).await
 }

@@ -40,14 +40,6 @@ impl Store {
         })
     }
 
-    /// Whether anything is remembered that somebody can see.
-    pub fn has_memories<'a>(&'a self, view: &'a MemoryView) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move {
-            let view = view.clone();
-            self.read(async move |on: &mut On<'_>| memory_item::is_any(on, &view).await).await
-        })
-    }
-
     /// What a turn could be told: the newest items of a category that is always recalled, and those that have words of the
     /// message, best first. What the thread's model has before it already is not among them.
     pub fn memories_to_recall<'a>(
@@ -69,7 +61,7 @@ impl Store {
                     found = search(on, &view, &terms, WordMatch::Any, limit * 4).await?;
                 }
                 if !(always.is_empty() && found.is_empty()) {
-                    let told = memory_item::recalled(on, &view.workspace_id, &thread_id).await?;
+                    let told = memory_item::recalled(on, &view, &thread_id).await?;
                     always.retain(|item| !told.contains(&item.id));
                     found
                         .retain(|item| !told.contains(&item.id) && !always.iter().any(|it| it.id == item.id));

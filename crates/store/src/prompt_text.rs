@@ -119,9 +119,13 @@ pub(crate) fn put<'a>(
 ) -> Vec<Statement<'a>> {
     const INSERT: &str =
         "INSERT INTO prompt_text (workspace_id, sha256, content, chars, last_used_at) VALUES";
-    // Compared with the new mark, which is bound: a time in the text would make every statement a new one.
-    const USED: &str = "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at
-        WHERE prompt_text.last_used_at < excluded.last_used_at - 3600000";
+    // Compared with the new mark, which is bound: a time in the text would make every statement a new one. A text that was
+    // purged and is used again has been remembered again; whoever writes one that is forgotten purges it again thereafter.
+    const USED: &str = "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at,
+            content = CASE WHEN prompt_text.purged_at IS NULL THEN prompt_text.content ELSE excluded.content END,
+            chars = CASE WHEN prompt_text.purged_at IS NULL THEN prompt_text.chars ELSE excluded.chars END,
+            purged_at = NULL
+        WHERE prompt_text.last_used_at < excluded.last_used_at - 3600000 OR prompt_text.purged_at IS NOT NULL";
     let mut rows: Vec<Value<'_>> = Vec::with_capacity(texts.len() * 5);
     for (sha256, content) in texts {
         let characters = content.chars().count() as u64;

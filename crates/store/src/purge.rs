@@ -4,9 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use protocol::message::{Block, TurnMessage};
+use protocol::message::TurnMessage;
 use protocol::turn::ExplainedHistory;
-use protocol::{ApprovalRequest, ContentHash, MemoryRemoved, ThreadId, TurnId, TurnItemId, WorkspaceId};
+use protocol::{
+    ApprovalRequest, ContentHash, MemoryRemoved, Redacted, Redaction, ThreadId, TurnId, TurnItemId,
+    WorkspaceId,
+};
 
 use crate::StoreError;
 use crate::column::{from_json, to_json, values};
@@ -16,13 +19,11 @@ use crate::on::On;
 /// What carried a text in one turn.
 pub(crate) type Carriers = BTreeSet<Carrier>;
 
-/// Stands in the place of a section in a message.
-const PURGED_SECTION: &str = "[foreword: purged: something remembered that was here has been forgotten]";
-/// Stands in the place of a call's result.
-const PURGED_RESULT: &str =
-    "[foreword: purged: something remembered that was in this result has been forgotten]";
-/// What a call is said to have been given.
-const NO_ARGUMENTS: &str = "{}";
+/// Stands in the place of what is purged.
+const PURGED: Redaction = Redaction {
+    note: "[foreword: purged: something remembered that was here has been forgotten]",
+    result: "[foreword: purged: something remembered that was in this result has been forgotten]",
+};
 
 /// Takes texts out of a turn: out of its prompts, its messages, the questions about its calls, and the summaries that were made
 /// from it.
@@ -47,14 +48,16 @@ pub(crate) async fn purge_turn(
         })
         .await?;
     for (item_id, mut message) in messages {
-        let redacted = redact(&mut message, carriers);
-        if redacted.openings + redacted.blocks > 0 {
+        let is_section = |text: &str| carriers.contains(&Carrier::Section(ContentHash::of(text)));
+        let is_call = |call_id: &str| carriers.contains(&Carrier::Call(call_id.to_owned()));
+        let redacted = message.redact(PURGED, |note| is_section(&note.text), is_call);
+        if redacted != Redacted::default() {
             replace_item(on, &item_id, &to_json(&message)?).await?;
         }
-        removed.openings += redacted.openings;
+        removed.openings += redacted.notes;
     }
     removed.calls = carriers.iter().filter(|carrier| matches!(carrier, Carrier::Call(_))).count() as u64;
-    removed.summaries = purge_summaries(on, turn_id).await?;
+    removed.summaries = purge_summaries(on, workspace_id, turn_id).await?;
     Ok(removed)
 }
 
@@ -85,48 +88,22 @@ async fn purge_question(on: &mut On<'_>, turn_id: &TurnId, call_id: &str) -> Res
     on.execute(REPLACE, values![&to_json(&request)?, turn_id, call_id]).await.map(drop)
 }
 
-/// How much of a message was replaced.
-#[derive(Default)]
-struct Redacted {
-    openings: u64,
-    /// Calls and results.
-    blocks: u64,
-}
-
-/// Takes texts out of a message.
-fn redact(message: &mut TurnMessage, carriers: &Carriers) -> Redacted {
-    let mut redacted = Redacted::default();
-    for note in &mut message.notes {
-        if carriers.contains(&Carrier::Section(ContentHash::of(&note.text))) {
-            let heading = note.text.lines().next().filter(|line| line.starts_with("## ")).unwrap_or_default();
-            note.text = format!("{heading}\n{PURGED_SECTION}").trim_start().to_owned();
-            redacted.openings += 1;
-        }
-    }
-    let is_carrier = |call_id: &str| carriers.contains(&Carrier::Call(call_id.to_owned()));
-    for block in &mut message.message.blocks {
-        match block {
-            Block::ToolCall(call) if is_carrier(&call.id) => {
-                call.arguments = NO_ARGUMENTS.to_owned();
-                redacted.blocks += 1;
-            }
-            Block::ToolResult(result) if is_carrier(&result.call_id) => {
-                result.blocks = vec![PURGED_RESULT.to_owned()];
-                redacted.blocks += 1;
-            }
-            _ => {}
-        }
-    }
-    redacted
-}
-
 /// Forgets the summaries that a turn was part of. The thread's next turn reads its turns anew, without what was purged, and
 /// summarises those that no longer fit.
-async fn purge_summaries(on: &mut On<'_>, turn_id: &TurnId) -> Result<u64, StoreError> {
+///
+/// Also where there is none: one may be in the making, from what was read before, and must not be saved over the new version.
+async fn purge_summaries(
+    on: &mut On<'_>,
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+) -> Result<u64, StoreError> {
     const TURN: &str = "SELECT thread_id, ordinal FROM turn WHERE id = $1";
     const FORGET: &str =
         "UPDATE thread_context SET through = 0, summary = NULL, version = version + 1, updated_at = $1
         WHERE thread_id = $2 AND through >= $3 AND summary IS NOT NULL";
+    const OUTDATE: &str = "INSERT INTO thread_context (thread_id, workspace_id, through, version, updated_at)
+        VALUES ($1, $2, 0, 1, $3)
+        ON CONFLICT (thread_id) DO UPDATE SET version = thread_context.version + 1, updated_at = excluded.updated_at";
     const LATER: &str = "SELECT i.id, i.content FROM turn t JOIN turn_item i ON i.turn_id = t.id
         WHERE t.thread_id = $1 AND t.ordinal > $2 AND i.kind = 'context'";
     let turn = on
@@ -134,6 +111,9 @@ async fn purge_summaries(on: &mut On<'_>, turn_id: &TurnId) -> Result<u64, Store
         .await?;
     let Some((thread_id, ordinal)) = turn else { return Ok(0) };
     let forgotten = on.execute(FORGET, values![on.now(), &thread_id, ordinal]).await?;
+    if forgotten == 0 {
+        on.execute(OUTDATE, values![&thread_id, workspace_id, on.now()]).await?;
+    }
     let later = on
         .all(LATER, values![&thread_id, ordinal], |mut row| {
             Ok((row.next::<TurnItemId>()?, row.json::<ExplainedHistory>("context of a turn")?))

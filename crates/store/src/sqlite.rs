@@ -29,6 +29,8 @@ const MAX_BYTES: usize = 4 << 20;
 const MAX_WAITING: usize = 1024;
 /// How long another process may keep the file locked before the database counts as unavailable.
 pub(crate) const BUSY_TIME: Duration = Duration::from_secs(5);
+/// How long readers of the write-ahead log are waited for when it is to be emptied.
+const LOG_TIME: Duration = Duration::from_secs(1);
 /// Statements that a connection keeps prepared; the store has somewhat fewer.
 const STATEMENTS: usize = 200;
 
@@ -128,6 +130,23 @@ impl Sqlite {
         });
         self.readers.send(job).await?;
         answered.await.map_err(|_| closed())?
+    }
+
+    /// Moves the write-ahead log into the file and empties it, so that no page of before is in either. Whoever reads is
+    /// waited for, but not for long.
+    pub(crate) async fn empty_log(&self) -> Result<(), StoreError> {
+        let file = Arc::clone(&self.file);
+        let emptied = tokio::task::spawn_blocking(move || {
+            file.check()?;
+            let connection = connect(&file.path, OpenFlags::empty())?;
+            connection.busy_timeout(LOG_TIME)?;
+            let busy = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+            match connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], busy)? {
+                0 => Ok(()),
+                _ => Err(StoreError::unavailable("the write-ahead log is being read")),
+            }
+        });
+        emptied.await.map_err(StoreError::unavailable)?
     }
 
     /// Whether the file is still the one that was opened, and can be read. A disk may take its time to say so, which is
@@ -374,6 +393,8 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // What was forgotten or pruned is overwritten, and not only unlisted.
+    connection.pragma_update(None, "secure_delete", true)?;
     Ok(connection)
 }
 

@@ -24,7 +24,8 @@ pub struct ThreadContext {
 impl Store {
     /// Saves a thread's context over the version that it is based on; 0 means that there is none yet.
     ///
-    /// None says that somebody else saved in between, and that nothing was written.
+    /// None says that somebody else saved in between, or that something in the turns was forgotten, and that nothing was
+    /// written.
     pub fn save_thread_context<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,

@@ -65,6 +65,8 @@ pub struct Caller {
     pub turn_id: TurnId,
     /// Who started the turn.
     pub actor: Option<String>,
+    /// Slugs of the skills that the turn names.
+    pub skills: Vec<String>,
 }
 
 /// Why calls cannot run somewhere.

@@ -81,7 +81,7 @@ pub use router::{CheckedCall, Router, UnknownTool};
 pub use sandbox::Program;
 pub use search::Search;
 pub use shell::{Shell, ShellSettings};
-pub use source::{FileTools, RoundContext, ShellTools, ToolSource};
+pub use source::{FileTools, RoundContext, RoundPurpose, ShellTools, ToolSource};
 pub use tool::{Access, Needs, Tool, Touch};
 pub use toolbox::{MAX_NAME_CHARS, Toolbox, ToolboxError};
 pub use trim::Keep;

@@ -73,6 +73,11 @@ impl RequestedTools {
         self.state().hidden.contains_key(name)
     }
 
+    /// Why a tool that is listed cannot be had in this turn.
+    pub(crate) fn refusal(&self, name: &str) -> Option<String> {
+        self.state().hidden.get(name).cloned().flatten()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -278,5 +283,7 @@ mod tests {
         let output = call(&offered(), "memory_search", json!({})).await;
         assert!(output.text.starts_with("`memory_search` is a tool of a hidden domain"), "{}", output.text);
         assert!(output.text.contains("call request_tools with this name first"), "{}", output.text);
+        let output = call(&offered(), "memory_forget", json!({})).await;
+        assert_eq!(output.text, "`memory_forget` cannot be used: memory is off in this turn");
     }
 }

@@ -207,8 +207,12 @@ impl Router {
 
     /// A tool that exists but is not of this round is as unknown as one that does not.
     fn unknown(&self, name: &str) -> CallError {
-        if self.hidden.as_ref().is_some_and(|hidden| hidden.is_hidden(name)) {
-            return CallError::Hidden { name: name.to_owned() };
+        if let Some(hidden) = self.hidden.as_ref().filter(|hidden| hidden.is_hidden(name)) {
+            let name = name.to_owned();
+            return match hidden.refusal(&name) {
+                Some(reason) => CallError::Refused { name, reason },
+                None => CallError::Hidden { name },
+            };
         }
         let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
         CallError::UnknownTool {
@@ -232,6 +236,8 @@ enum CallError {
     },
     #[error("`{name}` is a tool of a hidden domain, so it is not in this request")]
     Hidden { name: String },
+    #[error("`{name}` cannot be used: {reason}")]
+    Refused { name: String, reason: String },
     #[error("the arguments have {actual} bytes; at most {limit} are taken")]
     TooLong { actual: usize, limit: usize },
     #[error("{call} was not run: {source}")]
@@ -250,6 +256,7 @@ impl Hint for CallError {
             Self::Hidden { .. } => {
                 Some(format!("call {REQUEST_TOOLS} with this name first; then it can be called").into())
             }
+            Self::Refused { .. } => None,
             Self::TooLong { .. } => Some("put a long text into several calls".into()),
             Self::Fault { .. } => Some("it would fail again: try another way, and tell the user".into()),
             Self::Arguments { source, .. } => source.hint(),

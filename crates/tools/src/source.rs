@@ -36,6 +36,19 @@ pub struct RoundContext {
     pub has_memories: Option<bool>,
     /// Which time the model is asked in this turn, from 1.
     pub round: u32,
+    /// What the tools are wanted for.
+    pub purpose: RoundPurpose,
+    /// Whether the user wants nothing of it remembered.
+    pub is_off_the_record: bool,
+}
+
+/// What the tools of a round are wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoundPurpose {
+    /// A turn, in which they are called.
+    Turn,
+    /// To be shown to somebody who may only look: nothing is started for that.
+    Preview,
 }
 
 /// Offers tools to turns.
@@ -55,8 +68,9 @@ pub trait ToolSource: Send + Sync + 'static {
         None
     }
 
-    /// What is wrong with what it offers now, for the records of a round: tools that it had to leave out, and why.
-    fn problems(&self) -> Vec<String> {
+    /// What is wrong with what it offers in this round, for the records of it: tools that it had to leave out, and why.
+    fn problems(&self, round: &RoundContext) -> Vec<String> {
+        let _ = round;
         Vec::new()
     }
 

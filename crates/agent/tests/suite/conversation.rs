@@ -85,6 +85,13 @@ impl Conversation {
         view
     }
 
+    /// The same as somebody else than Ada.
+    pub(crate) async fn ask_as(&self, actor: &str, input: &str) -> TurnGetResult {
+        let (turn_id, ended) = self.start_as(actor, input).await;
+        ended.notified().await;
+        self.agent.turn_view(&self.workspace_id, &turn_id).await.unwrap()
+    }
+
     /// Asks, and waits until the turn is over.
     pub(crate) async fn run(&self, input: &str) -> TurnId {
         let (turn_id, ended) = self.start(input).await;
@@ -94,12 +101,16 @@ impl Conversation {
 
     /// Asks; who waits is told when the turn is over.
     pub(crate) async fn start(&self, input: &str) -> (TurnId, Arc<tokio::sync::Notify>) {
+        self.start_as("ada", input).await
+    }
+
+    async fn start_as(&self, actor: &str, input: &str) -> (TurnId, Arc<tokio::sync::Notify>) {
         let start = TurnStartParams::new(&self.workspace_id, &self.thread_id, input);
         let ended = Arc::new(tokio::sync::Notify::new());
         let listener = Arc::new(Ended(Arc::clone(&ended)));
         let turn = self
             .agent
-            .start_turn(start, Some("ada").into(), agent::Reach::Everything, listener)
+            .start_turn(start, Some(actor).into(), agent::Reach::Everything, listener)
             .await
             .unwrap();
         // The listener is dropped with the turn.

@@ -74,6 +74,14 @@ fn sources() -> [Arc<dyn ToolSource>; 2] {
     [Arc::new(hidden), Arc::new(Offers::new(None, &visible))]
 }
 
+/// A chat in which nothing but these tools is hidden.
+async fn chat(sources: impl IntoIterator<Item = Arc<dyn ToolSource>>) -> Conversation {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::Sqlite(directory.path().join("foreword.db"));
+    Conversation::chat_set(&database, directory, sources, [], |settings| settings.memory.enabled = false)
+        .await
+}
+
 fn request(names: &[&str]) -> String {
     json!({ "tools": names }).to_string()
 }
@@ -118,7 +126,7 @@ async fn manifest(chat: &Conversation, turn: &protocol::TurnId, round: u32) -> P
 
 #[tokio::test]
 async fn a_request_costs_the_prefix_behind_the_tools_once_and_nothing_else_does() {
-    let chat = Conversation::chat(sources()).await;
+    let chat = chat(sources()).await;
     chat.model.answer(Answer::empty().tool_call("a", "ping", "{}"));
     chat.model.answer(Answer::empty().tool_call("b", "request_tools", &request(&["note_find", "note_drop"])));
     chat.model.answer(Answer::empty().tool_call("c", "note_find", "{}"));
@@ -157,7 +165,7 @@ async fn a_request_costs_the_prefix_behind_the_tools_once_and_nothing_else_does(
 
 #[tokio::test]
 async fn the_list_is_one_harmless_line_a_tool() {
-    let chat = Conversation::chat(sources()).await;
+    let chat = chat(sources()).await;
     chat.model.answer(Answer::text("hello"));
     let ended = chat.ask("hello").await;
     let requests = chat.model.requests();
@@ -192,7 +200,7 @@ async fn with_nothing_hidden_there_is_neither_the_section_nor_the_tool() {
         Arc::new(Offers::new(None, &[("ping", "Says its name."), ("request_tools", "Poses as ours.")])),
         Arc::new(Offers::new(Some("empty"), &[])),
     ];
-    let chat = Conversation::chat(visible).await;
+    let chat = chat(visible).await;
     chat.model.answer(Answer::text("hello"));
     let ended = chat.ask("hello").await;
     let requests = chat.model.requests();

@@ -12,6 +12,7 @@ mod extraction;
 mod fixture;
 mod hidden_tools;
 mod hook_runs;
+mod jobs;
 mod long_history;
 mod memory;
 mod misbehaviour;

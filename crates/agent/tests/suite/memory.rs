@@ -1,6 +1,7 @@
 //! Memory: what a model is told of it, what it can do with it, and what is left when something is forgotten.
 
 use agent::{AgentError, AgentSettings, PromptRequest, Reach};
+use memory::MemorySettings;
 use prompt::RebuildError;
 use protocol::prompt::PromptSourceKind;
 use protocol::{MemoryItem, MemoryStatus, TurnStatus};
@@ -10,7 +11,7 @@ use store::{Database, MemoryFilter, MemoryPlace, MemoryView, NewMemory, Store};
 use tools::Permission;
 
 use crate::conversation::Conversation;
-use crate::fixture::{World, section};
+use crate::fixture::{World, ids, section};
 
 async fn remember(store: &Store, place: MemoryPlace, category: &str, text: &str) -> MemoryItem {
     let workspaces = store.workspaces().await.unwrap();
@@ -105,8 +106,19 @@ async fn what_is_somebodys_own_is_told_in_their_turns_alone() {
 #[tokio::test]
 async fn switched_off_it_leaves_nothing_and_changes_nothing() {
     let mut world = World::new().await;
-    // Hidden, its tools have lines of their own in `hidden_tool_domains`.
-    world.settings.memory.hidden = false;
+    let hidden = world.prompt().await.unwrap();
+    world.settings.memory.enabled = false;
+    let off = world.prompt().await.unwrap();
+    // Hidden, it has lines of its own in one section and nothing else.
+    assert_eq!(
+        ids(&hidden.manifest).into_iter().filter(|id| !ids(&off.manifest).contains(id)).collect::<Vec<_>>(),
+        ["hidden_tool_domains"]
+    );
+    for section in &off.manifest.sections {
+        let same = hidden.manifest.sections.iter().find(|other| other.id == section.id).unwrap();
+        assert_eq!(same.sha256, section.sha256, "{}", section.id);
+    }
+    world.settings.memory = MemorySettings { hidden: false, ..MemorySettings::default() };
     let request = PromptRequest { input: Some("deploys".to_owned()), ..world.thread().await };
     let without = world.agent().prepare(&request).await.unwrap().compiled;
     remember(&world.store, MemoryPlace::Workspace(world.workspace.clone()), "fact", "Deploys are slow").await;
@@ -219,10 +231,6 @@ async fn a_phrase_holds_for_its_turn_and_deletes_nothing() {
 #[tokio::test]
 async fn hidden_tools_are_there_once_they_are_asked_for() {
     let chat = chat(|settings| settings.memory.hidden = true).await;
-    chat.model.answer(Answer::text("nothing"));
-    chat.ask("What do you know?").await;
-    assert!(!chat.last_request().contains("request_tools"), "nothing is remembered yet");
-    remember(&chat.store, MemoryPlace::Workspace(chat.workspace_id.clone()), "fact", "Cats are fine").await;
     let names = json!({ "tools": ["memory_search", "memory_remember"] });
     let last_tools = || -> Vec<String> {
         let body = chat.model.requests().last().unwrap().body.clone();
@@ -254,4 +262,120 @@ async fn remembering_asks_as_a_write_does() {
         assert!(result.is_error && result.text.contains("denied"), "{}", result.text);
     }
     assert_eq!(chat.remembered().await, [item]);
+}
+
+#[tokio::test]
+async fn a_model_can_remember_the_first_thing_there_is() {
+    let chat = chat(|settings| settings.memory.hidden = true).await;
+    chat.model.answer(Answer::empty().tool_call("c", "request_tools", r#"{"tools":["memory_remember"]}"#));
+    chat.calls("memory_remember", &json!({ "text": "Cats are fine", "category": "fact" }));
+    let turn = chat.ask("Remember that cats are fine.").await.turn;
+    assert_eq!(turn.status, TurnStatus::Completed);
+    assert_eq!(chat.remembered().await[0].text.as_deref(), Some("Cats are fine"));
+}
+
+/// What stands in a request where somebody else's memory was.
+const LEFT_OUT: &str = "has remembered for themselves";
+
+#[tokio::test]
+async fn what_is_somebodys_own_is_not_sent_again_in_turns_of_others() {
+    let chat = chat(|_| {}).await;
+    let own = MemoryPlace::User("ada".to_owned());
+    remember(&chat.store, own, "preference", "Pays in pesos").await;
+    let shared = MemoryPlace::Workspace(chat.workspace_id.clone());
+    remember(&chat.store, shared, "preference", "Deploys on Mondays").await;
+    chat.calls("memory_search", &json!({ "query": "pesos" }));
+    chat.ask("What do I pay in?").await;
+    chat.calls("memory_remember", &json!({ "text": "Pesos are fine", "category": "fact", "scope": "user" }));
+    chat.ask("Remember the currency.").await;
+    chat.model.answer_by(|_| Answer::text("yes"));
+    chat.ask_as("bob", "Is it so?").await;
+    let request = chat.last_request();
+    assert!(!request.to_lowercase().contains("pesos"), "{request}");
+    // The opening of the first turn, a result of each.
+    assert_eq!(request.matches(LEFT_OUT).count(), 3, "{request}");
+    // What holds for everybody is told anew where it went with the rest.
+    assert_eq!(request.matches("Deploys on Mondays").count(), 1, "{request}");
+    // Bound to the workspace, somebody of the same name is somebody else; and Ada herself reads all of it.
+    chat.ask("And mine?").await;
+    let request = chat.last_request();
+    assert!(request.contains("Pays in pesos") && request.contains("Pesos are fine"), "{request}");
+    assert_eq!(request.matches(LEFT_OUT).count(), 0, "{request}");
+}
+
+/// A chat whose window is soon full.
+async fn short_chat() -> Conversation {
+    chat(|settings| {
+        settings.turns.max_context_tokens = 6_000;
+        settings.turns.response_reserve_tokens = 500;
+    })
+    .await
+}
+
+fn asks_for_a_summary(request: &str) -> bool {
+    request.contains("Summarise the conversation")
+}
+
+#[tokio::test]
+async fn a_summary_has_nothing_that_is_somebodys_own() {
+    let chat = short_chat().await;
+    remember(&chat.store, MemoryPlace::User("ada".to_owned()), "fact", "Pays in pesos").await;
+    chat.calls("memory_search", &json!({ "query": "pesos" }));
+    chat.ask("What do I pay in?").await;
+    chat.model.answer_by(|_| Answer::text(&"and so on ".repeat(400)));
+    for _ in 0..4 {
+        chat.ask("Go on.").await;
+    }
+    let summaries: Vec<String> = chat.model.requests().iter().map(|it| it.body.to_string()).collect();
+    let summaries: Vec<&String> = summaries.iter().filter(|it| asks_for_a_summary(it)).collect();
+    assert!(summaries.iter().any(|it| it.contains("What do I pay in?")), "the turn was summarised");
+    assert!(summaries.iter().all(|it| !it.contains("Pays in pesos")), "{summaries:?}");
+}
+
+#[tokio::test]
+async fn forgetting_while_a_summary_is_made_fails_nothing_and_leaves_nothing() {
+    let chat = short_chat().await;
+    let place = MemoryPlace::Workspace(chat.workspace_id.clone());
+    let item = remember(&chat.store, place, "fact", "The code is swordfish").await;
+    chat.calls("memory_search", &json!({ "query": "swordfish" }));
+    chat.ask("What is it?").await;
+    let (sender, mut held) = tokio::sync::mpsc::unbounded_channel();
+    chat.model.answer_by(move |request| {
+        let request = request.body.to_string();
+        if !asks_for_a_summary(&request) {
+            return Answer::text(&"and so on ".repeat(400));
+        }
+        let said = if request.contains("swordfish") { "They spoke of swordfish." } else { "They spoke." };
+        let (answer, release) = Answer::text(said).held_after_events(1);
+        sender.send(release).unwrap();
+        answer
+    });
+    let mut last = None;
+    for _ in 0..8 {
+        let (turn, ended) = chat.start("Go on.").await;
+        tokio::select! {
+            () = ended.notified() => {}
+            Some(release) = held.recv() => {
+                last = Some((turn, ended, release));
+                break;
+            }
+        }
+    }
+    let (turn, ended, release) = last.expect("a turn summarises");
+    chat.store.forget_memory(&chat.view(), &item.id, Some("ada")).await.unwrap();
+    release.now();
+    // It is made anew.
+    loop {
+        tokio::select! {
+            () = ended.notified() => break,
+            Some(release) = held.recv() => release.now(),
+        }
+    }
+    let view = chat.agent.turn_view(&chat.workspace_id, &turn).await.unwrap();
+    assert_eq!(view.turn.status, TurnStatus::Completed, "{:?}", view.turn.error);
+    let request = chat.last_request();
+    assert!(!request.contains("swordfish"), "{request}");
+    let kept = chat.store.stored_history(&chat.workspace_id, &chat.thread_id, u64::from(u32::MAX), 9).await;
+    let kept = kept.unwrap().context.unwrap();
+    assert!(!kept.summary.unwrap_or_default().contains("swordfish"));
 }

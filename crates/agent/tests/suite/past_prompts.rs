@@ -27,7 +27,7 @@ async fn texts_are_forgotten_after_their_time_and_not_before() {
     let error = hasty.rebuild(&world.workspace, &old).await.unwrap_err();
     assert!(matches!(error, AgentError::Rebuild(RebuildError::Missing { .. })), "{error}");
     let new = hasty.manifest(&world.workspace, &new, None).await.unwrap();
-    let blame = hasty.blame(&world.workspace, &old, &new, None).await.unwrap();
+    let blame = hasty.blame(&world.workspace, &old, &new, None, None).await.unwrap();
     let difference = blame.first_difference.unwrap();
     assert_eq!((difference.section_id.as_str(), difference.line), ("agents_md", None));
     assert_eq!(difference.sources_before[0].version, Some(1));
@@ -50,7 +50,7 @@ async fn whoever_does_not_keep_texts_still_has_manifests() {
     assert!(matches!(error, AgentError::Rebuild(RebuildError::Missing { .. })), "{error}");
     world.save("Two.").await;
     let next = agent.prepare(&world.thread().await).await.unwrap().compiled;
-    let blame = agent.blame(&world.workspace, &manifest, &next.manifest, Some(&next)).await.unwrap();
+    let blame = agent.blame(&world.workspace, &manifest, &next.manifest, Some(&next), None).await.unwrap();
     assert_eq!(blame.first_difference.unwrap().section_id, "agents_md");
     assert_eq!(blame.changed_sections, ["agents_md"]);
 }
@@ -62,11 +62,11 @@ async fn the_line_of_an_edit_is_found_in_what_was_kept_and_what_is_new() {
     let agent = world.agent();
     let (turn, compiled) = world.keep(&agent).await;
     let before = agent.manifest(&world.workspace, &turn, None).await.unwrap();
-    let same = agent.blame(&world.workspace, &before, &compiled.manifest, None).await.unwrap();
+    let same = agent.blame(&world.workspace, &before, &compiled.manifest, None, None).await.unwrap();
     assert_eq!((same.first_difference, same.lost_tokens), (None, 0));
     world.save("One.\nTwo!\nThree.\n").await;
     let next = agent.prepare(&world.thread().await).await.unwrap().compiled;
-    let blame = agent.blame(&world.workspace, &before, &next.manifest, Some(&next)).await.unwrap();
+    let blame = agent.blame(&world.workspace, &before, &next.manifest, Some(&next), None).await.unwrap();
     let difference = blame.first_difference.unwrap();
     let text = next.sections.iter().find(|section| section.id == "agents_md").unwrap();
     assert_eq!(text.text.lines().nth(difference.line.unwrap() as usize - 1), Some("Two!"));

@@ -69,7 +69,14 @@ fn listed(body: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_chat_without_a_directory_can_have_tools_that_change_between_rounds() {
     let source = Growing::new();
-    let chat = Conversation::chat([Arc::clone(&source) as Arc<dyn ToolSource>]).await;
+    let chat = {
+        let directory = tempfile::tempdir().unwrap();
+        let database = store::Database::Sqlite(directory.path().join("foreword.db"));
+        let sources = [Arc::clone(&source) as Arc<dyn ToolSource>];
+        // Nothing but these tools.
+        let change = |settings: &mut agent::AgentSettings| settings.memory.enabled = false;
+        Conversation::chat_set(&database, directory, sources, [], change).await
+    };
     let read = r#"{"path":"x"}"#;
     chat.model.answer(Answer::empty().tool_call("a", "ping", "{}"));
     chat.model.answer(Answer::empty().tool_call("b", "pong", "{}").tool_call("c", "read_file", read));

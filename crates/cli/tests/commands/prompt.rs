@@ -7,7 +7,8 @@ use crate::support::{Machine, Server};
 /// A thread in a workspace with a project of two AGENTS.md files, and a document.
 pub(crate) fn with_thread(configuration: &str) -> (Machine, Server, String) {
     let machine = Machine::new();
-    machine.write("home/config.toml", configuration);
+    // Without memory a chat has no tools, and no list of any.
+    machine.write("home/config.toml", format!("[memory]\nenabled = false\n{configuration}"));
     machine.write("repo/.git/HEAD", "");
     machine.write("repo/AGENTS.md", "At the root.\n");
     machine.write("repo/a/AGENTS.md", "In a.\n");

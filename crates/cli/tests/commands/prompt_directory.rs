@@ -46,7 +46,13 @@ fn it_says_how_much_of_the_window_tools_and_sections_take() {
         "{text}"
     );
     let chat = machine.run("prompt sections --mode chat --format json").object();
-    assert_eq!(chat["sizes"]["tools"], serde_json::json!([]));
+    let tools: Vec<&str> = chat["sizes"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(tools, ["request_tools"], "a chat can ask for the tools of memory");
 }
 
 #[test]

@@ -151,3 +151,58 @@ fn recording_of_documents_in_the_tree_and_a_folder_that_comes_back() {
     recording.run("events --since 12 --limit 10");
     recording.check("15-told-and-restored");
 }
+
+#[test]
+fn recording_of_a_turn_with_every_domain() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp/tests/hostile_server.py");
+    let talk = Talk::with(
+        "agent",
+        &format!(
+            "[mcp.servers.echoes]\ncommand = 'python3'\nargs = ['{script}', 'plain', '/dev/null']\n\
+             tools = ['echo']\nwrite = 'allow'\n"
+        ),
+    );
+    let machine = &talk.machine;
+    machine.write("project/AGENTS.md", "Use British spelling.\n");
+    machine.write("project/library/AGENTS.md", "Count twice.\n");
+    machine.write("project/library/shelf.txt", "Emma\nPersuasion\n");
+    machine.write(
+        "home/skills/release/SKILL.md",
+        "---\nname: release\ndescription: Cuts a release of the catalogue\n---\nTag it, then tell the list.\n",
+    );
+    machine.run("memory add 'Answers are short' --category preference").done();
+    machine.run("memory add 'Releases are cut on Mondays' --category decision").done();
+    let wanted = json!({ "tools": ["memory_remember", "mcp__echoes__echo"] }).to_string();
+    let work = json!({ "goal": "Count the books in shelf.txt.", "cwd": "library" }).to_string();
+    let keep = json!({ "text": "The shelf has two books", "category": "fact" }).to_string();
+    for answer in [
+        Answer::empty().tool_call("skill", "read_skill", r#"{"slug":"release"}"#).tool_call(
+            "ask",
+            "request_tools",
+            &wanted,
+        ),
+        Answer::empty()
+            .tool_call("echo", "mcp__echoes__echo", r#"{"text":"Is anybody there?"}"#)
+            .tool_call("count", "delegate", &work),
+        // The other agent.
+        Answer::empty().tool_call("read", "read_file", r#"{"path":"shelf.txt"}"#),
+        Answer::text("Two books: Emma and Persuasion."),
+        Answer::empty().tool_call("keep", "memory_remember", &keep),
+        Answer::text("Two books. The release can be cut on Monday."),
+    ] {
+        talk.model.answer(answer);
+    }
+    let mut recording = Recording::new(machine);
+    recording.happens("A turn that uses a skill, memory, hidden tools, an MCP server and another agent.");
+    let thread = &talk.thread;
+    recording.run(&format!(
+        "turn start {thread} 'Can the releases go out, and how many books are there?' --allow-writes"
+    ));
+    recording.happens("Why it went as it did:");
+    recording.run("turn explain last");
+    recording.happens("What its prompt consisted of:");
+    recording.run(&format!("prompt manifest {thread} --turn last"));
+    recording.happens("What is remembered now:");
+    recording.run("memory list");
+    recording.check("19-every-domain");
+}

@@ -13,8 +13,8 @@ use crate::support::{Machine, Said, Server, eventually, finish, signal, start};
 pub(crate) struct Talk {
     pub(crate) machine: Machine,
     pub(crate) model: ScriptedModel,
-    pub(super) thread: String,
-    pub(super) server: Option<Server>,
+    pub(crate) thread: String,
+    pub(crate) server: Option<Server>,
     _runtime: Runtime,
 }
 
@@ -23,7 +23,7 @@ impl Talk {
         Self::with(mode, "")
     }
 
-    pub(super) fn with(mode: &str, settings: &str) -> Self {
+    pub(crate) fn with(mode: &str, settings: &str) -> Self {
         let machine = Machine::new();
         let runtime = Runtime::new().unwrap();
         let model = runtime.block_on(ScriptedModel::start()).unwrap();
@@ -41,11 +41,11 @@ impl Talk {
     }
 
     #[track_caller]
-    pub(super) fn ask(&self, words: &str) -> Said {
+    pub(crate) fn ask(&self, words: &str) -> Said {
         self.machine.run(&format!("turn start {} {words}", self.thread))
     }
 
-    pub(super) fn begin(&self, words: &str) -> Child {
+    pub(crate) fn begin(&self, words: &str) -> Child {
         start(self.machine.command(&format!("turn start {} {words}", self.thread)))
     }
 
@@ -566,7 +566,7 @@ fn what_is_kept_can_be_looked_at() {
         "\ntools\n  read_file ok  (call_1)\n",
         "\nrounds\n  1   ",
         "\n      mode      agent\n      tools     read_file, ",
-        " (choice: auto)\n      history   0 turns word for word",
+        " (choice: auto)\n      hidden    memory: memory_search, ",
         "\n      called    read_file ok  (call_1)\n",
         "\n      tokens    100 in, 20 out (5 reasoning), 60 cached\n  2   the manifest of round 1\n",
     ] {

@@ -86,6 +86,15 @@ const VALUES: &[&str] = &["sha256", "(mtime:", "digest"];
 /// Words after a number of tokens that is not said to be one.
 const SHARES: &[&str] = &["stable", "of", "cannot;", "before"];
 
+/// Whether a word is a day, which the next run does not have.
+fn is_date(word: &str) -> bool {
+    let is_expected = |(index, byte): (usize, u8)| match index {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    word.len() == 10 && word.bytes().enumerate().all(is_expected)
+}
+
 /// A line without figures that differ from machine to machine. Bars, which show such figures, lose their length.
 fn stable(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
@@ -113,6 +122,8 @@ fn stable(line: &str) -> String {
                 .any(|(at, word)| is_number(word) && is_counted(at));
         if is_digest {
             shown.push(word.replace(digits, "…"));
+        } else if is_date(word) {
+            shown.push("DATE".to_owned());
         } else if follows {
             let end = word.find(|it: char| !it.is_ascii_alphanumeric()).unwrap_or(word.len());
             shown.push(format!("…{}", &word[end..]));

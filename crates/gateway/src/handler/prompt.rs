@@ -1,7 +1,7 @@
 //! `prompt/…` and `turn/manifest`.
 
 use agent::{PromptRequest, SessionStart};
-use protocol::error::ErrorObject;
+use protocol::error::{ErrorKind, ErrorObject};
 use protocol::method::{
     PromptDiffParams, PromptDiffResult, PromptPreviewParams, PromptRebuildParams, PromptResult,
     TurnGetParams, TurnManifestResult,
@@ -43,7 +43,7 @@ pub(crate) async fn diff(
     context: Context,
     params: PromptDiffParams,
 ) -> Result<PromptDiffResult, ErrorObject> {
-    let agent = &context.shared.agent;
+    let (agent, reader) = (&context.shared.agent, context.memory_reader());
     let workspace_id = &params.workspace_id;
     agent.turn_of_thread(workspace_id, &params.thread_id, &params.turn_id).await.map_err(from_agent)?;
     let before = agent.manifest(workspace_id, &params.turn_id, None).await.map_err(from_agent)?;
@@ -51,7 +51,7 @@ pub(crate) async fn diff(
         Some(other) => {
             agent.turn_of_thread(workspace_id, &params.thread_id, other).await.map_err(from_agent)?;
             let after = agent.manifest(workspace_id, other, None).await.map_err(from_agent)?;
-            (agent.blame(workspace_id, &before, &after, None).await, None)
+            (agent.blame(workspace_id, &before, &after, None, reader).await, None)
         }
         None => {
             let request = PromptRequest {
@@ -67,7 +67,7 @@ pub(crate) async fn diff(
             };
             let preview = agent.preview(&request, session_start(params.fresh)).await.map_err(from_agent)?;
             let next = &preview.compiled;
-            let blame = agent.blame(workspace_id, &before, &next.manifest, Some(next)).await;
+            let blame = agent.blame(workspace_id, &before, &next.manifest, Some(next), reader).await;
             (blame, preview.frozen)
         }
     };
@@ -85,6 +85,12 @@ pub(crate) async fn rebuild(
     let agent = &context.shared.agent;
     let manifest =
         agent.manifest(&params.workspace_id, &params.turn_id, params.round).await.map_err(from_agent)?;
+    if let Some(owner) = agent::memory_of_another(&manifest, context.memory_reader()) {
+        let message = format!(
+            "this prompt has what `{owner}` has remembered for themselves, and only they can have it rebuilt"
+        );
+        return Err(ErrorObject::new(ErrorKind::Forbidden, message));
+    }
     let rebuilt = agent.rebuild(&params.workspace_id, &manifest).await.map_err(from_agent)?;
     let mut shown = manifest;
     hide_hooks(&context, &mut shown);
@@ -106,7 +112,8 @@ pub(crate) async fn manifest(
     params: TurnGetParams,
 ) -> Result<TurnManifestResult, ErrorObject> {
     let found = context.shared.agent.rounds(&params.workspace_id, &params.turn_id).await;
-    let (mut manifests, rounds) = found.map_err(from_agent)?;
+    let (mut manifests, mut rounds) = found.map_err(from_agent)?;
+    agent::hide_notes_of_others(&mut rounds, context.memory_reader());
     manifests.iter_mut().for_each(|round| hide_hooks(&context, &mut round.manifest));
     Ok(TurnManifestResult { manifests, rounds })
 }

@@ -47,7 +47,8 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
 
 pub(crate) async fn get(context: Context, params: TurnPageParams) -> Result<TurnGetResult, ErrorObject> {
     let TurnPageParams { workspace_id, turn_id, after } = params;
-    let mut turn = context.shared.agent.turn_view(&workspace_id, &turn_id).await.map_err(from_agent)?;
+    let (agent, reader) = (&context.shared.agent, context.memory_reader());
+    let mut turn = agent.turn_view_for(&workspace_id, &turn_id, reader).await.map_err(from_agent)?;
     turn_page::cut(&mut turn, after.unwrap_or(0), TURN_PAGE_BYTES);
     Ok(turn)
 }
@@ -115,6 +116,7 @@ pub(crate) async fn explain(
     let explained = context.shared.agent.explain(&params.workspace_id, &params.turn_id).await;
     let mut explanation = explained.map_err(from_agent)?;
     let role = context.peer.actor.role;
+    agent::hide_notes_of_others(&mut explanation.rounds, context.memory_reader());
     explanation.hooks.retain(|run| role >= may_see(run.visibility));
     Ok(TurnExplainResult { explanation })
 }

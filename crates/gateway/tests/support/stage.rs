@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use agent::{PromptSettings, TurnSettings};
+use agent::{AgentSettings, PromptSettings, TurnSettings};
 use gateway::GatewaySettings;
 use provider::{Provider, ProviderConfig, ProviderKind, RetryPolicy};
 use scripted_model::{ScriptedModel, Wire};
@@ -34,6 +34,8 @@ pub(crate) struct Setting {
     pub(crate) prompt: PromptSettings,
     pub(crate) mcp: mcp::McpSettings,
     pub(crate) change: fn(&mut ProviderConfig),
+    /// Other settings of turns.
+    pub(crate) agent: fn(&mut AgentSettings),
     /// None: one in the data directory.
     pub(crate) database: Option<store::Database>,
 }
@@ -48,6 +50,7 @@ impl Default for Setting {
             prompt: PromptSettings::default(),
             mcp: mcp::McpSettings::default(),
             change: |_| {},
+            agent: |_| {},
             database: None,
         }
     }
@@ -72,6 +75,7 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     settings.agent.default_model = Some(format!("scripted/{MODEL}"));
     settings.agent.turns = setting.turns.clone();
     settings.agent.prompt = setting.prompt.clone();
+    (setting.agent)(&mut settings.agent);
     settings.mcp = setting.mcp.clone();
     if let Some(database) = &setting.database {
         settings.database = Some(database.clone());

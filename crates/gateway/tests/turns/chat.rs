@@ -48,7 +48,8 @@ async fn a_model_is_asked_and_its_answer_is_streamed_and_kept() {
 
     let body = stage.last_body();
     assert_eq!(texts(&body["messages"][0])[0], "What is the answer?");
-    assert!(body.get("tools").is_none());
+    let tools = body["tools"].as_array().unwrap();
+    assert_eq!((tools.len(), &tools[0]["name"]), (1, &json!("request_tools")), "memory can be asked for");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use agent::TurnSettings;
+use agent::{AgentSettings, TurnSettings};
 use scripted_model::{Answer, RecordedRequest, Release};
 use serde_json::{Value, json};
 
@@ -335,4 +335,77 @@ async fn some_work_at_once_and_others_wait_and_none_takes_a_place() {
     let delegated = answer["delegated"].as_array().unwrap();
     assert_eq!(delegated.len(), 6);
     assert!(delegated.iter().all(|turn| turn["status"] == "completed"));
+}
+
+/// Texts of the results in a request's last message.
+fn last_results(body: &Value) -> Vec<String> {
+    let blocks = body["messages"].as_array().unwrap().last().unwrap()["content"].as_array().unwrap().iter();
+    blocks.filter(|block| block["type"] == "tool_result").map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn work_that_is_given_out_and_given_out_again_has_an_end() {
+    let agent = |settings: &mut AgentSettings| settings.delegation.max_given_out = 5;
+    let setting = Setting { mode: "agent", turns: writing(), agent, ..Setting::default() };
+    let mut stage = Stage::set(setting).await;
+    // Whoever is asked gives the work to two others, until nobody gets any.
+    stage.model.answer_by(|request: &RecordedRequest| {
+        let is_answered = request.body["messages"].as_array().unwrap().len() > 1;
+        let has_tool =
+            request.body["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "delegate");
+        if is_answered || !has_tool {
+            return Answer::text("done");
+        }
+        let goal = json!({ "goal": "again" }).to_string();
+        Answer::empty()
+            .tool_call("a", "delegate", &goal)
+            .tool_call("b", "delegate", &goal)
+            .tool_call("c", "delegate", &goal)
+    });
+    stage.ask("Go.").await;
+    assert_eq!(threads(&mut stage).await.len(), 6, "the first thread, and five that work for it");
+    let told: Vec<String> = stage
+        .bodies()
+        .iter()
+        .filter(|body| body["messages"].as_array().unwrap().len() > 1)
+        .flat_map(last_results)
+        .collect();
+    let refused =
+        told.iter().filter(|text| text.contains("5 pieces of work were given out since the user asked"));
+    assert!(refused.count() >= 1, "{told:?}");
+}
+
+#[tokio::test]
+async fn what_is_off_the_record_is_so_for_those_that_work_on_it() {
+    let agent = |settings: &mut AgentSettings| settings.memory.hidden = false;
+    let setting = Setting { mode: "agent", turns: writing(), agent, ..Setting::default() };
+    let mut stage = Stage::set(setting).await;
+    for (input, remembers) in [("Off the record: count the coins.", false), ("Count the books.", true)] {
+        stage.model.answer(delegate("1", json!({ "goal": "Count." })));
+        stage.model.answer(Answer::text("Seven."));
+        stage.model.answer(Answer::text("Seven."));
+        stage.ask(input).await;
+        for body in stage.bodies().iter().rev().take(3) {
+            assert_eq!(tools(body).contains(&"memory_remember"), remembers, "{input}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_others_have_written_for_a_turn_that_failed_is_told() {
+    let mut stage = Stage::agent(FILES).await;
+    stage.model.answer(delegate("1", json!({ "goal": "Write it.", "cwd": "shelf" })));
+    let write = json!({ "path": "new.txt", "content": "x" }).to_string();
+    stage.model.answer(Answer::empty().tool_call("2", "write_file", &write));
+    stage.model.answer(Answer::text("Written."));
+    stage.model.answer(Answer::wrong_key());
+    stage.fail("Go.").await;
+    assert!(stage.path("shelf/new.txt").exists());
+    stage.model.answer(Answer::text("Yes."));
+    stage.ask("And now?").await;
+    let told = stage.last_body()["messages"].to_string();
+    assert!(
+        told.contains("files it changed: shelf/new.txt") && !told.contains("it changed no files"),
+        "{told}"
+    );
 }

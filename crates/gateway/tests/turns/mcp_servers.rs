@@ -97,3 +97,19 @@ async fn a_hidden_server_is_listed_and_given_to_whoever_may_have_it() {
     assert_eq!(servers, json!({ "servers": [] }));
     drop(owner);
 }
+
+#[tokio::test]
+async fn whoever_looks_at_the_next_prompt_starts_no_server() {
+    let mut stage = stage(Permission::Allow).await;
+    let asked = stage.with(json!({ "thread_id": stage.thread }));
+    let preview = stage.socket.ok("prompt/preview", &asked).await;
+    let told = "the MCP server `odd` was never asked what it offers; the next turn asks it";
+    assert!(preview["manifest"]["diagnostics"].to_string().contains(told), "{}", preview["manifest"]);
+    let status = stage.socket.ok("mcp/status", json!({})).await;
+    assert_eq!(status["servers"][0]["starts"], 0);
+    stage.model.answer(Answer::text("Yes."));
+    stage.ask("hello").await;
+    let preview = stage.socket.ok("prompt/preview", &asked).await;
+    assert!(preview["full_text"].as_str().unwrap().contains("mcp:odd:\n- mcp__odd__echo"), "{preview}");
+    assert!(!preview.to_string().contains("was never asked"), "{preview}");
+}

@@ -74,10 +74,7 @@ async fn past_turn(stage: &Stage, date: &str) {
     let lease = store::Lease { owner: "test".to_owned(), expires_at: Timestamp::now() };
     let start = TurnStartParams::new(&workspace, &thread, "hello");
     let turn = store.create_turn(start, lease, None, None).await.unwrap();
-    let note = MessageNote {
-        id: "extra_system".to_owned(),
-        text: format!("## Current Context\nDate: {date} (UTC)"),
-    };
+    let note = MessageNote::new("extra_system", format!("## Current Context\nDate: {date} (UTC)"));
     let opening = TurnMessage::opening("hello", None, vec![note]);
     let answer = TurnMessage::new(Message::assistant(vec![Block::text("hi")]));
     let items = [opening, answer].map(TurnItem::Message).to_vec();

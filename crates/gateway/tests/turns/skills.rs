@@ -81,10 +81,18 @@ async fn a_turn_gets_the_skills_that_it_names() {
         outcomes(&explained["explanation"]["left_out"]),
         ["lend untrusted never_trusted", "rust disabled no_path_matched"]
     );
-    // The next turn names none.
+    // The next turn names none, and cannot read it either.
+    stage.model.answer(Answer::empty().tool_call("1", "read_skill", r#"{"slug":"asked"}"#));
     stage.model.answer(Answer::text("two"));
     stage.ask("hi").await;
-    assert!(!system(&stage.last_body()).contains("- asked:"));
+    let sent = stage.last_body();
+    assert!(!system(&sent).contains("- asked:"));
+    let refused = "the skill `asked` is used only in turns that name it, and this one does not";
+    assert!(sent["messages"].to_string().contains(refused), "{}", sent["messages"]);
+    stage.model.answer(Answer::empty().tool_call("2", "read_skill", r#"{"slug":"asked"}"#));
+    stage.model.answer(Answer::text("three"));
+    stage.ask_with(json!({ "input": "hi", "skills": ["asked"] })).await;
+    assert!(stage.last_body()["messages"].to_string().contains("Do asked."));
 }
 
 #[tokio::test]

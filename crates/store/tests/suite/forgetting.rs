@@ -7,7 +7,7 @@ use protocol::{
     ApprovalRequest, AuditEvent, CallEffects, ContentHash, MEMORY_SOURCE, MemoryItem, MemoryRemoved,
     MemoryStatus, ToolCall, Turn, Version,
 };
-use store::{AuditFilter, BeginRound, MemoryView, PromptText, WordMatch};
+use store::{AuditFilter, BeginRound, Database, MemoryView, PromptText, WordMatch};
 
 use crate::fixture::{Fixture, OWNER, bare_round, completed, from_now};
 use crate::memories::remember;
@@ -37,7 +37,7 @@ fn recalling(round: u32, item: &MemoryItem) -> BeginRound {
         }],
     });
     begin.texts = vec![PromptText::new(SECTION), PromptText::new("another section")];
-    let note = MessageNote { id: "memory_recall".to_owned(), text: SECTION.to_owned() };
+    let note = MessageNote::new("memory_recall", SECTION);
     begin.items =
         vec![TurnItem::Message(TurnMessage::opening("what is the code? swordfish?", None, vec![note]))];
     begin
@@ -194,4 +194,81 @@ both_databases!(an_item_that_nothing_carried_goes_alone, async |given| {
         .column("SELECT coalesce(text, '') || coalesce(text_sha256, '') FROM memory_item ORDER BY id")
         .await;
     assert_eq!(left[0], "");
+});
+
+// The same text makes the same section, and the same digest.
+both_databases!(what_is_remembered_again_is_not_purged_any_more, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let item = remember(given, SECRET).await;
+    let turn = given.turn(&thread).await;
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, &item)).await.unwrap();
+    given.finish(&turn.id, completed()).await.unwrap();
+    given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
+    let again = remember(given, SECRET).await;
+    let turn = given.turn(&thread).await;
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, &again)).await.unwrap();
+    let digest = ContentHash::of(SECTION);
+    assert!(!given.store.is_purged(&given.workspace, &digest).await.unwrap());
+    let kept = given.store.prompt_texts(&given.workspace, std::slice::from_ref(&digest)).await.unwrap();
+    assert_eq!(kept.get(&digest).map(String::as_str), Some(SECTION));
+    given.store.forget_memory(&view(given), &again.id, None).await.unwrap();
+    assert!(given.store.is_purged(&given.workspace, &digest).await.unwrap());
+});
+
+// Somebody reads a thread to summarise it, something in it is forgotten, and then they save what they made of it.
+both_databases!(a_summary_in_the_making_cannot_be_saved_over_a_forgetting, async |given| {
+    let thread = given.thread(None, "thread").await;
+    let save = async |through: u64, expected: u64| {
+        let saved = given.store.save_thread_context(
+            &given.workspace,
+            &thread,
+            through,
+            Some("swordfish"),
+            Version(expected),
+        );
+        saved.await.unwrap()
+    };
+    let recalled = async || {
+        let item = remember(given, SECRET).await;
+        let turn = given.turn(&thread).await;
+        given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, &item)).await.unwrap();
+        given.finish(&turn.id, completed()).await.unwrap();
+        item
+    };
+    // The first summary there is.
+    let item = recalled().await;
+    given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
+    assert_eq!(save(1, 0).await, None);
+    // One that is to cover more than the one before.
+    let version = given.context(&thread).await.unwrap().version;
+    let version = save(1, version.0).await.unwrap().version;
+    let item = recalled().await;
+    given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
+    assert_eq!(save(2, version.0).await, None);
+    let kept = given.context(&thread).await.unwrap();
+    assert_eq!((kept.through, kept.summary.as_deref()), (1, Some("swordfish")));
+});
+
+/// What the files of an SQLite database consist of.
+fn bytes(given: &Fixture) -> Option<Vec<u8>> {
+    let Database::Sqlite(path) = &given.database else { return None };
+    let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap().to_str().unwrap()));
+    Some([std::fs::read(path).unwrap(), std::fs::read(log).unwrap_or_default()].concat())
+}
+
+both_databases!(what_is_forgotten_is_not_in_the_files_either, async |given| {
+    // Longer than a page, so that whole pages become free.
+    let long = format!("{} begins and ends swordfish", "so it goes on ".repeat(1_000));
+    let item = remember(given, &long).await;
+    let turn = given.turn(&given.thread(None, "thread").await).await;
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, &item)).await.unwrap();
+    add(given, &turn, called(&item)).await;
+    let has = |files: &[u8], words: &str| files.windows(words.len()).any(|here| here == words.as_bytes());
+    if let Some(files) = bytes(given) {
+        assert!(has(&files, "ends swordfish") && has(&files, SECRET));
+    }
+    given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
+    if let Some(files) = bytes(given) {
+        assert!(!has(&files, "ends swordfish") && !has(&files, "so it goes on") && !has(&files, SECRET));
+    }
 });

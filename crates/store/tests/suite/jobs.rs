@@ -26,8 +26,13 @@ async fn add(given: &Fixture, turn: &Turn, kind: &str, max_attempts: u32) {
     given.store.add_job(job).await.unwrap();
 }
 
+/// Those that a gateway of these tests knows.
+fn kinds() -> Vec<String> {
+    ["k", "other"].map(str::to_owned).to_vec()
+}
+
 async fn claim(given: &Fixture, owner: &str) -> Option<ClaimedJob> {
-    given.store.claim_job(owner, LEASE).await.unwrap()
+    given.store.claim_job(owner, LEASE, &kinds()).await.unwrap()
 }
 
 /// Makes it look as if everything that waits were due.
@@ -110,7 +115,7 @@ both_databases!(many_gateways_share_the_jobs, async |given| {
     let worker = async |owner: &'static str| {
         let store = given.another_store().await;
         let mut done = Vec::new();
-        while let Some(job) = store.claim_job(owner, LEASE).await.unwrap() {
+        while let Some(job) = store.claim_job(owner, LEASE, &kinds()).await.unwrap() {
             assert!(store.finish_job(&job, owner, Vec::new(), None).await.unwrap());
             done.push(job.turn_id);
         }
@@ -121,4 +126,18 @@ both_databases!(many_gateways_share_the_jobs, async |given| {
     let mut done = [one, two, three].concat();
     done.sort();
     assert_eq!(done, expected);
+});
+
+both_databases!(a_job_waits_for_a_gateway_that_knows_its_kind, async |given| {
+    let turn = turn(given).await;
+    add(given, &turn, "of a later version", 1).await;
+    assert_eq!(claim(given, "a").await, None);
+    assert_eq!(given.store.claim_job("a", LEASE, &[]).await.unwrap(), None);
+    let later = ["of a later version".to_owned()];
+    let job = given.store.claim_job("b", LEASE, &later).await.unwrap().unwrap();
+    assert_eq!((job.kind.as_str(), job.attempt), ("of a later version", 1));
+    // One that nobody begins is not kept for ever.
+    add(given, &turn, "of nobody", 1).await;
+    assert_eq!(given.store.prune_jobs(from_now(-60_000)).await.unwrap(), 0);
+    assert_eq!(given.store.prune_jobs(from_now(60_000)).await.unwrap(), 1);
 });

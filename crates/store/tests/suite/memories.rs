@@ -99,6 +99,14 @@ both_databases!(a_newer_item_takes_the_place_of_an_older_one, async |given| {
     assert_eq!(found(given, &all(given), "port").await, ["the port is 8080"]);
     let kept = given.store.memory(&all(given), &old.id).await.unwrap();
     assert_eq!((kept.status, kept.text.as_deref()), (MemoryStatus::Superseded, Some("the port is 80")));
+    // Also when the newer text is there already; and an item does not take its own place.
+    let older = remember(given, "the port is 8000").await;
+    for supersedes in [&older.id, &remember(given, "the port is 8080").await.id] {
+        let newer =
+            NewMemory { supersedes: Some(supersedes.clone()), ..new(place.clone(), "the port is 8080") };
+        assert!(given.store.add_memory(&all(given), newer, None).await.unwrap().was_there);
+        assert_eq!(listed(given, &all(given)).await, ["the port is 8080"]);
+    }
     let unknown = NewMemory { supersedes: Some("nowhere".parse().unwrap()), ..new(place, "more") };
     let refused = given.store.add_memory(&all(given), unknown, None).await;
     assert_not_found(refused, "memory_item", "nowhere");

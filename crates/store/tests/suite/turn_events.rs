@@ -39,6 +39,7 @@ fn every_event() -> Vec<TurnEvent> {
                 }],
                 unwatched: true,
                 memory: vec!["m".parse().unwrap()],
+                memory_owner: Some("ada".to_owned()),
             },
         },
         TurnEvent::ContextCompressing,

@@ -1,0 +1,146 @@
+//! Everything that feeds a prompt besides instructions, together: skills, memory, hidden tools, an MCP server, delegation.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use agent::AgentSettings;
+use mcp::{McpSettings, ServerSettings};
+use scripted_model::Answer;
+use serde_json::{Value, json};
+use tools::Permission;
+
+use crate::support::{Setting, Stage, writing};
+use crate::transcript::{self, SystemText};
+
+const FILES: &[(&str, &str)] = &[
+    ("AGENTS.md", "Use British spelling.\n"),
+    ("library/AGENTS.md", "Count twice.\n"),
+    ("library/shelf.txt", "Emma\nPersuasion\n"),
+];
+
+const SKILL: &str =
+    "---\nname: release\ndescription: Cuts a release of the catalogue\n---\nTag it, then tell the list.\n";
+
+fn server() -> McpSettings {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/hostile_server.py");
+    let server = ServerSettings {
+        command: Some("python3".to_owned()),
+        args: vec![script.to_str().unwrap().to_owned(), "plain".to_owned(), "/dev/null".to_owned()],
+        tools: Some(vec!["echo".to_owned()]),
+        write: Permission::Allow,
+        ..ServerSettings::default()
+    };
+    let program = tools::Program::at(test_sandbox::guard_program().unwrap());
+    McpSettings { servers: [("echoes".to_owned(), server)].into(), program, ..McpSettings::default() }
+}
+
+/// An agent with every domain, but for what is changed.
+async fn stage(agent: fn(&mut AgentSettings), mcp: McpSettings) -> Stage {
+    let setting = Setting { mode: "agent", files: FILES, turns: writing(), mcp, agent, ..Setting::default() };
+    let mut stage = Stage::set(setting).await;
+    let folder = stage.gateway.data().join("home/skills/release");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("SKILL.md"), SKILL).unwrap();
+    for (category, text) in [("preference", "Answers are short"), ("decision", "Releases are cut on Mondays")]
+    {
+        let add = stage.with(json!({ "scope": "workspace", "category": category, "text": text }));
+        stage.socket.ok("memory/add", add).await;
+    }
+    stage
+}
+
+fn call(id: &str, tool: &str, arguments: &Value) -> Answer {
+    Answer::empty().tool_call(id, tool, &arguments.to_string())
+}
+
+#[tokio::test]
+async fn transcript_of_a_turn_with_every_domain() {
+    let mut stage = stage(|_| {}, server()).await;
+    let wanted = json!({ "tools": ["memory_remember", "mcp__echoes__echo"] });
+    let first = Answer::text("I look at how a release goes, and ask for two tools.")
+        .tool_call("skill", "read_skill", r#"{"slug":"release"}"#)
+        .tool_call("ask", "request_tools", &wanted.to_string());
+    stage.model.answer(first);
+    let second =
+        Answer::empty().tool_call("echo", "mcp__echoes__echo", r#"{"text":"Is anybody there?"}"#).tool_call(
+            "count",
+            "delegate",
+            &json!({ "goal": "Count the books in shelf.txt.", "cwd": "library" }).to_string(),
+        );
+    stage.model.answer(second);
+    // The child.
+    stage.model.answer(call("read", "read_file", &json!({ "path": "library/shelf.txt" })));
+    stage.model.answer(Answer::text("Two books: Emma and Persuasion."));
+    // The parent again.
+    stage.model.answer(call(
+        "keep",
+        "memory_remember",
+        &json!({ "text": "The shelf has two books", "category": "fact" }),
+    ));
+    stage.model.answer(Answer::text("Two books. The release can be cut on Monday."));
+    stage.ask("Can the releases go out, and how many books are there?").await;
+    // What was remembered, and what was asked for, is there in the next one.
+    stage.model.answer(Answer::text("Two."));
+    stage.ask("How many books were on the shelf?").await;
+    transcript::check(&stage, "19-every-domain", SystemText::WithTools);
+}
+
+/// The prompt of a new thread, section by section, by the headings.
+async fn sections(stage: &mut Stage) -> BTreeMap<String, String> {
+    stage.model.answer(Answer::text("Yes."));
+    // The first turn asks the server what it offers.
+    stage.ask("Hello?").await;
+    let params = stage.with(json!({ "thread_id": stage.thread, "fresh": true, "input": "releases" }));
+    let preview = stage.socket.ok("prompt/preview", params).await;
+    let text = transcript::stable(stage, preview["full_text"].as_str().unwrap());
+    let sections = text.split("\n## ").map(|section| {
+        let (heading, text) = section.split_once('\n').unwrap_or((section, ""));
+        (heading.trim_start_matches("## ").to_owned(), text.trim_end().to_owned())
+    });
+    sections.collect()
+}
+
+/// What of some sections is not in others, and what they say instead: each a heading, and the lines that are missing.
+fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> Vec<(String, Vec<String>)> {
+    let differing = all.iter().filter(|(heading, text)| some.get(*heading) != Some(*text));
+    let lines = differing.map(|(heading, text)| {
+        let kept: Vec<&str> = some.get(heading).map(|text| text.lines().collect()).unwrap_or_default();
+        assert!(kept.iter().all(|line| text.contains(line)), "{heading}: {kept:?}");
+        let gone = text.lines().filter(|line| !kept.contains(line)).map(str::to_owned);
+        (heading.clone(), gone.collect())
+    });
+    lines.collect()
+}
+
+#[tokio::test]
+async fn each_domain_that_is_switched_off_leaves_the_bytes_of_the_others() {
+    let mut everything = stage(|_| {}, server()).await;
+    let all = sections(&mut everything).await;
+    for heading in ["Skills Runtime", "Memory Recall", "Hidden Tool Domains", "Task Orchestration"] {
+        assert!(all.contains_key(heading), "{heading}: {:?}", all.keys());
+    }
+    let without_server = McpSettings { enabled: false, ..server() };
+    let cases: [(&str, fn(&mut AgentSettings), McpSettings, &[&str]); 4] = [
+        ("skills", |settings| settings.skills.enabled = false, server(), &["Skills Runtime"]),
+        (
+            "memory",
+            |settings| settings.memory.enabled = false,
+            server(),
+            &["Hidden Tool Domains", "Memory Recall"],
+        ),
+        ("mcp", |_| {}, without_server, &["Hidden Tool Domains"]),
+        ("delegation", |settings| settings.delegation.enabled = false, server(), &["Task Orchestration"]),
+    ];
+    for (domain, change, mcp, expected) in cases {
+        let mut without = stage(change, mcp).await;
+        let some = sections(&mut without).await;
+        let gone = missing(&all, &some);
+        let headings: Vec<&str> = gone.iter().map(|(heading, _)| heading.as_str()).collect();
+        assert_eq!(headings, expected, "without {domain}: {gone:#?}");
+        for (heading, lines) in gone.iter().filter(|(heading, _)| heading == "Hidden Tool Domains") {
+            let name = if domain == "mcp" { "mcp:echoes:" } else { "memory:" };
+            assert_eq!(lines[0], name, "{heading} without {domain}: {lines:?}");
+            assert_eq!(lines.len(), if domain == "mcp" { 2 } else { 6 }, "{heading}: {lines:?}");
+        }
+    }
+}
