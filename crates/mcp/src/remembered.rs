@@ -53,7 +53,10 @@ impl Remembered {
     }
 
     pub(crate) fn save(&self, directory: &Path, server: &str) -> io::Result<()> {
-        std::fs::create_dir_all(directory)?;
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(directory)?;
         let mut new = tempfile::NamedTempFile::new_in(directory)?;
         io::Write::write_all(&mut new, &serde_json::to_vec(self)?)?;
         new.persist(file(directory, server)).map(drop).map_err(|error| error.error)
@@ -90,5 +93,10 @@ mod tests {
         assert_eq!(Remembered::load(&place, "../s", &configuration), Some(now));
         assert_eq!(Remembered::load(&place, "../s", &ContentHash::of("two")), None);
         assert_eq!(std::fs::read_dir(&place).unwrap().count(), 1);
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&place.metadata().unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o700, "what servers offered is nobody else's affair");
+        }
     }
 }

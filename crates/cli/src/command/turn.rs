@@ -87,9 +87,11 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
                 let columns = question_view::Screen::here().columns;
                 question_view::rows(asked, columns).iter().for_each(|row| output.note(row));
             }
+            let TurnGetParams { workspace_id, turn_id } = params;
+            // A call of work that was given out is decided in the turn that does it.
+            let turn_id = asked.as_ref().and_then(|asked| asked.turn_id.clone()).unwrap_or(turn_id);
             let digest = digest.map(ContentHash::from_stored);
             let digest = digest.or_else(|| asked.and_then(|asked| asked.request.digest));
-            let TurnGetParams { workspace_id, turn_id } = params;
             let allow = !deny;
             let params = TurnApproveParams {
                 workspace_id,

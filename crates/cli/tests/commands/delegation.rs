@@ -3,7 +3,8 @@
 use scripted_model::Answer;
 use serde_json::json;
 
-use super::turns::{Talk, lines};
+use super::turns::{Talk, ended, lines};
+use crate::support::eventually;
 
 fn answer_with_a_write(talk: &Talk) {
     talk.model.answer(Answer::empty().tool_call("1", "delegate", &json!({ "goal": "Write b." }).to_string()));
@@ -45,4 +46,20 @@ fn without_anybody_to_ask_a_delegated_write_is_denied() {
     let delegated = begun.filter(|event| event.get("parent_turn_id").is_some()).count();
     assert_eq!((delegated, is("turn/approval_decided"), is("turn/completed")), (1, 1, 2), "{events:#?}");
     assert!(!talk.machine.project().join("b").exists());
+}
+
+/// The page says `turn approve TURN CALL`, and whoever follows the parent knows no other turn.
+#[test]
+fn a_delegated_call_is_decided_by_the_turn_that_gave_the_work_out() {
+    let talk = Talk::new("agent");
+    answer_with_a_write(&talk);
+    let child = talk.begin("'Let it be written.' --wait");
+    let turn = talk.newest();
+    let call = eventually("the question", || {
+        let shown = talk.machine.run(&format!("turn show {turn} --format json")).object();
+        shown["approvals"][0]["call_id"].as_str().map(str::to_owned)
+    });
+    assert_eq!(talk.machine.run(&format!("turn approve {turn} {call}")).done(), "allowed\n");
+    assert_eq!(ended(child).done(), "Done.\n");
+    assert_eq!(std::fs::read_to_string(talk.machine.project().join("b")).unwrap(), "y");
 }
