@@ -323,7 +323,7 @@ async fn a_summary_has_nothing_that_is_somebodys_own() {
     chat.calls("memory_search", &json!({ "query": "pesos" }));
     chat.ask("What do I pay in?").await;
     chat.model.answer_by(|_| Answer::text(&"and so on ".repeat(400)));
-    for _ in 0..4 {
+    for _ in 0..8 {
         chat.ask("Go on.").await;
     }
     let summaries: Vec<String> = chat.model.requests().iter().map(|it| it.body.to_string()).collect();
