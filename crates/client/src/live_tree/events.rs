@@ -1,7 +1,7 @@
 //! What notifications change in a tree.
 
-use protocol::FolderId;
 use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
+use protocol::{FolderId, Sequence};
 
 use super::LiveTree;
 use super::place::Place;
@@ -29,8 +29,8 @@ impl LiveTree {
             }
             TreeChange::FolderDeleted => {
                 if let Some(id) = &change.folder_id {
+                    self.folder_deleted(id, change.seq);
                     self.fetching.heard_of_folder(id.clone(), change.seq);
-                    self.folder_deleted(id);
                 }
             }
             TreeChange::ThreadCreated | TreeChange::ThreadMoved | TreeChange::ThreadRenamed => {
@@ -48,7 +48,7 @@ impl LiveTree {
         self.newest_change = self.newest_change.max(change.seq);
         if self.fetching.has_too_many_singles() {
             self.fetching.forget_singles();
-            self.load_shown_again();
+            self.load_shown_again(change.seq);
         }
         self.arrange();
     }
@@ -71,14 +71,20 @@ impl LiveTree {
     }
 
     /// What was in a deleted folder is in its parent now, of which a part is asked for.
-    fn folder_deleted(&mut self, id: &FolderId) {
-        match self.places.get(&Some(id.clone())).map(Place::parent) {
+    fn folder_deleted(&mut self, id: &FolderId, seq: Sequence) {
+        // One that was announced before may have been moved since it was seen.
+        let is_sure = !self.fetching.may_have_moved(id);
+        let parent = self.places.get(&Some(id.clone())).map(Place::parent);
+        self.forget_folder(id);
+        match parent.filter(|_| is_sure) {
             Some(parent) => {
-                self.forget_folder(id);
+                if let Some(place) = self.places.get_mut(&parent) {
+                    place.threads_came(seq);
+                }
                 self.fetching.want_part(parent);
             }
-            // Nobody has seen it, but what was in it may now be in a folder that is shown.
-            None => self.load_shown_again(),
+            // Nobody knows where it was, but what was in it may now be in a folder that is shown.
+            None => self.load_shown_again(seq),
         }
     }
 }

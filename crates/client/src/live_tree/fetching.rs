@@ -109,6 +109,11 @@ impl Fetching {
         self.folders.get(id).is_some_and(|seq| *seq > than)
     }
 
+    /// Whether a folder was announced, and may not have been seen since.
+    pub(super) fn may_have_moved(&self, id: &FolderId) -> bool {
+        self.folders.contains_key(id) || self.failed.contains(&Wanted::Folder(id.clone()))
+    }
+
     /// Takes note of an answer; none when it is to be ignored, otherwise what was known when it was asked for.
     fn answered(&mut self, wanted: &Wanted) -> Option<Sequence> {
         let asked_at = self.under_way.remove(wanted)?;
@@ -218,14 +223,15 @@ impl LiveTree {
         for place in self.places.values_mut() {
             place.document_seq = Sequence(0);
         }
-        self.load_shown_again();
+        self.load_shown_again(Sequence(0));
         self.arrange();
     }
 
-    /// Asks for every open place again, and for the others when they are opened.
-    pub(super) fn load_shown_again(&mut self) {
+    /// Asks for every open place again, and for the others when they are opened: a change may have touched any of them.
+    pub(super) fn load_shown_again(&mut self, seq: Sequence) {
         for (scope, place) in &mut self.places {
             (place.is_loaded, place.knows_folders) = (false, false);
+            place.threads_came(seq);
             if place.is_expanded {
                 self.fetching.wanted.insert(Wanted::Part(scope.clone()));
             }
@@ -340,7 +346,9 @@ impl LiveTree {
                 self.thread_places.remove(&thread.id);
             }
         }
-        if !(was_paged && missing > 0) {
+        if seq < place.threads_seq {
+            place.cursor = None;
+        } else if !(was_paged && missing > 0) {
             place.cursor = last;
         }
         // Not less than one where something is left out: only the last page says that nothing is.
@@ -386,7 +394,7 @@ impl LiveTree {
         } else {
             threads.into_iter().for_each(|thread| place.put_thread(thread));
         }
-        if last.is_some() && place.cursor < last {
+        if asked_at >= place.threads_seq && place.cursor < last {
             place.cursor = last;
         }
         let left = place.missing_threads.saturating_sub(added).max(1);
@@ -400,9 +408,11 @@ impl LiveTree {
 
     /// A folder that was asked for has come; none: there is no such folder any more.
     pub fn folder_loaded(&mut self, id: &FolderId, folder: Option<Folder>) {
-        if self.fetching.answered(&Wanted::Folder(id.clone())).is_some() {
+        if let Some(asked_at) = self.fetching.answered(&Wanted::Folder(id.clone())) {
             match folder {
                 None => self.forget_folder(id),
+                // It was deleted since, or it is asked for once more.
+                Some(_) if self.fetching.is_newer_folder(id, asked_at) => {}
                 Some(folder) => self.take_folder(folder),
             }
             self.fetching.forget_announcements_when_idle();
@@ -436,10 +446,12 @@ impl LiveTree {
 
     /// A thread that was asked for has come; none: there is no such thread any more.
     pub fn thread_loaded(&mut self, id: &ThreadId, thread: Option<Thread>) {
-        if self.fetching.answered(&Wanted::Thread(id.clone())).is_some() {
+        if let Some(asked_at) = self.fetching.answered(&Wanted::Thread(id.clone())) {
             let thread = thread.filter(|thread| thread.archived_at.is_none());
             match thread {
                 None => self.forget_thread(id),
+                // It was archived since, or it is asked for once more.
+                Some(_) if self.fetching.is_newer_thread(id, asked_at) => {}
                 Some(thread) => self.take_thread(thread),
             }
             self.fetching.forget_announcements_when_idle();

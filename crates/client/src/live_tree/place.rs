@@ -23,6 +23,8 @@ pub(super) struct Place {
     pub(super) missing_threads: u64,
     /// The last thread up to which none is missing: the next page follows it. One that was announced may come after it.
     pub(super) cursor: Option<ThreadId>,
+    /// The last change that may have brought threads here without announcing each: an older answer does not know them.
+    pub(super) threads_seq: Sequence,
     pub(super) missing_folders: u64,
     pub(super) is_expanded: bool,
 }
@@ -39,6 +41,7 @@ impl Place {
             knows_folders: false,
             missing_threads: 0,
             cursor: None,
+            threads_seq: Sequence(0),
             missing_folders: 0,
             is_expanded: true,
         }
@@ -68,6 +71,12 @@ impl Place {
             || !self.threads.is_empty()
             || self.document.is_some()
             || self.missing_threads + self.missing_folders > 0
+    }
+
+    /// A change may have brought threads that are not announced one by one, anywhere among those that are known.
+    pub(super) fn threads_came(&mut self, seq: Sequence) {
+        self.cursor = None;
+        self.threads_seq = seq;
     }
 
     /// Where a thread is, or would be.

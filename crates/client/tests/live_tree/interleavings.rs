@@ -231,3 +231,93 @@ proptest! {
         prop_assert_eq!(drawn(&world.tree), world.gateway.rows());
     }
 }
+
+/// A tree that has all of what a gateway has.
+fn whole(gateway: &Gateway) -> LiveTree {
+    let mut tree = LiveTree::new(workspace());
+    open_all(&mut tree, gateway);
+    assert_eq!(drawn(&tree), gateway.rows());
+    tree
+}
+
+fn announce_since(tree: &mut LiveTree, gateway: &Gateway, known: usize) {
+    gateway.log[known..].iter().for_each(|event| announce(tree, event));
+}
+
+#[test]
+fn threads_of_a_deleted_folder_come_between_those_that_are_loaded() {
+    let mut gateway = Gateway::new(2);
+    let folder = gateway.make_folder(None, "folder");
+    for (scope, title) in [(Some(&folder), "a"), (None, "b"), (Some(&folder), "c"), (None, "d")] {
+        gateway.make_thread(scope.cloned(), title);
+    }
+    let mut tree = whole(&gateway);
+    let known = gateway.log.len();
+    gateway.delete_folder(&folder);
+    gateway.make_thread(None, "e");
+    announce_since(&mut tree, &gateway, known);
+    open_all(&mut tree, &gateway);
+    assert_eq!(drawn(&tree), ["a", "b", "c", "d", "e"]);
+}
+
+#[test]
+fn a_page_from_before_a_folder_was_deleted_hides_none_of_its_threads() {
+    let mut gateway = Gateway::new(2);
+    let folder = gateway.make_folder(None, "folder");
+    for (scope, title) in [(Some(&folder), "a"), (None, "b"), (Some(&folder), "c"), (None, "d"), (None, "e")]
+    {
+        gateway.make_thread(scope.cloned(), title);
+    }
+    let mut tree = LiveTree::new(workspace());
+    let part = tree.poll().unwrap();
+    take(&mut tree, gateway.answer(part));
+    tree.shown(0..tree.len());
+    let page = tree.poll().unwrap();
+    assert!(matches!(page, TreeRequest::Page(_)), "{page:?}");
+    let page = gateway.answer(page);
+    let known = gateway.log.len();
+    gateway.delete_folder(&folder);
+    announce_since(&mut tree, &gateway, known);
+    let part = tree.poll().unwrap();
+    take(&mut tree, gateway.answer(part));
+    take(&mut tree, page);
+    open_all(&mut tree, &gateway);
+    assert_eq!(drawn(&tree), ["a", "b", "c", "d", "e"]);
+}
+
+#[test]
+fn threads_of_a_folder_that_was_moved_and_deleted_are_where_it_was_last() {
+    let mut gateway = Gateway::new(100);
+    let [from, to] = ["from", "to"].map(|name| gateway.make_folder(None, name));
+    let folder = gateway.make_folder(Some(from), "folder");
+    gateway.make_thread(Some(folder.clone()), "thread");
+    let mut tree = whole(&gateway);
+    let known = gateway.log.len();
+    gateway.move_folder(&folder, Some(to));
+    gateway.delete_folder(&folder);
+    announce_since(&mut tree, &gateway, known);
+    open_all(&mut tree, &gateway);
+    assert_eq!(drawn(&tree), ["from/", "to/", " thread"]);
+}
+
+#[test]
+fn what_is_gone_does_not_come_back_with_an_answer_from_before() {
+    let mut gateway = Gateway::new(100);
+    let folder = gateway.make_folder(None, "folder");
+    let thread = gateway.make_thread(None, "thread");
+    let mut tree = whole(&gateway);
+    let known = gateway.log.len();
+    gateway.rename_folder(&folder, "renamed");
+    gateway.rename_thread(&thread, "renamed");
+    announce_since(&mut tree, &gateway, known);
+    let requests = [tree.poll().unwrap(), tree.poll().unwrap()];
+    let before = requests.map(|request| gateway.answer(request));
+    let known = gateway.log.len();
+    gateway.archive_thread(&thread);
+    gateway.delete_folder(&folder);
+    announce_since(&mut tree, &gateway, known);
+    open_all(&mut tree, &gateway);
+    before.into_iter().for_each(|answer| take(&mut tree, answer));
+    open_all(&mut tree, &gateway);
+    assert!(tree.is_empty(), "{:?}", drawn(&tree));
+}
