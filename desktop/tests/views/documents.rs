@@ -20,7 +20,7 @@ fn a_revision_is_compared_and_restored(cx: &mut TestAppContext) {
     let opened =
         stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
     opened.until(cx, |view| view.shown() == Some((Some(Version(2)), Version(3))));
-    assert_eq!(opened.words(cx, "compared").unwrap(), "From version 2 to version 3");
+    opened.until_says(cx, "compared", "From version 2 to version 3");
     // Any two: from the first to the last.
     opened.click(cx, ("base", 1_usize));
     opened.until(cx, |view| view.shown() == Some((Some(Version(1)), Version(3))));
@@ -36,7 +36,7 @@ fn a_revision_is_compared_and_restored(cx: &mut TestAppContext) {
     opened.until(cx, |view| view.shown() == Some((None, Version(1))));
     opened.click(cx, "restore");
     opened.until(cx, |view| view.revisions().len() == 4 && view.message().is_some());
-    assert_eq!(opened.words(cx, "message").unwrap(), "Version 1 is current again, as version 4.");
+    opened.until_says(cx, "message", "Version 1 is current again, as version 4.");
     let newest = opened.view.read_with(cx, |view, _| view.revisions()[0].clone());
     assert_eq!((newest.save_reason, newest.restored_from), (RevisionReason::Restore, Some(Version(1))));
 }
@@ -89,7 +89,7 @@ fn a_scope_without_a_past_says_so(cx: &mut TestAppContext) {
         stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
     let view = opened.view.clone();
     crate::stage::until(cx, |cx| view.read(cx).is_loaded());
-    assert!(opened.words(cx, "placeholder").unwrap().starts_with("Nothing was saved here yet."));
+    opened.until_words(cx, "placeholder", |words| words.starts_with("Nothing was saved here yet."));
 }
 
 #[gpui_kit::test]
@@ -117,14 +117,14 @@ fn the_nearest_document_counts_and_hides_the_others(cx: &mut TestAppContext) {
         view.effective().unwrap().candidates.iter().map(|candidate| candidate.standing).collect()
     });
     assert_eq!(standings, [Standing::Draft, Standing::Counts, Standing::Hidden]);
-    assert_eq!(opened.words(cx, "from").unwrap(), "It is inherited from services.");
-    assert!(opened.words(cx, ("candidate", 2_usize)).unwrap().contains("hidden by the nearer one"));
-    assert_eq!(opened.words(cx, "text").unwrap(), "Service rules.\n");
+    opened.until_says(cx, "from", "It is inherited from services.");
+    opened.until_words(cx, ("candidate", 2_usize), |words| words.contains("hidden by the nearer one"));
+    opened.until_says(cx, "text", "Service rules.\n");
     // It follows what others do.
     stage.save(Some(&api), "API rules.\n");
     opened.until(cx, |view| {
         let resolved = view.effective().and_then(|effective| effective.resolved.as_ref());
         resolved.is_some_and(|resolved| !resolved.inherited)
     });
-    assert_eq!(opened.words(cx, "from").unwrap(), "It is this place's own document.");
+    opened.until_says(cx, "from", "It is this place's own document.");
 }

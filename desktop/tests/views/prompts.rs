@@ -22,9 +22,8 @@ fn a_prompt_shows_its_sections_and_why_the_cache_breaks(cx: &mut TestAppContext)
         let sections = &view.inspected().unwrap().prompt.manifest.sections;
         sections.iter().position(|section| section.id == "agents_md").unwrap()
     });
-    let section = opened.words(cx, ("section", index)).unwrap();
-    assert!(section.starts_with("▯ agents_md: "), "{section}");
-    assert_eq!(opened.words(cx, ("cache", 0_usize)).unwrap(), "There is no earlier turn to compare with.");
+    opened.until_words(cx, ("section", index), |words| words.starts_with("▯ agents_md: "));
+    opened.until_says(cx, ("cache", 0_usize), "There is no earlier turn to compare with.");
 
     stage.model.answer(Answer::text("Yes."));
     stage.call::<TurnStart>(&TurnStartParams::new(&stage.workspace_id, &thread, "Hello?"));
@@ -40,13 +39,14 @@ fn a_prompt_shows_its_sections_and_why_the_cache_breaks(cx: &mut TestAppContext)
         let since = view.inspected().and_then(|inspected| inspected.since.as_ref());
         since.is_some_and(|(_, diff)| diff.blame.first_difference.is_some())
     });
-    let breaks = opened.words(cx, ("cache", 1_usize)).unwrap();
-    assert!(breaks.starts_with("It breaks in section agents_md, line "), "{breaks}");
-    let cause = opened.words(cx, ("cache", 2_usize)).unwrap();
-    assert!(cause.contains("version 1 became") && cause.ends_with("version 2."), "{cause}");
+    // A change is told of more than once, and each time the prompt is asked for again.
+    let breaks = |words: &str| words.starts_with("It breaks in section agents_md, line ");
+    opened.until_words(cx, ("cache", 1_usize), breaks);
+    let cause = |words: &str| words.contains("version 1 became") && words.ends_with("version 2.");
+    opened.until_words(cx, ("cache", 2_usize), cause);
 
     opened.click(cx, "text");
-    assert!(opened.words(cx, "prompt-text").unwrap().contains("Be brief.\nBe kind.\n"));
+    opened.until_words(cx, "prompt-text", |words| words.contains("Be brief.\nBe kind.\n"));
 }
 
 #[gpui_kit::test]
@@ -60,9 +60,9 @@ fn agents_are_compared_file_by_file(cx: &mut TestAppContext) {
         let comparison = view.comparison().unwrap();
         comparison.agents.iter().position(|agent| agent.agent == "foreword").unwrap()
     });
-    let cell = opened.words(cx, gpui_kit::SharedString::from(format!("cell-0-{column}"))).unwrap();
-    assert!(cell.starts_with("✓ "), "{cell}");
-    assert_eq!(opened.words(cx, ("lost", column)).unwrap(), "0 bytes");
+    let cell = gpui_kit::SharedString::from(format!("cell-0-{column}"));
+    opened.until_words(cx, cell, |words| words.starts_with("✓ "));
+    opened.until_says(cx, ("lost", column), "0 bytes");
     // A directory outside of the workspace is refused in words.
     opened.view.update(cx, |_, cx| cx.notify());
     cx.update_window(opened.window, |_, window, cx| {

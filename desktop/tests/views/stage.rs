@@ -152,6 +152,35 @@ impl<V: Render> Opened<V> {
         })
         .unwrap()
     }
+
+    /// Waits until an element says this.
+    pub(crate) fn until_says(
+        &self,
+        cx: &mut TestAppContext,
+        id: impl Into<gpui_kit::ElementId> + Clone,
+        words: &str,
+    ) {
+        self.until_words(cx, id, |said| said == words);
+    }
+
+    /// Waits until what an element says is as it should be.
+    pub(crate) fn until_words(
+        &self,
+        cx: &mut TestAppContext,
+        id: impl Into<gpui_kit::ElementId> + Clone,
+        is_meant: impl Fn(&str) -> bool,
+    ) {
+        let begun = Instant::now();
+        loop {
+            cx.run_until_parked();
+            let said = self.words(cx, id.clone());
+            if said.as_deref().is_some_and(&is_meant) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "it says {said:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 /// Waits for something that other threads bring about.

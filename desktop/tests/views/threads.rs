@@ -48,7 +48,7 @@ fn a_message_is_sent_and_its_answer_streams_to_every_window(cx: &mut TestAppCont
     let opened = open(&stage, &thread, cx);
     let (text, answer, release) = halved();
     stage.model.answer(answer);
-    assert!(opened.words(cx, "placeholder").unwrap().starts_with("Nothing was asked here yet."));
+    opened.until_words(cx, "placeholder", |words| words.starts_with("Nothing was asked here yet."));
     say(&opened, "Tell me.", cx);
     opened.until(cx, |view| status(view) == Some(TurnStatus::Running) && live(view).starts_with("word 0"));
     assert!(opened.words(cx, "item-0-1").unwrap().starts_with("word 0"));
@@ -58,9 +58,10 @@ fn a_message_is_sent_and_its_answer_streams_to_every_window(cx: &mut TestAppCont
     release.now();
     for window in [&opened, &other] {
         window.until(cx, |view| status(view) == Some(TurnStatus::Completed));
-        assert_eq!(window.words(cx, "item-0-0").unwrap(), "Tell me.");
-        assert_eq!(window.words(cx, "item-0-1").unwrap(), text);
-        assert_eq!(window.words(cx, ("turn", 0_usize)).unwrap(), "Turn 1: completed");
+        // Its steps come after the news that it has ended.
+        window.until_says(cx, "item-0-0", "Tell me.");
+        window.until_says(cx, "item-0-1", &text);
+        window.until_says(cx, ("turn", 0_usize), "Turn 1: completed");
     }
     let left = opened.view.read_with(cx, |view, cx| view.input().read(cx).value());
     assert_eq!(left, "", "what was sent is no longer in the field");
@@ -83,7 +84,7 @@ fn a_call_is_shown_whole_and_runs_when_it_is_allowed(cx: &mut TestAppContext) {
     opened.click(cx, ("allow", 0_usize));
     opened.until(cx, |view| status(view) == Some(TurnStatus::Completed));
     assert_eq!(std::fs::read_to_string(stage.root.path().join("a.txt")).unwrap(), "new\u{202e}\n");
-    assert_eq!(opened.words(cx, "item-0-2").unwrap(), "⚙ write_file (done)");
+    opened.until_says(cx, "item-0-2", "⚙ write_file (done)");
 }
 
 #[gpui_kit::test]
@@ -128,10 +129,9 @@ fn what_the_model_is_reminded_of_is_shown(cx: &mut TestAppContext) {
     stage.model.answer(Answer::text("I read.").tool_call("call_1", "read_file", &arguments));
     stage.model.answer(Answer::text("Done."));
     say(&opened, "Read.", cx);
-    opened.until(cx, |view| status(view) == Some(TurnStatus::Completed));
+    opened.until_says(cx, "item-0-4", "Done.");
     let reminder = opened.words(cx, "item-0-3").unwrap();
     assert!(reminder.contains("agents.resolve.paths") && reminder.contains("Sub rules."), "{reminder}");
-    assert_eq!(opened.words(cx, "item-0-4").unwrap(), "Done.");
 }
 
 #[gpui_kit::test]
