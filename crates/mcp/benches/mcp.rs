@@ -48,7 +48,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let source = servers.sources().remove(0);
     let round = round();
     let toolbox = source.offer(&round).await;
-    anyhow::ensure!(toolbox.specs().count() == 50, "50 tools are offered: {:?}", source.problems(&round()));
+    anyhow::ensure!(toolbox.specs().count() == 50, "50 tools are offered: {:?}", source.problems(&round));
     let router = Router::all(&toolbox, ToolContext::without_directory());
     let bare = RefCell::new(Bare::start(&script)?);
 

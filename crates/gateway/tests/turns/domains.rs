@@ -112,6 +112,9 @@ fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> V
     lines.collect()
 }
 
+/// A domain, how it is switched off, the servers that are left, and the sections that change.
+type Case = (&'static str, fn(&mut AgentSettings), McpSettings, &'static [&'static str]);
+
 #[tokio::test]
 async fn each_domain_that_is_switched_off_leaves_the_bytes_of_the_others() {
     let mut everything = stage(|_| {}, server()).await;
@@ -120,7 +123,7 @@ async fn each_domain_that_is_switched_off_leaves_the_bytes_of_the_others() {
         assert!(all.contains_key(heading), "{heading}: {:?}", all.keys());
     }
     let without_server = McpSettings { enabled: false, ..server() };
-    let cases: [(&str, fn(&mut AgentSettings), McpSettings, &[&str]); 4] = [
+    let cases: [Case; 4] = [
         ("skills", |settings| settings.skills.enabled = false, server(), &["Skills Runtime"]),
         (
             "memory",
