@@ -1,6 +1,7 @@
 //! What a gateway has sent, as a request for the provider crate alone.
 
 use anyhow::Context as _;
+use protocol::ToolSpec;
 use provider::{Block, ChatRequest, Message, Provider, SystemParts};
 use scripted_model::ScriptedModel;
 use serde_json::Value;
@@ -39,6 +40,12 @@ fn read(body: &Value) -> Option<ChatRequest> {
     let mut system = texts(&body["system"])?.into_iter();
     request.system =
         SystemParts { stable: system.next().unwrap_or_default(), session: system.next().unwrap_or_default() };
+    let tools = body["tools"].as_array().map_or(&[][..], Vec::as_slice).iter().map(|tool| {
+        let (name, description) =
+            (tool["name"].as_str()?.to_owned(), tool["description"].as_str()?.to_owned());
+        Some(ToolSpec { name, description, schema: tool["input_schema"].clone() })
+    });
+    request.tools = tools.collect::<Option<_>>()?;
     request.max_output_tokens = u32::try_from(body["max_tokens"].as_u64()?).ok()?;
     Some(request)
 }
