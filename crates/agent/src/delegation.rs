@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use protocol::method::TurnStartParams;
@@ -15,7 +15,9 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, Toolbox};
+use tools::{
+    Arguments, Needs, RoundContext, Tool, ToolContext, ToolDescription, ToolOutput, ToolSource, Toolbox,
+};
 
 use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, TurnOrigin};
@@ -81,9 +83,7 @@ impl DelegationTools {
     }
 
     fn with(parent: Option<Arc<ParentTurn>>, settings: &DelegationSettings) -> Arc<dyn ToolSource> {
-        let mut toolbox = Toolbox::new();
-        let added = toolbox.add(Delegate { parent });
-        debug_assert!(added.is_ok(), "our own tool has a name and a schema");
+        let toolbox = Toolbox::of_described(&DESCRIPTION, Delegate { parent });
         Arc::new(Self { toolbox, is_hidden: settings.hidden })
     }
 }
@@ -158,13 +158,17 @@ impl Hint for Refusal {
     }
 }
 
+static DESCRIPTION: LazyLock<ToolDescription> = LazyLock::new(|| {
+    ToolDescription::of_our_own::<Parameters>(
+        DELEGATE,
+        "Gives a self-contained task to another agent, waits until it has ended, and answers with its result. Several calls \
+         in one answer run at the same time.",
+    )
+});
+
 impl Tool for Delegate {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::of::<Parameters>(
-            DELEGATE,
-            "Gives a self-contained task to another agent, waits until it has ended, and answers with its result. Several \
-             calls in one answer run at the same time.",
-        )
+        DESCRIPTION.spec().clone()
     }
 
     fn needs(&self, _: &Arguments) -> Needs {

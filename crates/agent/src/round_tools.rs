@@ -125,8 +125,7 @@ impl RoundTools {
         hidden.retain(|(_, tools)| !tools.is_empty());
         if !hidden.is_empty() {
             if self.request_tools.is_empty() {
-                let added = self.request_tools.add(RequestTools::new(self.requested.clone()));
-                debug_assert!(added.is_ok(), "our own tool has a name and a schema");
+                self.request_tools = RequestTools::toolbox(self.requested.clone());
             }
             toolbox.extend(self.request_tools.clone());
         }

@@ -1,5 +1,7 @@
 //! What a turn may do with memory: what settings say, and what the user asks for in this turn.
 
+use std::sync::LazyLock;
+
 use crate::MemorySettings;
 use crate::terms::sequence;
 
@@ -65,10 +67,14 @@ const PHRASES: &[&str] = &[
 /// Who says "don't remember this" of themselves has forgotten something, and asks for nothing.
 const SPEAKERS: &[&str] = &["i", "we", "you", "they", "who", "people"];
 
+/// [`PHRASES`], each as its words: every message of every turn is held against them.
+static PHRASE_WORDS: LazyLock<Vec<Vec<String>>> =
+    LazyLock::new(|| PHRASES.iter().map(|phrase| sequence(phrase).collect()).collect());
+
 /// Whether a message says that this turn is not to be remembered.
 pub fn asks_not_to_remember(message: &str) -> bool {
     let said: Vec<String> = sequence(message).collect();
-    PHRASES.iter().map(|phrase| sequence(phrase).collect::<Vec<_>>()).any(|phrase| {
+    PHRASE_WORDS.iter().any(|phrase| {
         said.windows(phrase.len()).enumerate().any(|(place, here)| {
             let speaker = place.checked_sub(1).and_then(|before| said.get(before));
             here == phrase.as_slice() && !speaker.is_some_and(|word| SPEAKERS.contains(&word.as_str()))

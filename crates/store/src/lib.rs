@@ -87,7 +87,7 @@ pub use scope::Scope;
 pub use stop::UnansweredTurn;
 pub use thread_context::ThreadContext;
 pub use token::{NewToken, hash_secret};
-pub use turn::{FinishTurn, TurnActor, TurnEnd};
+pub use turn::{FinishTurn, INSERT_TURN, TurnActor, TurnEnd};
 pub use turn_event::TurnEvent;
 pub use turn_item::{RangePart, StoredItem, TurnRange};
 

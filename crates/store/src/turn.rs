@@ -236,7 +236,8 @@ impl Store {
                     AND parent.usage IS NOT NULL)
                 UNION ALL
                 SELECT CAST(1 AS BIGINT), turn_item.content FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
-                WHERE turn.workspace_id = $1 AND turn.status = 'running' AND turn_item.kind = 'round'";
+                WHERE turn.workspace_id = $1 AND turn.finished_at IS NULL AND turn.status = 'running'
+                    AND turn_item.kind = 'round'";
             let workspace_id = workspace_id.clone();
             self.read(async move |on: &mut On<'_>| {
                 let mut total = TokenUsage::default();
@@ -346,7 +347,8 @@ pub(crate) enum EndGuard {
     LeasedBeyond(Timestamp),
 }
 
-/// Inserts the next turn of a thread, unless one of it runs or too many of the workspace do.
+/// Inserts the next turn of a thread, unless one of it runs or too many of the workspace do. Those that run have not
+/// finished: that it says so lets SQLite find them among all that ever ran.
 macro_rules! insert_turn {
     ($from:literal, $and:literal) => {
         concat!(
@@ -358,7 +360,7 @@ macro_rules! insert_turn {
             $from,
             " WHERE t.id = $3 AND t.workspace_id = $2 AND t.archived_at IS NULL
                 AND (SELECT count(*) FROM turn WHERE workspace_id = $2 AND turn.status = 'running'
-                    AND turn.parent_turn_id IS NULL) < $11",
+                    AND turn.finished_at IS NULL AND turn.parent_turn_id IS NULL) < $11",
             $and,
             " ON CONFLICT (thread_id) WHERE status = 'running' DO NOTHING
             RETURNING ",
@@ -366,6 +368,9 @@ macro_rules! insert_turn {
         )
     };
 }
+
+/// How a turn is begun.
+pub const INSERT_TURN: &str = insert_turn!("", "");
 
 fn new_turn<'a>(
     id: &'a TurnId,
@@ -438,7 +443,7 @@ impl WorkspaceWrite<'_, '_> {
     ) -> Result<Turn, StoreError> {
         let id = TurnId::new();
         let values = new_turn(&id, start, lease, actor, self.now, max_running);
-        let inserted = self.on.one_by_key(insert_turn!("", ""), &values, |mut row| read_turn(&mut row));
+        let inserted = self.on.one_by_key(INSERT_TURN, &values, |mut row| read_turn(&mut row));
         if let Some(turn) = inserted.await? {
             return Ok(turn);
         }

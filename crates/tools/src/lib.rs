@@ -83,7 +83,7 @@ pub use search::Search;
 pub use shell::{Shell, ShellSettings};
 pub use source::{FileTools, RoundContext, RoundPurpose, ShellTools, ToolSource};
 pub use tool::{Access, Needs, Tool, Touch};
-pub use toolbox::{MAX_NAME_CHARS, Toolbox, ToolboxError};
+pub use toolbox::{MAX_NAME_CHARS, ToolDescription, Toolbox, ToolboxError};
 pub use trim::Keep;
 pub use untold::{UntoldCall, UntoldEffects};
 pub use write_file::WriteFile;

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use protocol::similar;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Arguments, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
+use crate::{Arguments, Needs, Tool, ToolContext, ToolDescription, ToolOutput, ToolSpec, Toolbox};
 
 /// What the tool is called.
 pub const REQUEST_TOOLS: &str = "request_tools";
@@ -161,6 +161,11 @@ impl RequestTools {
     pub fn new(requested: RequestedTools) -> Self {
         Self(requested)
     }
+
+    /// The tool alone.
+    pub fn toolbox(requested: RequestedTools) -> Toolbox {
+        Toolbox::of_described(&DESCRIPTION, Self::new(requested))
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -170,13 +175,17 @@ struct Parameters {
     tools: Vec<String>,
 }
 
+static DESCRIPTION: LazyLock<ToolDescription> = LazyLock::new(|| {
+    ToolDescription::of_our_own::<Parameters>(
+        REQUEST_TOOLS,
+        "Adds hidden tools to this thread by their exact names. They can be called as soon as this call has answered, and \
+         stay. Ask for all that a task needs at once, and for nothing else.",
+    )
+});
+
 impl Tool for RequestTools {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::of::<Parameters>(
-            REQUEST_TOOLS,
-            "Adds hidden tools to this thread by their exact names. They can be called as soon as this call has \
-             answered, and stay. Ask for all that a task needs at once, and for nothing else.",
-        )
+        DESCRIPTION.spec().clone()
     }
 
     fn needs(&self, _: &Arguments) -> Needs {

@@ -77,7 +77,7 @@ impl Router {
             toolbox.find(name).ok_or_else(|| UnknownTool(name.to_owned()))?;
             names.push(name.to_owned());
         }
-        let callable = toolbox.entries().iter().filter(|entry| names.contains(&entry.spec.name)).cloned();
+        let callable = toolbox.entries().iter().filter(|entry| names.contains(&entry.spec().name)).cloned();
         Ok(Self { callable: callable.collect(), hidden: None, context })
     }
 
@@ -110,7 +110,7 @@ impl Router {
 
     /// How the round's tools are described, in the order of the toolbox.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.callable.iter().map(|entry| &entry.spec)
+        self.callable.iter().map(|entry| entry.spec())
     }
 
     /// Checks a call and runs it. What goes wrong is an answer, too.
@@ -186,20 +186,20 @@ impl Router {
         match AssertUnwindSafe(running).catch_unwind().await {
             Ok(output) => output,
             Err(_) => {
-                tracing::error!(tool = entry.spec.name, "a tool panicked");
+                tracing::error!(tool = entry.spec().name, "a tool panicked");
                 ToolOutput::failed(&CallError::Fault { call: called(call) })
             }
         }
     }
 
     fn ready(&self, call: &ToolCall) -> Result<Ready, CallError> {
-        let entry = self.callable.iter().find(|entry| entry.spec.name == call.name);
+        let entry = self.callable.iter().find(|entry| entry.spec().name == call.name);
         let entry = entry.ok_or_else(|| self.unknown(&call.name))?;
         let (actual, limit) = (call.arguments.len(), self.context.limits().argument_bytes);
         if actual > limit {
             return Err(CallError::TooLong { actual, limit });
         }
-        let arguments = Arguments::parse(&call.arguments, &entry.schema)
+        let arguments = Arguments::parse(&call.arguments, entry.schema())
             .map_err(|source| CallError::Arguments { call: called(call), source })?;
         let needs = entry.tool.needs(&arguments);
         Ok(Ready { entry: Arc::clone(entry), arguments, needs })

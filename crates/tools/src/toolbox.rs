@@ -19,9 +19,52 @@ pub struct Toolbox {
 }
 
 pub(crate) struct OfferedTool {
-    pub(crate) spec: ToolSpec,
-    pub(crate) schema: ArgumentSchema,
+    description: ToolDescription,
     pub(crate) tool: Arc<dyn AnyTool>,
+}
+
+impl OfferedTool {
+    pub(crate) fn spec(&self) -> &ToolSpec {
+        &self.description.0.spec
+    }
+
+    pub(crate) fn schema(&self) -> &ArgumentSchema {
+        &self.description.0.schema
+    }
+}
+
+/// A description that a model's interface takes, with its schema compiled, which takes longer than most calls: a tool that
+/// every turn has a value of its own of is described once.
+#[derive(Clone)]
+pub struct ToolDescription(Arc<CompiledSpec>);
+
+struct CompiledSpec {
+    spec: ToolSpec,
+    schema: ArgumentSchema,
+}
+
+impl ToolDescription {
+    /// Checks the name, and compiles the schema.
+    pub fn new(spec: ToolSpec) -> Result<Self, ToolboxError> {
+        let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+        if spec.name.is_empty() || spec.name.len() > MAX_NAME_CHARS || !spec.name.chars().all(allowed) {
+            return Err(ToolboxError::Name(spec.name));
+        }
+        let schema = ArgumentSchema::new(&spec.schema)
+            .map_err(|source| ToolboxError::Schema { name: spec.name.clone(), source })?;
+        Ok(Self(Arc::new(CompiledSpec { spec, schema })))
+    }
+
+    /// That of a tool of ours.
+    #[expect(clippy::expect_used, reason = "every turn would fail, and so would every test of one")]
+    pub fn of_our_own<A: schemars::JsonSchema>(name: &str, description: &str) -> Self {
+        Self::new(ToolSpec::of::<A>(name, description)).expect("our own tools have names and schemas")
+    }
+
+    /// What a model is told.
+    pub fn spec(&self) -> &ToolSpec {
+        &self.0.spec
+    }
 }
 
 /// Why a tool cannot be added.
@@ -72,25 +115,26 @@ impl Toolbox {
     /// Adds a tool.
     pub fn add(&mut self, tool: impl Tool) -> Result<(), ToolboxError> {
         let spec = tool.spec();
-        let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
-        if spec.name.is_empty() || spec.name.len() > MAX_NAME_CHARS || !spec.name.chars().all(allowed) {
-            return Err(ToolboxError::Name(spec.name));
-        }
         if self.find(&spec.name).is_some() {
             return Err(ToolboxError::Taken(spec.name));
         }
-        let schema = ArgumentSchema::new(&spec.schema)
-            .map_err(|source| ToolboxError::Schema { name: spec.name.clone(), source })?;
-        self.tools.push(Arc::new(OfferedTool { spec, schema, tool: Arc::new(tool) }));
+        let description = ToolDescription::new(spec)?;
+        self.tools.push(Arc::new(OfferedTool { description, tool: Arc::new(tool) }));
         Ok(())
+    }
+
+    /// One tool that was described before.
+    pub fn of_described(description: &ToolDescription, tool: impl Tool) -> Self {
+        let description = description.clone();
+        Self { tools: vec![Arc::new(OfferedTool { description, tool: Arc::new(tool) })] }
     }
 
     /// Adds the tools of another toolbox, but those whose names are taken: they are answered with.
     pub fn extend(&mut self, other: Toolbox) -> Vec<ToolboxError> {
         let mut refused = Vec::new();
         for entry in other.tools {
-            match self.find(&entry.spec.name) {
-                Some(_) => refused.push(ToolboxError::Taken(entry.spec.name.clone())),
+            match self.find(&entry.spec().name) {
+                Some(_) => refused.push(ToolboxError::Taken(entry.spec().name.clone())),
                 None => self.tools.push(entry),
             }
         }
@@ -99,7 +143,7 @@ impl Toolbox {
 
     /// The tools of which this is true, in their order.
     pub fn filtered(&self, mut keep: impl FnMut(&ToolSpec) -> bool) -> Toolbox {
-        Self { tools: self.tools.iter().filter(|entry| keep(&entry.spec)).cloned().collect() }
+        Self { tools: self.tools.iter().filter(|entry| keep(entry.spec())).cloned().collect() }
     }
 
     /// Whether both have the very same tools in the same order.
@@ -115,19 +159,19 @@ impl Toolbox {
 
     /// How the tools are described, in their order.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.tools.iter().map(|entry| &entry.spec)
+        self.tools.iter().map(|entry| entry.spec())
     }
 
     /// What a call needs, as its tool declares it; none where the tool is not here. A call whose arguments do not fit
     /// cannot run, so it needs nothing.
     pub fn needs(&self, call: &ToolCall) -> Option<Needs> {
         let entry = self.find(&call.name)?;
-        let arguments = Arguments::parse(&call.arguments, &entry.schema);
+        let arguments = Arguments::parse(&call.arguments, entry.schema());
         Some(arguments.map_or(Needs::Nothing, |arguments| entry.tool.needs(&arguments)))
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<OfferedTool>> {
-        self.tools.iter().find(|entry| entry.spec.name == name)
+        self.tools.iter().find(|entry| entry.spec().name == name)
     }
 
     pub(crate) fn entries(&self) -> &[Arc<OfferedTool>] {

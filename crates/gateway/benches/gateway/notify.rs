@@ -27,7 +27,8 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let saves = effort.choose(3, 40);
     let subscribers = usize::try_from(subscribers)?;
 
-    let gateway = TestGateway::start().await?;
+    // All of them show the owner's token.
+    let gateway = TestGateway::start_with(|settings| settings.listener.of_token = subscribers + 1).await?;
     let workspace_id = gateway.workspace("benchmark").await?.id;
     let mut audience = Audience::subscribe(&gateway, &workspace_id, subscribers).await?;
     let mut plain = FanOut::connect(subscribers, vec![b'x'; MESSAGE_BYTES]).await?;

@@ -15,6 +15,8 @@ const READY: &str = "ready";
 pub(crate) async fn until_told(data: &str) -> anyhow::Result<()> {
     let mut settings = GatewaySettings::new(data);
     settings.listen = "127.0.0.1:0".to_owned();
+    // Everybody shows the owner's token.
+    settings.listener.of_token = settings.listener.connections;
     let gateway = Gateway::start(settings).await?;
     println!("{READY}");
     tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;

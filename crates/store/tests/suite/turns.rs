@@ -3,11 +3,11 @@
 use protocol::method::TurnStartParams;
 use protocol::notification::TurnStarted;
 use protocol::{Sequence, TokenUsage, TurnStatus};
-use store::{FinishTurn, StoreError, TurnEnd};
+use store::{FinishTurn, INSERT_TURN, StoreError, TurnEnd};
 
 use crate::fixture::{
-    OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, completed, failed, failure, minute,
-    new_turn, turn_running,
+    Connection, Engine, OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, completed, failed,
+    failure, minute, new_turn, run, turn_running,
 };
 
 both_databases!(a_turn_begins_as_it_was_asked, async |given| {
@@ -217,3 +217,20 @@ both_databases!(the_log_never_holds_what_was_asked, async |given| {
     let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
     assert!(changes.iter().all(|change| !change.params.contains("secret")));
 });
+
+#[test]
+fn sqlite_begins_a_turn_without_a_look_at_those_that_have_ended() {
+    run(Engine::Sqlite, async |given| {
+        let Connection::Sqlite(connection) = given.connection().await else { unreachable!() };
+        let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {INSERT_TURN}")).unwrap();
+        let steps = explain.raw_query().mapped(|row| row.get("detail"));
+        let plan: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+        let of_turns: Vec<_> = plan.iter().filter(|step| step.split(' ').nth(1) == Some("turn")).collect();
+        assert!(of_turns.len() >= 2, "{plan:#?}");
+        for step in of_turns {
+            // Not by the workspace alone.
+            let ways = ["(thread_id=?", "(parent_turn_id=?", "(workspace_id=? AND finished_at=?"];
+            assert!(ways.iter().any(|way| step.contains(way)), "{step}\n{plan:#?}");
+        }
+    });
+}
