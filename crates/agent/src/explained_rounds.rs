@@ -63,7 +63,7 @@ pub(crate) fn explained_rounds(
         })
         .collect();
     let all_calls = tools(&messages);
-    let mut place = Place::before(1);
+    let mut place = RoundPosition::before(1);
     for stored in items {
         match &stored.item {
             TurnItem::Context(history) => {
@@ -72,7 +72,7 @@ pub(crate) fn explained_rounds(
                 }
             }
             TurnItem::Round(outcome) => {
-                place = Place { round: outcome.round, is_answered: true, is_said: false };
+                place = RoundPosition { round: outcome.round, is_answered: true, is_said: false };
                 if let Some(round) = find(&mut rounds, outcome.round) {
                     round.outcome = Some(outcome.clone());
                 }
@@ -80,7 +80,7 @@ pub(crate) fn explained_rounds(
             TurnItem::Message(message) if message.message.role == MessageRole::Assistant => {
                 // Turns of the first version have no outcomes: there each answer ends a round.
                 if place.is_said {
-                    place = Place::before(place.round + 1);
+                    place = RoundPosition::before(place.round + 1);
                 }
                 place.is_answered = true;
                 place.is_said = true;
@@ -108,7 +108,7 @@ pub(crate) fn explained_rounds(
 
 /// Where in a turn an item is.
 #[derive(Clone, Copy)]
-struct Place {
+struct RoundPosition {
     round: u32,
     /// Whether the round has its outcome or its answer.
     is_answered: bool,
@@ -116,7 +116,7 @@ struct Place {
     is_said: bool,
 }
 
-impl Place {
+impl RoundPosition {
     fn before(round: u32) -> Self {
         Self { round, is_answered: false, is_said: false }
     }

@@ -17,12 +17,12 @@ use crate::task::blocking;
 use crate::turn_notes::unsaid;
 
 /// A message that is to be sent, and what is delivered with it.
-pub(crate) struct Retold {
+pub(crate) struct ReminderMessage {
     pub(crate) message: TurnMessage,
     announcement: Option<Announcement>,
 }
 
-impl Retold {
+impl ReminderMessage {
     /// The message is stored: what it tells has been delivered.
     pub(crate) fn confirm(self) {
         self.announcement.into_iter().for_each(Announcement::confirm);
@@ -37,7 +37,7 @@ impl Agent {
         plan: &TurnPlan,
         entries: &[TurnMessage],
         places: &BTreeSet<PathBuf>,
-    ) -> Result<Option<Retold>, AgentError> {
+    ) -> Result<Option<ReminderMessage>, AgentError> {
         let messages = plan.history.entries().chain(entries);
         let notes = unsaid(&plan.prepared.compiled, messages.clone());
         let mut reminders: Vec<Reminder> = Vec::new();
@@ -63,6 +63,6 @@ impl Agent {
         }
         let reminders = reminders.into_iter().map(|reminder| AttachedReminder { call_id: None, reminder });
         let message = TurnMessage { reminders: reminders.collect(), ..TurnMessage::of_notes(notes) };
-        Ok(Some(Retold { message, announcement }))
+        Ok(Some(ReminderMessage { message, announcement }))
     }
 }

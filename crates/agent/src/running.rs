@@ -22,7 +22,7 @@ pub(crate) struct Running {
 }
 
 /// A turn's place among those that may run at once, given back when dropped.
-pub(crate) type Place = OwnedSemaphorePermit;
+pub(crate) type TurnPermit = OwnedSemaphorePermit;
 
 /// One of them; clones are the same one.
 #[derive(Clone, Default)]
@@ -138,7 +138,7 @@ impl Running {
     }
 
     /// A place for one more turn; none when all are taken.
-    pub(crate) fn take_place(&self) -> Option<Place> {
+    pub(crate) fn take_place(&self) -> Option<TurnPermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 

@@ -19,7 +19,7 @@ use crate::error::AgentError;
 use crate::held_turn::{HeldTurn, Outcome, ThreadAfter, TurnModel, TurnOrigin};
 use crate::preparation::{Agent, PromptRequest, Reach};
 use crate::round::Rounds;
-use crate::running::{Place, Watched};
+use crate::running::{TurnPermit, Watched};
 use crate::settings::WhenBusy;
 use crate::subject::Subject;
 use crate::summary::Summariser;
@@ -164,7 +164,7 @@ impl Agent {
         model: &ModelName,
         actor: &TurnActor,
         listener: &dyn TurnListener,
-    ) -> Result<(Turn, Place), AgentError> {
+    ) -> Result<(Turn, TurnPermit), AgentError> {
         let limits = &self.settings.turns.limits;
         // In this process, who came first is served first; between gateways it is who asks first.
         let queue = match self.settings.turns.when_busy {
@@ -323,7 +323,7 @@ impl Agent {
 
 impl HeldTurn {
     /// Runs the turn to its end, whatever that is; one that was queued is loaded again before.
-    pub(crate) async fn run(mut self, queued: Option<PromptRequest>, place: Option<Place>) {
+    pub(crate) async fn run(mut self, queued: Option<PromptRequest>, place: Option<TurnPermit>) {
         let outcome = match self.unless_stopped(self.load_again(queued)).await {
             Ok(loaded) => {
                 if let Some(subject) = loaded {

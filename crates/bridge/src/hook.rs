@@ -19,7 +19,7 @@ use instructions::{
 use serde_json::json;
 
 use self::event::{EventKind, HookInput, ToolUse};
-use self::kept::{KeptSession, Place, Texts};
+use self::kept::{KeptPath, KeptSession, Texts};
 use crate::agent::{AnswerForm, Connected, Hooks};
 
 /// Largest input that is read: it contains what a tool answered.
@@ -95,7 +95,7 @@ pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(
     let is_set = |name: &str| (hook.variable)(name).is_some_and(|value| !value.is_empty());
     let borrower = hooks.borrowed_by.iter().find(|(variable, _)| is_set(variable));
     let reader = borrower.map_or(hook.agent.profile, |(_, profile)| profile);
-    let place = input.session.as_deref().map(|session| Place::of(hook.sessions, reader.name, session));
+    let place = input.session.as_deref().map(|session| KeptPath::of(hook.sessions, reader.name, session));
     match input.kind {
         EventKind::Other => return Ok(()),
         EventKind::Compacted => return place.map_or(Ok(()), |place| place.forget()),

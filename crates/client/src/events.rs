@@ -54,11 +54,11 @@ impl Events {
                 continue;
             };
             #[derive(serde::Deserialize)]
-            struct Place {
+            struct LoggedAt {
                 seq: Sequence,
                 workspace_id: WorkspaceId,
             }
-            let Ok(place) = serde_json::from_str::<Place>(notification.params.get()) else { continue };
+            let Ok(place) = serde_json::from_str::<LoggedAt>(notification.params.get()) else { continue };
             if place.workspace_id != self.workspace_id {
                 continue;
             }

@@ -13,11 +13,11 @@ pub(crate) const MAX_PATTERNS_BYTES: u64 = 4 * 1024 * 1024;
 /// Names that may be ignored in some directories.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ignored {
-    places: Vec<Place>,
+    places: Vec<IgnoredNames>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct IgnoredNames {
     directory: PathBuf,
     reach: Reach,
     names: Vec<String>,
@@ -58,7 +58,7 @@ impl Ignored {
             if names.is_empty() {
                 continue;
             }
-            let place = Place { directory: directory.join(literal), reach, names };
+            let place = IgnoredNames { directory: directory.join(literal), reach, names };
             if !self.places.contains(&place) {
                 self.places.push(place);
             }
@@ -67,7 +67,7 @@ impl Ignored {
 
     /// Names that may be ignored in a directory.
     pub(crate) fn names_in<'a>(&'a self, directory: &Path) -> Vec<&'a str> {
-        let counts = |place: &&Place| match place.reach {
+        let counts = |place: &&IgnoredNames| match place.reach {
             Reach::Here => place.directory == directory,
             Reach::Below => directory.starts_with(&place.directory),
         };

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// root that was another one when it was checked, leads past them.
 #[derive(Debug)]
 pub(crate) struct Private {
-    places: Vec<Place>,
+    places: Vec<PrivatePath>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct PrivatePath {
     /// Without links; as it was given where there is nothing.
     path: PathBuf,
     /// Device and inode of a file, which may have other names.
@@ -27,7 +27,7 @@ impl Private {
                 use std::os::unix::fs::MetadataExt as _;
                 (metadata.dev(), metadata.ino())
             });
-            Place { path, file }
+            PrivatePath { path, file }
         });
         Self { places: places.collect() }
     }

@@ -44,7 +44,7 @@ impl<'a> Part<'a> {
 
 /// Where an agent is.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct AgentLocation<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) root: &'a Path,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Place<'a> {
 /// The blocks of a whole chain; none when nothing applies.
 pub(crate) fn render(
     profile: &Profile,
-    place: Place<'_>,
+    place: AgentLocation<'_>,
     parts: &[Part<'_>],
     waiting: &[Waiting],
 ) -> Vec<Block> {
@@ -116,7 +116,12 @@ fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
 }
 
 /// A block as a form describes it; none where it has no file.
-fn formed(form: &BlockForm, place: Place<'_>, parts: &[Part<'_>], waiting: &[Waiting]) -> Option<Block> {
+fn formed(
+    form: &BlockForm,
+    place: AgentLocation<'_>,
+    parts: &[Part<'_>],
+    waiting: &[Waiting],
+) -> Option<Block> {
     let sections = form.sections.iter().filter_map(|section| section_text(section, place, parts, waiting));
     let sections: Vec<String> = sections.collect();
     if sections.is_empty() {
@@ -128,7 +133,7 @@ fn formed(form: &BlockForm, place: Place<'_>, parts: &[Part<'_>], waiting: &[Wai
 
 fn section_text(
     section: &SectionForm,
-    place: Place<'_>,
+    place: AgentLocation<'_>,
     parts: &[Part<'_>],
     waiting: &[Waiting],
 ) -> Option<String> {

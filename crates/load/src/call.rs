@@ -11,7 +11,7 @@ use protocol::notification::{Notification as _, TurnCancelled, TurnCompleted, Tu
 use protocol::{SaveReason, ThreadId, TurnId};
 use serde::Deserialize;
 
-use crate::stage::Place;
+use crate::stage::LoadedWorkspace;
 use crate::tally::Problem;
 
 /// What a client does.
@@ -66,7 +66,7 @@ impl Kind {
 pub(crate) async fn call(
     client: &Client,
     kind: Kind,
-    place: &Place,
+    place: &LoadedWorkspace,
     chance: &mut Chance,
 ) -> Result<(), Problem> {
     let workspace_id = place.workspace_id.clone();
@@ -116,7 +116,11 @@ pub(crate) async fn call(
 }
 
 /// Asks the model, as a client that has subscribed to the workspace, and waits for the turn's end.
-pub(crate) async fn ask(client: &mut Client, place: &Place, thread_id: &ThreadId) -> Result<(), Problem> {
+pub(crate) async fn ask(
+    client: &mut Client,
+    place: &LoadedWorkspace,
+    thread_id: &ThreadId,
+) -> Result<(), Problem> {
     let params = TurnStartParams::new(&place.workspace_id, thread_id, "What do the notes say?");
     let turn_id = client.call::<TurnStart>(&params).await?.turn.id;
     let ended = end_of(client, &turn_id).await?;

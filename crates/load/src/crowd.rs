@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::call::{ask, call};
 use crate::follower::Follower;
-use crate::stage::{Place, Stage};
+use crate::stage::{LoadedWorkspace, Stage};
 use crate::tally::Problem;
 use crate::{Kind, PATIENCE, Tally};
 
@@ -25,7 +25,7 @@ const AT_ONCE: usize = 32;
 
 /// Somebody who makes calls.
 struct Worker {
-    place: Arc<Place>,
+    place: Arc<LoadedWorkspace>,
     /// None after the connection was lost.
     client: Option<Client>,
     /// The thread of one who asks the model; the others save and read.

@@ -7,7 +7,7 @@ use client::{ClientError, Events};
 use protocol::Sequence;
 use tokio::sync::watch;
 
-use crate::stage::Place;
+use crate::stage::LoadedWorkspace;
 
 pub(crate) struct Follower {
     events: Events,
@@ -19,7 +19,7 @@ pub(crate) struct Follower {
 
 impl Follower {
     pub(crate) async fn begin(
-        place: Arc<Place>,
+        place: Arc<LoadedWorkspace>,
         since: Sequence,
         ended: watch::Receiver<Option<Sequence>>,
     ) -> Result<Self, ClientError> {

@@ -14,7 +14,7 @@ use scripted_model::Answer;
 use tokio::net::TcpStream;
 
 use crate::crowd::Crowd;
-use crate::stage::{self, Place, RESERVED, Stage};
+use crate::stage::{self, LoadedWorkspace, RESERVED, Stage};
 use crate::tally::Problem;
 use crate::{PATIENCE, Tally};
 
@@ -175,7 +175,7 @@ async fn turns(stage: &Stage) -> anyhow::Result<Vec<Refusal>> {
 
 async fn start_until_refused(
     owner: &Client,
-    place: &Place,
+    place: &LoadedWorkspace,
     running: &mut Vec<(WorkspaceId, TurnId)>,
 ) -> anyhow::Result<Problem> {
     loop {

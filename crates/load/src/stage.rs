@@ -29,7 +29,7 @@ const AT_ONCE: usize = 16;
 const NOTES: &str = "notes.txt";
 
 /// A workspace and what is in it.
-pub(crate) struct Place {
+pub(crate) struct LoadedWorkspace {
     pub(crate) workspace_id: WorkspaceId,
     pub(crate) folders: Vec<FolderId>,
     /// One for each client that asks the model.
@@ -39,7 +39,7 @@ pub(crate) struct Place {
     newest_turn: Mutex<Option<TurnId>>,
 }
 
-impl Place {
+impl LoadedWorkspace {
     pub(crate) fn newest_turn(&self) -> Result<TurnId, Problem> {
         let newest = self.newest_turn.lock().unwrap_or_else(PoisonError::into_inner);
         newest.clone().ok_or(Problem::Turn("none yet"))
@@ -54,7 +54,7 @@ pub(crate) struct Stage {
     pub(crate) gateway: GatewayProcess,
     pub(crate) model: Arc<ScriptedModel>,
     pub(crate) owner: Client,
-    pub(crate) places: Vec<Arc<Place>>,
+    pub(crate) places: Vec<Arc<LoadedWorkspace>>,
     located: Located,
     token: String,
     forgetting: AbortHandle,
@@ -110,7 +110,7 @@ impl Stage {
     }
 
     /// The newest change of a workspace.
-    pub(crate) async fn newest_change(&self, place: &Place) -> anyhow::Result<Sequence> {
+    pub(crate) async fn newest_change(&self, place: &LoadedWorkspace) -> anyhow::Result<Sequence> {
         let params = ThreadTreeParams {
             depth: Some(0),
             ..ThreadTreeParams::without_threads(place.workspace_id.clone())
@@ -187,7 +187,7 @@ async fn make(
     projects: &Path,
     number: usize,
     threads: usize,
-) -> anyhow::Result<Place> {
+) -> anyhow::Result<LoadedWorkspace> {
     let root = projects.join(number.to_string());
     std::fs::create_dir_all(root.join("src"))?;
     std::fs::write(root.join("AGENTS.md"), workload::text(number as u64))?;
@@ -231,5 +231,5 @@ async fn make(
     };
     let secret = owner.call::<TokenCreate>(&token).await?.secret;
     let target = Target::Address { url: located.url.clone(), token: secret.into() };
-    Ok(Place { workspace_id, folders, threads: made, target, newest_turn: Mutex::new(None) })
+    Ok(LoadedWorkspace { workspace_id, folders, threads: made, target, newest_turn: Mutex::new(None) })
 }

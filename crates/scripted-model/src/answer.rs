@@ -92,8 +92,8 @@ impl Release {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delivery {
     pub(crate) silent: bool,
-    pub(crate) cut: Option<Place>,
-    pub(crate) stall: Option<Place>,
+    pub(crate) cut: Option<CutAt>,
+    pub(crate) stall: Option<CutAt>,
     pub(crate) hold: Option<(usize, Release)>,
     pub(crate) inserts: Vec<(usize, Vec<u8>)>,
     pub(crate) piece: Option<usize>,
@@ -101,7 +101,7 @@ pub(crate) struct Delivery {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum CutAt {
     Bytes(usize),
     Events(usize),
 }
@@ -213,25 +213,25 @@ impl Answer {
 
     /// The connection breaks after so many bytes of the body.
     pub fn cut_after_bytes(mut self, count: usize) -> Self {
-        self.delivery.cut = Some(Place::Bytes(count));
+        self.delivery.cut = Some(CutAt::Bytes(count));
         self
     }
 
     /// The connection breaks after so many events.
     pub fn cut_after_events(mut self, count: usize) -> Self {
-        self.delivery.cut = Some(Place::Events(count));
+        self.delivery.cut = Some(CutAt::Events(count));
         self
     }
 
     /// Nothing more comes after so many bytes of the body, and the connection stays open.
     pub fn stall_after_bytes(mut self, count: usize) -> Self {
-        self.delivery.stall = Some(Place::Bytes(count));
+        self.delivery.stall = Some(CutAt::Bytes(count));
         self
     }
 
     /// Nothing more comes after so many events, and the connection stays open.
     pub fn stall_after_events(mut self, count: usize) -> Self {
-        self.delivery.stall = Some(Place::Events(count));
+        self.delivery.stall = Some(CutAt::Events(count));
         self
     }
 

@@ -12,7 +12,7 @@ use axum::response::Response;
 use futures_util::stream;
 
 use crate::Wire;
-use crate::answer::{Answer, Content, Delivery, Form, Place, Release};
+use crate::answer::{Answer, Content, CutAt, Delivery, Form, Release};
 
 /// Long enough for the bytes before a cut to be sent; a server that breaks a connection forgets what it holds back.
 const BEFORE_A_CUT: Duration = Duration::from_millis(20);
@@ -96,9 +96,9 @@ impl Drop for Playback {
 }
 
 fn actions(mut events: Vec<Vec<u8>>, delivery: &Delivery) -> VecDeque<Action> {
-    let end = |place: Place, events: &[Vec<u8>]| match place {
-        Place::Bytes(count) => count,
-        Place::Events(count) => events.iter().take(count).map(Vec::len).sum(),
+    let end = |place: CutAt, events: &[Vec<u8>]| match place {
+        CutAt::Bytes(count) => count,
+        CutAt::Events(count) => events.iter().take(count).map(Vec::len).sum(),
     };
     let stop = match (delivery.cut, delivery.stall) {
         (Some(place), _) => Some((end(place, &events), Action::Cut)),

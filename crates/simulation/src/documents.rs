@@ -5,11 +5,11 @@ use client::Client;
 use serde_json::{Value, json};
 
 /// A folder, by its place in the list; none is the workspace's root.
-type Place = Option<usize>;
+type FolderNumber = Option<usize>;
 
 struct Folder {
     id: String,
-    parent: Place,
+    parent: FolderNumber,
     document: Option<u64>,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct Documents {
     workspace: String,
     folders: Vec<Folder>,
     root_document: Option<u64>,
-    threads: Vec<(String, Place)>,
+    threads: Vec<(String, FolderNumber)>,
     /// Chance of its own: the model chooses at the same time.
     random: Chance,
     next: u64,
@@ -45,7 +45,7 @@ impl Documents {
         &mut self,
         client: &Client,
         mode: &str,
-        place: Place,
+        place: FolderNumber,
     ) -> anyhow::Result<()> {
         let params = self.with(json!({ "title": "thread", "mode": mode }), "folder_id", place);
         let thread = id(&call(client, "thread/create", &params).await?["thread"]);
@@ -110,14 +110,14 @@ impl Documents {
         Ok(what)
     }
 
-    fn document(&mut self, place: Place) -> &mut Option<u64> {
+    fn document(&mut self, place: FolderNumber) -> &mut Option<u64> {
         match place {
             Some(folder) => &mut self.folders[folder].document,
             None => &mut self.root_document,
         }
     }
 
-    fn with(&self, mut params: Value, name: &str, place: Place) -> Value {
+    fn with(&self, mut params: Value, name: &str, place: FolderNumber) -> Value {
         params["workspace_id"] = json!(self.workspace);
         if let Some(folder) = place {
             params[name] = json!(self.folders[folder].id);

@@ -22,26 +22,26 @@ use crate::{Store, StoreError};
 const REFUSED: [&str; 3] = ["23502", "23503", "23505"];
 
 /// What a change tells of, before its number and the thread are known.
-pub(crate) struct Told {
+pub(crate) struct PendingNotices {
     /// Stands for the thread.
     pub(crate) thread_id: ThreadId,
-    texts: Vec<ToldText>,
+    texts: Vec<NoticeText>,
 }
 
 /// The parameters of a notification are `{"seq":`, its number, `before`, the thread's id and `after`.
-struct ToldText {
+struct NoticeText {
     method: &'static str,
     before: String,
     after: String,
 }
 
-impl Told {
+impl PendingNotices {
     pub(crate) fn new() -> Self {
         Self { thread_id: ThreadId::new(), texts: Vec::new() }
     }
 }
 
-impl Log for Told {
+impl Log for PendingNotices {
     fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError> {
         let params = to_json(&notification(Sequence(0)))?;
         let rest = params.strip_prefix(r#"{"seq":0"#);
@@ -49,14 +49,14 @@ impl Log for Told {
             return Err(StoreError::database("a change of a turn does not begin with its number"));
         };
         let (before, after) = (before.to_owned(), after.to_owned());
-        self.texts.push(ToldText { method: N::NAME, before, after });
+        self.texts.push(NoticeText { method: N::NAME, before, after });
         Ok(())
     }
 }
 
 /// Who is said to have made a change.
 #[derive(Clone, Copy)]
-pub(crate) enum ToldBy<'a> {
+pub(crate) enum ChangedBy<'a> {
     Actor(Option<&'a str>),
     /// Whoever began the turn.
     Beginner,
@@ -73,8 +73,8 @@ pub(crate) struct AtOnce<'a> {
     pub(crate) certain: Vec<Statement<'a>>,
     /// What else is written.
     pub(crate) others: Vec<Statement<'a>>,
-    pub(crate) told: &'a Told,
-    pub(crate) told_by: ToldBy<'a>,
+    pub(crate) notices: &'a PendingNotices,
+    pub(crate) changed_by: ChangedBy<'a>,
 }
 
 /// A statement that grows.
@@ -108,7 +108,7 @@ impl<'a> Composed<'a> {
 impl<'a> AtOnce<'a> {
     /// The whole, which answers with the number taken last and the turn.
     fn compose(&self) -> Statement<'a> {
-        let count = self.told.texts.len();
+        let count = self.notices.texts.len();
         let mut all = Composed::default();
         let workspace = all.bind(self.workspace_id);
         let _ = write!(
@@ -130,12 +130,12 @@ impl<'a> AtOnce<'a> {
             all.sql.push(')');
         }
         let now = all.bind(self.now);
-        let actor = match self.told_by {
-            ToldBy::Actor(actor) => all.bind(actor),
-            ToldBy::Beginner => "t.created_by".to_owned(),
+        let actor = match self.changed_by {
+            ChangedBy::Actor(actor) => all.bind(actor),
+            ChangedBy::Beginner => "t.created_by".to_owned(),
         };
         let mut rows = Vec::with_capacity(count);
-        for (number, text) in (1_u64..).zip(&self.told.texts) {
+        for (number, text) in (1_u64..).zip(&self.notices.texts) {
             let [number, method] = [all.bind(number), all.bind(text.method)];
             let [before, after] = [all.bind(&text.before), all.bind(&text.after)];
             rows.push(format!("({number}, {method}, {before}, {after})"));
@@ -159,13 +159,13 @@ impl<'a> AtOnce<'a> {
         let read = |mut row: Columns<'_>| Ok((row.next::<Sequence>()?, read_turn(&mut row)?));
         let done = on.one_by_key(sql, &values, read).await?;
         let Some((last, turn)) = done else { return Ok(None) };
-        let changed_by = match self.told_by {
-            ToldBy::Actor(actor) => actor.map(str::to_owned),
-            ToldBy::Beginner => turn.created_by.clone(),
+        let changed_by = match self.changed_by {
+            ChangedBy::Actor(actor) => actor.map(str::to_owned),
+            ChangedBy::Beginner => turn.created_by.clone(),
         };
         let origin = ChangeOrigin { changed_at: self.now, changed_by };
-        let first = last.0 + 1 - self.told.texts.len() as u64;
-        let changes = (first..).zip(&self.told.texts).map(|(seq, text)| Change {
+        let first = last.0 + 1 - self.notices.texts.len() as u64;
+        let changes = (first..).zip(&self.notices.texts).map(|(seq, text)| Change {
             seq: Sequence(seq),
             origin: origin.clone(),
             method: text.method.to_owned(),

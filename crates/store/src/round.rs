@@ -15,7 +15,7 @@ use protocol::{
     ContentHash, ErrorSubject, Thread, ThreadId, ThreadSession, Turn, TurnId, Workspace, WorkspaceId,
 };
 
-use crate::at_once::{AtOnce, ToldBy};
+use crate::at_once::{AtOnce, ChangedBy};
 use crate::column::{Value, values};
 use crate::hook_run::HookRunRow;
 use crate::manifest::{Inserted, ManifestRow};
@@ -252,7 +252,7 @@ impl RoundRows {
         (workspace_id, turn_id, owner): (&WorkspaceId, &TurnId, &str),
         events: Vec<TurnEvent>,
     ) -> Result<Option<Turn>, StoreError> {
-        let (now, told) = (on.now(), turn_event::told(workspace_id, turn_id, events)?);
+        let (now, notices) = (on.now(), turn_event::notices_of(workspace_id, turn_id, events)?);
         let mut others = prompt_text::put(workspace_id, &self.texts, now);
         others.extend(hook_run::insert(&self.hook_runs));
         others.extend(turn_item::inserts(workspace_id, turn_id, &self.items, now));
@@ -262,8 +262,8 @@ impl RoundRows {
             turn: lease::held_subject(workspace_id, turn_id, owner),
             certain: vec![manifest::insert_statement(workspace_id, turn_id, &self.manifest, now)],
             others,
-            told: &told,
-            told_by: ToldBy::Beginner,
+            notices: &notices,
+            changed_by: ChangedBy::Beginner,
         };
         change.run(on).await
     }

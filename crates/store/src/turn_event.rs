@@ -7,7 +7,7 @@ use protocol::notification::{
 };
 use protocol::{ApprovalDecision, ContentHash, TurnId, WorkspaceId};
 
-use crate::at_once::Told;
+use crate::at_once::PendingNotices;
 use crate::on::On;
 use crate::write::{Log, TurnInLog, WorkspaceWrite};
 use crate::{Store, StoreError, lease};
@@ -110,22 +110,22 @@ impl Store {
 }
 
 /// What happened in a turn whose thread is not known yet.
-pub(crate) fn told(
+pub(crate) fn notices_of(
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
     events: Vec<TurnEvent>,
-) -> Result<Told, StoreError> {
-    let mut told = Told::new();
+) -> Result<PendingNotices, StoreError> {
+    let mut notices = PendingNotices::new();
     let turn = TurnInLog {
         workspace_id: workspace_id.clone(),
-        thread_id: told.thread_id.clone(),
+        thread_id: notices.thread_id.clone(),
         turn_id: turn_id.clone(),
         parent_turn_id: None,
     };
     for event in events {
-        log_event(&mut told, turn.clone(), event)?;
+        log_event(&mut notices, turn.clone(), event)?;
     }
-    Ok(told)
+    Ok(notices)
 }
 
 /// Logs what happened in a turn.

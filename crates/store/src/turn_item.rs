@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
 use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
 
-use crate::at_once::{AtOnce, ToldBy};
+use crate::at_once::{AtOnce, ChangedBy};
 use crate::column::{to_json, values};
 use crate::memory_use::{self, Uses};
 use crate::on::{Columns, MAX_ROWS, On, Statement, numbered};
@@ -81,15 +81,15 @@ impl Store {
                 let (workspace, turn, owner) = (workspace.clone(), turn.clone(), owner.to_owned());
                 let (rows, events) = (rows.clone(), events.clone());
                 let added = self.write_at_once(workspace_id, async move |on: &mut On<'_>| {
-                    let (now, told) = (on.now(), turn_event::told(&workspace, &turn, events)?);
+                    let (now, notices) = (on.now(), turn_event::notices_of(&workspace, &turn, events)?);
                     let change = AtOnce {
                         workspace_id: &workspace,
                         now,
                         turn: lease::held_subject(&workspace, &turn, &owner),
                         certain: Vec::new(),
                         others: inserts(&workspace, &turn, &rows, now),
-                        told: &told,
-                        told_by: ToldBy::Beginner,
+                        notices: &notices,
+                        changed_by: ChangedBy::Beginner,
                     };
                     change.run(on).await
                 });

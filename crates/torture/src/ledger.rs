@@ -9,7 +9,7 @@ use protocol::method::{DocumentHistory, DocumentHistoryParams, DocumentRevision,
 use protocol::{ContentHash, Version, WorkspaceId};
 
 use crate::writer::Kind;
-use crate::{Place, Report};
+use crate::{Report, SavedScope};
 
 /// History is read in pages of so many.
 const PAGE: u32 = 500;
@@ -18,7 +18,7 @@ const SAMPLE: u64 = 50;
 
 /// What one writer sent, and what it was told.
 pub(crate) struct Log {
-    place: Place,
+    place: SavedScope,
     kind: Kind,
     /// Everything that was sent, acknowledged or not.
     pub(crate) sent: HashSet<ContentHash>,
@@ -31,7 +31,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn new(place: Place, kind: Kind) -> Self {
+    pub(crate) fn new(place: SavedScope, kind: Kind) -> Self {
         Self {
             place,
             kind,
@@ -71,7 +71,7 @@ struct Document {
 /// The logs of all writers, by document.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    documents: BTreeMap<Place, Document>,
+    documents: BTreeMap<SavedScope, Document>,
     interruptions: u64,
     /// Revisions that are there, by workspace.
     revisions: BTreeMap<WorkspaceId, u64>,
@@ -135,7 +135,7 @@ impl Document {
 }
 
 /// The digests of all versions, from version 1 on; none may be missing.
-async fn history(client: &Client, place: &Place) -> anyhow::Result<Vec<ContentHash>> {
+async fn history(client: &Client, place: &SavedScope) -> anyhow::Result<Vec<ContentHash>> {
     let mut newest_first = Vec::new();
     let mut before = None;
     loop {
@@ -158,7 +158,7 @@ async fn history(client: &Client, place: &Place) -> anyhow::Result<Vec<ContentHa
     Ok(hashes)
 }
 
-async fn text_of(client: &Client, place: &Place, version: Version) -> anyhow::Result<String> {
+async fn text_of(client: &Client, place: &SavedScope, version: Version) -> anyhow::Result<String> {
     let params = DocumentRevisionParams {
         workspace_id: place.workspace_id.clone(),
         folder_id: Some(place.folder_id.clone()),

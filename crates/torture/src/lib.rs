@@ -66,7 +66,7 @@ pub struct Torture {
 
 /// A document that writers save.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Place {
+struct SavedScope {
     workspace_id: WorkspaceId,
     folder_id: FolderId,
 }
@@ -198,12 +198,12 @@ async fn make_document(
     client: &Client,
     workspace_id: &WorkspaceId,
     name: &str,
-) -> Result<Place, ClientError> {
+) -> Result<SavedScope, ClientError> {
     let workspace_id = workspace_id.clone();
     let params = FolderCreateParams {
         workspace_id: workspace_id.clone(),
         parent_folder_id: None,
         name: name.to_owned(),
     };
-    Ok(Place { workspace_id, folder_id: client.call::<FolderCreate>(&params).await?.folder.id })
+    Ok(SavedScope { workspace_id, folder_id: client.call::<FolderCreate>(&params).await?.folder.id })
 }

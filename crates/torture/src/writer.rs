@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::ledger::Log;
 use crate::progress::Progress;
-use crate::{PATIENCE, Place};
+use crate::{PATIENCE, SavedScope};
 
 /// Saves that are sent before the first of them is answered.
 const BATCH: u64 = 16;
@@ -44,7 +44,7 @@ enum Outcome {
 pub(crate) struct Writer {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    pub(crate) place: Place,
+    pub(crate) place: SavedScope,
     pub(crate) targets: Vec<Target>,
     pub(crate) progress: Arc<Progress>,
     /// Whether to be told that the disk is full is no surprise.

@@ -22,9 +22,9 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const MAX_LOOKED_AT: usize = 4_096;
 
 /// Where a session is kept. An agent's name for it may be anything, so the file's is a digest.
-pub(super) struct Place(PathBuf);
+pub(super) struct KeptPath(PathBuf);
 
-impl Place {
+impl KeptPath {
     pub(super) fn of(directory: &Path, agent: &str, session: &str) -> Self {
         let name = ContentHash::of(format!("{agent}\0{session}"));
         Self(directory.join(format!("{name}.json")))
@@ -49,8 +49,8 @@ impl Place {
 pub(super) struct KeptSession(Option<SessionFile>);
 
 impl KeptSession {
-    pub(super) fn open(place: Option<Place>) -> Result<Self, HookError> {
-        let Some(Place(path)) = place else { return Ok(Self(None)) };
+    pub(super) fn open(place: Option<KeptPath>) -> Result<Self, HookError> {
+        let Some(KeptPath(path)) = place else { return Ok(Self(None)) };
         if let Some(directory) = path.parent() {
             make_private(directory)?;
             if !path.exists() {

@@ -58,7 +58,7 @@ impl Chain<'_> {
                 is_private: chosen.is_private,
             })
             .collect();
-        let place = render::Place { cwd: self.request.cwd, root: &self.root };
+        let place = render::AgentLocation { cwd: self.request.cwd, root: &self.root };
         let blocks = render::render(profile, place, &parts, &self.waiting);
         let text = match blocks.as_slice() {
             [block] => block.text.clone(),

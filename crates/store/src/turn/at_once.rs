@@ -4,7 +4,7 @@ use protocol::method::TurnStartParams;
 use protocol::{Turn, TurnId, TurnStatus, WorkspaceId};
 
 use super::{EndGuard, EndTurn, TurnActor, new_turn};
-use crate::at_once::{AtOnce, Told, ToldBy};
+use crate::at_once::{AtOnce, ChangedBy, PendingNotices};
 use crate::column::enum_str;
 use crate::lease::Lease;
 use crate::on::{On, Statement};
@@ -26,14 +26,14 @@ pub(super) async fn begin(
         ", taken, (SELECT seq FROM workspace WHERE id = $2) seen",
         " AND taken.seq = seen.seq + 1"
     );
-    let (id, now, mut told) = (TurnId::new(), on.now(), Told::new());
+    let (id, now, mut notices) = (TurnId::new(), on.now(), PendingNotices::new());
     let turn = TurnInLog {
         workspace_id: start.workspace_id.clone(),
-        thread_id: told.thread_id.clone(),
+        thread_id: notices.thread_id.clone(),
         turn_id: id.clone(),
         parent_turn_id: actor.parent_turn_id.clone(),
     };
-    told.turn_changed(turn, TurnStatus::Running)?;
+    notices.turn_changed(turn, TurnStatus::Running)?;
     let values = new_turn(&id, start, lease, actor, now, max_running);
     let change = AtOnce {
         workspace_id: &start.workspace_id,
@@ -41,8 +41,8 @@ pub(super) async fn begin(
         turn: Statement { sql: INSERT.into(), values },
         certain: Vec::new(),
         others: Vec::new(),
-        told: &told,
-        told_by: ToldBy::Actor(actor.name.as_deref()),
+        notices: &notices,
+        changed_by: ChangedBy::Actor(actor.name.as_deref()),
     };
     change.run(on).await
 }
@@ -55,18 +55,18 @@ pub(super) async fn end(
     items: &NewItems,
     actor: Option<&str>,
 ) -> Result<Option<Turn>, StoreError> {
-    let (now, mut told) = (on.now(), Told::new());
+    let (now, mut notices) = (on.now(), PendingNotices::new());
     let turn = TurnInLog {
         workspace_id: workspace_id.clone(),
-        thread_id: told.thread_id.clone(),
+        thread_id: notices.thread_id.clone(),
         turn_id: turn_id.clone(),
         parent_turn_id: None,
     };
     for event in &ending.finish.events {
-        log_event(&mut told, turn.clone(), event.clone())?;
+        log_event(&mut notices, turn.clone(), event.clone())?;
     }
     let status = ending.finish.end.status();
-    told.turn_changed(turn, status)?;
+    notices.turn_changed(turn, status)?;
     let word = enum_str(status);
     let guard = EndGuard::Owner(owner.to_owned());
     let mut certain = Vec::new();
@@ -84,8 +84,8 @@ pub(super) async fn end(
         turn: Statement { sql: end_turn!(" AND (SELECT seq FROM taken) > 0").into(), values },
         certain,
         others,
-        told: &told,
-        told_by: ToldBy::Actor(actor),
+        notices: &notices,
+        changed_by: ChangedBy::Actor(actor),
     };
     change.run(on).await
 }
