@@ -292,7 +292,6 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use futures_util::future::BoxFuture;
-    use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
 
     use super::*;
 
@@ -330,22 +329,7 @@ mod tests {
     }
 
     fn round(round: u32) -> RoundContext {
-        RoundContext {
-            workspace_id: WorkspaceId::new(),
-            thread_id: ThreadId::new(),
-            turn_id: TurnId::new(),
-            mode: ThreadMode::Chat,
-            root: None,
-            directory: None,
-            actor: None,
-            is_bound: false,
-            chosen_domains: Vec::new(),
-            input: None,
-            has_memories: None,
-            round,
-            purpose: tools::RoundPurpose::Turn,
-            is_off_the_record: false,
-        }
+        RoundContext::of_chat(round)
     }
 
     fn said(tools: &RoundTools) -> Vec<&str> {

@@ -1,34 +1,60 @@
-//! `load [--minutes N] [--connections N] [--workspaces N] [--rate N] [--seed N] [--database sqlite|postgres] [--program PATH]`
+//! `load`: many clients call a gateway at a steady rate, in a process of its own.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells its user what came of it")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::ensure;
+use clap::{Parser, ValueEnum};
 use load::Load;
 use measure::Machine;
 use test_postgres::{Cluster, Options};
 
-const USAGE: &str = "load [--minutes N] [--connections N] [--workspaces N] [--rate N] [--seed N] \
-                     [--database sqlite|postgres] [--program PATH]";
+/// Lets many clients call a gateway at a steady rate
+#[derive(Parser)]
+struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 1.0)]
+    minutes: f64,
+    /// How many clients
+    #[arg(long, default_value_t = 1_000)]
+    connections: usize,
+    /// Workspaces that they share
+    #[arg(long, default_value_t = 100)]
+    workspaces: usize,
+    /// Calls a second
+    #[arg(long, default_value_t = 500)]
+    rate: u32,
+    /// Which chance
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// What the gateway keeps its data in
+    #[arg(long, value_enum, default_value_t = Database::Sqlite)]
+    database: Database,
+    /// The gateway's program; the one beside this when absent
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Database {
+    Sqlite,
+    Postgres,
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let load = match read(std::env::args().skip(1)) {
-        Ok(load) => load,
-        Err(error) => {
-            eprintln!("error: {error:#}\nhint: {USAGE}");
-            return ExitCode::from(2);
-        }
+    let done = async {
+        let load = prepare(Arguments::parse())?;
+        let (program, database) =
+            (load.program.clone(), if load.postgres.is_some() { "PostgreSQL" } else { "SQLite" });
+        let report = load.run().await?;
+        println!("{}, on {database}\n{}\n{report}", program.display(), Machine::this());
+        anyhow::Ok(())
     };
-    let (program, database) =
-        (load.program.clone(), if load.postgres.is_some() { "PostgreSQL" } else { "SQLite" });
-    match load.run().await {
-        Ok(report) => {
-            println!("{}, on {database}\n{}\n{report}", program.display(), Machine::this());
-            ExitCode::SUCCESS
-        }
+    match done.await {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -36,36 +62,25 @@ async fn main() -> ExitCode {
     }
 }
 
-fn read(words: impl IntoIterator<Item = String>) -> anyhow::Result<Load> {
-    // Both are built into the same directory.
-    let beside = std::env::current_exe()?.with_file_name(format!("foreword{}", std::env::consts::EXE_SUFFIX));
-    let mut load = Load {
-        program: beside,
-        postgres: None,
-        connections: 1_000,
-        workspaces: 100,
-        rate: 500,
-        time: Duration::from_secs(60),
-        seed: 1,
-    };
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().with_context(|| format!("`{word}` needs a value"));
-        match word.as_str() {
-            "--minutes" => load.time = Duration::from_secs_f64(value()?.parse::<f64>()? * 60.0),
-            "--connections" => load.connections = value()?.parse()?,
-            "--workspaces" => load.workspaces = value()?.parse()?,
-            "--rate" => load.rate = value()?.parse()?,
-            "--seed" => load.seed = value()?.parse()?,
-            "--program" => load.program = PathBuf::from(value()?),
-            "--database" => match value()?.as_str() {
-                "sqlite" => load.postgres = None,
-                "postgres" => load.postgres = Some(Cluster::start(Options::default())?),
-                other => bail!("`{other}` is no database: sqlite or postgres"),
-            },
-            other => bail!("`{other}` is not known"),
-        }
-    }
-    ensure!(load.workspaces > 0 && load.connections >= load.workspaces, "each workspace needs a connection");
-    Ok(load)
+fn prepare(arguments: Arguments) -> anyhow::Result<Load> {
+    let Arguments { minutes, connections, workspaces, rate, seed, database, program } = arguments;
+    ensure!(workspaces > 0 && connections >= workspaces, "each workspace needs a connection");
+    Ok(Load {
+        program: match program {
+            Some(program) => program,
+            // Both are built into the same directory.
+            None => {
+                std::env::current_exe()?.with_file_name(format!("foreword{}", std::env::consts::EXE_SUFFIX))
+            }
+        },
+        postgres: match database {
+            Database::Sqlite => None,
+            Database::Postgres => Some(Cluster::start(Options::default())?),
+        },
+        connections,
+        workspaces,
+        rate,
+        time: Duration::from_secs_f64(minutes * 60.0),
+        seed,
+    })
 }

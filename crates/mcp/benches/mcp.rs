@@ -13,10 +13,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use mcp::{McpSettings, ServerSettings, Servers};
 use measure::{Arguments, Comparison, Machine, Rounds};
-use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
 use sandbox::Program;
 use serde_json::{Value, json};
-use tools::{Permission, RoundContext, RoundPurpose, Router, ToolCall, ToolContext};
+use tools::{Permission, RoundContext, Router, ToolCall, ToolContext};
 
 /// Calls in one measurement.
 const CALLS: usize = 100;
@@ -78,22 +77,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn round() -> RoundContext {
-    RoundContext {
-        workspace_id: WorkspaceId::new(),
-        thread_id: ThreadId::new(),
-        turn_id: TurnId::new(),
-        mode: ThreadMode::Chat,
-        root: None,
-        directory: None,
-        actor: None,
-        input: None,
-        is_bound: false,
-        chosen_domains: Vec::new(),
-        has_memories: None,
-        round: 1,
-        purpose: RoundPurpose::Turn,
-        is_off_the_record: false,
-    }
+    RoundContext::of_chat(1)
 }
 
 /// The same server, asked with nothing in between.

@@ -11,10 +11,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use mcp::{McpSettings, ServerSettings, Servers};
-use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
 use sandbox::Program;
 use serde_json::{Value, json};
-use tools::{Permission, RoundContext, RoundPurpose, Router, ToolCall, ToolContext, ToolOutput, Toolbox};
+use tools::{Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput, Toolbox};
 
 /// Where they are installed, once for all later runs.
 fn cache() -> PathBuf {
@@ -75,22 +74,7 @@ impl Given {
         };
         let servers = Servers::new(&settings, directory.path(), &[], |name| std::env::var(name).ok());
         let source = servers.sources().remove(0);
-        let round = RoundContext {
-            workspace_id: WorkspaceId::new(),
-            thread_id: ThreadId::new(),
-            turn_id: TurnId::new(),
-            mode: ThreadMode::Chat,
-            root: None,
-            directory: None,
-            actor: None,
-            input: None,
-            is_bound: false,
-            chosen_domains: Vec::new(),
-            has_memories: None,
-            round: 1,
-            purpose: RoundPurpose::Turn,
-            is_off_the_record: false,
-        };
+        let round = RoundContext::of_chat(1);
         let toolbox = source.offer(&round).await;
         println!("{toolbox:?}\n{:?}", source.problems(&round));
         Self { _directory: directory, servers, toolbox }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::{McpSettings, ServerSettings, Servers};
+use protocol::ApprovalRequest;
 use protocol::mcp::{McpServer, McpState};
-use protocol::{ApprovalRequest, ThreadId, ThreadMode, TurnId, WorkspaceId};
 use sandbox::Program;
 use serde_json::{Value, json};
 use tools::{
-    Approvals, Decision, Needs, Permission, RoundContext, RoundPurpose, Router, ToolCall, ToolContext,
-    ToolOutput, ToolSource, Toolbox,
+    Approvals, Decision, Needs, Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput,
+    ToolSource, Toolbox,
 };
 
 const SECRET: &str = "a-secret-of-nobody";
@@ -113,22 +113,7 @@ fn called(tool: &str, arguments: &Value) -> ToolCall {
 }
 
 fn round() -> RoundContext {
-    RoundContext {
-        workspace_id: WorkspaceId::new(),
-        thread_id: ThreadId::new(),
-        turn_id: TurnId::new(),
-        mode: ThreadMode::Chat,
-        root: None,
-        directory: None,
-        actor: None,
-        input: None,
-        is_bound: false,
-        chosen_domains: Vec::new(),
-        has_memories: None,
-        round: 1,
-        purpose: RoundPurpose::Turn,
-        is_off_the_record: false,
-    }
+    RoundContext::of_chat(1)
 }
 
 fn names(toolbox: &Toolbox) -> Vec<&str> {

@@ -4,17 +4,24 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
 use simulation::Simulation;
+
+/// Runs turns at random, and checks each request
+#[derive(Parser)]
+struct Arguments {
+    /// How many
+    #[arg(long, default_value_t = 1_000)]
+    turns: u32,
+    /// Which chance
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let simulation = match read(std::env::args().skip(1)) {
-        Ok(simulation) => simulation,
-        Err(error) => {
-            eprintln!("error: {error:#}\nhint: simulate [--turns N] [--seed N]");
-            return ExitCode::from(2);
-        }
-    };
+    let Arguments { turns, seed } = Arguments::parse();
+    let simulation = Simulation { turns, seed };
     let begun = Instant::now();
     match simulation.run().await {
         Ok(report) => {
@@ -26,18 +33,4 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn read(words: impl IntoIterator<Item = String>) -> anyhow::Result<Simulation> {
-    let mut simulation = Simulation { turns: 1_000, seed: 1 };
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| anyhow::anyhow!("`{word}` needs a number"));
-        match word.as_str() {
-            "--turns" => simulation.turns = value()?.parse()?,
-            "--seed" => simulation.seed = value()?.parse()?,
-            other => anyhow::bail!("`{other}` is not known"),
-        }
-    }
-    Ok(simulation)
 }

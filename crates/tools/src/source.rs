@@ -42,6 +42,28 @@ pub struct RoundContext {
     pub is_off_the_record: bool,
 }
 
+impl RoundContext {
+    /// A round of a chat that nobody in particular has started, in a workspace without a directory.
+    pub fn of_chat(round: u32) -> Self {
+        Self {
+            workspace_id: WorkspaceId::new(),
+            thread_id: ThreadId::new(),
+            turn_id: TurnId::new(),
+            mode: ThreadMode::Chat,
+            root: None,
+            directory: None,
+            actor: None,
+            is_bound: false,
+            chosen_domains: Vec::new(),
+            input: None,
+            has_memories: None,
+            round,
+            purpose: RoundPurpose::Turn,
+            is_off_the_record: false,
+        }
+    }
+}
+
 /// What the tools of a round are wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoundPurpose {

@@ -4,24 +4,25 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+use clap::Parser;
 use test_postgres::{Cluster, Options};
 use torture::{Database, Torture};
 
+/// Kills and freezes gateways while clients save: half of the time on SQLite, half on PostgreSQL
+#[derive(Parser)]
 struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 10)]
     minutes: u64,
+    /// Which chance
+    #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = match read(std::env::args().skip(1)) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            eprintln!("error: {error:#}\nhint: torture [--minutes N] [--seed N]");
-            return ExitCode::from(2);
-        }
-    };
+    let arguments = Arguments::parse();
     match run(&arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -43,18 +44,4 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let postgres = Torture { program, database, time, seed };
     println!("PostgreSQL, three gateways\n{}", postgres.run().await.context("on PostgreSQL")?);
     Ok(())
-}
-
-fn read(words: impl IntoIterator<Item = String>) -> anyhow::Result<Arguments> {
-    let mut arguments = Arguments { minutes: 10, seed: 1 };
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().with_context(|| format!("`{word}` needs a number"));
-        match word.as_str() {
-            "--minutes" => arguments.minutes = value()?.parse()?,
-            "--seed" => arguments.seed = value()?.parse()?,
-            other => bail!("`{other}` is not known"),
-        }
-    }
-    Ok(arguments)
 }
